@@ -1,0 +1,58 @@
+"""Holdfast: programs in; equations, forces, gains, step and a proven drift bound out.
+
+A system is stated by its energies (`System`), what its motion must keep by functions that stay zero (`Program`), and
+how deviations die away by a law (`SpringDamper` and others). Each verb takes a finished thing and returns the next:
+
+    problem = hf.Problem(system, program, start={...})      or hf.load("problem.toml")
+    equations = hf.derive(problem)                          mass matrix, forces, multipliers, control forces
+    trajectory = hf.simulate(equations, hf.RK4, step=0.01, duration=10)
+
+Names are loaded when they are first used, so that ``import holdfast`` costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "holdfast.errors": "HoldfastError BadStatement BadExpression BadFile ConstraintsDependent NoAuthority "
+    "SingularSystem BadRequest Undecided",
+    "holdfast.problem.quantities": "coordinates parameters states deviations time rate",
+    "holdfast.problem.system": "System",
+    "holdfast.problem.program": "Program",
+    "holdfast.problem.laws": "SpringDamper Baumgarte critically_damped from_roots Quadratic ExcessEnergies GeneralLaw "
+    "Unstabilised Tuned",
+    "holdfast.problem.run": "Run",
+    "holdfast.problem.problem": "Problem",
+    "holdfast.problem.file": "load loads dump dumps",
+    "holdfast.equations.derive": "derive",
+    "holdfast.equations.equations": "Equations",
+}  # fmt: skip
+
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+
+__all__ = ["__version__", *sorted(_HOME_OF)]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME_OF:
+        value = getattr(import_module(_HOME_OF[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'holdfast' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+if TYPE_CHECKING:
+    from holdfast.equations.derive import derive as derive
+    from holdfast.equations.equations import Equations as Equations
+    from holdfast.problem.laws import SpringDamper as SpringDamper
+    from holdfast.problem.problem import Problem as Problem
+    from holdfast.problem.program import Program as Program
+    from holdfast.problem.system import System as System

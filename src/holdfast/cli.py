@@ -1,0 +1,188 @@
+"""The same verbs, typed: ``holdfast check``, ``derive``, ``examples``.
+
+Results go to standard output, progress and errors to standard error. Exit codes: 0 good, 1 a negative verdict, 2
+misuse or a bad file, 130 interrupted. There is no traceback without ``--debug``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from functools import wraps
+from importlib import resources
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+import holdfast as hf
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Examples(click.Group):
+    """A group whose help ends with examples as they are typed."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        if self.epilog:
+            with formatter.section("Examples"):
+                for line in self.epilog.strip().splitlines():
+                    formatter.write(f"  {line.strip()}\n")
+
+
+@click.group(
+    cls=Examples,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="""
+    holdfast examples                        list the shipped problem files
+    holdfast examples cart_rod               copy one out as cart_rod.toml
+    holdfast check cart_rod.toml             is it well stated, and where does it start?
+    holdfast derive cart_rod.toml            its equations of motion and control forces
+    """,
+)
+@click.version_option(hf.__version__, prog_name="holdfast")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.pass_context
+def main(ctx: click.Context, debug: bool) -> None:
+    """Programs in; equations and forces out.
+
+    A problem file states a system by its energies and a program: what the motion must keep.
+    """
+    ctx.obj = {"debug": debug}
+
+
+def reports_errors(command: F) -> F:
+    """Our own errors become texts on standard error and exit code 2; Ctrl-C exits 130."""
+
+    @wraps(command)
+    def guarded(*args: Any, **kwargs: Any) -> None:
+        context = click.get_current_context()
+        try:
+            command(*args, **kwargs)
+        except hf.HoldfastError as error:
+            if context.find_root().obj["debug"]:
+                raise
+            click.echo(_error_text(error), err=True)
+            context.exit(2)
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            context.exit(130)
+
+    return guarded  # type: ignore[return-value]
+
+
+def _error_text(error: hf.HoldfastError) -> str:
+    text = str(error)
+    return text if text.startswith("error:") else f"error: {text}"
+
+
+FILE = click.argument("file", type=click.Path(allow_dash=True), metavar="FILE")
+JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+
+
+def _problem(file: str) -> hf.Problem:
+    return hf.loads(sys.stdin.read(), "standard input") if file == "-" else hf.load(file)
+
+
+def _print_json(data: dict[str, Any]) -> None:
+    click.echo(json.dumps(data, indent=2))
+
+
+@main.command()
+@FILE
+@JSON
+@reports_errors
+def check(file: str, as_json: bool) -> None:
+    """Is the problem well stated, and where does it start?
+
+    Reads FILE (or - for standard input), derives its equations, and evaluates them at the start.
+    """
+    problem = _problem(file)
+    equations = hf.derive(problem)
+    values = equations.evaluate()
+    deviations = {name: values[name] for name in equations.observables if name.startswith(("y_", "w_"))}
+    if as_json:
+        _print_json(
+            {
+                "schema": 1,
+                "title": problem.title,
+                "coordinates": list(equations.coordinates),
+                "constraints": list(equations.constraints),
+                "holders": list(equations.holder_names),
+                "initial_deviation": deviations,
+                "condition": values.condition,
+            }
+        )
+        return
+    click.echo(f"{problem.title or file}: well stated")
+    click.echo(f"  coordinates  {', '.join(equations.coordinates)}")
+    click.echo(f"  program      {', '.join(equations.constraints) or 'nothing to hold'}")
+    if equations.constraints:
+        click.echo(f"  held by      {', '.join(equations.holder_names)}  (condition number {values.condition:.3g})")
+        off = {name: value for name, value in deviations.items() if abs(value) > 1e-12}
+        start = ", ".join(f"{name} = {value:.6g}" for name, value in off.items())
+        click.echo(f"  start        {'deviates: ' + start if off else 'keeps the program'}")
+
+
+@main.command()
+@FILE
+@click.option("--latex", "as_latex", is_flag=True, help="Print LaTeX.")
+@JSON
+@reports_errors
+def derive(file: str, as_latex: bool, as_json: bool) -> None:
+    """The equations of motion, multipliers and control forces of FILE."""
+    equations = hf.derive(_problem(file))
+    if as_json:
+        _print_json(equations.to_dict())
+    else:
+        click.echo(equations.latex() if as_latex else equations.summary(), nl=False)
+
+
+@main.command()
+@click.argument("name", required=False)
+@click.option("-o", "--output", type=click.Path(dir_okay=False), help="Where to write it; default NAME.toml.")
+@JSON
+@reports_errors
+def examples(name: str | None, output: str | None, as_json: bool) -> None:
+    """List the shipped problem files, or copy one out by NAME."""
+    shelf = {entry.name.removesuffix(".toml"): entry for entry in _shipped()}
+    if name is None:
+        titles = {key: _title(entry.read_text("utf-8")) for key, entry in sorted(shelf.items())}
+        if as_json:
+            _print_json({"schema": 1, "examples": titles})
+        else:
+            width = max(map(len, titles))
+            for key, title in titles.items():
+                click.echo(f"{key:<{width}}  {title}")
+        return
+    if name not in shelf:
+        raise hf.BadRequest(f"there is no example {name!r}", fix="known: " + ", ".join(sorted(shelf)))
+    target = Path(output or f"{name}.toml")
+    if target.exists():
+        raise hf.BadRequest(f"{target} exists already", fix="name another file with -o, or remove it first")
+    _write(target, shelf[name].read_text("utf-8"))
+    click.echo(str(target))
+
+
+def _shipped() -> list[Any]:
+    folder = resources.files("holdfast") / "examples"
+    return [entry for entry in folder.iterdir() if entry.name.endswith(".toml")]
+
+
+def _title(text: str) -> str:
+    import tomllib
+
+    return str(tomllib.loads(text).get("title", ""))
+
+
+def _write(target: Path, text: str) -> None:
+    """Write beside the target, then rename: nothing half-written is ever seen."""
+    temporary = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        os.replace(temporary, target)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise hf.BadRequest(f"cannot write {target}: {error.strerror}", fix="choose another place with -o") from error

@@ -1,0 +1,107 @@
+"""What can be wrong, as a tree; each error says what, where, and how to mend it.
+
+HoldfastError
+├── BadStatement            a system, program, law or run that cannot mean anything
+│   ├── BadExpression       ... in one expression (unknown name, wrong dependence, too large)
+│   └── BadFile             ... in a problem file: all its errors in one go, with line and caret
+├── ConstraintsDependent    constraints that repeat or contradict each other
+├── NoAuthority             a constraint that none of the chosen controls can move
+├── SingularSystem          a coordinate with neither inertia nor a constraint that fixes it
+├── BadRequest              a call that does not fit: wrong step, unknown name, missing value
+└── Undecided               a branch (abs, min, ...) that a box does not decide: bisect, or refuse
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+class HoldfastError(Exception):
+    """An error in three parts, so that terminal, page and studio word it alike."""
+
+    def __init__(self, what: str, *, where: str = "", fix: str = "") -> None:
+        super().__init__(what, where, fix)
+        self.what, self.where, self.fix = what, where, fix
+
+    def __str__(self) -> str:
+        lines = [self.what]
+        if self.where:
+            lines.append(f"  where: {self.where}")
+        if self.fix:
+            lines.append(f"  fix:   {self.fix}")
+        return "\n".join(lines)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_rebuild, (type(self), self.what, self.where, self.fix))
+
+
+def _rebuild(kind: type[HoldfastError], what: str, where: str, fix: str) -> HoldfastError:
+    return kind(what, where=where, fix=fix)
+
+
+class BadStatement(HoldfastError):
+    """A system, program, law or run that cannot mean anything."""
+
+
+class BadExpression(BadStatement):
+    """An expression with an unknown name, a dependence that is not allowed here, or too large."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One error of a problem file: the sentence, the place, and the hint."""
+
+    what: str
+    key: str = ""
+    line: int = 0
+    column: int = 0
+    width: int = 1
+    source: str = ""
+    hint: str = ""
+
+    def text(self, file: str) -> str:
+        """The finding as a terminal shows it, with the line of the file and a caret under the place."""
+        place = f"{file}:{self.line}:{self.column}" if self.line else file
+        lines = [f"error: {self.what}", f"  --> {place}" + (f"  ({self.key})" if self.key else "")]
+        if self.line and self.source:
+            margin = " " * len(str(self.line))
+            caret = " " * (self.column - 1) + "^" * max(1, self.width)
+            lines += [f"{margin} |", f"{self.line} | {self.source}", f"{margin} | {caret}"]
+        if self.hint:
+            lines.append(f"   = hint: {self.hint}")
+        return "\n".join(lines)
+
+
+class BadFile(BadStatement):
+    """A problem file with errors: all of them, in the order of the file."""
+
+    def __init__(self, file: str, findings: tuple[Finding, ...]) -> None:
+        count = "1 error" if len(findings) == 1 else f"{len(findings)} errors"
+        super().__init__(f"{file} has {count}", where=file, fix="mend the places shown")
+        self.file, self.findings = file, findings
+
+    def __str__(self) -> str:
+        return "\n\n".join(finding.text(self.file) for finding in self.findings)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (BadFile, (self.file, self.findings))
+
+
+class ConstraintsDependent(HoldfastError):
+    """Constraints that repeat or contradict each other."""
+
+
+class NoAuthority(HoldfastError):
+    """A constraint that none of the chosen controls can move."""
+
+
+class SingularSystem(HoldfastError):
+    """A coordinate with neither inertia nor a constraint that fixes it."""
+
+
+class BadRequest(HoldfastError):
+    """A call that does not fit: wrong step, unknown name, missing value."""
+
+
+class Undecided(HoldfastError):
+    """A branch (abs, sign, min, max, select) that a box of values does not decide."""

@@ -1,0 +1,185 @@
+"""What all laws share: gains as inputs, the form of a law as equations, and gain matrices given in many ways."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sympy as sp
+
+from holdfast.errors import BadStatement
+from holdfast.problem.frozen import Frozen
+from holdfast.problem.quantities import Deviation, DeviationRate, NamedSymbol, latex_name
+from holdfast.problem.vocabulary import MOTION, Vocabulary, exact
+
+
+class Gain(NamedSymbol):
+    """A number of a law, as an input of the equations: ``law.stiffness.rod``."""
+
+    __slots__ = ()
+    rank = 0
+
+    @property
+    def letter(self) -> str:
+        """A short name for reading: ``k_rod``, ``b_rod``."""
+        _, kind, *constraints = self.name.split(".")
+        return "_".join((LETTERS.get(kind, kind), *constraints))
+
+    def _latex(self, printer: Any) -> str:
+        return latex_name(self.letter)
+
+
+LETTERS = {"stiffness": "k", "damping": "b", "quadratic": "c", "inertia": "a"}
+
+
+@dataclass(frozen=True, slots=True)
+class Constraints:
+    """What a law needs to know of a program: the names of its constraints, by kind, and the words allowed in
+    expressions.
+    """
+
+    holonomic: tuple[str, ...]
+    nonholonomic: tuple[str, ...]
+    vocabulary: Vocabulary
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        return self.holonomic + self.nonholonomic
+
+
+@dataclass(frozen=True, slots=True)
+class LawForm:
+    """A law as equations: the demand Y by constraint, the numbers that became inputs, and excess energies if it has
+    them.
+    """
+
+    demand: Frozen[sp.Expr]
+    gains: Frozen[sp.Expr] = Frozen()
+    excess: Frozen[sp.Expr] = Frozen()  # kinetic, potential, dissipation of the deviations
+
+
+class Law(ABC):
+    """A perturbation law."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def form(self, constraints: Constraints) -> LawForm:
+        """The law as one expression per constraint."""
+
+
+def frozen_gains(value: Any) -> Any:
+    """A hashable copy of numbers, mappings by name or pair of names, and matrices."""
+    if isinstance(value, sp.MatrixBase):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return Frozen({_key(key): frozen_gains(inner) for key, inner in value.items()})
+    if isinstance(value, (list, tuple)) or type(value).__name__ == "ndarray":
+        return tuple(frozen_gains(inner) for inner in value)
+    if isinstance(value, str):
+        return value
+    if isinstance(value, complex) or (isinstance(value, sp.Expr) and value.has(sp.I)):
+        return sp.nsimplify(value, rational=True) if isinstance(value, complex) else value
+    return exact(value, where="program.law")
+
+
+def _key(key: Any) -> str:
+    """The key of a gain: a constraint's name, or ``row.column`` for a cross term."""
+    if isinstance(key, tuple):
+        return ".".join(_key(part) for part in key)
+    return key if isinstance(key, str) else str(getattr(key, "constraint", getattr(key, "name", key)))
+
+
+@dataclass(frozen=True, slots=True)
+class Coupling:
+    """The entries of one gain matrix: (row, column, value), from a number, names, pairs of names, or a matrix."""
+
+    kind: str
+    value: Any
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    diagonal: tuple[str, ...]  # the rows to which a single number applies
+
+    def entries(self) -> Iterator[tuple[str, str, sp.Expr]]:
+        if isinstance(self.value, Frozen):
+            yield from self._by_name()
+        elif isinstance(self.value, tuple):
+            yield from self._matrix()
+        else:
+            for name in self.diagonal:
+                yield name, name, self.value
+
+    def _by_name(self) -> Iterator[tuple[str, str, sp.Expr]]:
+        for key in self.value:
+            row, _, column = key.partition(".")
+            column = column or row
+            if row not in self.rows:
+                raise BadStatement(
+                    f"{row!r} is not a constraint of this program",
+                    where=f"law.{self.kind}",
+                    fix="constraints: " + ", ".join(self.rows),
+                )
+            if column not in self.columns:
+                reason = "is nonholonomic: it has no y, only w" if column in self.rows else "is not a constraint"
+                raise BadStatement(f"{column!r} {reason}", where=f"law.{self.kind}", fix="give it a damping instead")
+        for name in self.diagonal:
+            yield name, name, self.value.get(name, sp.S.Zero)
+        for key, number in self.value.items():
+            row, _, column = key.partition(".")
+            if column and column != row:
+                yield row, column, number
+            elif row not in self.diagonal:
+                yield row, row, number
+
+    def _matrix(self) -> Iterator[tuple[str, str, sp.Expr]]:
+        shape = {len(row) if isinstance(row, tuple) else 0 for row in self.value}
+        short = len(self.value) == len(self.columns) <= len(self.rows)
+        if shape != {len(self.columns)} or not (len(self.value) == len(self.rows) or short):
+            raise BadStatement(
+                f"the {self.kind} matrix does not fit the program",
+                where=f"law.{self.kind}",
+                fix=f"it needs {len(self.rows)} rows and {len(self.columns)} columns",
+            )
+        for row, numbers in zip(self.rows, self.value, strict=False):
+            yield from ((row, column, number) for column, number in zip(self.columns, numbers, strict=True))
+
+
+class Linear:
+    """Collects Y = -K y - B w (- more) and the gains it needs."""
+
+    def __init__(self, constraints: Constraints) -> None:
+        self.constraints = constraints
+        self.demand: dict[str, sp.Expr] = dict.fromkeys(constraints.all, sp.S.Zero)
+        self.gains: dict[str, sp.Expr] = {}
+
+    def number(self, kind: str, places: Sequence[str], value: sp.Expr) -> sp.Expr:
+        """An input for a number, the expression itself otherwise."""
+        where = ".".join(("law", kind, *dict.fromkeys(places)))
+        value = self.constraints.vocabulary.admit(value, MOTION, where=where)
+        if value.free_symbols:
+            return value
+        self.gains[where] = value
+        return Gain(where)
+
+    def subtract(self, row: str, term: sp.Expr) -> None:
+        self.demand[row] -= term
+
+    def couple(self, kind: str, value: Any, on: type[NamedSymbol]) -> None:
+        """Subtract the coupling of each row with the deviations (or their rates)."""
+        names = self.constraints
+        columns = names.holonomic if on is Deviation else names.all
+        coupling = Coupling(kind, value, names.all, columns, diagonal=columns)
+        for row, column, number in coupling.entries():
+            deviation = Deviation(column) if on is Deviation else DeviationRate(f"w_{column}")
+            self.subtract(row, self.number(kind, (row, column), number) * deviation)
+
+    def form(self) -> LawForm:
+        return LawForm(demand=Frozen(self.demand), gains=Frozen(self.gains))
+
+
+def by_constraint(value: Any, name: str) -> Any:
+    return (
+        value[name] if isinstance(value, Frozen) and name in value else (None if isinstance(value, Frozen) else value)
+    )

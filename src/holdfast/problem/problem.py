@@ -1,0 +1,75 @@
+"""A stated problem: a system, its program, a start, and how to run it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import sympy as sp
+
+from holdfast.errors import BadStatement
+from holdfast.problem.frozen import Frozen
+from holdfast.problem.laws import Law
+from holdfast.problem.program import Program
+from holdfast.problem.quantities import Coordinate, Rate, State
+from holdfast.problem.run import Run
+from holdfast.problem.system import System
+from holdfast.problem.vocabulary import CONSTANT, by_name
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Everything a user states, checked as a whole. Start values that are not given are 0; they may depend on
+    parameters.
+    """
+
+    system: System
+    program: Program = field(default_factory=Program)
+    start: Frozen[sp.Expr] = field(default_factory=Frozen, kw_only=True)
+    run: Run = field(default_factory=Run, kw_only=True)
+    title: str = field(default="", kw_only=True)
+    certificate: Frozen[Any] = field(default_factory=Frozen, kw_only=True)
+    ensemble: Frozen[Any] = field(default_factory=Frozen, kw_only=True)
+    units: Frozen[str] = field(default_factory=Frozen, kw_only=True)
+    animation: Frozen[Any] = field(default_factory=Frozen, kw_only=True)
+    expect: str = field(default="positive", kw_only=True)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.system, System) or not isinstance(self.program, Program):
+            raise BadStatement("a problem is made of a System and a Program", fix="hf.Problem(system, program)")
+        put = object.__setattr__
+        put(self, "system", replace(self.system))  # its own copy: the program's names are added to its vocabulary
+        put(self, "program", self.program.admitted(self.system))
+        self.program.law_form(self.system)  # judged now, though built when the equations are derived
+        put(self, "start", self._start(self.start))
+        if not isinstance(self.run, Run):
+            raise BadStatement(f"{self.run!r} is not a Run", where="run", fix="hf.Run(scheme=..., step=...)")
+        if not isinstance(self.title, str):
+            raise BadStatement(f"{self.title!r} is not a title", where="title", fix="give a text")
+        if self.expect not in ("positive", "negative"):
+            raise BadStatement(f"expect = {self.expect!r}", where="expect", fix='"positive" or "negative"')
+        for name in ("certificate", "ensemble", "units", "animation"):
+            put(self, name, frozen_table(getattr(self, name), where=name))
+
+    def _start(self, given: Mapping[Any, Any]) -> Frozen[sp.Expr]:
+        names, values = self.system.vocabulary, {}
+        for name, value in by_name(given, where="start").items():
+            symbol = names.find(name, (Coordinate, Rate, State), where=f"start.{name}")
+            values[symbol.name] = names.admit(value, CONSTANT, where=f"start.{name}")
+        return Frozen(values)
+
+    def with_law(self, law: Law) -> Problem:
+        """The same problem under another law."""
+        return replace(self, program=replace(self.program, law=law))
+
+
+def frozen_table(value: Any, *, where: str) -> Any:
+    """A table of plain values (as in a problem file) that cannot change; anything else is refused."""
+    if isinstance(value, Mapping):
+        return Frozen({str(key): frozen_table(inner, where=f"{where}.{key}") for key, inner in value.items()})
+    if isinstance(value, (list, tuple)):
+        return tuple(frozen_table(inner, where=where) for inner in value)
+    if isinstance(value, (str, bool, int, float)):
+        return value
+    raise BadStatement(f"{value!r} cannot stand in a problem", where=where, fix="use numbers, texts, lists and tables")

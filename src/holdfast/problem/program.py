@@ -1,0 +1,108 @@
+"""A program: what the motion must keep, who holds it, and by which law deviations die away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import sympy as sp
+
+from holdfast.errors import BadStatement
+from holdfast.problem.frozen import Frozen
+from holdfast.problem.laws import Constraints, Law, LawForm, Unstabilised
+from holdfast.problem.system import System, directions
+from holdfast.problem.vocabulary import MOTION, POSITION, by_name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """Functions that the motion keeps at zero.
+
+    `holonomic` functions f(q, t) and `nonholonomic` functions f(q, v, t) (linear or not in the rates) by name. They
+    are held by ideal reactions unless `controls` are given: named directions {coordinate: component}. In a mixed
+    program, `reactions` names the constraints that keep their own reaction; controls and reactions together must be as
+    many as the constraints.
+    """
+
+    holonomic: Frozen[sp.Expr] = Frozen()
+    nonholonomic: Frozen[sp.Expr] = Frozen()
+    controls: Frozen[Frozen[sp.Expr]] = Frozen()
+    reactions: tuple[str, ...] = ()
+    law: Law = field(default_factory=Unstabilised)
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        for name in ("holonomic", "nonholonomic"):
+            put(self, name, Frozen(by_name(getattr(self, name), where=f"program.{name}")))
+        controls = by_name(self.controls, where="program.controls")
+        directed = {name: by_name(given, where=f"program.controls.{name}") for name, given in controls.items()}
+        put(self, "controls", Frozen({name: Frozen(components) for name, components in directed.items()}))
+        put(self, "reactions", _names(self.reactions))
+        if not isinstance(self.law, Law):
+            raise BadStatement(f"{self.law!r} is not a law", where="program.law", fix="e.g. hf.critically_damped(5)")
+        self._check_holders()
+
+    @property
+    def constraints(self) -> tuple[str, ...]:
+        """All constraints in the order of w: holonomic ones first."""
+        return (*self.holonomic, *self.nonholonomic)
+
+    @property
+    def held_by_reaction(self) -> tuple[str, ...]:
+        """The constraints held by their own ideal reaction."""
+        return self.reactions if self.controls else self.constraints
+
+    def _check_holders(self) -> None:
+        for name in set(self.holonomic) & set(self.nonholonomic):
+            raise BadStatement(f"constraint {name!r} is given twice", where="program", fix="rename one of them")
+        for name in self.reactions:
+            if name not in self.constraints:
+                raise BadStatement(
+                    f"there is no constraint {name!r} to be held by a reaction",
+                    where="program.reactions",
+                    fix="constraints: " + ", ".join(self.constraints),
+                )
+        if len(set(self.reactions)) < len(self.reactions):
+            raise BadStatement("a constraint is named twice among the reactions", where="program.reactions")
+        if self.controls and len(self.controls) + len(self.reactions) != len(self.constraints):
+            raise BadStatement(
+                f"{len(self.constraints)} constraints cannot be held by {len(self.controls)} controls "
+                f"and {len(self.reactions)} reactions",
+                where="program.controls",
+                fix="give one holder per constraint: add controls, or name the others in reactions",
+            )
+        for name, direction in self.controls.items():
+            if not direction:
+                raise BadStatement(f"control {name!r} acts on no coordinate", where=f"program.controls.{name}")
+
+    def admitted(self, system: System) -> Program:
+        """This program in the system's words, each expression checked for what it may depend on."""
+        names = system.vocabulary
+        for name in self.constraints:
+            names.declare_name(name, "constraint", where=f"program.{name}")
+        for name in self.controls:
+            names.declare_name(name, "control", where=f"program.controls.{name}")
+        return Program(
+            holonomic=Frozen(
+                {n: names.admit(e, POSITION, where=f"program.holonomic.{n}") for n, e in self.holonomic.items()}
+            ),
+            nonholonomic=Frozen(
+                {n: names.admit(e, MOTION, where=f"program.nonholonomic.{n}") for n, e in self.nonholonomic.items()}
+            ),
+            controls=Frozen({n: directions(d, names, where=f"program.controls.{n}") for n, d in self.controls.items()}),
+            reactions=self.reactions,
+            law=self.law,
+        )
+
+    def law_form(self, system: System, law: Law | None = None) -> LawForm:
+        """The law (or another one for the same constraints) as equations."""
+        holonomic, nonholonomic = tuple(self.holonomic), tuple(self.nonholonomic)
+        words = system.vocabulary.with_deviations(holonomic, nonholonomic)
+        return (law or self.law).form(Constraints(holonomic, nonholonomic, words))
+
+
+def _names(given: Any) -> tuple[str, ...]:
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise BadStatement(f"{given!r} is not a list of names", where="program.reactions", fix='e.g. ("rod",)')
+    return tuple(given)

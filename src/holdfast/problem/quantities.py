@@ -1,0 +1,285 @@
+"""The quantities of mechanics as SymPy symbols that know their rates.
+
+A coordinate ``x`` has the rate ``x.rate`` (named ``x_dot``) and the acceleration ``x.acceleration`` (``x_ddot``); a
+deviation ``y_rod`` has the rate ``w_rod``. All of it follows from class and name, so no state is kept on a symbol and
+copying, pickling and substitution work unaided.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+import sympy as sp
+
+from holdfast.errors import BadExpression, BadStatement
+
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,40}")
+RESERVED_WORDS = frozenset({"t", "pi", "e", "law", "ddt", "dot", "cross"} | set(keyword.kwlist))
+RESERVED_STARTS = ("lambda_", "y_", "w_", "R_", "law_")
+FUNCTIONS = (
+    "sqrt exp log sin cos tan asin acos atan atan2 sinh cosh tanh abs sign min max".split()
+)  # the functions of the problem file, in the order in which help lists them
+
+
+class NamedSymbol(sp.Symbol):
+    """A symbol with a meaning: the parent of everything that can be named in a problem."""
+
+    __slots__ = ()
+    rank: ClassVar[int] = 0
+
+    def __new__(cls, name: str, **assumptions: Any) -> NamedSymbol:
+        assumptions.setdefault("real", True)
+        return super().__new__(cls, name, **assumptions)
+
+    @classmethod
+    def class_key(cls) -> tuple[int, int, str]:
+        """Parameters are printed before coordinates, and these before rates: m*g*x, not x*g*m."""
+        return 2, cls.rank, "Symbol"
+
+    def _latex(self, printer: Any) -> str:
+        return latex_name(self.name)
+
+    def _pretty(self, printer: Any) -> Any:
+        from sympy.printing.pretty.stringpict import prettyForm
+
+        return prettyForm(pretty_name(self.name))
+
+
+class Parameter(NamedSymbol):
+    """A constant of the system whose value may be changed without deriving again."""
+
+    __slots__ = ()
+    rank = 0
+
+
+class Coordinate(NamedSymbol):
+    """A generalised coordinate q."""
+
+    __slots__ = ()
+    rank = 1
+
+    @property
+    def rate(self) -> Rate:
+        return Rate(f"{self.name}_dot")
+
+    @property
+    def acceleration(self) -> Acceleration:
+        return Acceleration(f"{self.name}_ddot")
+
+
+class Rate(NamedSymbol):
+    """The time derivative v of a coordinate."""
+
+    __slots__ = ()
+    rank = 2
+
+    @property
+    def coordinate(self) -> Coordinate:
+        return Coordinate(self.name.removesuffix("_dot"))
+
+    @property
+    def rate(self) -> Acceleration:
+        return self.coordinate.acceleration
+
+
+class Acceleration(NamedSymbol):
+    """The second time derivative a of a coordinate."""
+
+    __slots__ = ()
+    rank = 3
+
+    @property
+    def coordinate(self) -> Coordinate:
+        return Coordinate(self.name.removesuffix("_ddot"))
+
+
+class State(NamedSymbol):
+    """A first-order state: a quantity whose rate is stated, such as a mass that burns away."""
+
+    __slots__ = ()
+    rank = 1
+
+
+class Deviation(NamedSymbol):
+    """The deviation of a constraint as laws see it: y for its value (holonomic only), ``.rate`` for w."""
+
+    __slots__ = ()
+    rank = 1
+
+    def __new__(cls, name: str, **assumptions: Any) -> Deviation:
+        return super().__new__(cls, name if name.startswith("y_") else f"y_{name}", **assumptions)
+
+    @property
+    def constraint(self) -> str:
+        return self.name.removeprefix("y_")
+
+    @property
+    def rate(self) -> DeviationRate:
+        return DeviationRate(f"w_{self.constraint}")
+
+
+class DeviationRate(NamedSymbol):
+    """The rate w of a deviation: what a constraint's value does in time, or a nonholonomic function itself."""
+
+    __slots__ = ()
+    rank = 2
+
+    @property
+    def constraint(self) -> str:
+        return self.name.removeprefix("w_")
+
+
+class Definition(NamedSymbol):
+    """A named helper expression, stated once and shared wherever it is used."""
+
+    __slots__ = ()
+    rank = 1
+
+
+class Time(NamedSymbol):
+    __slots__ = ()
+    rank = 0
+
+
+time = Time("t")
+
+
+class RateOf(sp.Function):
+    """The total time derivative of its argument, taken later on the graph (written ``ddt(...)`` in files)."""
+
+    nargs = (1,)
+
+    def _latex(self, printer: Any) -> str:
+        return r"\frac{d}{dt}\left(" + printer._print(self.args[0]) + r"\right)"
+
+
+def _symbols(kind: type[NamedSymbol], names: str | Iterable[str], assumptions: dict[str, Any]) -> Any:
+    if isinstance(names, str):
+        listed = names.replace(",", " ").split()
+        single = len(listed) == 1 and "," not in names
+    else:
+        listed, single = list(names), False
+    if not listed:
+        raise BadStatement("no name was given", fix='write the names in one string, e.g. hf.coordinates("x phi")')
+    for name in listed:
+        check_name(name)
+    made = tuple(kind(name, **assumptions) for name in listed)
+    return made[0] if single else made
+
+
+def coordinates(names: str | Iterable[str]) -> Any:
+    """Generalised coordinates by name: one symbol for one name, a tuple for several, as in `sympy.symbols`."""
+    return _symbols(Coordinate, names, {})
+
+
+def parameters(names: str | Iterable[str], **assumptions: Any) -> Any:
+    """Parameters by name; assumptions such as ``positive=True`` help SymPy simplify what you write."""
+    return _symbols(Parameter, names, assumptions)
+
+
+def states(names: str | Iterable[str]) -> Any:
+    """First-order states by name, for `System(states={s: its rate})`."""
+    return _symbols(State, names, {})
+
+
+def deviations(names: str | Iterable[str]) -> Any:
+    """The deviations y of constraints by the constraints' names, for writing laws; ``y.rate`` is w."""
+    return _symbols(Deviation, names, {})
+
+
+def check_name(name: str, *, where: str = "") -> None:
+    """A name is an identifier of at most 41 letters that no part of the product already uses."""
+    if not NAME.fullmatch(name):
+        raise BadStatement(
+            f"{name!r} is not a name",
+            where=where,
+            fix="use letters, digits and _ (at most 41), beginning with a letter",
+        )
+    if name in RESERVED_WORDS or name in FUNCTIONS:
+        raise BadStatement(f"the name {name!r} is taken", where=where, fix=f"call it something else, e.g. {name}_0")
+    if name.endswith("dot"):
+        raise BadStatement(
+            f"the name {name!r} ends in 'dot', which is kept for rates", where=where, fix="choose another name"
+        )
+    for start in RESERVED_STARTS:
+        if name.startswith(start):
+            raise BadStatement(
+                f"the name {name!r} starts with {start!r}, which is kept for results",
+                where=where,
+                fix="choose another name",
+            )
+
+
+def rate(expression: Any) -> Any:
+    """The total time derivative of an expression in coordinates, their rates and time.
+
+        d/dt e = Σ ∂e/∂q q' + Σ ∂e/∂q' q'' + ∂e/∂t
+
+    Expressions with abs, sign, min, max, first-order states or definitions keep the derivative unevaluated; it is then
+    taken on the graph.
+    """
+    if isinstance(expression, sp.MatrixBase):
+        return expression.applyfunc(rate)
+    if isinstance(expression, (list, tuple)):
+        return type(expression)(rate(part) for part in expression)
+    expression = sp.sympify(expression) if isinstance(expression, (int, float)) else expression
+    if not isinstance(expression, sp.Expr):
+        raise BadExpression(f"rate() cannot differentiate {type(expression).__name__}", fix="give a SymPy expression")
+    if expression.has(sp.Abs, sp.sign, sp.Min, sp.Max, RateOf, Definition, State):
+        return RateOf(expression)
+    terms = [sp.diff(expression, time)]
+    for symbol in sorted(expression.free_symbols, key=lambda s: s.name):
+        if isinstance(symbol, (Coordinate, Rate)):
+            terms.append(sp.diff(expression, symbol) * symbol.rate)
+        elif isinstance(symbol, (Acceleration, Deviation, DeviationRate)):
+            raise BadExpression(
+                f"rate() does not know the rate of {symbol.name}", fix="differentiate coordinates and rates only"
+            )
+    return sp.Add(*terms)
+
+
+GREEK = frozenset(
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi "
+    "omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega".split()
+)
+
+
+def latex_name(name: str) -> str:
+    """A name as LaTeX: Greek words become letters, digits and parts after _ become a subscript, rates carry dots.
+
+    >>> latex_name("phi_dot"), latex_name("m1"), latex_name("lambda_rod")
+    ('\\\\dot{\\\\varphi}', 'm_{1}', '\\\\lambda_{\\\\mathrm{rod}}')
+    """
+    for ending, accent in (("_ddot", r"\ddot"), ("_dot", r"\dot")):
+        if name.endswith(ending):
+            stem, _, subscript = latex_name(name.removesuffix(ending)).partition("_")
+            return f"{accent}{{{stem}}}" + (f"_{subscript}" if subscript else "")
+    stem, *rest = name.split("_")
+    letters = re.fullmatch(r"([A-Za-z]+?)([0-9]+)", stem)
+    if letters:
+        stem, rest = letters[1], [letters[2], *rest]
+    head = _latex_word(stem)
+    if not rest:
+        return head
+    subscript = r"\,".join(_latex_word(part) for part in rest if part)
+    return f"{head}_{{{subscript}}}"
+
+
+def _latex_word(word: str) -> str:
+    if word in GREEK:
+        return {"phi": r"\varphi", "epsilon": r"\varepsilon"}.get(word, "\\" + word)
+    if len(word) == 1 or word.isdigit():
+        return word
+    return rf"\mathrm{{{word}}}"
+
+
+def pretty_name(name: str) -> str:
+    """A name for the terminal: a rate is written with primes, ``phi'`` and ``phi''``."""
+    if name.endswith("_ddot"):
+        return name.removesuffix("_ddot") + "''"
+    if name.endswith("_dot"):
+        return name.removesuffix("_dot") + "'"
+    return name

@@ -1,0 +1,61 @@
+"""How a problem is to be run when nobody says otherwise."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Literal
+
+from holdfast.errors import BadStatement
+
+StartPolicy = Literal["project", "keep", "raise"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """Scheme, step or tolerance, and duration. `begin` is the time of the start values, `every` thins the rows kept."""
+
+    scheme: str = "rk4"
+    step: float | None = None
+    tolerance: float | None = None
+    duration: float | None = None
+    begin: float = 0.0
+    every: int = 1
+    seed: int = 0
+    start_policy: StartPolicy | None = None
+
+    def __post_init__(self) -> None:
+        scheme = self.scheme if isinstance(self.scheme, str) else getattr(self.scheme, "name", None)
+        if not isinstance(scheme, str):
+            raise BadStatement(f"{self.scheme!r} is not the name of a scheme", where="run.scheme", fix='e.g. "rk4"')
+        object.__setattr__(self, "scheme", scheme)
+        for name in ("step", "tolerance", "duration"):
+            self._check_positive(name)
+        if not _is_number(self.begin) or not math.isfinite(self.begin):
+            raise BadStatement(f"begin = {self.begin!r} is not a time", where="run.begin", fix="give a finite number")
+        for name, least in (("every", 1), ("seed", 0)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise BadStatement(f"{name} = {value!r}", where=f"run.{name}", fix=f"a whole number, at least {least}")
+        if self.start_policy not in (None, "project", "keep", "raise"):
+            raise BadStatement(
+                f"start_policy = {self.start_policy!r} is not known",
+                where="run.start_policy",
+                fix='"project", "keep" or "raise"',
+            )
+
+    def _check_positive(self, name: str) -> None:
+        value = getattr(self, name)
+        if value is None:
+            return
+        if not _is_number(value) or not math.isfinite(value) or value <= 0:
+            raise BadStatement(f"{name} = {value!r} is not positive", where=f"run.{name}", fix="give a positive number")
+        object.__setattr__(self, name, float(value))
+
+    def stated(self) -> dict[str, object]:
+        """What differs from the defaults, for writing it down."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -1,0 +1,122 @@
+"""A system by its energies: what moves, and what drives it apart from the program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import sympy as sp
+
+from holdfast.errors import BadStatement
+from holdfast.problem.frozen import Frozen
+from holdfast.problem.quantities import Coordinate, Parameter, State
+from holdfast.problem.vocabulary import CONSTANT, MOTION, POSITION, Vocabulary, by_name, exact
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class System:
+    """Coordinates and energies.
+
+        d/dt ∂T/∂v − ∂T/∂q = −∂P/∂q − ∂D/∂v + Q + held forces
+
+    where T(q, v, t) is the `kinetic` co-energy (any form, not only quadratic), P(q, t) the `potential`, D(q, v, t) the
+    `dissipation` function and Q the other `forces` by coordinate. `states` are first-order quantities with their
+    stated rates, `noise` the channels of Itô forcing (channel -> coordinate -> intensity), `definitions` named helper
+    expressions in order, `points` named positions for pictures. Keys are symbols or names.
+    """
+
+    coordinates: tuple[Coordinate, ...]
+    kinetic: sp.Expr
+    potential: sp.Expr = sp.S.Zero
+    dissipation: sp.Expr = sp.S.Zero
+    forces: Frozen[sp.Expr] = Frozen()
+    parameters: Frozen[sp.Expr] = Frozen()
+    states: Frozen[sp.Expr] = Frozen()
+    noise: Frozen[Frozen[sp.Expr]] = Frozen()
+    definitions: Frozen[sp.Expr] = Frozen()
+    points: Frozen[tuple[sp.Expr, ...]] = Frozen()
+    vocabulary: Vocabulary = field(init=False, repr=False, compare=False, default_factory=Vocabulary)
+
+    def __post_init__(self) -> None:
+        names = self.vocabulary
+        self._declare(names)
+        put = object.__setattr__
+        put(self, "kinetic", names.admit(self.kinetic, MOTION, where="system.kinetic"))
+        put(self, "potential", names.admit(self.potential, POSITION, where="system.potential"))
+        put(self, "dissipation", names.admit(self.dissipation, MOTION, where="system.dissipation"))
+        put(self, "forces", self._directions(self.forces, "system.forces"))
+        put(self, "noise", self._noise())
+        rates = {name: names.admit(e, MOTION, where=f"system.states.{name}") for name, e in self.states.items()}
+        put(self, "states", Frozen(rates))
+
+    def _declare(self, names: Vocabulary) -> None:
+        """Coordinates, parameters, states, definitions and points take their names, in this order."""
+        put = object.__setattr__
+        put(self, "coordinates", tuple(_coordinate(c) for c in _listed(self.coordinates)))
+        if not self.coordinates:
+            raise BadStatement("a system needs at least one coordinate", where="system.coordinates")
+        for coordinate in self.coordinates:
+            names.declare(coordinate, where="system.coordinates")
+        values = by_name(self.parameters, where="parameters")
+        for name in values:
+            names.declare(Parameter(name), where=f"parameters.{name}")
+        put(self, "parameters", Frozen({name: _constant(value, name) for name, value in values.items()}))
+        put(self, "states", Frozen(by_name(self.states, where="system.states")))
+        for name in self.states:
+            names.declare(State(name), where=f"system.states.{name}")
+        definitions: dict[str, sp.Expr] = {}
+        for name, value in by_name(self.definitions, where="definitions").items():
+            definitions[name] = names.admit(value, MOTION, where=f"definitions.{name}")
+            names.define(name, definitions[name], where=f"definitions.{name}")
+        put(self, "definitions", Frozen(definitions))
+        put(self, "points", self._points(names))
+
+    def _points(self, names: Vocabulary) -> Frozen[tuple[sp.Expr, ...]]:
+        points = {}
+        for name, position in by_name(self.points, where="points").items():
+            where = f"points.{name}"
+            names.declare_name(name, "point", where=where)
+            if isinstance(position, str) or not isinstance(position, Iterable) or len(tuple(position)) not in (2, 3):
+                raise BadStatement("a point has two or three components", where=where, fix="write (x, y) or (x, y, z)")
+            points[name] = tuple(names.admit(part, POSITION, where=where) for part in position)
+        return Frozen(points)
+
+    def _directions(self, given: Mapping[Any, Any], where: str) -> Frozen[sp.Expr]:
+        """Components by coordinate, such as a force or a control direction."""
+        return directions(given, self.vocabulary, where=where)
+
+    def _noise(self) -> Frozen[Frozen[sp.Expr]]:
+        channels = by_name(self.noise, where="system.noise")
+        for name in channels:
+            self.vocabulary.declare_name(name, "noise channel", where=f"system.noise.{name}")
+        return Frozen({name: self._directions(value, f"system.noise.{name}") for name, value in channels.items()})
+
+
+def directions(given: Mapping[Any, Any], names: Vocabulary, *, where: str) -> Frozen[sp.Expr]:
+    """Components by coordinate, checked: who pushes which coordinate, and how much."""
+    components = {}
+    for name, value in by_name(given, where=where).items():
+        coordinate = names.find(name, (Coordinate,), where=where)
+        components[coordinate.name] = names.admit(value, MOTION, where=f"{where}.{name}")
+    return Frozen(components)
+
+
+def _listed(given: Any) -> tuple[Any, ...]:
+    return tuple(given) if isinstance(given, (tuple, list)) else (given,)
+
+
+def _coordinate(given: Any) -> Coordinate:
+    if isinstance(given, (Coordinate, sp.Symbol)):
+        return Coordinate(given.name)
+    raise BadStatement(
+        f"{given!r} is not a coordinate", where="system.coordinates", fix='make coordinates by hf.coordinates("x phi")'
+    )
+
+
+def _constant(value: Any, name: str) -> sp.Expr:
+    where = f"parameters.{name}"
+    number = exact(value, where=where)
+    if number.free_symbols:
+        raise BadStatement(f"the value of parameter {name!r} is not a number", where=where, fix="give a number")
+    return Vocabulary().admit(number, CONSTANT, where=where)

@@ -1,0 +1,228 @@
+"""The door: every expression of a problem passes here once, and comes out exact, with declared symbols only.
+
+Within a problem a symbol *is* its name: a free symbol is replaced by the declared one of that name, or refused. A
+float means its shortest decimal (0.1 is 1/10). What an expression may depend on is judged through definitions and
+rates.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import numbers
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import Any
+
+import sympy as sp
+
+from holdfast.errors import BadExpression, BadStatement
+from holdfast.problem.quantities import (
+    Acceleration,
+    Coordinate,
+    Definition,
+    Deviation,
+    DeviationRate,
+    NamedSymbol,
+    Parameter,
+    Rate,
+    RateOf,
+    State,
+    Time,
+    check_name,
+    time,
+)
+
+Kinds = tuple[type[NamedSymbol], ...]
+CONSTANT: Kinds = (Parameter,)
+POSITION: Kinds = (Parameter, Time, Coordinate, State)
+MOTION: Kinds = (Parameter, Time, Coordinate, State, Rate)
+LAW: Kinds = (Parameter, Time, Coordinate, State, Rate, Deviation, DeviationRate)
+
+WORDS = {
+    Coordinate: "coordinate",
+    Rate: "rate",
+    Acceleration: "acceleration",
+    Time: "time",
+    State: "state",
+    Parameter: "parameter",
+    Deviation: "deviation",
+    DeviationRate: "deviation rate",
+    Definition: "definition",
+}
+
+KNOWN_FUNCTIONS = (
+    sp.sin, sp.cos, sp.tan, sp.asin, sp.acos, sp.atan, sp.atan2, sp.sinh, sp.cosh, sp.tanh, sp.exp, sp.log,
+    sp.Abs, sp.sign, sp.Min, sp.Max, sp.Heaviside, sp.Piecewise, RateOf, sp.sec, sp.csc, sp.cot,
+)  # fmt: skip
+
+
+class Vocabulary:
+    """The names of one problem and what each stands for."""
+
+    def __init__(self) -> None:
+        self._symbols: dict[str, NamedSymbol] = {"t": time}
+        self._depends: dict[str, frozenset[NamedSymbol]] = {}  # of definitions
+        self._other: dict[str, str] = {}  # constraints, controls, points: names that are no symbols
+
+    # ── declaring ─────────────────────────────────────────────────────────────────────────────────
+
+    def declare(self, symbol: NamedSymbol, *, where: str) -> None:
+        self._claim(symbol.name, WORDS[type(symbol)], where)
+        self._symbols[symbol.name] = symbol
+        if isinstance(symbol, Coordinate):
+            self._symbols[symbol.rate.name] = symbol.rate
+            self._symbols[symbol.acceleration.name] = symbol.acceleration
+
+    def declare_name(self, name: str, word: str, *, where: str) -> None:
+        """A constraint, control or point: it takes a name, but is not a quantity in expressions."""
+        self._claim(name, word, where)
+        self._other[name] = word
+
+    def define(self, name: str, expression: sp.Expr, *, where: str) -> None:
+        """A definition: a name for an expression that has already been admitted."""
+        self.declare(Definition(name), where=where)
+        self._depends[name] = frozenset(self.dependence(expression))
+
+    def with_deviations(self, holonomic: Iterable[str], nonholonomic: Iterable[str]) -> Vocabulary:
+        """This vocabulary and the deviations that a law may speak of."""
+        wider = Vocabulary()
+        wider._symbols = dict(self._symbols)
+        wider._depends, wider._other = self._depends, self._other
+        for constraint in holonomic:
+            wider._symbols[f"y_{constraint}"] = Deviation(constraint)
+        for constraint in (*holonomic, *nonholonomic):
+            wider._symbols[f"w_{constraint}"] = DeviationRate(f"w_{constraint}")
+        return wider
+
+    def _claim(self, name: str, word: str, where: str) -> None:
+        check_name(name, where=where)
+        taken = self._other.get(name) or (WORDS[type(self._symbols[name])] if name in self._symbols else "")
+        if taken:
+            raise BadStatement(
+                f"the name {name!r} is given twice: as a {taken} and as a {word}",
+                where=where,
+                fix="names are unique within a problem: rename one of them",
+            )
+
+    # ── looking up ────────────────────────────────────────────────────────────────────────────────
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._symbols
+
+    def __getitem__(self, name: str) -> NamedSymbol:
+        return self._symbols[name]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._symbols)
+
+    def suggestion(self, name: str) -> str:
+        """A hint for a name that is not known: the nearest known one, or the list."""
+        near = difflib.get_close_matches(name, self._symbols, n=1)
+        if near:
+            return f"did you mean {near[0]!r}?"
+        shown = [known for known in self._symbols if not known.endswith("_ddot")]
+        return "known names: " + ", ".join(shown[:24]) + (", ..." if len(shown) > 24 else "")
+
+    def find(self, key: Any, kinds: Kinds, *, where: str) -> NamedSymbol:
+        """The declared symbol that a key (a symbol or a name) means, if it is of one of these kinds."""
+        name = key if isinstance(key, str) else getattr(key, "name", None)
+        if not isinstance(name, str) or name not in self._symbols:
+            raise BadStatement(f"unknown name {str(key)!r}", where=where, fix=self.suggestion(name or str(key)))
+        symbol = self._symbols[name]
+        if not isinstance(symbol, kinds):
+            wanted = " or ".join(WORDS[kind] for kind in kinds)
+            raise BadStatement(f"{name!r} is a {WORDS[type(symbol)]}", where=where, fix=f"a {wanted} belongs here")
+        return symbol
+
+    # ── admitting ─────────────────────────────────────────────────────────────────────────────────
+
+    def admit(self, value: Any, allowed: Kinds, *, where: str) -> sp.Expr:
+        """The expression, exact and in declared symbols, if it depends only on what is allowed here."""
+        expression = exact(value, where=where)
+        replacements = {}
+        for symbol in expression.free_symbols:
+            declared = self._symbols.get(symbol.name)
+            if declared is None:
+                word = self._other.get(symbol.name)
+                raise BadExpression(
+                    f"{symbol.name!r} is a {word}, not a quantity" if word else f"unknown name {symbol.name!r}",
+                    where=where,
+                    fix=self.suggestion(symbol.name),
+                )
+            if declared != symbol:
+                replacements[symbol] = declared
+        if replacements:
+            expression = expression.xreplace(replacements)
+        self._judge(expression, allowed, where)
+        return expression
+
+    def _judge(self, expression: sp.Expr, allowed: Kinds, where: str) -> None:
+        for call in expression.atoms(sp.Function):
+            if not isinstance(call, KNOWN_FUNCTIONS):
+                raise BadExpression(
+                    f"the function {call.func.__name__!r} is not known",
+                    where=where,
+                    fix="sqrt exp log sin cos tan asin acos atan atan2 sinh cosh tanh abs sign min max, Piecewise",
+                )
+        for symbol in sorted(self.dependence(expression), key=lambda s: s.name):
+            if not isinstance(symbol, allowed):
+                wanted = ", ".join(WORDS[kind] + "s" if kind is not Time else "time" for kind in allowed)
+                raise BadExpression(
+                    f"{symbol.name!r} is a {WORDS[type(symbol)]} and may not occur here",
+                    where=where,
+                    fix=f"this expression may depend on {wanted}",
+                )
+
+    def dependence(self, expression: sp.Expr) -> set[NamedSymbol]:
+        """The declared quantities that an expression depends on, through definitions and rates."""
+        found: set[NamedSymbol] = set()
+        for symbol in expression.free_symbols:
+            found |= self._depends.get(symbol.name, frozenset()) if isinstance(symbol, Definition) else {symbol}
+        for call in expression.atoms(RateOf):
+            found |= {s.rate for s in self.dependence(call.args[0]) if isinstance(s, (Coordinate, Rate))}
+        return found
+
+
+def exact(value: Any, *, where: str = "") -> sp.Expr:
+    """A number or expression with every float replaced by its shortest decimal; strings are refused, never parsed."""
+    if isinstance(value, sp.Expr):
+        expression = value
+    elif isinstance(value, bool) or not isinstance(value, (int, float, Fraction, numbers.Real)):
+        hint = (
+            "write it with symbols, not in quotes" if isinstance(value, str) else "give a number or a SymPy expression"
+        )
+        raise BadExpression(f"{value!r} is not an expression", where=where, fix=hint)
+    else:
+        expression = _exact_number(value, where)
+    floats = expression.atoms(sp.Float)
+    if floats:
+        expression = expression.xreplace({f: _exact_number(float(f), where) for f in floats})
+    for bad in (sp.nan, sp.zoo, sp.oo, -sp.oo, sp.I):
+        if expression.has(bad):
+            raise BadExpression(f"the expression contains {bad}", where=where, fix="values must be finite and real")
+    return expression
+
+
+def _exact_number(value: Any, where: str) -> sp.Expr:
+    if isinstance(value, numbers.Rational):
+        return sp.Rational(int(value.numerator), int(value.denominator))
+    number = float(value)
+    if not math.isfinite(number):
+        raise BadExpression(f"{number} is not a finite number", where=where, fix="values must be finite and real")
+    fraction = Fraction(repr(number))
+    return sp.Rational(fraction.numerator, fraction.denominator)
+
+
+def by_name(given: Mapping[Any, Any], *, where: str) -> dict[str, Any]:
+    """A mapping with names for keys, from one whose keys are symbols or names; a key given twice is refused."""
+    if not isinstance(given, Mapping):
+        raise BadStatement(f"expected a mapping, got {type(given).__name__}", where=where, fix="write {name: value}")
+    named: dict[str, Any] = {}
+    for key, value in given.items():
+        name = key if isinstance(key, str) else getattr(key, "name", str(key))
+        if name in named:
+            raise BadStatement(f"{name!r} is given twice", where=where, fix="keep one of the two")
+        named[name] = value
+    return named
