@@ -1,0 +1,282 @@
+"""The arithmetics in which a graph is evaluated: Python floats, balls, and power series of balls.
+
+An arithmetic is a table of functions, one per operation. Floats answer nan and inf where Python would raise, as the
+compiled kernels do. Balls (python-flint `arb`) enclose: the result contains every value for every point of the
+operands; where a branch is not decided, they take both. Series (`arb_series`) enclose Taylor coefficients; where a
+branch is not decided they raise `Undecided`.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+from holdfast.errors import Undecided
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """Functions by operation, and how an exact constant and pi are made."""
+
+    name: str
+    functions: dict[str, Callable[..., Any]]
+    constant: Callable[[Fraction], Any]
+    pi: Callable[[], Any]
+    infix: dict[str, str] = field(default_factory=lambda: {"add": "+", "sub": "-", "mul": "*"})
+
+
+# ── floats ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _quiet(function: Callable[..., float]) -> Callable[..., float]:
+    """The function of `math`, with nan outside its domain and inf where it overflows."""
+
+    def answer(*args: float) -> float:
+        try:
+            return function(*args)
+        except ValueError:
+            return math.nan
+        except OverflowError:
+            return math.inf
+
+    return answer
+
+
+def float_div(a: float, b: float) -> float:
+    try:
+        return a / b
+    except ZeroDivisionError:
+        return math.nan if a == 0 or a != a else math.copysign(math.inf, a) * math.copysign(1.0, b)
+
+
+def float_power(a: float, exponent: int) -> float:
+    """A whole power by repeated squaring, lowest bit first: every target multiplies in this order."""
+    result: float | None = None
+    while True:
+        if exponent & 1:
+            result = a if result is None else result * a
+        exponent >>= 1
+        if not exponent:
+            return result if result is not None else 1.0
+        a = a * a
+
+
+def _float_pow(a: float, b: float) -> float:
+    try:
+        return math.pow(a, b)
+    except OverflowError:
+        return -math.inf if a < 0 and b == math.floor(b) and b % 2 else math.inf
+    except ValueError:
+        return math.inf if a == 0 and b < 0 else math.nan
+
+
+def _float_log(a: float) -> float:
+    return -math.inf if a == 0 else (math.nan if a < 0 else math.log(a))
+
+
+def _float_sinh(a: float) -> float:
+    try:
+        return math.sinh(a)
+    except OverflowError:
+        return math.copysign(math.inf, a)
+
+
+def _float_min(a: float, b: float) -> float:
+    return a if a != a or a < b else b
+
+
+def _float_max(a: float, b: float) -> float:
+    return a if a != a or a > b else b
+
+
+def _float_sign(a: float) -> float:
+    return a if a != a else float((a > 0) - (a < 0))
+
+
+FLOATS = Arithmetic(
+    name="floats",
+    functions={
+        "div": float_div, "power": float_power, "pow": _float_pow, "log": _float_log, "sinh": _float_sinh,
+        "sqrt": _quiet(math.sqrt), "exp": _quiet(math.exp), "sin": _quiet(math.sin), "cos": _quiet(math.cos),
+        "tan": _quiet(math.tan), "asin": _quiet(math.asin), "acos": _quiet(math.acos), "atan": math.atan,
+        "atan2": math.atan2,        "cosh": _quiet(math.cosh), "tanh": math.tanh, "abs": abs, "sign": _float_sign,
+        "min": _float_min, "max": _float_max, "select": lambda c, a, b: a if c > 0 else b,
+    },
+    constant=float,
+    pi=lambda: math.pi,
+)  # fmt: skip
+
+
+# ── balls ─────────────────────────────────────────────────────────────────────────────────────────
+
+_BALLS_IN_USE = threading.RLock()
+
+
+@contextmanager
+def precision(bits: int, terms: int = 10) -> Iterator[None]:
+    """Balls with so many bits and series with so many terms. flint's settings are global, hence one user at a time."""
+    import flint
+
+    with _BALLS_IN_USE:
+        before = flint.ctx.prec, flint.ctx.cap
+        flint.ctx.prec, flint.ctx.cap = bits, terms
+        try:
+            yield
+        finally:
+            flint.ctx.prec, flint.ctx.cap = before
+
+
+def ball(value: int | float | Fraction) -> Any:
+    """The ball of an exact number: a float means exactly itself here."""
+    import flint
+
+    if isinstance(value, float):
+        return flint.arb(value)
+    fraction = Fraction(value)
+    return flint.arb(flint.fmpq(fraction.numerator, fraction.denominator))
+
+
+def _ball_select(c: Any, a: Any, b: Any) -> Any:
+    return a if c > 0 else (b if c <= 0 else a.union(b))
+
+
+def _method(name: str) -> Callable[..., Any]:
+    return lambda a: getattr(a, name)()
+
+
+@cache
+def balls() -> Arithmetic:
+    """Enclosing arithmetic on python-flint's `arb`."""
+    import flint
+
+    names = "sqrt exp log sin cos tan asin acos atan sinh cosh tanh".split()
+    functions: dict[str, Callable[..., Any]] = {name: _method(name) for name in names}
+    functions |= {
+        "div": lambda a, b: a / b,
+        "power": lambda a, n: a**n,
+        "pow": lambda a, b: a**b,
+        "atan2": lambda y, x: flint.arb.atan2(y, x),
+        "abs": abs,
+        "sign": lambda a: a.sgn(),
+        "min": lambda a, b: a.min(b),
+        "max": lambda a, b: a.max(b),
+        "select": _ball_select,
+    }
+    return Arithmetic("balls", functions, constant=ball, pi=lambda: flint.arb.pi())
+
+
+# ── power series of balls ─────────────────────────────────────────────────────────────────────────
+
+
+def _head(a: Any) -> Any:
+    """The constant coefficient, which decides branches over the whole box."""
+    import flint
+
+    return a[0] if isinstance(a, flint.arb_series) else a
+
+
+def _decided(c: Any, positive: Any, otherwise: Any) -> Any:
+    head = _head(c)
+    if head > 0:
+        return positive
+    if head < 0:
+        return otherwise
+    raise Undecided("a branch is not decided over this box", fix="bisect the box")
+
+
+def _series_exp(a: Any) -> tuple[Any, Any]:
+    grown = a.exp()
+    return grown, 1 / grown
+
+
+def _series_hyperbolic(name: str) -> Callable[[Any], Any]:
+    def value(a: Any) -> Any:
+        import flint
+
+        if not isinstance(a, flint.arb_series):
+            return getattr(a, name)()
+        up, down = _series_exp(a)
+        if name == "sinh":
+            return (up - down) / 2
+        return (up + down) / 2 if name == "cosh" else (up - down) / (up + down)
+
+    return value
+
+
+def _series_atan2(y: Any, x: Any) -> Any:
+    """The angle of (x, y): its constant coefficient by balls, the others from a quotient that is defined there."""
+    import flint
+
+    head = flint.arb.atan2(_head(y), _head(x))
+    if not isinstance(y, flint.arb_series) and not isinstance(x, flint.arb_series):
+        return head
+    if abs(_head(x)) > 0:
+        local = (y / x) * flint.arb_series([1])
+        series = local.atan()
+    elif abs(_head(y)) > 0:
+        local = (x / y) * flint.arb_series([1])
+        series = -local.atan()
+    else:
+        raise Undecided("the angle of a box around 0 is not defined", fix="bisect the box")
+    return series - _head(series) + head
+
+
+def _series_power(a: Any, n: int) -> Any:
+    import flint
+
+    if not isinstance(a, flint.arb_series):
+        return a**n
+    result = None
+    while True:
+        if n & 1:
+            result = a if result is None else result * a
+        n >>= 1
+        if not n:
+            return result
+        a = a * a
+
+
+def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
+    """flint's refusals (a series at a pole, a root of a box around 0) become ours."""
+
+    def answer(*args: Any) -> Any:
+        try:
+            return function(*args)
+        except (ValueError, ZeroDivisionError) as error:
+            raise Undecided(f"a series is not defined over this box: {error}", fix="bisect the box") from error
+
+    return answer
+
+
+def _series_pow(a: Any, b: Any) -> Any:
+    return (b * a.log()).exp()
+
+
+def _series_sign(a: Any) -> Any:
+    return _decided(a, ball(1), ball(-1))
+
+
+@cache
+def ball_series() -> Arithmetic:
+    """Enclosing arithmetic on Taylor coefficients, python-flint's `arb_series`."""
+    base = balls()
+    functions = {name: _guarded(function) for name, function in base.functions.items()}
+    functions |= {name: _guarded(_series_hyperbolic(name)) for name in ("sinh", "cosh", "tanh")}
+    functions |= {
+        "div": _guarded(lambda a, b: a / b),
+        "power": _series_power,
+        "pow": _guarded(_series_pow),
+        "atan2": _guarded(_series_atan2),
+        "abs": lambda a: _decided(a, a, -a),
+        "sign": _series_sign,
+        "min": lambda a, b: _decided(a - b, b, a),
+        "max": lambda a, b: _decided(a - b, a, b),
+        "select": _decided,
+    }
+    return Arithmetic("ball series", functions, constant=ball, pi=base.pi)

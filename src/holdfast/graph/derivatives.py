@@ -1,0 +1,124 @@
+"""Derivatives on the graph: along a direction (forward), of one output by all inputs (backward), and jacobians."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from holdfast.graph.nodes import Graph, Node, ancestors
+
+Partials = Callable[[Graph, Node], tuple[Node, ...]]
+
+
+def _power(g: Graph, n: Node) -> tuple[Node, ...]:
+    return (g.const(n.data) * g.power(n.args[0], n.data - 1),)
+
+
+def _pow(g: Graph, n: Node) -> tuple[Node, ...]:
+    base, exponent = n.args
+    by_base = exponent * g.call("pow", base, exponent - 1)
+    return by_base, (g.zero if exponent.op == "const" else n * g.call("log", base))
+
+
+def _atan2(g: Graph, n: Node) -> tuple[Node, ...]:
+    y, x = n.args
+    square = x**2 + y**2
+    return x / square, -(y / square)
+
+
+PARTIALS: dict[str, Partials] = {
+    "add": lambda g, n: (g.one, g.one),
+    "sub": lambda g, n: (g.one, g.minus_one),
+    "mul": lambda g, n: (n.args[1], n.args[0]),
+    "div": lambda g, n: (g.one / n.args[1], -(n / n.args[1])),
+    "neg": lambda g, n: (g.minus_one,),
+    "power": _power,
+    "pow": _pow,
+    "atan2": _atan2,
+    "sqrt": lambda g, n: (g.one / (2 * n),),
+    "exp": lambda g, n: (n,),
+    "log": lambda g, n: (g.one / n.args[0],),
+    "sin": lambda g, n: (g.call("cos", n.args[0]),),
+    "cos": lambda g, n: (-g.call("sin", n.args[0]),),
+    "tan": lambda g, n: (1 + n**2,),
+    "asin": lambda g, n: (g.one / g.call("sqrt", 1 - n.args[0] ** 2),),
+    "acos": lambda g, n: (-(g.one / g.call("sqrt", 1 - n.args[0] ** 2)),),
+    "atan": lambda g, n: (g.one / (1 + n.args[0] ** 2),),
+    "sinh": lambda g, n: (g.call("cosh", n.args[0]),),
+    "cosh": lambda g, n: (g.call("sinh", n.args[0]),),
+    "tanh": lambda g, n: (1 - n**2,),
+    "abs": lambda g, n: (g.call("sign", n.args[0]),),
+    "sign": lambda g, n: (g.zero,),
+    "min": lambda g, n: _choice(g, n.args[1] - n.args[0]),
+    "max": lambda g, n: _choice(g, n.args[0] - n.args[1]),
+    "select": lambda g, n: (g.zero, *_choice(g, n.args[0])),
+}
+
+
+def _choice(g: Graph, first_wins: Node) -> tuple[Node, Node]:
+    """1 for the operand that counts, 0 for the other."""
+    return g.select(first_wins, g.one, g.zero), g.select(first_wins, g.zero, g.one)
+
+
+def directional(outputs: Sequence[Node], direction: Mapping[Node, Node]) -> list[Node]:
+    """d/dε of the outputs when each input moves as stated: Σ ∂out/∂x · direction[x].
+
+    One forward sweep for all outputs; nodes that the direction does not reach cost nothing.
+    """
+    if not outputs:
+        return []
+    graph = outputs[0].graph
+    moved: dict[int, Node] = {}
+    for node in ancestors(outputs):
+        if node in direction:
+            moved[node.index] = direction[node]
+            continue
+        reached = [k for k, arg in enumerate(node.args) if arg.index in moved]
+        if reached:
+            change = _change(graph, node, moved, reached)
+            if change is not graph.zero:
+                moved[node.index] = change
+    return [moved.get(node.index, graph.zero) for node in outputs]
+
+
+def _change(graph: Graph, node: Node, moved: dict[int, Node], reached: list[int]) -> Node:
+    """The change of one node; quotients and products keep the forms that are read and evaluated best."""
+    if node.op == "div" and 1 in reached:
+        above = moved.get(node.args[0].index, graph.zero)
+        return (above - node * moved[node.args[1].index]) / node.args[1]
+    partials = PARTIALS[node.op](graph, node)
+    return graph.sum(partials[k] * moved[node.args[k].index] for k in reached)
+
+
+def gradient(output: Node, wanted: Iterable[Node]) -> dict[Node, Node]:
+    """∂output/∂x for the wanted inputs, by one backward sweep; only derivatives that are not zero are listed."""
+    graph = output.graph
+    targets = set(wanted)
+    order = ancestors((output,))
+    useful: set[int] = set()  # nodes that depend on a wanted input
+    for node in order:
+        if node in targets or any(arg.index in useful for arg in node.args):
+            useful.add(node.index)
+    weight: dict[int, Node] = {output.index: graph.one}
+    found: dict[Node, Node] = {}
+    for node in reversed(order):
+        if node.index not in useful or node.index not in weight:
+            continue
+        here = weight[node.index]
+        if node in targets:
+            if here is not graph.zero:
+                found[node] = here
+            continue
+        for arg, partial in zip(node.args, PARTIALS[node.op](graph, node), strict=True):
+            if arg.index in useful and partial is not graph.zero:
+                share = here * partial
+                weight[arg.index] = weight[arg.index] + share if arg.index in weight else share
+    return {node: found[node] for node in sorted(found, key=lambda n: n.index)}
+
+
+def jacobian(outputs: Sequence[Node], inputs: Sequence[Node]) -> list[dict[int, Node]]:
+    """∂outputs/∂inputs as sparse rows: {column: node} for each output."""
+    column = {node: k for k, node in enumerate(inputs)}
+    return [
+        {column[node]: value for node, value in sorted(gradient(out, inputs).items(), key=lambda item: column[item[0]])}
+        for out in outputs
+    ]

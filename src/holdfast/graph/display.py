@@ -1,0 +1,169 @@
+"""What people read: nodes back as SymPy, tidied where that is cheap, and never other than what the graph computes.
+
+A formula is shown in the shorter of its raw and its harmonic form (products of sines and cosines turned into sums,
+common factors taken out), when the graph predicts few enough terms: a limit on work, not a clock. Every tidied formula
+is checked against the graph in balls at random points; one that fails is shown as it was.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import sympy as sp
+from sympy.simplify.fu import TR8
+
+from holdfast.graph.arithmetic import ball, balls, precision
+from holdfast.graph.evaluate import Tape
+from holdfast.graph.nodes import LEAVES, Graph, Node, ancestors
+from holdfast.graph.walk import FUNCTIONS, Walker
+
+MOST_TERMS = 600  # in the expanded form: beyond, a formula is shown as it is
+MOST_NODES = 3000  # in the tree: beyond, a formula is not written out at all
+
+SYMPY_FUNCTIONS = {op: function for function, op in FUNCTIONS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One line of straight-line computation: a name and the expression it stands for."""
+
+    name: sp.Symbol
+    value: sp.Expr
+
+
+class Display:
+    """Writes the nodes of one graph in the symbols of a problem."""
+
+    def __init__(self, graph: Graph, symbols: Mapping[str, sp.Symbol]) -> None:
+        self._graph, self._symbols = graph, dict(symbols)
+        self._inputs = {name: graph.input(name) for name in symbols}
+        self._walk = Walker(graph, self._inputs)
+        self._raw: dict[int, sp.Expr] = {}
+
+    def readable(self, node: Node) -> bool:
+        """Whether the node written out is of a size that anyone would read."""
+        return tree_size(node) <= MOST_NODES
+
+    def raw(self, node: Node) -> sp.Expr:
+        """The node as SymPy, as it stands on the graph."""
+        for part in ancestors((node,)):
+            if part.index not in self._raw:
+                self._raw[part.index] = self._expression(part, [self._raw[arg.index] for arg in part.args])
+        return self._raw[node.index]
+
+    def tidy(self, node: Node) -> sp.Expr:
+        """The shorter of the raw and the harmonic form, checked against the graph."""
+        raw = self.raw(node)
+        if not raw.free_symbols or expanded_terms(node) > MOST_TERMS:
+            return raw
+        candidates = [raw]
+        if not _has_quotient(node):
+            expanded = sp.expand(raw)
+            harmonic = sp.expand(TR8(expanded)) if expanded.has(sp.sin, sp.cos) else expanded
+            candidates = [expanded, sp.factor_terms(harmonic), sp.factor_terms(expanded), raw]
+        for candidate in sorted(candidates, key=_length):
+            if candidate is raw or self.agrees(candidate, node):
+                return candidate
+        return raw
+
+    def agrees(self, expression: sp.Expr, node: Node) -> bool:
+        """Whether an expression has the node's value, within the width of balls, at three random points."""
+        return self.same(self._walk(expression), node)
+
+    def same(self, shown: Node, node: Node) -> bool:
+        """Whether two nodes have the same value, within the width of balls, at three random points."""
+        if shown is node:
+            return True
+        tape = Tape(tuple(self._inputs.values()), (shown, node))
+        shake, agreed = random.Random(node.index), 0
+        with precision(160):
+            evaluate = tape.compiled(balls())
+            for _ in range(12):
+                ours, theirs = evaluate([ball(round(shake.uniform(0.15, 0.95), 9)) for _ in self._inputs])
+                if ours.is_finite() and theirs.is_finite():
+                    if not ours.overlaps(theirs):
+                        return False
+                    agreed += 1
+                    if agreed == 3:
+                        return True
+        return False
+
+    def statements(self, wanted: Mapping[str, Node]) -> tuple[Statement, ...]:
+        """The wanted nodes as straight-line computation: what is used more than once gets a name of its own."""
+        order = ancestors(wanted.values())
+        uses: dict[int, int] = {}
+        for node in order:
+            for arg in node.args:
+                uses[arg.index] = uses.get(arg.index, 0) + 1
+        written: dict[int, sp.Expr] = {}
+        lines: list[Statement] = []
+        for node in order:
+            value = self._expression(node, [written[arg.index] for arg in node.args])
+            if uses.get(node.index, 0) > 1 and node.op not in LEAVES and node.op != "neg":
+                name = sp.Symbol(f"s_{len(lines) + 1}", real=True)
+                lines.append(Statement(name, value))
+                value = name
+            written[node.index] = value
+        results = [Statement(sp.Symbol(name, real=True), written[node.index]) for name, node in wanted.items()]
+        return (*lines, *results)
+
+    def _expression(self, node: Node, args: Sequence[sp.Expr]) -> sp.Expr:
+        op = node.op
+        if op == "const":
+            return sp.Rational(node.data.numerator, node.data.denominator)
+        if op == "pi":
+            return sp.pi
+        if op == "input":
+            return self._symbols[node.data]
+        if op in ("add", "sub", "mul", "div"):
+            a, b = args
+            return a + b if op == "add" else a - b if op == "sub" else a * b if op == "mul" else a / b
+        if op == "neg":
+            return -args[0]
+        if op == "power":
+            return args[0] ** node.data
+        if op == "pow":
+            return args[0] ** args[1]
+        if op == "sqrt":
+            return sp.sqrt(args[0])
+        if op in ("min", "max"):
+            return (sp.Min if op == "min" else sp.Max)(*args)
+        if op == "select":
+            return sp.Piecewise((args[1], args[0] > 0), (args[2], True))
+        return SYMPY_FUNCTIONS[op](*args)
+
+
+def tree_size(node: Node) -> float:
+    """How many nodes the expression has when nothing is shared."""
+    size: dict[int, float] = {}
+    for part in ancestors((node,)):
+        size[part.index] = 1.0 + sum(size[arg.index] for arg in part.args)
+    return size[node.index]
+
+
+def expanded_terms(node: Node) -> float:
+    """How many terms the expression has at most when it is multiplied out."""
+    terms: dict[int, float] = {}
+    for part in ancestors((node,)):
+        inner = [terms[arg.index] for arg in part.args]
+        if part.op in ("add", "sub"):
+            count = inner[0] + inner[1]
+        elif part.op in ("mul", "div"):
+            count = inner[0] * inner[1]
+        elif part.op == "power":
+            count = inner[0] ** min(part.data, 64)
+        else:
+            count = inner[0] if part.op == "neg" else max([1.0, *inner])
+        terms[part.index] = min(count, 1e12)
+    return terms[node.index]
+
+
+def _has_quotient(node: Node) -> bool:
+    """A division by something that is not a product of inputs and constants."""
+    return any(part.op == "div" and expanded_terms(part.args[1]) > 1 for part in ancestors((node,)))
+
+
+def _length(expression: sp.Expr) -> int:
+    return int(sp.count_ops(expression, visual=False))

@@ -1,0 +1,73 @@
+"""Evaluation: the graph written out as straight-line Python, once per arithmetic.
+
+The text holds numbers of nodes only, never names from a problem, so nothing that a user wrote is ever executed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from holdfast.graph.arithmetic import FLOATS, Arithmetic
+from holdfast.graph.nodes import LEAVES, Node, ancestors, fingerprint, operation_count
+
+Evaluator = Callable[[Sequence[Any]], list[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Tape:
+    """Outputs as functions of inputs: a part of the graph that can be evaluated in any arithmetic."""
+
+    inputs: tuple[Node, ...]
+    outputs: tuple[Node, ...]
+
+    def __call__(self, values: Sequence[float]) -> list[float]:
+        """The outputs as Python floats, with nan and inf as the compiled kernels give them."""
+        return self._floats(values)
+
+    @cached_property
+    def _floats(self) -> Evaluator:
+        return self.compiled(FLOATS)
+
+    def compiled(self, arithmetic: Arithmetic) -> Evaluator:
+        """An evaluator in the given arithmetic (balls take the precision that is set when it is made and called)."""
+        order = ancestors(self.outputs)
+        place = {node.index: k for k, node in enumerate(self.inputs)}
+        namespace: dict[str, Any] = {f"f_{name}": function for name, function in arithmetic.functions.items()}
+        lines = ["def evaluate(x):"]
+        for node in order:
+            if node.index in place:
+                lines.append(f" n{node.index}=x[{place[node.index]}]")
+            elif node.op == "input":
+                raise ValueError(f"the tape needs the input {node.data!r}")
+            elif node.op in LEAVES:
+                value = arithmetic.pi() if node.op == "pi" else arithmetic.constant(node.data)
+                namespace[f"n{node.index}"] = value
+            else:
+                lines.append(f" n{node.index}={_statement(node, arithmetic)}")
+        lines.append(" return [" + ",".join(f"n{node.index}" for node in self.outputs) + "]")
+        exec(compile("\n".join(lines), "<graph>", "exec"), namespace)
+        return namespace["evaluate"]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return fingerprint(self.outputs, self.inputs)
+
+    @cached_property
+    def operations(self) -> int:
+        return operation_count(self.outputs)
+
+
+def _statement(node: Node, arithmetic: Arithmetic) -> str:
+    operands = [f"n{arg.index}" for arg in node.args]
+    if node.op in arithmetic.infix:
+        return arithmetic.infix[node.op].join(operands)
+    if node.op == "neg":
+        return f"-{operands[0]}"
+    if node.op == "power":
+        if node.data == 2 and arithmetic is FLOATS:
+            return f"{operands[0]}*{operands[0]}"
+        return f"f_power({operands[0]},{node.data})"
+    return f"f_{node.op}({','.join(operands)})"

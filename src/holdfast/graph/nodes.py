@@ -1,0 +1,346 @@
+"""One exact tape of everything numerical: a hash-consed graph of scalar operations.
+
+A `Node` is an operation on earlier nodes; equal operations on equal nodes are the same node, so sharing is automatic
+and `is` compares values. Constants are exact fractions. Nodes are numbered in the order of their making, which is
+therefore an order of evaluation. Ordinary operators build nodes (``a * b + 1``), with the few rewritings that never
+change a value: 0 and 1 disappear, constants fold exactly, signs move outwards.
+
+    leaves      const (a Fraction)   pi   input
+    arithmetic  add  sub  mul  div  neg  power (whole exponent, at least 2)
+    functions   sqrt exp log sin cos tan asin acos atan sinh cosh tanh atan2 pow
+    branches    abs  sign  min  max  select (select(c, a, b) is a where c > 0, else b)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from hashlib import sha256
+from typing import Any
+
+UNARY = frozenset("neg sqrt exp log sin cos tan asin acos atan sinh cosh tanh abs sign".split())
+BINARY = frozenset("add sub mul div atan2 pow min max".split())
+LEAVES = frozenset(("const", "pi", "input"))
+ODD = frozenset("sin tan asin atan sinh tanh sign".split())  # f(-x) = -f(x)
+EVEN = frozenset(("cos", "cosh", "abs"))  # f(-x) = f(x)
+
+
+class Node:
+    """One operation. `args` are its operands; `data` is the Fraction of a const, the exponent of a power, the name of
+    an input.
+    """
+
+    __slots__ = ("args", "data", "graph", "index", "op")
+
+    def __init__(self, graph: Graph, index: int, op: str, args: tuple[Node, ...], data: Any) -> None:
+        self.graph, self.index, self.op, self.args, self.data = graph, index, op, args, data
+
+    def __add__(self, other: Node | int) -> Node:
+        return self.graph.add(self, other if isinstance(other, Node) else self.graph.const(other))
+
+    def __radd__(self, other: int) -> Node:
+        return self.graph.add(self.graph.const(other), self)
+
+    def __sub__(self, other: Node | int) -> Node:
+        return self.graph.sub(self, other if isinstance(other, Node) else self.graph.const(other))
+
+    def __rsub__(self, other: int) -> Node:
+        return self.graph.sub(self.graph.const(other), self)
+
+    def __mul__(self, other: Node | int) -> Node:
+        return self.graph.mul(self, other if isinstance(other, Node) else self.graph.const(other))
+
+    def __rmul__(self, other: int) -> Node:
+        return self.graph.mul(self.graph.const(other), self)
+
+    def __truediv__(self, other: Node | int) -> Node:
+        return self.graph.div(self, other if isinstance(other, Node) else self.graph.const(other))
+
+    def __rtruediv__(self, other: int) -> Node:
+        return self.graph.div(self.graph.const(other), self)
+
+    def __neg__(self) -> Node:
+        return self.graph.neg(self)
+
+    def __pow__(self, exponent: int) -> Node:
+        return self.graph.power(self, exponent)
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"n{arg.index}" for arg in self.args)
+        detail = "" if self.data is None else f"[{self.data}]"
+        return f"n{self.index}={self.op}{detail}({inside})"
+
+    @property
+    def is_zero(self) -> bool:
+        return self.op == "const" and not self.data
+
+
+class Graph:
+    """The maker and keeper of nodes; two graphs never mix."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self._known: dict[tuple[Any, ...], Node] = {}
+        self.zero, self.one = self.const(0), self.const(1)
+        self.minus_one = self.const(-1)
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    # ── leaves ────────────────────────────────────────────────────────────────────────────────────
+
+    def _leaf(self, op: str, data: Any) -> Node:
+        key = (op, data)
+        node = self._known.get(key)
+        if node is None:
+            node = Node(self, len(self.nodes), op, (), data)
+            self.nodes.append(node)
+            self._known[key] = node
+        return node
+
+    def const(self, value: int | Fraction) -> Node:
+        return self._leaf("const", Fraction(value))
+
+    def input(self, name: str) -> Node:
+        return self._leaf("input", name)
+
+    def pi(self) -> Node:
+        return self._leaf("pi", None)
+
+    # ── arithmetic ────────────────────────────────────────────────────────────────────────────────
+
+    def _make(self, op: str, a: Node, b: Node | None = None) -> Node:
+        key = (op, a.index) if b is None else (op, a.index, b.index)
+        node = self._known.get(key)
+        if node is None:
+            node = Node(self, len(self.nodes), op, (a,) if b is None else (a, b), None)
+            self.nodes.append(node)
+            self._known[key] = node
+        return node
+
+    def add(self, a: Node, b: Node) -> Node:
+        if a is self.zero:
+            return b
+        if b is self.zero:
+            return a
+        if b.op == "neg":
+            return self.sub(a, b.args[0])
+        if a.op == "neg":
+            return self.sub(b, a.args[0])
+        if a.op == "const" and b.op == "const":
+            return self.const(a.data + b.data)
+        return self._make("add", a, b) if a.index <= b.index else self._make("add", b, a)
+
+    def sub(self, a: Node, b: Node) -> Node:
+        if b is self.zero:
+            return a
+        if a is b:
+            return self.zero
+        if a is self.zero:
+            return self.neg(b)
+        if b.op == "neg":
+            return self.add(a, b.args[0])
+        if a.op == "neg":
+            return self.neg(self.add(a.args[0], b))
+        if a.op == "const" and b.op == "const":
+            return self.const(a.data - b.data)
+        return self._make("sub", a, b)
+
+    def neg(self, a: Node) -> Node:
+        if a.op == "const":
+            return self.const(-a.data)
+        if a.op == "neg":
+            return a.args[0]
+        if a.op == "sub":
+            return self._make("sub", a.args[1], a.args[0])
+        if a.op == "mul" and a.args[0].op == "const":
+            return self.mul(self.const(-a.args[0].data), a.args[1])
+        return self._make("neg", a)
+
+    def mul(self, a: Node, b: Node) -> Node:
+        if a is self.zero or b is self.zero:
+            return self.zero
+        if a is self.one:
+            return b
+        if b is self.one:
+            return a
+        if b.op == "const":
+            a, b = b, a
+        if a.op == "const":
+            return self._scale(a, b)
+        if a.op == "neg":
+            return self.neg(self.mul(a.args[0], b))
+        if b.op == "neg":
+            return self.neg(self.mul(a, b.args[0]))
+        if a is b:
+            return self.power(a, 2)
+        if a.op == "mul" and a.args[0].op == "const":  # constants travel to the front
+            return self._scale(a.args[0], self.mul(a.args[1], b))
+        if b.op == "mul" and b.args[0].op == "const":
+            return self._scale(b.args[0], self.mul(a, b.args[1]))
+        return self._make("mul", a, b) if a.index <= b.index else self._make("mul", b, a)
+
+    def _scale(self, constant: Node, b: Node) -> Node:
+        """constant * b, where the constant is neither 0 nor 1 unless b is constant too."""
+        if constant is self.one:
+            return b
+        if b.op == "const":
+            return self.const(constant.data * b.data)
+        if constant is self.minus_one:
+            return self.neg(b)
+        if b.op == "neg":
+            return self._scale(self.const(-constant.data), b.args[0])
+        if b.op == "mul" and b.args[0].op == "const":
+            return self._scale(self.const(constant.data * b.args[0].data), b.args[1])
+        return self._make("mul", constant, b)
+
+    def div(self, a: Node, b: Node) -> Node:
+        if b is self.one:
+            return a
+        if b.op == "const" and b.data:
+            return self.mul(self.const(1 / b.data), a)
+        if a is self.zero:
+            return a
+        if a is b:
+            return self.one
+        if b.op == "neg":
+            return self.neg(self.div(a, b.args[0]))
+        if a.op == "neg":
+            return self.neg(self.div(a.args[0], b))
+        return self._make("div", a, b)
+
+    def power(self, a: Node, exponent: int) -> Node:
+        """a to a whole exponent; a negative one is a division."""
+        if exponent < 0:
+            return self.div(self.one, self.power(a, -exponent))
+        if exponent == 0:
+            return self.one
+        if exponent == 1:
+            return a
+        if a.op == "const":
+            return self.const(a.data**exponent)
+        if a.op == "neg":
+            return self.power(a.args[0], exponent) if exponent % 2 == 0 else self.neg(self.power(a.args[0], exponent))
+        if a.op == "power":
+            return self.power(a.args[0], a.data * exponent)
+        if a.op == "sqrt" and exponent % 2 == 0:
+            return self.power(a.args[0], exponent // 2)
+        key = ("power", a.index, exponent)
+        node = self._known.get(key)
+        if node is None:
+            node = Node(self, len(self.nodes), "power", (a,), exponent)
+            self.nodes.append(node)
+            self._known[key] = node
+        return node
+
+    # ── functions and branches ────────────────────────────────────────────────────────────────────
+
+    def call(self, op: str, *args: Node) -> Node:
+        """A function of the list at the top of this file, by name."""
+        if op == "neg":
+            return self.neg(*args)
+        if op in ("add", "sub", "mul", "div"):
+            return getattr(self, op)(*args)
+        if op == "select":
+            return self.select(*args)
+        if op in UNARY and len(args) == 1:
+            return self._unary(op, args[0])
+        if op in BINARY and len(args) == 2:
+            return args[0] if op in ("min", "max") and args[0] is args[1] else self._make(op, *args)
+        raise ValueError(f"no operation {op!r} with {len(args)} operands")
+
+    def _unary(self, op: str, a: Node) -> Node:
+        if a is self.zero:
+            if op in ODD or op in ("abs", "sqrt"):
+                return self.zero
+            if op in ("exp", "cos", "cosh"):
+                return self.one
+        if a is self.one and op in ("sqrt", "abs", "sign"):
+            return self.one
+        if a is self.one and op == "log":
+            return self.zero
+        if a.op == "neg":
+            if op in ODD:
+                return self.neg(self._make(op, a.args[0]))
+            if op in EVEN:
+                return self._make(op, a.args[0])
+        if a.op == "const" and op in ("abs", "sign"):
+            return self.const(abs(a.data) if op == "abs" else (a.data > 0) - (a.data < 0))
+        return self._make(op, a)
+
+    def select(self, condition: Node, positive: Node, otherwise: Node) -> Node:
+        """`positive` where condition > 0, else `otherwise`."""
+        if positive is otherwise:
+            return positive
+        if condition.op == "const":
+            return positive if condition.data > 0 else otherwise
+        key = ("select", condition.index, positive.index, otherwise.index)
+        node = self._known.get(key)
+        if node is None:
+            node = Node(self, len(self.nodes), "select", (condition, positive, otherwise), None)
+            self.nodes.append(node)
+            self._known[key] = node
+        return node
+
+    # ── sums ──────────────────────────────────────────────────────────────────────────────────────
+
+    def sum(self, terms: Iterable[Node]) -> Node:
+        total = self.zero
+        for term in terms:
+            total = self.add(total, term)
+        return total
+
+    def dot(self, left: Sequence[Node], right: Sequence[Node]) -> Node:
+        total = self.zero
+        for a, b in zip(left, right, strict=True):
+            if a is not self.zero and b is not self.zero:
+                total = self.add(total, self.mul(a, b))
+        return total
+
+
+def ancestors(outputs: Iterable[Node]) -> list[Node]:
+    """Every node that the outputs need, themselves included, in an order of evaluation."""
+    seen: dict[int, Node] = {}
+    waiting = list(outputs)
+    while waiting:
+        node = waiting.pop()
+        if node.index not in seen:
+            seen[node.index] = node
+            waiting.extend(node.args)
+    return [seen[index] for index in sorted(seen)]
+
+
+def substitute(outputs: Sequence[Node], replacements: dict[Node, Node]) -> list[Node]:
+    """The outputs with some nodes (usually inputs) replaced by others, on the same graph."""
+    image: dict[int, Node] = {}
+    for node in ancestors(outputs):
+        image[node.index] = replacements[node] if node in replacements else rebuilt(node, image)
+    return [image[node.index] for node in outputs]
+
+
+def rebuilt(node: Node, image: dict[int, Node]) -> Node:
+    """The node over the images of its operands; the node itself when they did not change."""
+    args = tuple(image[arg.index] for arg in node.args)
+    if all(new is old for new, old in zip(args, node.args, strict=True)):
+        return node
+    if node.op == "power":
+        return node.graph.power(args[0], node.data)
+    return node.graph.call(node.op, *args)
+
+
+def fingerprint(outputs: Sequence[Node], inputs: Sequence[Node]) -> str:
+    """A hash of what is computed, independent of names, of unrelated nodes and of the order of their making."""
+    place = {node.index: f"i{k}" for k, node in enumerate(inputs)}
+    digest = sha256()
+    for number, node in enumerate(ancestors(outputs)):
+        if node.index not in place:
+            operands = ",".join(place[arg.index] for arg in node.args)
+            digest.update(f"{node.op}|{node.data if node.op != 'input' else ''}|{operands};".encode())
+            place[node.index] = str(number)
+    digest.update(",".join(place[node.index] for node in outputs).encode())
+    return digest.hexdigest()
+
+
+def operation_count(outputs: Iterable[Node]) -> int:
+    """How many operations the outputs take, leaves not counted."""
+    return sum(node.op not in LEAVES for node in ancestors(outputs))
