@@ -1,0 +1,125 @@
+"""The law on the graph: what dw/dt shall be, its linear part, and what excess energies add to the system's own
+equations.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from holdfast.equations.deviation import Deviations
+from holdfast.equations.inputs import Inputs
+from holdfast.equations.lagrange import Dynamics, excess_of
+from holdfast.equations.sample import Sample
+from holdfast.errors import BadStatement
+from holdfast.graph.arithmetic import ball, balls, precision
+from holdfast.graph.derivatives import jacobian
+from holdfast.graph.evaluate import Tape
+from holdfast.graph.linear_algebra import Rows, factor_general, factor_symmetric, pivot_order, times
+from holdfast.graph.nodes import Node, ancestors, substitute
+from holdfast.problem.laws import LawForm
+from holdfast.problem.program import Program
+
+
+@dataclass(frozen=True, eq=False)
+class Demand:
+    """Y in the inputs y and w, and split into its linear part and the rest.
+
+        dw/dt = Y(y, w, q, v, t) = K y + B w + Y₂
+
+    `matrix` holds ∂Y/∂(y, w) on the program, [K B]; `rest` is Y₂, absent for a linear law. `excess_bias` is m₂ of
+    M a = h − m₂ + E μ; it is second order in the deviations and comes only from excess energies.
+    """
+
+    value: tuple[Node, ...]
+    matrix: Rows
+    linear: tuple[Node, ...]
+    rest: tuple[Node, ...] | None
+    excess_bias: tuple[Node, ...] | None = None
+
+    @property
+    def is_linear(self) -> bool:
+        return self.rest is None
+
+
+def demand_of(
+    form: LawForm,
+    program: Program,
+    inputs: Inputs,
+    dynamics: Dynamics,
+    deviations: Deviations,
+    holders: Rows,
+    samples: list[Sample],
+) -> Demand:
+    """The demand of a law, checked to vanish on the program."""
+    bias = None
+    if not form.excess:
+        value = [inputs.walk(form.demand[name]) for name in program.constraints]
+    else:
+        value, bias = _from_energies(form, inputs, dynamics, deviations, holders, samples)
+    deviating = [*inputs.y.values(), *inputs.w.values()]
+    on_program = {node: inputs.graph.zero for node in deviating}
+    _check_program_is_a_solution(program, substitute(value, on_program), samples)
+    slopes = jacobian(value, deviating)
+    matrix = [dict(zip(row, substitute(list(row.values()), on_program), strict=True)) for row in slopes]
+    matrix = [{j: node for j, node in row.items() if not node.is_zero} for row in matrix]
+    if not _depend([node for row in slopes for node in row.values()], deviating):
+        return Demand(tuple(value), matrix, tuple(value), None, bias)
+    linear = times(matrix, deviating, inputs.graph)
+    rest = tuple(y - part for y, part in zip(value, linear, strict=True))
+    return Demand(tuple(value), matrix, tuple(linear), rest, bias)
+
+
+def _depend(nodes: Sequence[Node], inputs: Sequence[Node]) -> bool:
+    wanted = set(inputs)
+    return any(node in wanted for node in ancestors(nodes))
+
+
+def _from_energies(
+    form: LawForm, inputs: Inputs, dynamics: Dynamics, deviations: Deviations, holders: Rows, samples: list[Sample]
+) -> tuple[list[Node], tuple[Node, ...]]:
+    """w' and m₂ from the extended Lagrange equations; the exact block system where they are coupled to a."""
+    graph, n, r = inputs.graph, len(inputs.q), len(deviations.w)
+    excess = excess_of(form, inputs)
+    own = [{j - n: node for j, node in row.items() if j >= n} for row in excess.mass[n:]]
+    if excess.separable:
+        value = factor_symmetric(own, graph).solve(excess.right[n:])
+        return value, tuple(-node for node in excess.right[:n])
+    block: Rows = [dict(row) for row in excess.mass] + [dict(row) for row in deviations.jacobian]
+    for i, row in enumerate(dynamics.mass):
+        for j, node in row.items():
+            block[i][j] = block[i][j] + node if j in block[i] else node
+        block[i] |= {n + r + k: -node for k, node in holders[i].items()}
+    for k in range(r):
+        block[n + r + k][n + k] = graph.minus_one
+    right = [h + extra for h, extra in zip(dynamics.bias, excess.right[:n], strict=True)]
+    right += [*excess.right[n:], *(-drift for drift in deviations.drift)]
+    order = pivot_order(samples[1].rows(block))
+    unknowns = factor_general(block, graph, order).solve(right)
+    accelerations, value, mu = unknowns[:n], unknowns[n : n + r], unknowns[n + r :]
+    inertia = times(dynamics.mass, accelerations, graph)
+    held = times(holders, mu, graph)
+    return value, tuple(h + f - m for h, f, m in zip(dynamics.bias, held, inertia, strict=True))
+
+
+def _check_program_is_a_solution(program: Program, values: list[Node], samples: list[Sample]) -> None:
+    """Y(0, 0, q, v, t) = 0: exactly where the graph shows it, else in balls at random states."""
+    shake = random.Random(7)
+    for name, node in zip(program.constraints, values, strict=True):
+        if node.is_zero:
+            continue
+        inputs = samples[0].values
+        evaluate = Tape(tuple(inputs), (node,))
+        with precision(128):
+            compiled = evaluate.compiled(balls())
+            for _ in range(5):
+                point = [ball(round(x + shake.uniform(0.1, 0.9), 6)) for x in inputs.values()]
+                (value,) = compiled(point)
+                if value.is_finite() and not value.contains(0):
+                    found = value.mid().str(6, radius=False)
+                    raise BadStatement(
+                        f"the law of {name!r} does not vanish on the program: there dw/dt = {found}",
+                        where=f"law.{name}",
+                        fix="every term of a law must contain a deviation",
+                    )

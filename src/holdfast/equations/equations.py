@@ -1,0 +1,327 @@
+"""The equations of motion of a problem: readable as formulas, evaluable as numbers, runnable as a field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import sympy as sp
+
+from holdfast.equations.demand import Demand
+from holdfast.equations.deviation import Deviations
+from holdfast.equations.holders import Solver
+from holdfast.equations.inputs import Inputs
+from holdfast.equations.lagrange import Dynamics
+from holdfast.equations.shown import ShownDynamics
+from holdfast.graph.display import Display, Statement
+from holdfast.graph.field import Field
+from holdfast.graph.linear_algebra import Rows, times
+from holdfast.graph.nodes import Node, substitute
+from holdfast.problem.laws import Gain, Law, LawForm
+from holdfast.problem.problem import Problem
+from holdfast.problem.quantities import Deviation, DeviationRate, Parameter, State, time
+
+if TYPE_CHECKING:
+    from holdfast.equations.values import Values
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """The solution: accelerations, the holders' forces μ = μ₀ + μ₁ + μ₂, m₂ and the demand."""
+
+    accelerations: tuple[Node, ...]
+    mu: tuple[Node, ...]
+    mu_parts: tuple[tuple[Node, ...], tuple[Node, ...], tuple[Node, ...]]
+    excess_bias: tuple[Node, ...]
+    demand: tuple[Node, ...]
+
+    def at(self, actual: dict[Node, Node]) -> Parts:
+        """The same with the actual deviations in the place of the inputs y and w."""
+        lists = [self.accelerations, self.mu, *self.mu_parts, self.excess_bias, self.demand]
+        flat = iter(substitute([node for nodes in lists for node in nodes], actual))
+        a, mu, first, second, third, bias, demand = (tuple(next(flat) for _ in nodes) for nodes in lists)
+        return Parts(a, mu, (first, second, third), bias, demand)
+
+
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """M a = h − m₂ + E μ with J a + γ = Y: everything that follows from a problem.
+
+    Formulas are SymPy (`mass_matrix`, `bias`, `jacobian`, ...), written when first asked for; numbers come from
+    `evaluate`; `field` is what the engine runs; `observables` are the named quantities of a result.
+    """
+
+    problem: Problem
+    form: LawForm
+    second_order: bool
+    inputs: Inputs
+    dynamics: Dynamics
+    deviations: Deviations
+    holders: Rows
+    solver: Solver
+    demand_law: Demand
+    parts: Parts
+
+    # ── names ─────────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        return tuple(c.name for c in self.problem.system.coordinates)
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        """The components of the state vector (q, v, s)."""
+        return (*self.coordinates, *(f"{name}_dot" for name in self.coordinates), *self.problem.system.states)
+
+    @property
+    def constraints(self) -> tuple[str, ...]:
+        return self.problem.program.constraints
+
+    @property
+    def holder_names(self) -> tuple[str, ...]:
+        """The components of μ: multipliers of the constraints held by reactions, then the controls."""
+        program = self.problem.program
+        return (*(f"lambda_{name}" for name in program.held_by_reaction), *program.controls)
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """Parameters, then gains (``law.stiffness.rod``): the constants of a run, in the order the field takes them."""
+        return (*self.inputs.parameters, *self.inputs.gains)
+
+    @cached_property
+    def parameter_values(self) -> dict[str, float]:
+        """The values stated in the problem and its law."""
+        stated = (*self.problem.system.parameters.items(), *self.form.gains.items())
+        return {name: float(value) for name, value in stated}
+
+    # ── changing the law ──────────────────────────────────────────────────────────────────────────
+
+    def with_law(self, law: Law) -> Equations:
+        """The same equations under another law; free when the law has the same form, derived anew otherwise."""
+        problem = self.problem.with_law(law)
+        form = problem.program.law_form(problem.system)
+        if (
+            form.demand == self.form.demand
+            and form.excess == self.form.excess
+            and set(form.gains) == set(self.form.gains)
+        ):
+            return replace(self, problem=problem, form=form)
+        from holdfast.equations.derive import derive
+
+        return derive(problem, second_order=self.second_order)
+
+    # ── what is run ───────────────────────────────────────────────────────────────────────────────
+
+    @cached_property
+    def held_forces_nodes(self) -> tuple[tuple[Node, ...], ...]:
+        """R = E μ on the coordinates, in total and by part."""
+        graph = self.inputs.graph
+        return tuple(tuple(times(self.holders, mu, graph)) for mu in (self.parts.mu, *self.parts.mu_parts))
+
+    @cached_property
+    def observables(self) -> dict[str, Node]:
+        """What a result shows beside the state: multipliers, controls, held forces, deviations, energies and powers.
+
+        energy = v·∂T/∂v − T + P,    d(energy)/dt = forces + dissipation + held + explicit
+        """
+        graph, inputs, dynamics = self.inputs.graph, self.inputs, self.dynamics
+        total, _, first, second = self.held_forces_nodes
+        named: dict[str, Node] = dict(zip(self.holder_names, self.parts.mu, strict=True))
+        named |= {f"R_{name}": node for name, node in zip(self.coordinates, total, strict=True)}
+        named |= {
+            f"y_{name}": node for name, node in zip(self.problem.program.holonomic, self.deviations.y, strict=True)
+        }
+        named |= {f"w_{name}": node for name, node in zip(self.constraints, self.deviations.w, strict=True)}
+        v = inputs.v
+        named["kinetic"] = graph.dot(v, dynamics.momenta) - dynamics.kinetic
+        named["potential"] = dynamics.potential
+        named["energy"] = named["kinetic"] + dynamics.potential
+        named["power_forces"] = graph.dot(v, dynamics.forces)
+        named["power_dissipation"] = -graph.dot(v, dynamics.resistance)
+        named["power_held"] = graph.dot(v, total) - graph.dot(v, self.parts.excess_bias)
+        correction = [a + b - m for a, b, m in zip(first, second, self.parts.excess_bias, strict=True)]
+        named["power_correction"] = graph.dot(v, correction)
+        named["power_explicit"] = self._explicit_power()
+        return named
+
+    def _explicit_power(self) -> Node:
+        """∂P/∂t − ∂T/∂t, through first-order states too: what moving bases and changing masses do."""
+        from holdfast.graph.derivatives import directional
+
+        inputs = self.inputs
+        along = {inputs.time: inputs.graph.one} | dict(zip(inputs.s, inputs.state_rates, strict=True))
+        potential, kinetic = directional([self.dynamics.potential, self.dynamics.kinetic], along)
+        return potential - kinetic
+
+    @cached_property
+    def field(self) -> Field:
+        """dx/dt = F(x, p, t) with its watched pivots and its observables, in the order of `observables`."""
+        inputs = self.inputs
+        return Field(
+            time=inputs.time,
+            state=(*inputs.q, *inputs.v, *inputs.s),
+            parameters=(*inputs.parameters.values(), *inputs.gains.values()),
+            rates=(*inputs.v, *self.parts.accelerations, *inputs.state_rates),
+            pivots=self.solver.pivots,
+            observables=tuple(self.observables.values()),
+            positions=len(inputs.q),
+        )
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of what is computed; names, values of parameters and gains do not enter."""
+        return self.field.fingerprint
+
+    # ── numbers ───────────────────────────────────────────────────────────────────────────────────
+
+    def evaluate(
+        self,
+        state: Mapping[Any, Any] | Sequence[float] | None = None,
+        time: float | None = None,
+        *,
+        parameters: Mapping[Any, Any] | None = None,
+        law: Law | None = None,
+    ) -> Values:
+        """All quantities as numbers at one state (a mapping by symbol or name, or the array q, v, s) and time.
+
+        What a mapping does not give is taken from the start.
+        """
+        from holdfast.equations.values import values_at
+
+        return values_at(self if law is None else self.with_law(law), state, time, parameters or {})
+
+    # ── formulas ──────────────────────────────────────────────────────────────────────────────────
+
+    @cached_property
+    def display(self) -> Display:
+        system, program = self.problem.system, self.problem.program
+        symbols: dict[str, sp.Symbol] = {"t": time}
+        for c in system.coordinates:
+            symbols |= {c.name: c, c.rate.name: c.rate}
+        symbols |= {name: State(name) for name in system.states}
+        symbols |= {name: Parameter(name) for name in system.parameters}
+        symbols |= {name: Gain(name) for name in self.form.gains}
+        symbols |= {f"y_{name}": Deviation(name) for name in program.holonomic}
+        symbols |= {f"w_{name}": DeviationRate(f"w_{name}") for name in program.constraints}
+        return Display(self.inputs.graph, symbols)
+
+    def _matrix(self, rows: Rows, columns: int) -> sp.Matrix:
+        tidy = self.display.tidy
+        return sp.Matrix(len(rows), columns, lambda i, j: tidy(rows[i][j]) if j in rows[i] else 0)
+
+    def _column(self, nodes: Sequence[Node]) -> sp.Matrix:
+        return sp.Matrix(len(nodes), 1, [self.display.tidy(node) for node in nodes])
+
+    @cached_property
+    def _dynamics_shown(self) -> ShownDynamics:
+        return ShownDynamics(self)
+
+    @cached_property
+    def mass_matrix(self) -> sp.Matrix:
+        """M = ∂²T/∂v²."""
+        return self._dynamics_shown.mass_matrix
+
+    @cached_property
+    def bias(self) -> sp.Matrix:
+        """h of M a = h + held forces."""
+        return self._dynamics_shown.bias()
+
+    @cached_property
+    def excess_bias(self) -> sp.Matrix:
+        """m₂, of second order in the deviations (written y and w)."""
+        bias = self.demand_law.excess_bias
+        return self._column(bias) if bias is not None and self.second_order else sp.zeros(len(self.coordinates), 1)
+
+    @cached_property
+    def deviation(self) -> sp.Matrix:
+        """y, the holonomic functions."""
+        return self._column(self.deviations.y)
+
+    @cached_property
+    def deviation_rate(self) -> sp.Matrix:
+        """w: the rates of y, then the nonholonomic functions."""
+        return self._column(self.deviations.w)
+
+    @cached_property
+    def jacobian(self) -> sp.Matrix:
+        """J = ∂w/∂v."""
+        return self._matrix(self.deviations.jacobian, len(self.coordinates))
+
+    @cached_property
+    def drift_term(self) -> sp.Matrix:
+        """γ of dw/dt = J a + γ."""
+        return self._column(self.deviations.drift)
+
+    @cached_property
+    def holder_matrix(self) -> sp.Matrix:
+        """E of R = E μ."""
+        return self._matrix(self.holders, len(self.constraints))
+
+    @cached_property
+    def authority(self) -> sp.Matrix:
+        """A = J M⁻¹ E (S where all holders are reactions); for the saddle form it does not exist."""
+        return self._matrix(self.solver.authority, len(self.constraints))
+
+    @cached_property
+    def demand(self) -> sp.Matrix:
+        """Y in the deviations y and w, gains by name."""
+        return self._column(self.demand_law.value if self.second_order else self.demand_law.linear)
+
+    @cached_property
+    def demand_rest(self) -> sp.Matrix:
+        """Y₂, the part of the demand beyond first order; zero for a linear law."""
+        rest = self.demand_law.rest
+        return sp.zeros(len(self.constraints), 1) if rest is None else self._column(rest)
+
+    @cached_property
+    def deviation_matrix(self) -> sp.Matrix:
+        """H of d(y, w)/dt = H (y, w), on the program: [[0, S], [K, B]]."""
+        m, r = len(self.deviations.y), len(self.deviations.w)
+        lower = self._matrix(self.demand_law.matrix, m + r)
+        upper = sp.zeros(m, m + r)
+        for i in range(m):
+            upper[i, m + i] = 1
+        return upper.col_join(lower)
+
+    @cached_property
+    def energy(self) -> sp.Expr:
+        """v·∂T/∂v − T + P."""
+        return self._dynamics_shown.energy()
+
+    @cached_property
+    def inverse_dynamics(self) -> dict[str, sp.Expr]:
+        """Multipliers and controls in closed form, where there is a short one; empty otherwise.
+
+        With as many constraints as coordinates the accelerations are fixed by the demand alone, a = J⁻¹(Y − γ), and μ
+        = E⁻¹(M a − h).
+        """
+        from holdfast.equations.closed_form import closed_form
+
+        return closed_form(self)
+
+    @cached_property
+    def statements(self) -> tuple[Statement, ...]:
+        """Holders' forces and accelerations as straight-line computation, shared parts named."""
+        wanted = dict(zip(self.holder_names, self.parts.mu, strict=True))
+        wanted |= {f"{name}_ddot": node for name, node in zip(self.coordinates, self.parts.accelerations, strict=True)}
+        return self.display.statements(wanted)
+
+    def latex(self) -> str:
+        """The equations as LaTeX, ready for a paper."""
+        from holdfast.equations.writing import latex
+
+        return latex(self)
+
+    def summary(self) -> str:
+        """The equations as text for a terminal."""
+        from holdfast.equations.writing import summary
+
+        return summary(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The equations as plain data: formulas as text, statements, gains."""
+        from holdfast.equations.writing import as_data
+
+        return as_data(self)

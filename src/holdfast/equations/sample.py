@@ -1,0 +1,83 @@
+"""A few states at which the equations are looked at before they are solved: the start, and two states beside it."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import sympy as sp
+
+from holdfast.equations.inputs import Inputs
+from holdfast.graph.evaluate import Tape
+from holdfast.graph.linear_algebra import Rows
+from holdfast.graph.nodes import Node
+from holdfast.problem.laws import LawForm
+from holdfast.problem.problem import Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """The numbers of all inputs at one state."""
+
+    values: dict[Node, float]
+
+    def of(self, nodes: Sequence[Node]) -> list[float]:
+        return Tape(tuple(self.values), tuple(nodes))(list(self.values.values()))
+
+    def rows(self, matrix: Rows) -> list[dict[int, float]]:
+        """A sparse matrix of nodes as numbers."""
+        flat = iter(self.of([node for row in matrix for node in row.values()]))
+        return [{j: next(flat) for j in row} for row in matrix]
+
+    def dense(self, matrix: Rows, columns: int) -> np.ndarray:
+        result = np.zeros((len(matrix), columns))
+        for i, row in enumerate(self.rows(matrix)):
+            for j, value in row.items():
+                result[i, j] = value
+        return result
+
+
+def constant_value(expression: sp.Expr, parameters: Mapping[str, float]) -> float:
+    """The number that a constant expression in parameters stands for."""
+    if expression.is_Rational:
+        return float(expression)
+    values = {symbol: sp.Float(parameters[symbol.name], 17) for symbol in expression.free_symbols}
+    value = sp.N(expression.xreplace(values), 17)
+    return float(value) if value.is_real else math.nan
+
+
+def start_values(problem: Problem, parameters: Mapping[str, float]) -> dict[str, float]:
+    """Start values of coordinates, rates and states by name; what is not stated is 0."""
+    system = problem.system
+    names = [
+        *(c.name for c in system.coordinates),
+        *(c.rate.name for c in system.coordinates),
+        *system.states,
+    ]
+    given = problem.start
+    return {name: constant_value(given[name], parameters) if name in given else 0.0 for name in names}
+
+
+def samples_of(problem: Problem, form: LawForm, inputs: Inputs, deviations: Sequence[Node]) -> list[Sample]:
+    """The start, and two generic states near it (the same ones in every session).
+
+    `deviations` are the nodes that stand for the inputs y and w, in their order.
+    """
+    parameters = {name: float(value) for name, value in problem.system.parameters.items()}
+    start = start_values(problem, parameters)
+    fixed = {node: parameters[name] for name, node in inputs.parameters.items()}
+    fixed |= {node: float(form.gains[name]) for name, node in inputs.gains.items()}
+    moving = dict(zip((*inputs.q, *inputs.v, *inputs.s), start.values(), strict=True))
+    shake = random.Random(20240611)
+    samples = []
+    for size in (0.0, 1e-2, 0.1):
+        values = {inputs.time: problem.run.begin + size}
+        values |= {node: x + size * (1 + abs(x)) * shake.uniform(-1, 1) for node, x in moving.items()}
+        values |= fixed
+        base = Sample(values)
+        values |= dict(zip((*inputs.y.values(), *inputs.w.values()), base.of(deviations), strict=True))
+        samples.append(Sample(values))
+    return samples

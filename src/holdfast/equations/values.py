@@ -1,0 +1,266 @@
+"""The equations as numbers at one state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from holdfast.equations.sample import constant_value, start_values
+from holdfast.errors import BadRequest
+from holdfast.graph.evaluate import Tape
+from holdfast.graph.linear_algebra import Rows
+from holdfast.graph.nodes import Node
+from holdfast.problem.quantities import Coordinate, Parameter, Rate, State
+from holdfast.problem.vocabulary import CONSTANT, by_name
+
+if TYPE_CHECKING:
+    from holdfast.equations.equations import Equations
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """Everything in the equations at one state, as read-only arrays; by name through ``values["lambda_rod"]``.
+
+    `mu` are the forces of the holders, reactions first, then controls; `mu_parts` and `held_force_parts` are their
+    split into the classical part, the first-order correction, and the terms of second order.
+    """
+
+    equations: Equations
+    time: float
+    state: Array
+    accelerations: Array
+    mu: Array
+    mu_parts: Array
+    held_forces: Array
+    held_force_parts: Array
+    excess_bias: Array
+    demand: Array
+    deviation: Array
+    deviation_rate: Array
+    mass_matrix: Array
+    bias: Array
+    jacobian: Array
+    drift_term: Array
+    holders: Array
+    deviation_jacobian: Array  # ∂(y, w)/∂(q, v)
+    law_matrix: Array  # [K B] on the program
+    observables: dict[str, float]
+
+    def __getitem__(self, name: Any) -> float:
+        """A quantity by name or symbol: a state, an acceleration, a multiplier, a control, y_, w_, R_, energy, ..."""
+        key = name if isinstance(name, str) else getattr(name, "name", str(name))
+        known = dict(zip(self.equations.state_names, self.state.tolist(), strict=True)) | self.observables
+        accelerations = zip(self.equations.coordinates, self.accelerations.tolist(), strict=True)
+        known |= {f"{c}_ddot": value for c, value in accelerations}
+        if key not in known:
+            raise BadRequest(f"there is no quantity {key!r}", fix="known: " + ", ".join(known))
+        return float(known[key])
+
+    @property
+    def multipliers(self) -> Array:
+        """λ of the constraints held by reactions, in their order."""
+        return self.mu[: len(self.equations.problem.program.held_by_reaction)]
+
+    @property
+    def controls(self) -> Array:
+        """The control forces, in their order."""
+        return self.mu[len(self.equations.problem.program.held_by_reaction) :]
+
+    @property
+    def energy(self) -> float:
+        return self.observables["energy"]
+
+    @cached_property
+    def authority(self) -> Array:
+        """A = J M⁻¹ E (called S where all holders are reactions)."""
+        return self.jacobian @ np.linalg.solve(self.mass_matrix, self.holders)
+
+    @property
+    def condition(self) -> float:
+        """The condition number of A; large where the program is nearly singular."""
+        return float(np.linalg.cond(self.authority)) if self.authority.size else 1.0
+
+    @cached_property
+    def deviation_matrix(self) -> Array:
+        """H of d(y, w)/dt = H (y, w), at this state."""
+        m, r = len(self.deviation), len(self.deviation_rate)
+        upper = np.hstack([np.zeros((m, m)), np.eye(m, r)])
+        return np.vstack([upper, self.law_matrix])
+
+    # ── along and across the program ──────────────────────────────────────────────────────────────
+
+    @cached_property
+    def tangent_basis(self) -> Array:
+        """An orthonormal basis of the directions that J leaves free, as columns."""
+        r, n = self.jacobian.shape
+        if not r:
+            return np.eye(n)
+        _, sizes, vt = np.linalg.svd(self.jacobian)
+        rank = int((sizes > 1e-12 * sizes[0]).sum()) if sizes.size and sizes[0] > 0 else 0
+        return vt[rank:].T
+
+    @cached_property
+    def pseudo_inverse(self) -> Array:
+        """J⁺ = Jᵀ (J Jᵀ)⁻¹."""
+        return np.linalg.pinv(self.jacobian)
+
+    def decompose(self, vector: Sequence[float]) -> tuple[Array, Array]:
+        """A displacement as its part along the program and its (Euclidean) normal part."""
+        given = np.asarray(vector, dtype=float)
+        normal = self.pseudo_inverse @ (self.jacobian @ given)
+        return given - normal, normal
+
+    def cross_product(self, *rows: Sequence[float]) -> Array:
+        """The generalised vector product [J C]: orthogonal to the rows of J and to the further rows C.
+
+            vᵢ = det(eᵢ ; J ; C)
+
+        It needs n − 1 rows in all.
+        """
+        n = self.jacobian.shape[1]
+        matrix = np.vstack([self.jacobian, *(np.asarray(row, dtype=float).reshape(1, -1) for row in rows)])
+        if matrix.shape != (n - 1, n):
+            lacking = n - 1 - len(self.jacobian)
+            raise BadRequest(f"the product needs {lacking} further rows of {n} numbers", fix="give them as C")
+        minors = [np.linalg.det(np.delete(matrix, i, axis=1)) for i in range(n)]
+        return np.array([(-1) ** i * minor for i, minor in enumerate(minors)])
+
+    def norm(self, weights: Mapping[str, float] | None = None) -> float:
+        """‖(y, w)‖ with weights by name (``{"y_rod": 10}``; 1 where not given)."""
+        names = [f"y_{c}" for c in self.equations.problem.program.holonomic] + [
+            f"w_{c}" for c in self.equations.constraints
+        ]
+        given = dict(weights or {})
+        unknown = set(given) - set(names)
+        if unknown:
+            raise BadRequest(f"there is no deviation {unknown.pop()!r}", fix="known: " + ", ".join(names))
+        scale = np.array([given.get(name, 1.0) for name in names])
+        return float(np.linalg.norm(scale * np.concatenate([self.deviation, self.deviation_rate])))
+
+    @property
+    def geometric_distance(self) -> float:
+        """The distance of (q, v) from the program to first order: ‖Z⁺ z‖, Z = ∂(y, w)/∂(q, v)."""
+        deviations = np.concatenate([self.deviation, self.deviation_rate])
+        return float(np.linalg.norm(np.linalg.pinv(self.deviation_jacobian) @ deviations)) if deviations.size else 0.0
+
+
+def values_at(
+    equations: Equations,
+    state: Mapping[Any, Any] | Sequence[float] | None,
+    time: float | None,
+    parameters: Mapping[Any, Any],
+) -> Values:
+    """Evaluate the equations at one state; the evaluator is made once per `Equations`."""
+    constants = parameter_vector(equations, parameters)
+    vector = state_vector(equations, state, dict(zip(equations.parameter_names, constants, strict=True)))
+    moment = equations.problem.run.begin if time is None else float(time)
+    layout = layout_of(equations)
+    numbers = layout.tape([moment, *vector, *constants])
+    return Values(equations=equations, time=moment, state=_fixed(vector), **layout.arrays(numbers))
+
+
+def parameter_vector(equations: Equations, given: Mapping[Any, Any]) -> list[float]:
+    """Parameters and gains in the field's order, with some values replaced."""
+    values = dict(equations.parameter_values)
+    names = equations.problem.system.vocabulary
+    for name, value in by_name(given, where="parameters").items():
+        if name not in values:
+            names.find(name, (Parameter,), where="parameters")
+        values[name] = _number(equations, value, f"parameters.{name}", {})
+    return [values[name] for name in equations.parameter_names]
+
+
+def state_vector(
+    equations: Equations, given: Mapping[Any, Any] | Sequence[float] | None, parameters: Mapping[str, float]
+) -> list[float]:
+    """The state (q, v, s) from a mapping over the start, or from an array as it is."""
+    if given is not None and not isinstance(given, Mapping):
+        vector = [float(x) for x in given]
+        if len(vector) != len(equations.state_names):
+            raise BadRequest(
+                f"the state has {len(equations.state_names)} components, not {len(vector)}",
+                fix="their order: " + ", ".join(equations.state_names),
+            )
+        return vector
+    values = start_values(equations.problem, parameters)
+    names = equations.problem.system.vocabulary
+    for name, value in by_name(given or {}, where="state").items():
+        symbol = names.find(name, (Coordinate, Rate, State), where="state")
+        values[symbol.name] = _number(equations, value, f"state.{name}", parameters)
+    return [values[name] for name in equations.state_names]
+
+
+def _number(equations: Equations, value: Any, where: str, parameters: Mapping[str, float]) -> float:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(value)
+    expression = equations.problem.system.vocabulary.admit(value, CONSTANT if parameters else (), where=where)
+    return constant_value(expression, parameters)
+
+
+class Layout:
+    """Where each quantity lies in the list of outputs of the one evaluator."""
+
+    def __init__(self, equations: Equations) -> None:
+        parts, inputs = equations.parts, equations.inputs
+        n, r, m = len(inputs.q), len(equations.constraints), len(equations.deviations.y)
+        total, *by_part = equations.held_forces_nodes
+        z = [*equations.deviations.y, *equations.deviations.w]
+        from holdfast.graph.derivatives import jacobian
+
+        self._names = tuple(equations.observables)
+        zero = inputs.graph.zero
+        self._blocks: dict[str, tuple[list[Node], tuple[int, ...]]] = {
+            "accelerations": (list(parts.accelerations), (n,)),
+            "mu": (list(parts.mu), (r,)),
+            "mu_parts": ([node for part in parts.mu_parts for node in part], (3, r)),
+            "held_forces": (list(total), (n,)),
+            "held_force_parts": ([node for part in by_part for node in part], (3, n)),
+            "excess_bias": (list(parts.excess_bias), (n,)),
+            "demand": (list(parts.demand), (r,)),
+            "deviation": (list(equations.deviations.y), (m,)),
+            "deviation_rate": (list(equations.deviations.w), (r,)),
+            "mass_matrix": (_dense(equations.dynamics.mass, n, zero), (n, n)),
+            "bias": (list(equations.dynamics.bias), (n,)),
+            "jacobian": (_dense(equations.deviations.jacobian, n, zero), (r, n)),
+            "drift_term": (list(equations.deviations.drift), (r,)),
+            "holders": (_dense(equations.holders, r, zero), (n, r)),
+            "deviation_jacobian": (_dense(jacobian(z, (*inputs.q, *inputs.v)), 2 * n, zero), (m + r, 2 * n)),
+            "law_matrix": (_dense(equations.demand_law.matrix, m + r, zero), (r, m + r)),
+            "observables": (list(equations.observables.values()), (len(self._names),)),
+        }
+        outputs = [node for nodes, _ in self._blocks.values() for node in nodes]
+        self.tape = Tape(equations.field.inputs, tuple(outputs))
+
+    def arrays(self, numbers: Sequence[float]) -> dict[str, Any]:
+        """The flat list of outputs, cut into arrays by name."""
+        cut, at = {}, 0
+        for name, (nodes, shape) in self._blocks.items():
+            cut[name] = _fixed(numbers[at : at + len(nodes)]).reshape(shape)
+            at += len(nodes)
+        observed = dict(zip(self._names, cut.pop("observables").tolist(), strict=True))
+        return {**cut, "observables": observed}
+
+
+def layout_of(equations: Equations) -> Layout:
+    """The layout of these equations, made once and shared by all laws of the same form."""
+    cache = equations.inputs.__dict__  # laws of the same form share the inputs, hence the graph
+    key = f"_layout_{equations.second_order}"
+    if key not in cache:
+        cache[key] = Layout(equations)
+    return cache[key]
+
+
+def _dense(rows: Rows, columns: int, zero: Node) -> list[Node]:
+    return [row.get(j, zero) for row in rows for j in range(columns)]
+
+
+def _fixed(numbers: Sequence[float]) -> Array:
+    array = np.array(numbers, dtype=float)
+    array.flags.writeable = False
+    return array
