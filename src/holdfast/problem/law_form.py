@@ -119,13 +119,13 @@ class Coupling:
                 raise BadStatement(
                     f"{row!r} is not a constraint of this program",
                     where=f"law.{self.kind}",
-                    fix="constraints: " + ", ".join(self.rows),
+                    fix="constraints: " + ", ".join(self.rows) if self.rows else "this program has none",
                 )
             if column not in self.columns:
                 reason = "is nonholonomic: it has no y, only w" if column in self.rows else "is not a constraint"
                 raise BadStatement(f"{column!r} {reason}", where=f"law.{self.kind}", fix="give it a damping instead")
         for name in self.diagonal:
-            yield name, name, self.value.get(name, sp.S.Zero)
+            yield name, name, self.value.get(name, self.value.get(f"{name}.{name}", sp.S.Zero))
         for key, number in self.value.items():
             row, _, column = key.partition(".")
             if column and column != row:
@@ -156,7 +156,7 @@ class Linear:
 
     def number(self, kind: str, places: Sequence[str], value: sp.Expr) -> sp.Expr:
         """An input for a number, the expression itself otherwise."""
-        where = ".".join(("law", kind, *dict.fromkeys(places)))
+        where = ".".join(("law", kind, *(places[:1] if len(set(places)) == 1 else places)))
         value = self.constraints.vocabulary.admit(value, MOTION, where=where)
         if value.free_symbols:
             return value
@@ -177,6 +177,17 @@ class Linear:
 
     def form(self) -> LawForm:
         return LawForm(demand=Frozen(self.demand), gains=Frozen(self.gains))
+
+
+def check_constraints(value: Any, known: Sequence[str], kind: str) -> None:
+    """Refuse gains by name for constraints that are not there (or not of the kind that has such a gain)."""
+    for name in value if isinstance(value, Frozen) else ():
+        if name not in known:
+            raise BadStatement(
+                f"{name!r} is not a constraint that has a gain {kind!r}",
+                where=f"law.{kind}",
+                fix="constraints: " + ", ".join(known) if known else "this program has none",
+            )
 
 
 def by_constraint(value: Any, name: str) -> Any:

@@ -26,7 +26,16 @@ from typing import Any
 import sympy as sp
 
 from holdfast.errors import BadStatement
-from holdfast.problem.law_form import Constraints, Gain, Law, LawForm, Linear, by_constraint, frozen_gains
+from holdfast.problem.law_form import (
+    Constraints,
+    Gain,
+    Law,
+    LawForm,
+    Linear,
+    by_constraint,
+    check_constraints,
+    frozen_gains,
+)
 from holdfast.problem.nonlinear_laws import ExcessEnergies, GeneralLaw, Quadratic
 from holdfast.problem.quantities import Deviation, DeviationRate
 
@@ -86,6 +95,9 @@ class Baumgarte(Law):
             object.__setattr__(self, name, None if value is None else frozen_gains(value))
 
     def spring_damper(self, constraints: Constraints) -> SpringDamper:
+        check_constraints(self.alpha, constraints.all, "alpha")
+        check_constraints(self.beta, constraints.holonomic, "beta")
+        check_constraints(self.kappa, constraints.nonholonomic, "kappa")
         stiffness, damping = {}, {}
         for name in constraints.holonomic:
             alpha = _needed(self.alpha, name, "alpha")
@@ -128,7 +140,7 @@ class CriticallyDamped(Law):
 
 @dataclass(frozen=True, slots=True)
 class Roots(Law):
-    """The law with given roots: two per holonomic constraint (a real pair or a conjugate pair), one per nonholonomic one.
+    """The law with given roots: two per holonomic constraint (real or a conjugate pair), one per nonholonomic one.
 
     `roots` is one sequence for all constraints, or sequences by constraint. With one sequence for all, a nonholonomic
     constraint takes the first root.
@@ -140,6 +152,7 @@ class Roots(Law):
         object.__setattr__(self, "roots", frozen_gains(self.roots))
 
     def spring_damper(self, constraints: Constraints) -> SpringDamper:
+        check_constraints(self.roots, constraints.all, "roots")
         stiffness, damping = {}, {}
         for name in constraints.holonomic:
             first, second = self._pair(name)

@@ -10,7 +10,16 @@ import sympy as sp
 
 from holdfast.errors import BadStatement
 from holdfast.problem.frozen import Frozen
-from holdfast.problem.law_form import Constraints, Coupling, Law, LawForm, Linear, by_constraint, frozen_gains
+from holdfast.problem.law_form import (
+    Constraints,
+    Coupling,
+    Law,
+    LawForm,
+    Linear,
+    by_constraint,
+    check_constraints,
+    frozen_gains,
+)
 from holdfast.problem.quantities import Deviation, DeviationRate, NamedSymbol
 from holdfast.problem.vocabulary import LAW
 
@@ -35,6 +44,7 @@ class Quadratic(Law):
         linear = Linear(constraints)
         linear.couple("stiffness", self.a0, Deviation)
         linear.couple("damping", self.a1, DeviationRate)
+        check_constraints(self.a2, constraints.all, "a2")
         for row in constraints.all:
             for (kappa, sigma), number in self._products(row, constraints):
                 places = (row,) if kappa == sigma == row else (row, kappa, sigma)
@@ -85,7 +95,7 @@ class GeneralLaw(Law):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExcessEnergies(Law):
-    """Lagrange's equations of the deviations themselves: energies that vanish, with their first derivatives, on the program.
+    """Lagrange's equations of the deviations themselves: energies that vanish, with first derivatives, on the program.
 
         d/dt ∂T/∂w − ∂T/∂y = −∂P/∂y − ∂D/∂w,     2T = wᵀ a w,  2P = yᵀ k y,  2D = wᵀ c w  (+ terms of higher degree)
 
@@ -134,9 +144,12 @@ class ExcessEnergies(Law):
         def half_square(kind: str, value: Any, on: type[NamedSymbol]) -> sp.Expr:
             columns = names.holonomic if on is Deviation else names.all
             total = sp.S.Zero
-            for row, column, number in Coupling(kind, value, columns, columns, columns).entries():
+            entries = list(Coupling(kind, value, columns, columns, columns).entries())
+            given = {(row, column) for row, column, _ in entries}
+            for row, column, number in entries:  # a pair given once stands for both of its places
                 a, b = (Deviation(n) if on is Deviation else DeviationRate(f"w_{n}") for n in (row, column))
-                total += linear.number(kind, (row, column), number) * a * b / 2
+                share = a * b / 2 if (column, row) in given else a * b
+                total += linear.number(kind, (row, column), number) * share
             return total
 
         return {

@@ -65,16 +65,24 @@ class Program:
                 )
         if len(set(self.reactions)) < len(self.reactions):
             raise BadStatement("a constraint is named twice among the reactions", where="program.reactions")
-        if self.controls and len(self.controls) + len(self.reactions) != len(self.constraints):
-            raise BadStatement(
-                f"{len(self.constraints)} constraints cannot be held by {len(self.controls)} controls "
-                f"and {len(self.reactions)} reactions",
-                where="program.controls",
-                fix="give one holder per constraint: add controls, or name the others in reactions",
-            )
+        self._check_number()
         for name, direction in self.controls.items():
             if not direction:
                 raise BadStatement(f"control {name!r} acts on no coordinate", where=f"program.controls.{name}")
+
+    def _check_number(self) -> None:
+        """One holder per constraint, where holders are named at all."""
+        if not self.controls and not self.reactions:
+            return
+        holders, constraints = len(self.controls) + len(self.reactions), len(self.constraints)
+        if holders != constraints:
+            counts = [_counted(len(self.controls), "control"), _counted(len(self.reactions), "reaction")]
+            cure = "add a control, or name a constraint in reactions" if holders < constraints else "remove the others"
+            raise BadStatement(
+                f"{_counted(constraints, 'constraint')} cannot be held by {' and '.join(counts)}",
+                where="program.controls" if self.controls else "program.reactions",
+                fix=f"give one holder per constraint: {cure}",
+            )
 
     def admitted(self, system: System) -> Program:
         """This program in the system's words, each expression checked for what it may depend on."""
@@ -100,6 +108,10 @@ class Program:
         holonomic, nonholonomic = tuple(self.holonomic), tuple(self.nonholonomic)
         words = system.vocabulary.with_deviations(holonomic, nonholonomic)
         return (law or self.law).form(Constraints(holonomic, nonholonomic, words))
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 def _names(given: Any) -> tuple[str, ...]:

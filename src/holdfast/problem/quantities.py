@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import sympy as sp
 
 from holdfast.errors import BadExpression, BadStatement
+from holdfast.problem.derivative import derivative
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,40}")
 RESERVED_WORDS = frozenset({"t", "pi", "e", "law", "ddt", "dot", "cross"} | set(keyword.kwlist))
@@ -199,7 +200,7 @@ def check_name(name: str, *, where: str = "") -> None:
             fix="use letters, digits and _ (at most 41), beginning with a letter",
         )
     if name in RESERVED_WORDS or name in FUNCTIONS:
-        raise BadStatement(f"the name {name!r} is taken", where=where, fix=f"call it something else, e.g. {name}_0")
+        raise BadStatement(f"the name {name!r} is taken", where=where, fix=f"call it something else, e.g. {name}0")
     if name.endswith("dot"):
         raise BadStatement(
             f"the name {name!r} ends in 'dot', which is kept for rates", where=where, fix="choose another name"
@@ -228,17 +229,19 @@ def rate(expression: Any) -> Any:
     expression = sp.sympify(expression) if isinstance(expression, (int, float)) else expression
     if not isinstance(expression, sp.Expr):
         raise BadExpression(f"rate() cannot differentiate {type(expression).__name__}", fix="give a SymPy expression")
-    if expression.has(sp.Abs, sp.sign, sp.Min, sp.Max, RateOf, Definition, State):
+    if expression.has(sp.Abs, sp.sign, sp.Min, sp.Max, sp.Heaviside, RateOf, Definition, State):
         return RateOf(expression)
-    terms = [sp.diff(expression, time)]
-    for symbol in sorted(expression.free_symbols, key=lambda s: s.name):
-        if isinstance(symbol, (Coordinate, Rate)):
-            terms.append(sp.diff(expression, symbol) * symbol.rate)
-        elif isinstance(symbol, (Acceleration, Deviation, DeviationRate)):
-            raise BadExpression(
-                f"rate() does not know the rate of {symbol.name}", fix="differentiate coordinates and rates only"
-            )
-    return sp.Add(*terms)
+    return derivative(expression, _rate_of)
+
+
+def _rate_of(symbol: sp.Symbol) -> sp.Expr:
+    if isinstance(symbol, (Coordinate, Rate)):
+        return symbol.rate
+    if isinstance(symbol, (Acceleration, Deviation, DeviationRate)):
+        raise BadExpression(
+            f"rate() does not know the rate of {symbol.name}", fix="differentiate coordinates and rates only"
+        )
+    return sp.S.One if symbol == time else sp.S.Zero
 
 
 GREEK = frozenset(

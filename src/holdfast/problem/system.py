@@ -119,4 +119,8 @@ def _constant(value: Any, name: str) -> sp.Expr:
     number = exact(value, where=where)
     if number.free_symbols:
         raise BadStatement(f"the value of parameter {name!r} is not a number", where=where, fix="give a number")
+    if not sp.N(number).is_real:
+        raise BadStatement(
+            f"the value of parameter {name!r} is not real: {number}", where=where, fix="give a real number"
+        )
     return Vocabulary().admit(number, CONSTANT, where=where)

@@ -82,6 +82,10 @@ class Vocabulary:
     def define(self, name: str, expression: sp.Expr, *, where: str) -> None:
         """A definition: a name for an expression that has already been admitted."""
         self.declare(Definition(name), where=where)
+        self.define_depends(name, expression)
+
+    def define_depends(self, name: str, expression: sp.Expr) -> None:
+        """What a declared definition depends on."""
         self._depends[name] = frozenset(self.dependence(expression))
 
     def with_deviations(self, holonomic: Iterable[str], nonholonomic: Iterable[str]) -> Vocabulary:
@@ -100,7 +104,9 @@ class Vocabulary:
         taken = self._other.get(name) or (WORDS[type(self._symbols[name])] if name in self._symbols else "")
         if taken:
             raise BadStatement(
-                f"the name {name!r} is given twice: as a {taken} and as a {word}",
+                f"the {word} {name!r} is given twice"
+                if taken == word
+                else f"the name {name!r} is given twice: as {a(taken)} and as {a(word)}",
                 where=where,
                 fix="names are unique within a problem: rename one of them",
             )
@@ -117,23 +123,28 @@ class Vocabulary:
     def names(self) -> tuple[str, ...]:
         return tuple(self._symbols)
 
-    def suggestion(self, name: str) -> str:
-        """A hint for a name that is not known: the nearest known one, or the list."""
-        near = difflib.get_close_matches(name, self._symbols, n=1)
+    def other_word(self, name: str) -> str:
+        """What a name stands for that is no quantity: "constraint", "control", "point"; empty if it is not taken so."""
+        return self._other.get(name, "")
+
+    def suggestion(self, name: str, kinds: Kinds = ()) -> str:
+        """A hint for a name that is not known: the nearest known one (of these kinds, if given), or the list."""
+        known = [other for other, symbol in self._symbols.items() if not kinds or isinstance(symbol, kinds)]
+        near = difflib.get_close_matches(name, known, n=1)
         if near:
             return f"did you mean {near[0]!r}?"
-        shown = [known for known in self._symbols if not known.endswith("_ddot")]
+        shown = [other for other in known if not other.endswith("_ddot")]
         return "known names: " + ", ".join(shown[:24]) + (", ..." if len(shown) > 24 else "")
 
     def find(self, key: Any, kinds: Kinds, *, where: str) -> NamedSymbol:
         """The declared symbol that a key (a symbol or a name) means, if it is of one of these kinds."""
         name = key if isinstance(key, str) else getattr(key, "name", None)
         if not isinstance(name, str) or name not in self._symbols:
-            raise BadStatement(f"unknown name {str(key)!r}", where=where, fix=self.suggestion(name or str(key)))
+            raise BadStatement(f"unknown name {str(key)!r}", where=where, fix=self.suggestion(name or str(key), kinds))
         symbol = self._symbols[name]
         if not isinstance(symbol, kinds):
             wanted = " or ".join(WORDS[kind] for kind in kinds)
-            raise BadStatement(f"{name!r} is a {WORDS[type(symbol)]}", where=where, fix=f"a {wanted} belongs here")
+            raise BadStatement(f"{name!r} is {a(WORDS[type(symbol)])}", where=where, fix=f"{a(wanted)} belongs here")
         return symbol
 
     # ── admitting ─────────────────────────────────────────────────────────────────────────────────
@@ -145,18 +156,22 @@ class Vocabulary:
         for symbol in expression.free_symbols:
             declared = self._symbols.get(symbol.name)
             if declared is None:
-                word = self._other.get(symbol.name)
-                raise BadExpression(
-                    f"{symbol.name!r} is a {word}, not a quantity" if word else f"unknown name {symbol.name!r}",
-                    where=where,
-                    fix=self.suggestion(symbol.name),
-                )
+                raise self._unknown(symbol, where)
             if declared != symbol:
                 replacements[symbol] = declared
         if replacements:
             expression = expression.xreplace(replacements)
         self._judge(expression, allowed, where)
         return expression
+
+    def _unknown(self, symbol: sp.Symbol, where: str) -> BadExpression:
+        name, word = symbol.name, self._other.get(symbol.name)
+        if isinstance(symbol, Parameter):
+            return BadExpression(
+                f"the parameter {name!r} has no value", where=where, fix=f"state one: parameters={{{name}: ...}}"
+            )
+        what = f"{name!r} is {a(word)}, not a quantity" if word else f"unknown name {name!r}"
+        return BadExpression(what, where=where, fix=self.suggestion(name))
 
     def _judge(self, expression: sp.Expr, allowed: Kinds, where: str) -> None:
         for call in expression.atoms(sp.Function):
@@ -170,9 +185,9 @@ class Vocabulary:
             if not isinstance(symbol, allowed):
                 wanted = ", ".join(WORDS[kind] + "s" if kind is not Time else "time" for kind in allowed)
                 raise BadExpression(
-                    f"{symbol.name!r} is a {WORDS[type(symbol)]} and may not occur here",
+                    f"{symbol.name!r} is {a(WORDS[type(symbol)])} and may not occur here",
                     where=where,
-                    fix=f"this expression may depend on {wanted}",
+                    fix=f"this expression may depend on {wanted}" + _elsewhere(symbol, where),
                 )
 
     def dependence(self, expression: sp.Expr) -> set[NamedSymbol]:
@@ -183,6 +198,17 @@ class Vocabulary:
         for call in expression.atoms(RateOf):
             found |= {s.rate for s in self.dependence(call.args[0]) if isinstance(s, (Coordinate, Rate))}
         return found
+
+
+def a(word: str) -> str:
+    """A word with its article."""
+    return f"an {word}" if word[0] in "aeiou" else f"a {word}"
+
+
+def _elsewhere(symbol: NamedSymbol, where: str) -> str:
+    """Where a rate in a holonomic function belongs instead."""
+    moved = isinstance(symbol, Rate) and where.startswith("program.holonomic")
+    return "; a function of rates belongs to nonholonomic" if moved else ""
 
 
 def exact(value: Any, *, where: str = "") -> sp.Expr:

@@ -1,0 +1,152 @@
+"""Problem files: `load` and `dump`, and the same for texts.
+
+A problem file is TOML. It is read without running any code, all its errors come in one go, and writing it either
+succeeds as a whole or leaves everything as it was.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import secrets
+import tomllib
+from pathlib import Path
+
+from sympy.core.parameters import distribute
+
+from holdfast.errors import BadFile, BadRequest, BadStatement, Finding
+from holdfast.problem.entries import Written
+from holdfast.problem.findings import Findings
+from holdfast.problem.places import Places
+from holdfast.problem.problem import Problem
+from holdfast.problem.reading import read_problem
+from holdfast.problem.writing import written
+
+MAX_BYTES = 1_000_000
+KEY_PART = r"""(?:[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*')[ \t]*"""
+LONG_KEY = re.compile(rf"""(?<![A-Za-z0-9_-])(?:{KEY_PART}\.[ \t]*){{60}}""")  # tomllib takes long over these
+
+TOML_HINTS = {
+    "Invalid value": "put expressions in quotes, write decimals with a point",
+    "Cannot overwrite": "this key is given twice: keep one",
+    "Cannot declare": "this table is given twice: join them",
+    "Cannot mutate": "an inline table is complete: add the key inside its braces",
+    "Illegal character": "a control character does not belong here: delete it",
+    "Expected '=' after a key": "write key = value",
+    "Unclosed array": "close the list with ]",
+    "Unterminated string": "close the text with a quote",
+    "Expected newline": "one entry to a line; quotes go around the whole expression",
+}
+
+
+def load(path: str | os.PathLike[str]) -> Problem:
+    """The problem stated in a file."""
+    file = Path(path)
+    return loads(_text(file), name=str(file))
+
+
+def loads(text: str, name: str = "<text>") -> Problem:
+    """The problem stated in a text; `name` stands for the file in errors."""
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    if len(text) > MAX_BYTES:
+        raise _unusable(name, f"the problem is longer than {MAX_BYTES:,} characters", "a problem file is a page or two")
+    if LONG_KEY.search(text):
+        raise _unusable(name, "a key has too many parts", "tables are nested two or three deep")
+    try:
+        raw = tomllib.loads(text, parse_float=Written)
+    except RecursionError:
+        raise _unusable(name, "lists or tables are nested too deeply") from None
+    except ValueError as error:
+        raise _not_toml(name, text, str(error)) from None
+    with distribute(False):  # set once: SymPy empties its cache at each change
+        return read_problem(raw, Findings(name, Places(text)))
+
+
+def dumps(problem: Problem) -> str:
+    """The problem as the text of a file. What would not read back as the same problem is refused."""
+    if not isinstance(problem, Problem):
+        raise BadRequest(f"{type(problem).__name__} is not a problem", fix="dump a hf.Problem")
+    text = written(problem)
+    try:
+        same = loads(text) == problem
+    except BadFile as error:
+        first = error.findings[0]
+        raise BadStatement(f"this problem has no file: {first.what}", where=first.key, fix=first.hint) from None
+    if not same:
+        raise BadStatement(
+            "this problem would read back differently",
+            fix="an expression is held unevaluated: use expressions as SymPy makes them",
+        )
+    return text
+
+
+def dump(problem: Problem, path: str | os.PathLike[str]) -> None:
+    """Write the problem to a file: as a whole, or not at all."""
+    text = dumps(problem)
+    target = Path(path).resolve()
+    partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    try:
+        with open(partial, "x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        if target.is_file():
+            partial.chmod(target.stat().st_mode & 0o777)
+        os.replace(partial, target)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        reason = error.strerror or type(error).__name__
+        raise BadRequest(f"{path} cannot be written: {reason}", where=str(path), fix="choose another place") from None
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+
+
+def _text(file: Path) -> str:
+    """The text of a file, if it is one: an ordinary file of UTF-8 and of moderate size."""
+    try:
+        if file.is_dir():
+            raise _unusable(str(file), "this is a folder, not a problem file")
+        if not file.exists():
+            raise _unusable(str(file), "there is no such file", _near(file))
+        if not file.is_file():
+            raise _unusable(str(file), "this is not an ordinary file")
+        with open(file, "rb") as stream:
+            content = stream.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        raise _unusable(
+            str(file)[:200], f"the file cannot be read: {getattr(error, 'strerror', None) or error}"
+        ) from None
+    if len(content) > MAX_BYTES:
+        raise _unusable(str(file), f"the file is larger than {MAX_BYTES:,} bytes", "a problem file is a page or two")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise _unusable(str(file), f"line {line} is not UTF-8 text", "save the file as UTF-8") from None
+
+
+def _near(file: Path) -> str:
+    try:
+        near = difflib.get_close_matches(file.name, [other.name for other in file.parent.glob("*.toml")], n=1)
+    except OSError:
+        return ""
+    return f"did you mean {str(file.with_name(near[0]))!r}?" if near else ""
+
+
+def _unusable(name: str, what: str, hint: str = "") -> BadFile:
+    return BadFile(name, (Finding(what, hint=hint),))
+
+
+def _not_toml(name: str, text: str, message: str) -> BadFile:
+    """The error of the TOML reader, with the line shown."""
+    what = re.sub(r" \(at .*\)$", "", message)
+    hint = next((hint for start, hint in TOML_HINTS.items() if what.startswith(start)), "")
+    place = re.search(r"\(at line (\d+), column (\d+)\)$", message)
+    lines = text.split("\n")
+    line, column = (int(place[1]), int(place[2])) if place else (len(lines), len(lines[-1]) + 1)
+    if "digits" in what and not place:
+        return _unusable(name, "a number has too many digits")
+    source = lines[line - 1].replace("\t", " ") if line <= len(lines) else ""
+    return BadFile(name, (Finding(f"this is not TOML: {what}", "", line, column, 1, source, hint),))
