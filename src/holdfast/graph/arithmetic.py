@@ -146,6 +146,23 @@ def _ball_select(c: Any, a: Any, b: Any) -> Any:
     return a if c > 0 else (b if c <= 0 else a.union(b))
 
 
+def _ball_power(a: Any, exponent: int) -> Any:
+    """A whole power by multiplication (flint's own goes through logarithms); an even one is not negative."""
+    result = _repeated(a, exponent)
+    return result.nonnegative_part() if exponent % 2 == 0 and result.is_finite() and not result >= 0 else result
+
+
+def _repeated(a: Any, exponent: int) -> Any:
+    result = None
+    while True:
+        if exponent & 1:
+            result = a if result is None else result * a
+        exponent >>= 1
+        if not exponent:
+            return result
+        a = a * a
+
+
 def _method(name: str) -> Callable[..., Any]:
     return lambda a: getattr(a, name)()
 
@@ -159,7 +176,7 @@ def balls() -> Arithmetic:
     functions: dict[str, Callable[..., Any]] = {name: _method(name) for name in names}
     functions |= {
         "div": lambda a, b: a / b,
-        "power": lambda a, n: a**n,
+        "power": _ball_power,
         "pow": lambda a, b: a**b,
         "atan2": lambda y, x: flint.arb.atan2(y, x),
         "abs": abs,
@@ -227,19 +244,10 @@ def _series_atan2(y: Any, x: Any) -> Any:
     return series - _head(series) + head
 
 
-def _series_power(a: Any, n: int) -> Any:
+def _series_power(a: Any, exponent: int) -> Any:
     import flint
 
-    if not isinstance(a, flint.arb_series):
-        return a**n
-    result = None
-    while True:
-        if n & 1:
-            result = a if result is None else result * a
-        n >>= 1
-        if not n:
-            return result
-        a = a * a
+    return _repeated(a, exponent) if isinstance(a, flint.arb_series) else _ball_power(a, exponent)
 
 
 def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:

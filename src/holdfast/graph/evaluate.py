@@ -64,7 +64,7 @@ def _statement(node: Node, arithmetic: Arithmetic) -> str:
     operands = [f"n{arg.index}" for arg in node.args]
     if node.op in arithmetic.infix:
         return arithmetic.infix[node.op].join(operands)
-    if node.op == "neg":
+    if node.op == "neg" and "neg" not in arithmetic.functions:
         return f"-{operands[0]}"
     if node.op == "power":
         if node.data == 2 and arithmetic is FLOATS:

@@ -1,0 +1,191 @@
+"""The loop of a fixed-step run, in the driver language.
+
+    t_s = t0 + s·step           x_{s+1} = take_step(t_s, x_s)           f_{s+1} = F(t_{s+1}, x_{s+1})
+
+f holds the rates at x and, after them, the pivots; it is the first stage of the next step, so looking at the new pivots
+costs nothing. A step is taken over only when the new state and its rates are finite, no pivot is lost and no event
+happened; otherwise the lane keeps its last good state and the reason.
+"""
+
+from __future__ import annotations
+
+from holdfast.engine.drivers.language import (
+    Integer,
+    Number,
+    Numbers,
+    Real,
+    Reals,
+    any_lane,
+    larger,
+    number,
+    part,
+    real,
+    select,
+    smaller,
+)
+
+# given by the assembly: how many states, parameters, pivots and events, how long f is, where a step's stages end
+N = PARAMETERS = PIVOTS = EVENTS = WIDTH = STAGES_END = 0
+
+NOT_FINITE, RANK_LOST, EVENT, NOT_CONVERGED = 1.0, 2.0, 3.0, 4.0
+LEAST_PIVOT = 1e-13  # of the largest one so far: less is no rank at all
+
+
+def judged(x: Reals, f: Reals, watch: Reals) -> Real:
+    """0 where the state is good. `watch` holds the sign, the largest and the smallest value of each pivot so far."""
+    state = real(0.0)
+    rate = real(0.0)
+    for i in range(N):
+        state = state + x[i] * 0.0  # nan as soon as one is infinite or nan
+        rate = rate + f[i] * 0.0
+    held = real(1.0)
+    for j in range(PIVOTS):
+        held = select(f[N + j] * watch[3 * j] > LEAST_PIVOT * watch[3 * j + 1], held, 0.0)
+    verdict = select(rate == 0.0, 0.0, NOT_FINITE)
+    verdict = select(held == 0.0, RANK_LOST, verdict)
+    return select(state == 0.0, verdict, NOT_FINITE)
+
+
+def remember_pivots(f: Reals, watch: Reals) -> None:
+    """Keep the largest and the smallest value of each pivot, in the sign it had at the start."""
+    for j in range(PIVOTS):
+        pivot = f[N + j] * watch[3 * j]
+        watch[3 * j + 1] = larger(watch[3 * j + 1], pivot)
+        watch[3 * j + 2] = smaller(watch[3 * j + 2], pivot)
+
+
+def crossed(before: Reals, after: Reals, directions: Reals) -> Real:
+    """1 where an event function changed its sign in a direction that counts (1 rising, -1 falling, 0 both)."""
+    happened = real(0.0)
+    for e in range(EVENTS):
+        rising = (before[e] < 0.0) and (after[e] >= 0.0) and (directions[e] >= 0.0)
+        falling = (before[e] > 0.0) and (after[e] <= 0.0) and (directions[e] <= 0.0)
+        happened = select(rising or falling, 1.0, happened)
+    return happened
+
+
+def fixed(
+    first: Integer,
+    count: Integer,
+    every: Integer,
+    t0: Number,
+    h: Number,
+    x: Reals,
+    f: Reals,
+    p: Reals,
+    watch: Reals,
+    events: Reals,
+    status: Reals,
+    done: Reals,
+    rows: Reals,
+    work: Reals,
+) -> Integer:
+    """Take up to `count` steps from step number `first`; keep every `every`-th state in `rows`; give the steps taken.
+
+    `events` holds the event functions at x, then their directions.
+    """
+    new = part(work, 0)
+    f_new = part(work, N)
+    event_new = part(work, N + WIDTH)
+    rest = part(work, N + WIDTH + EVENTS)
+    scratch = part(rest, STAGES_END)
+    row = 0
+    for s in range(first, first + count):
+        later = t0 + number(s + 1) * h
+        failed = take_step(t0 + number(s) * h, h, x, f, p, new, rest)
+        rates(later, new, p, f_new, scratch)
+        verdict = select(failed == 0.0, judged(new, f_new, watch), failed)
+        if EVENTS > 0:
+            event_values(later, new, p, event_new, scratch)
+            happened = crossed(events, event_new, part(events, EVENTS))
+            verdict = select((verdict == 0.0) and (happened > 0.0), EVENT, verdict)
+        verdict = select(status[0] == 0.0, verdict, status[0])
+        alive = verdict == 0.0
+        for i in range(N):
+            x[i] = select(alive, new[i], x[i])
+        for i in range(WIDTH):
+            f[i] = select(alive, f_new[i], f[i])
+        for e in range(EVENTS):
+            events[e] = select(alive, event_new[e], events[e])
+        remember_pivots(f, watch)
+        status[0] = verdict
+        done[0] = select(alive, number(s + 1), done[0])
+        if (s + 1) % every == 0:
+            for i in range(N):
+                rows[row * N + i] = x[i]
+            row = row + 1
+        if not any_lane(alive):
+            return s + 1 - first
+    return count
+
+
+def fixed_blocks(
+    blocks: Integer,
+    first: Integer,
+    count: Integer,
+    every: Integer,
+    kept: Integer,
+    t0: Number,
+    h: Number,
+    x: Reals,
+    f: Reals,
+    p: Reals,
+    watch: Reals,
+    events: Reals,
+    status: Reals,
+    done: Reals,
+    rows: Reals,
+    work: Reals,
+) -> None:
+    """`fixed` for several blocks of lanes, one after the other; `kept` rows of each are there already or to come."""
+    for b in range(blocks):
+        fixed(
+            first,
+            count,
+            every,
+            t0,
+            h,
+            part(x, b * N),
+            part(f, b * WIDTH),
+            part(p, b * PARAMETERS),
+            part(watch, b * 3 * PIVOTS),
+            part(events, b * 2 * EVENTS),
+            part(status, b),
+            part(done, b),
+            part(rows, b * kept * N),
+            work,
+        )
+
+
+def rates_blocks(blocks: Integer, t: Number, x: Reals, p: Reals, f: Reals, scratch: Reals) -> None:
+    """Rates and pivots of several blocks of lanes at their starts."""
+    for b in range(blocks):
+        rates(t, part(x, b * N), part(p, b * PARAMETERS), part(f, b * WIDTH), scratch)
+
+
+def many(
+    count: Integer, each: Integer, width: Integer, t: Numbers, x: Reals, p: Reals, out: Reals, scratch: Reals
+) -> None:
+    """A body at each of many states: row k of `out` is `width` values. A case is `each` rows, with parameters."""
+    for k in range(count):
+        whose = k // each
+        body(t[k - whose * each], part(x, k * N), part(p, whose * PARAMETERS), part(out, k * width), scratch)
+
+
+# given by the assembly as well
+
+
+def take_step(t: Number, h: Number, x: Reals, f: Reals, p: Reals, new: Reals, work: Reals) -> Real:
+    raise NotImplementedError
+
+
+def rates(t: Number, x: Reals, p: Reals, out: Reals, scratch: Reals) -> None:
+    raise NotImplementedError
+
+
+def event_values(t: Number, x: Reals, p: Reals, out: Reals, scratch: Reals) -> None:
+    raise NotImplementedError
+
+
+def body(t: Number, x: Reals, p: Reals, out: Reals, scratch: Reals) -> None:
+    raise NotImplementedError

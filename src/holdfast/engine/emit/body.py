@@ -1,0 +1,184 @@
+"""The straight-line body of a function: what every target writes down, decided once for all of them.
+
+Here, and nowhere later, it is decided which products are fused with a sum, which quotients share one reciprocal and
+how a whole power is multiplied out. So every tier, lane width and thread computes the same bits.
+
+    a b + c        one rounding (`fma`) where the product is used only there
+    a/d, b/d, c/d  1/d once, then products, from three quotients on
+    a**5           a² = a a, a⁴ = a² a², a⁵ = a⁴ a
+
+A value is a slot: 0 is the time, then come the state, the parameters and the results of the statements. A constant
+operand is a float.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from holdfast.errors import BadRequest
+from holdfast.graph.nodes import Node, ancestors
+
+Operand = int | float
+Statement = tuple[str, tuple[Operand, ...]]
+
+SHARED_QUOTIENTS = 3
+HARD_CEILING = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """Statements in order; statement k fills slot `inputs + k`. An output is a place in the result and its operand."""
+
+    states: int
+    parameters: int
+    statements: tuple[Statement, ...]
+    outputs: tuple[tuple[int, Operand], ...]
+
+    @property
+    def inputs(self) -> int:
+        return 1 + self.states + self.parameters
+
+
+def lowered(outputs: Mapping[int, Node], time: Node, state: Sequence[Node], parameters: Sequence[Node]) -> Body:
+    """The body that fills the places of `outputs` from t, x and p."""
+    nodes = ancestors(outputs.values())
+    if len(nodes) > HARD_CEILING:
+        raise BadRequest(
+            f"the equations take {len(nodes)} operations; at most {HARD_CEILING} can be compiled",
+            where="compiled(field, scheme)",
+            fix="describe the system with fewer bodies, or with joint coordinates instead of constraints",
+        )
+    slots: dict[int, Operand] = {}
+    for slot, node in enumerate((time, *state, *parameters)):
+        slots[node.index] = slot
+    lowering = _Lowering(1 + len(state) + len(parameters), slots, _uses(nodes, outputs.values()), nodes)
+    for node in nodes:
+        lowering.take(node)
+    places = tuple((place, slots[node.index]) for place, node in outputs.items())
+    return Body(len(state), len(parameters), tuple(lowering.statements), places)
+
+
+def _uses(nodes: Sequence[Node], outputs: object) -> dict[int, int]:
+    """How often each value is needed."""
+    uses = dict.fromkeys((node.index for node in nodes), 0)
+    for node in nodes:
+        for arg in node.args:
+            uses[arg.index] += 1
+    for node in outputs:  # type: ignore[attr-defined]
+        uses[node.index] += 1
+    return uses
+
+
+class _Lowering:
+    """The bookkeeping of `lowered`: slots by node index, and which products wait to be fused."""
+
+    def __init__(self, first: int, slots: dict[int, Operand], uses: dict[int, int], nodes: Sequence[Node]) -> None:
+        self.first, self.slots, self.uses = first, slots, uses
+        self.statements: list[Statement] = []
+        self.reciprocals = _shared_denominators(nodes)
+        self.factors: dict[int, tuple[Operand, Operand]] = {}
+        self.fused = self._choose_fused(nodes)
+
+    def _choose_fused(self, nodes: Sequence[Node]) -> set[int]:
+        """Products that are used once, in a sum that has not fused its other term already."""
+        chosen: set[int] = set()
+        for node in nodes:
+            if node.op in ("add", "sub"):
+                for term in node.args:
+                    if self.uses[term.index] == 1 and self._is_product(term):
+                        chosen.add(term.index)
+                        break
+        return chosen
+
+    def _is_product(self, node: Node) -> bool:
+        if node.op == "div":
+            return node.args[1].index in self.reciprocals and node.args[0] is not node.graph.one
+        return node.op == "mul" or (node.op == "power" and node.data == 2)
+
+    def emit(self, op: str, *operands: Operand) -> Operand:
+        self.statements.append((op, operands))
+        return self.first + len(self.statements) - 1
+
+    def take(self, node: Node) -> None:
+        if node.index in self.slots:
+            return
+        if node.op == "input":
+            raise BadRequest(
+                f"the equations depend on {node.data!r}, which is neither time, state nor parameter",
+                where="compiled(field, scheme)",
+                fix="list it among the field's inputs",
+            )
+        if node.index in self.fused:
+            self.factors[node.index] = self._factors(node)
+        else:
+            self.slots[node.index] = self._value(node)
+
+    def _factors(self, node: Node) -> tuple[Operand, Operand]:
+        a = self.slots[node.args[0].index]
+        if node.op == "power":
+            return a, a
+        if node.op == "div":
+            return a, self._reciprocal(node.args[1])
+        return a, self.slots[node.args[1].index]
+
+    def _reciprocal(self, denominator: Node) -> Operand:
+        known = self.reciprocals[denominator.index]
+        if known is None:
+            known = self.emit("div", 1.0, self.slots[denominator.index])
+            self.reciprocals[denominator.index] = known
+        return known
+
+    def _value(self, node: Node) -> Operand:
+        if node.op == "const":
+            return _double(node)
+        if node.op == "pi":
+            return math.pi
+        if node.op in ("add", "sub"):
+            return self._sum(node)
+        if node.op == "power":
+            return self._power(self.slots[node.args[0].index], node.data)
+        if node.op == "div" and node.args[1].index in self.reciprocals:
+            inverse = self._reciprocal(node.args[1])
+            if node.args[0] is node.graph.one:
+                return inverse
+            return self.emit("mul", self.slots[node.args[0].index], inverse)
+        return self.emit(node.op, *(self.slots[arg.index] for arg in node.args))
+
+    def _sum(self, node: Node) -> Operand:
+        """a b + c: fma, a b - c: fms, c - a b: fnma, and the plain sums."""
+        left, right = node.args
+        if left.index in self.factors:
+            op = "fma" if node.op == "add" else "fms"
+            return self.emit(op, *self.factors[left.index], self.slots[right.index])
+        if right.index in self.factors:
+            op = "fma" if node.op == "add" else "fnma"
+            return self.emit(op, *self.factors[right.index], self.slots[left.index])
+        return self.emit(node.op, self.slots[left.index], self.slots[right.index])
+
+    def _power(self, base: Operand, exponent: int) -> Operand:
+        result: Operand | None = None
+        while True:
+            if exponent & 1:
+                result = base if result is None else self.emit("mul", result, base)
+            exponent >>= 1
+            if not exponent:
+                assert result is not None
+                return result
+            base = self.emit("mul", base, base)
+
+
+def _shared_denominators(nodes: Sequence[Node]) -> dict[int, Operand | None]:
+    count: dict[int, int] = {}
+    for node in nodes:
+        if node.op == "div":
+            count[node.args[1].index] = count.get(node.args[1].index, 0) + 1
+    return {index: None for index, times in count.items() if times >= SHARED_QUOTIENTS}
+
+
+def _double(node: Node) -> float:
+    try:
+        return float(node.data)
+    except OverflowError:
+        return math.copysign(math.inf, node.data)

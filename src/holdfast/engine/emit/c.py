@@ -1,0 +1,78 @@
+"""Bodies as portable C99: for export, and as a check of the LLVM code by another compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from holdfast.engine.emit.body import Body, Operand
+from holdfast.engine.emit.c_writer import CWriter, literal
+from holdfast.engine.emit.elementary import CONSTANTS, LIBRARY, NEEDS
+from holdfast.engine.emit.target import Signature
+from holdfast.engine.emit.translate import source_of, translate
+
+FORMS = {
+    "add": "{} + {}",
+    "sub": "{} - {}",
+    "mul": "{} * {}",
+    "div": "{} / {}",
+    "neg": "-{}",
+    "fma": "FUSED({}, {}, {})",
+    "fms": "FUSED({}, {}, -{})",
+    "fnma": "FUSED(-{}, {}, {})",
+    "sqrt": "sqrt({})",
+    "abs": "fabs({})",
+    "min": "hf_smaller({}, {})",
+    "max": "hf_larger({}, {})",
+    "sign": "({0} > 0.0 ? 1.0 : {0} < 0.0 ? -1.0 : {0})",
+    "select": "({0} > 0.0 ? {1} : {2})",
+    "exp": "hf_exponential({})",
+    "log": "hf_logarithm({})",
+    "pow": "hf_general_power({}, {})",
+    "sinh": "hf_hyperbolic_sine({})",
+    "cosh": "hf_hyperbolic_cosine({})",
+    "tanh": "hf_hyperbolic_tangent({})",
+}
+
+
+def write_elementary(writer: CWriter, bodies: Iterable[Body], known: dict[str, Signature]) -> None:
+    """The elementary functions that the bodies call."""
+    for name, count in LIBRARY.items():
+        known[f"library_{name}"] = Signature(("r",) * count, "r")
+    written = set()
+    for op in sorted({op for body in bodies for op, _ in body.statements} & set(NEEDS)):
+        for function in NEEDS[op]:
+            if function not in written:
+                written.add(function)
+                translate(source_of(function), writer, CONSTANTS, known, hint="inline")
+
+
+def write_body(writer: CWriter, name: str, body: Body) -> None:
+    """The body as a function hf_NAME(t, x, p, out, scratch)."""
+
+    def text(operand: Operand) -> str:
+        if isinstance(operand, float):
+            return literal(operand)
+        if operand == 0:
+            return "t"
+        if operand <= body.states:
+            return f"x[{operand - 1}]"
+        return f"p[{operand - 1 - body.states}]" if operand < body.inputs else f"s{operand}"
+
+    arrays = "const double *x, const double *p, double *out, double *scratch"
+    lines = [f"void hf_{name}(double t, {arrays})", "{"]
+    angles: set[str] = set()
+    for number, (op, operands) in enumerate(body.statements, start=body.inputs):
+        texts = [text(operand) for operand in operands]
+        if op in ("sin", "cos"):
+            pair = "pair_" + "".join(letter if letter.isalnum() else "_" for letter in texts[0])
+            if pair not in angles:
+                angles.add(pair)
+                lines.append(f"    double {pair}[2];\n    hf_sine_cosine({texts[0]}, {pair});")
+            value = f"{pair}[{int(op == 'cos')}]"
+        else:
+            form = FORMS.get(op) or f"{op}(" + ", ".join(["{}"] * len(texts)) + ")"
+            value = form.format(*texts)
+        lines.append(f"    const double s{number} = {value};")
+    lines += [f"    out[{place}] = {text(operand)};" for place, operand in body.outputs]
+    unused = "(void)t; (void)x; (void)p; (void)out; (void)scratch;"
+    writer.functions.append("\n".join([*lines, f"    {unused}", "}\n"]))

@@ -1,0 +1,189 @@
+"""Many cases of one kernel: cases side by side in the lanes of a register, groups of such blocks on threads.
+
+What a case gives does not depend on its neighbours: not on the lane width, nor on the threads, to the last bit.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+
+from holdfast.engine import native
+from holdfast.engine.fixed_run import Steps, outcomes, run_fixed
+from holdfast.engine.interruption import interruptible
+from holdfast.engine.kernel import Kernel
+from holdfast.engine.memory import Memory
+from holdfast.engine.requests import Numbers, check_fixed, checked_cases
+from holdfast.engine.rows import Rows
+from holdfast.engine.status import Status
+
+Progress = Callable[[int, int], None]
+LARGEST_GROUP = 256  # blocks
+GROUP_NUMBERS = 2**21  # doubles of rows in one group
+
+
+@dataclass(frozen=True, eq=False)
+class EnsembleRows:
+    """The kept rows of all cases; rows that a case has not reached are nan. `final` is the last good state of each."""
+
+    times: np.ndarray
+    states: np.ndarray  # (cases, rows, states)
+    observables: np.ndarray  # (cases, rows, observables)
+    final: np.ndarray  # (cases, states)
+    status: np.ndarray  # (cases,) of Status
+    steps: np.ndarray  # (cases,)
+    pivots: np.ndarray  # (cases, pivots): smallest over largest value of each
+
+
+def run_ensemble(
+    kernel: Kernel,
+    states: np.ndarray,
+    parameters: np.ndarray | None = None,
+    *,
+    t0: float = 0.0,
+    step: float,
+    steps: int,
+    every: int = 1,
+    observe: bool = True,
+    lanes: int | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> EnsembleRows:
+    """Run every row of `states` (cases, n) with its row of `parameters`; one row of parameters serves all cases.
+
+    `progress(cases_done, cases)` is told now and then. An interruption keeps what was computed.
+    """
+    check_fixed(kernel.scheme, step, steps, every)
+    x, p = checked_cases(kernel.field, states, parameters)
+    job = _Job(kernel, x, p, Steps(t0, step, steps, every), lanes or _lanes(kernel), observe=observe)
+    job.machine.expect(kernel.cost * steps * len(x) / job.width)
+    with _workers(threads) as (pool, cancelled):
+        group = job.group(threads or os.cpu_count() or 1)
+        futures = [pool.submit(job.run, first, group, cancelled) for first in range(0, len(x), group * job.width)]
+        _gather(futures, progress, len(x))
+    return job.rows
+
+
+def run_ensemble_adaptive(
+    kernel: Kernel,
+    states: np.ndarray,
+    parameters: np.ndarray | None = None,
+    *,
+    t0: float = 0.0,
+    duration: float,
+    relative: float = 1e-8,
+    absolute: float | np.ndarray = 1e-10,
+    at: Numbers | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> tuple[Rows | None, ...]:
+    """Run every case with its own steps, one at a time on each thread; None for cases not begun when interrupted."""
+    x, p = checked_cases(kernel.field, states, parameters)
+    found: list[Rows | None] = [None] * len(x)
+    with _workers(threads) as (pool, cancelled):
+
+        def case(number: int) -> int:
+            if not cancelled():
+                found[number] = kernel.run_adaptive(
+                    x[number], p[number], t0=t0, duration=duration, relative=relative, absolute=absolute, at=at,
+                    dense=False, stop=lambda time: cancelled(),
+                )  # fmt: skip
+            return 1
+
+        _gather([pool.submit(case, number) for number in range(len(x))], progress, len(x))
+    return tuple(found)
+
+
+class _Job:
+    """An ensemble under way: threads fill the rows of their own cases."""
+
+    def __init__(
+        self, kernel: Kernel, states: np.ndarray, parameters: np.ndarray, steps: Steps, width: int, *, observe: bool
+    ) -> None:
+        self.kernel, self.states, self.parameters, self.steps, self.width = kernel, states, parameters, steps, width
+        self.machine = kernel.lanes(width)
+        self.observe = observe and bool(kernel.field.observables)
+        cases, kept = len(states), steps.kept
+        self.rows = EnsembleRows(
+            times=steps.times,
+            states=np.full((cases, kept, states.shape[1]), np.nan),
+            observables=np.full((cases, kept, len(kernel.field.observables) if observe else 0), np.nan),
+            final=np.full(states.shape, np.nan),
+            status=np.full(cases, Status.interrupted, dtype=np.int64),
+            steps=np.zeros(cases, dtype=np.int64),
+            pivots=np.full((cases, len(kernel.field.pivots)), np.nan),
+        )
+
+    def group(self, threads: int) -> int:
+        """Blocks that are run together: few enough for all threads to have work, and for memory."""
+        blocks = -(-len(self.states) // self.width)
+        fitting = GROUP_NUMBERS // max(1, self.steps.kept * self.states.shape[1] * self.width)
+        return max(1, min(blocks // (4 * threads), fitting, LARGEST_GROUP))
+
+    def run(self, first: int, group: int, cancelled: Callable[[], bool]) -> int:
+        """Run the cases from number `first` on that fill a group of blocks; the last block repeats its last case."""
+        if cancelled():
+            return 0
+        last = len(self.states) - 1
+        blocks = min(group, -(-(last + 1 - first) // self.width))
+        chosen = np.minimum(first + np.arange(blocks * self.width), last)
+        memory = Memory(
+            self.kernel.assembly, self._in_lanes(self.states[chosen]), self._in_lanes(self.parameters[chosen])
+        )
+        memory.begin(self.machine, self.steps.t0, np.zeros(0))
+        stop = lambda done: cancelled()  # noqa: E731
+        rows = run_fixed(self.machine, memory, self.steps, cost=self.kernel.cost, stop=stop)
+        count = min(len(chosen), last + 1 - first)
+        self._keep(slice(first, first + count), count, rows, memory)
+        return count
+
+    def _in_lanes(self, values: np.ndarray) -> np.ndarray:
+        """(cases, quantities) as (blocks, quantities, lanes)."""
+        return values.reshape(len(values) // self.width, self.width, values.shape[1]).transpose(0, 2, 1)
+
+    def _keep(self, cases: slice, count: int, rows: np.ndarray, memory: Memory) -> None:
+        """Put the rows of a group in the order of cases; rows beyond a case's end become nan."""
+        out, kept, all_lanes = self.rows, self.steps.kept, memory.blocks * memory.lanes
+        states = rows.transpose(0, 3, 1, 2).reshape(all_lanes, kept, memory.size)[:count]
+        done = memory.done.reshape(-1)[:count]
+        states[np.arange(kept) > (done // self.steps.every)[:, None]] = np.nan
+        out.states[cases] = states
+        out.final[cases] = memory.x.transpose(0, 2, 1).reshape(all_lanes, memory.size)[:count]
+        out.steps[cases] = done
+        out.status[cases] = outcomes(memory, self.steps).reshape(-1)[:count]
+        out.pivots[cases] = memory.pivot_margins().transpose(0, 2, 1).reshape(all_lanes, memory.pivots)[:count]
+        if self.observe:
+            out.observables[cases] = self.kernel.observe_cases(out.times, states, self.parameters[cases])
+
+
+def _lanes(kernel: Kernel) -> int:
+    """As many cases side by side as the machine takes; implicit steps differ in their iterations, and go alone."""
+    return 1 if kernel.target == "python" or not kernel.scheme.explicit else native.lane_width()
+
+
+@contextmanager
+def _workers(threads: int | None) -> Iterator[tuple[ThreadPoolExecutor, Callable[[], bool]]]:
+    """A pool of threads, and the function that tells them to stop after their chunk."""
+    workers = ThreadPoolExecutor(max_workers=threads or os.cpu_count() or 1)
+    failed = threading.Event()
+    with interruptible() as pressed, workers as pool:
+        try:
+            yield pool, lambda: pressed() or failed.is_set()
+        except BaseException:
+            failed.set()
+            raise
+
+
+def _gather(futures: list[Future[int]], progress: Progress | None, cases: int) -> None:
+    """Wait for all groups, and tell how many cases are done."""
+    done = 0
+    for future in as_completed(futures):
+        done += future.result()
+        if progress is not None:
+            progress(done, cases)

@@ -1,0 +1,265 @@
+"""A field compiled for a scheme: numbers in, rows out.
+
+    kernel = compiled(field, RK4)
+    rows = kernel.run(state, parameters, step=0.01, steps=1000)
+
+Parameters, start and step are inputs, so a kernel is made once and used for all of them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Literal, final
+
+import numpy as np
+
+from holdfast.engine import native
+from holdfast.engine.adaptive_run import AdaptiveRun, Gathered
+from holdfast.engine.assembly import Assembly, observing, stepping
+from holdfast.engine.dense import Dense, hermite
+from holdfast.engine.events import Event, locate
+from holdfast.engine.fixed_run import After, Steps, Stop, case_rows, outcomes, run_fixed
+from holdfast.engine.interruption import interruptible
+from holdfast.engine.machine import Machine, NativeMachine, Pace, PythonMachine
+from holdfast.engine.memory import Memory, reals, whole
+from holdfast.engine.requests import Numbers, check_adaptive, check_fixed, checked_values, event_directions
+from holdfast.engine.rows import Rows
+from holdfast.engine.status import Status
+from holdfast.graph.field import Field
+from holdfast.graph.nodes import Node, fingerprint
+from holdfast.schemes.by_name import Scheme
+
+TargetName = Literal["native", "python"]
+Tier = Literal["quick", "optimised"]
+
+_MADE: dict[tuple[object, ...], Kernel] = {}
+_KEPT = 32
+
+
+def compiled(
+    field: Field,
+    scheme: Scheme,
+    *,
+    events: Sequence[Node] = (),
+    target: TargetName | None = None,
+    tier: Tier | None = None,
+) -> Kernel:
+    """The kernel of a field and a scheme; native where LLVM is there. The last few are remembered."""
+    chosen: TargetName = target or ("native" if native.available() else "python")
+    marks = fingerprint(tuple(events), field.inputs)
+    shape = (field.positions, len(field.rates), len(field.pivots), len(field.observables))
+    key = (field.fingerprint, shape, scheme, marks, chosen, tier)
+    if key not in _MADE:
+        while len(_MADE) >= _KEPT:
+            _MADE.pop(next(iter(_MADE)))
+        _MADE[key] = Kernel(field, scheme, events=tuple(events), target=chosen, tier=tier)
+    return _MADE[key]
+
+
+@final
+class Kernel:
+    """Compiled code for one field and one scheme."""
+
+    def __init__(
+        self, field: Field, scheme: Scheme, *, events: tuple[Node, ...], target: TargetName, tier: Tier | None
+    ) -> None:
+        self.field, self.scheme, self.events, self.target, self.tier = field, scheme, events, target, tier
+        self.assembly: Assembly = stepping(field, scheme, events)
+        self.machine: Machine = self._machine_for(self.assembly)
+        self._lanes: dict[int, Machine] = {1: self.machine}
+        self._lock = threading.Lock()
+
+    def _machine_for(self, assembly: Assembly, lanes: int = 1) -> Machine:
+        if self.target == "python":
+            return PythonMachine(assembly)
+        return NativeMachine(assembly, lanes, tier=self.tier)
+
+    def lanes(self, count: int) -> Machine:
+        """The machine that runs this many cases side by side; made once."""
+        with self._lock:
+            if count not in self._lanes:
+                self._lanes[count] = self._machine_for(self.assembly, count)
+            return self._lanes[count]
+
+    @property
+    def cost(self) -> float:
+        """Operations of one step, roughly."""
+        return self.scheme.stage_count * (len(self.assembly.bodies["rates"].statements) + 4.0 * len(self.field.state))
+
+    # ── runs ──────────────────────────────────────────────────────────────────────────────────────
+
+    def run(
+        self,
+        state: Numbers,
+        parameters: Numbers = (),
+        *,
+        t0: float = 0.0,
+        step: float,
+        steps: int,
+        every: int = 1,
+        directions: Sequence[int] | None = None,
+        after: After | None = None,
+        stop: Stop | None = None,
+    ) -> Rows:
+        """Take `steps` steps and keep every `every`-th; `stop(steps_done)` is asked between chunks and may end it.
+
+        `directions` says for each event whether it counts when rising (1), falling (-1) or both (0). `after(t, state)`
+        gives the state to go on with after each step (a projection, say); a call of Python for each, so it is slow.
+        """
+        check_fixed(self.scheme, step, steps, every)
+        wanted = Steps(t0, step, steps, every)
+        memory = self.memory(state, parameters, t0, directions)
+        self.machine.expect(self.cost * steps)
+        with interruptible() as pressed:
+            ends = lambda done: pressed() or (stop is not None and stop(done))  # noqa: E731
+            kept = run_fixed(self.machine, memory, wanted, cost=self.cost, stop=ends, after=after)
+        times, states = case_rows(kept, memory, wanted)
+        status, taken, event = Status(int(outcomes(memory, wanted)[0, 0])), int(memory.done[0, 0]), None
+        if status == Status.completed and pressed():
+            status = Status.interrupted  # in its last chunk: a caller that runs many must hear of it
+        if status == Status.event:
+            event = locate(self.machine, memory, t0 + taken * step, step)
+            times, states = np.append(times, event.time), np.vstack([states, event.state])
+        return Rows(
+            times=times,
+            states=states,
+            observables=self.observe(times, states, parameters),
+            pivots=memory.pivot_margins()[0, :, 0],
+            status=status,
+            steps=taken,
+            evaluations=self._evaluations(memory, taken),
+            event=None if event is None else event.number,
+        )
+
+    def _evaluations(self, memory: Memory, taken: int) -> int:
+        """Of F, in a fixed-step run: a known number in each step, or what the implicit steps have counted."""
+        if self.scheme.explicit:
+            return 1 + taken * self.scheme.stage_count
+        return 1 + taken + int(memory.rest[0, 0])
+
+    def run_adaptive(
+        self,
+        state: Numbers,
+        parameters: Numbers = (),
+        *,
+        t0: float = 0.0,
+        duration: float,
+        relative: float = 1e-8,
+        absolute: float | np.ndarray = 1e-10,
+        at: Numbers | None = None,
+        dense: bool = True,
+        longest: float = np.inf,
+        directions: Sequence[int] | None = None,
+        stop: Callable[[float], bool | None] | None = None,
+    ) -> Rows:
+        """Run for `duration` within the tolerances; rows are the accepted steps, or the times of `at`.
+
+        `absolute` is one tolerance or one for each state, `longest` the longest step. `dense` keeps the interpolants,
+        unless `at` picks rows. `stop(time)` is asked between chunks.
+        """
+        wanted = check_adaptive(self.scheme, t0, duration, relative, absolute, at)
+        memory = self.memory(state, parameters, t0, directions)
+        run = AdaptiveRun.begun(
+            self.machine, memory, self.assembly, self.scheme.order, t0, duration, relative, absolute, longest,
+            interpolants=dense or wanted is not None, cost=self.cost,
+        )  # fmt: skip
+        gathered = Gathered()
+        if wanted is None or (len(wanted) and wanted[0] == t0):
+            gathered.add(np.array([t0]), memory.state[None])
+        with interruptible() as pressed:
+            run.go(gathered, wanted, lambda time: pressed() or (stop is not None and stop(time)))
+        status, event = run.status, None
+        if status == Status.completed and pressed():
+            status = Status.interrupted
+        if status == Status.event:
+            event = locate(self.machine, memory, run.time, run.step)
+            last = self._last_piece(memory, event, run.time) if dense and wanted is None else None
+            gathered.add(np.array([event.time]), event.state[None], last)
+        times, states = gathered.together(memory.size)
+        return Rows(
+            times=times,
+            states=states,
+            observables=self.observe(times, states, parameters),
+            pivots=memory.pivot_margins()[0, :, 0],
+            status=status,
+            steps=run.accepted,
+            evaluations=run.evaluations(self.scheme),
+            rejected=run.rejected,
+            event=None if event is None else event.number,
+            dense=gathered.dense(memory.size) if dense and wanted is None else None,
+        )
+
+    def _last_piece(self, memory: Memory, event: Event, t: float) -> np.ndarray:
+        """The interpolant of the part of a step before an event: a cubic, filled up with zeros."""
+        times, states = np.array([t, event.time]), np.vstack([memory.state, event.state])
+        cubic = hermite(times, states, self.rates_at(times, states, memory.p[0, :, 0])).coefficients
+        terms = int(self.assembly.constants["TERMS"])
+        return np.concatenate([cubic, np.zeros((1, terms - 3, memory.size))], axis=1)
+
+    def memory(self, state: Numbers, parameters: Numbers, t0: float, directions: Sequence[int] | None) -> Memory:
+        """The arrays of a run of one case, at its start."""
+        x, p = checked_values(self.field, state, parameters)
+        memory = Memory(self.assembly, x[None, :, None], p[None, :, None])
+        memory.begin(self.machine, t0, event_directions(self.events, directions))
+        return memory
+
+    # ── values at given states ────────────────────────────────────────────────────────────────────
+
+    def rates(self, t: float, state: Numbers, parameters: Numbers = ()) -> np.ndarray:
+        """F(x, p, t)."""
+        x, p = checked_values(self.field, state, parameters)
+        out, work = reals(len(x) + len(self.field.pivots)), reals(self.assembly.work)
+        self.machine.call("rates", float(t), whole(x, len(x)), whole(p, len(p)), out, work)
+        return out[: len(x)].copy()
+
+    def rates_at(self, times: np.ndarray, states: np.ndarray, parameters: Numbers = ()) -> np.ndarray:
+        """F at each row, (rows, states)."""
+        return self._at_rows(self._rating, times, states, np.asarray(parameters, float))
+
+    def observe(self, times: np.ndarray, states: np.ndarray, parameters: Numbers = ()) -> np.ndarray:
+        """The observables at each row, (rows, observables)."""
+        if not self.field.observables:
+            return np.zeros((len(times), 0))
+        return self._at_rows(self._observing, times, states, np.asarray(parameters, float))
+
+    def observe_cases(self, times: np.ndarray, states: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+        """Observables of cases with parameters of their own: (cases, rows, observables) of (cases, rows, states)."""
+        shape = (*states.shape[:2], len(self.field.observables))
+        if 0 in shape:
+            return np.zeros(shape)
+        return self._at_rows(self._observing, times, states.reshape(-1, states.shape[2]), parameters).reshape(shape)
+
+    @cached_property
+    def _observing(self) -> tuple[Assembly, Machine]:
+        assembly = observing(self.field, self.field.observables)
+        return assembly, self._machine_for(assembly)
+
+    @cached_property
+    def _rating(self) -> tuple[Assembly, Machine]:
+        assembly = observing(self.field, self.field.rates)
+        return assembly, self._machine_for(assembly)
+
+    def _at_rows(
+        self, made: tuple[Assembly, Machine], times: np.ndarray, states: np.ndarray, parameters: np.ndarray
+    ) -> np.ndarray:
+        assembly, machine = made
+        t, x = np.ascontiguousarray(times, float), np.ascontiguousarray(states, float)
+        width = len(assembly.bodies["body"].outputs)
+        p, out, work = np.ascontiguousarray(parameters), np.empty((len(x), width)), reals(assembly.work)
+        machine.expect(float(assembly.operations) * len(x))
+        if len(x) != len(t):  # several cases
+            machine.call("many", len(x), len(t), width, t, x, p, out, work)
+            return out
+        chunk = Pace(assembly.operations).count
+        for first in range(0, len(x), chunk):
+            count = min(chunk, len(x) - first)
+            machine.call("many", count, count, width, t[first:], x[first:], p, out[first:], work)
+        return out
+
+    def dense(self, rows: Rows, parameters: Numbers = ()) -> Dense:
+        """The states between the rows: the scheme's own interpolant, or cubics through the rows of a fixed-step run."""
+        if rows.dense is not None:
+            return rows.dense
+        return hermite(rows.times, rows.states, self.rates_at(rows.times, rows.states, parameters))

@@ -1,0 +1,50 @@
+"""Every scheme there is, and how to find one by its name. A new scheme is tested, listed and offered from here."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from holdfast.errors import BadRequest
+from holdfast.schemes.dop853 import DOP853
+from holdfast.schemes.dopri5 import DOPRI5
+from holdfast.schemes.embedded import Embedded
+from holdfast.schemes.euler import EULER
+from holdfast.schemes.implicit_midpoint import IMPLICIT_MIDPOINT
+from holdfast.schemes.kutta import KUTTA3, RK4, THREE_EIGHTHS
+from holdfast.schemes.radau import RADAU5
+from holdfast.schemes.runge_kutta import RungeKutta
+from holdfast.schemes.symplectic_euler import SYMPLECTIC_EULER, SymplecticEuler
+from holdfast.schemes.two_stage import HEUN, MIDPOINT, RALSTON
+
+Scheme = RungeKutta | Embedded | SymplecticEuler
+
+ALL_SCHEMES: tuple[Scheme, ...] = (
+    EULER,
+    SYMPLECTIC_EULER,
+    MIDPOINT,
+    HEUN,
+    RALSTON,
+    KUTTA3,
+    RK4,
+    THREE_EIGHTHS,
+    DOPRI5,
+    DOP853,
+    IMPLICIT_MIDPOINT,
+    RADAU5,
+)
+
+_BY_NAME = {scheme.name: scheme for scheme in ALL_SCHEMES}
+
+
+def scheme_named(name: str | Scheme) -> Scheme:
+    """The scheme of this name ("rk4", "RK4", "symplectic_euler"); a scheme is returned as it is."""
+    if isinstance(name, RungeKutta | Embedded | SymplecticEuler):
+        return name
+    key = str(name).strip().lower().replace("_", "-").replace(" ", "-")
+    if key in _BY_NAME:
+        return _BY_NAME[key]
+    near = get_close_matches(key, _BY_NAME, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    raise BadRequest(
+        f"there is no scheme {name!r}", where="scheme", fix=f"{hint}the schemes are: {', '.join(_BY_NAME)}"
+    )

@@ -1,0 +1,219 @@
+"""Tiers, lanes and threads agree bit for bit; targets agree as well as rounding allows."""
+
+import ctypes
+import math
+import shutil
+import subprocess
+
+import mpmath as mp
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from holdfast.engine import native
+from holdfast.engine.assembly import observing
+from holdfast.engine.ensemble import run_ensemble, run_ensemble_adaptive
+from holdfast.engine.kernel import compiled
+from holdfast.engine.machine import NativeMachine
+from holdfast.engine.memory import reals
+from holdfast.engine.status import Status
+from holdfast.schemes.by_name import ALL_SCHEMES
+from holdfast.schemes.dop853 import DOP853
+from holdfast.schemes.kutta import RK4
+from tests.engine.fields import blow_up, chain, everything, pendulum
+
+START, PARAMETERS = [0.4, -0.7], [0.3]
+
+
+def run(scheme, **options):
+    kernel = compiled(everything(), scheme, **options)
+    if scheme.adaptive:
+        return kernel.run_adaptive(START, PARAMETERS, duration=2.0, relative=1e-9, absolute=1e-9)
+    return kernel.run(START, PARAMETERS, step=0.01, steps=200)
+
+
+@pytest.mark.parametrize("scheme", ALL_SCHEMES, ids=lambda s: s.name)
+def test_the_quick_and_the_optimised_tier_give_the_same_bits(scheme):
+    quick, optimised = run(scheme, tier="quick"), run(scheme, tier="optimised")
+    assert quick.status == optimised.status == Status.completed
+    for name in ("times", "states", "observables"):
+        assert np.array_equal(getattr(quick, name), getattr(optimised, name))
+
+
+def test_tiers_agree_on_a_mechanism():
+    field, start, parameters = chain(12)
+    quick, optimised = (
+        compiled(field, RK4, tier=tier).run(start, parameters, step=1e-3, steps=300) for tier in ("quick", "optimised")
+    )
+    assert np.array_equal(quick.states, optimised.states)
+    assert np.array_equal(quick.pivots, optimised.pivots)
+
+
+def test_a_change_of_tier_during_a_run_is_not_seen():
+    kernel = compiled(everything(), RK4)
+    long = kernel.run(START, PARAMETERS, step=1e-4, steps=200_000, every=1000)
+    assert isinstance(kernel.machine, NativeMachine)
+    kernel.machine.wait()
+    assert kernel.machine.optimised
+    again = compiled(everything(), RK4, tier="quick").run(START, PARAMETERS, step=1e-4, steps=200_000, every=1000)
+    assert np.array_equal(long.states, again.states)
+
+
+@pytest.mark.parametrize("lanes", [2, 4, 8])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_cases_do_not_depend_on_lanes_or_threads(lanes, threads):
+    rng = np.random.default_rng(3)
+    states, parameters = rng.normal(size=(13, 2)), rng.uniform(0.1, 0.5, size=(13, 1))
+    states[3] = 1e300  # some cases end badly, and nobody else notices
+    kernel = compiled(everything(), RK4)
+    one = run_ensemble(kernel, states, parameters, step=0.02, steps=60, every=7, lanes=1, threads=1)
+    many = run_ensemble(kernel, states, parameters, step=0.02, steps=60, every=7, lanes=lanes, threads=threads)
+    for name in ("times", "states", "observables", "final", "status", "steps"):
+        assert np.array_equal(getattr(one, name), getattr(many, name), equal_nan=True), name
+    single = kernel.run(states[5], parameters[5], step=0.02, steps=60, every=7)
+    assert np.array_equal(single.states[:9], many.states[5])
+    assert many.status[3] != Status.completed
+
+
+def test_lanes_that_end_early_keep_their_last_good_state():
+    kernel = compiled(blow_up(), RK4)
+    starts = np.array([[1.0], [0.1], [2.0], [0.2], [4.0]])
+    result = run_ensemble(kernel, starts, step=0.01, steps=150, every=10, lanes=4)
+    for case, start in enumerate(starts):
+        alone = kernel.run(start, step=0.01, steps=150)
+        assert result.status[case] == alone.status
+        assert result.steps[case] == alone.steps
+        assert np.array_equal(result.final[case], alone.states[-1])
+
+
+def test_adaptive_cases_do_not_depend_on_threads():
+    starts = np.random.default_rng(5).normal(size=(7, 2))
+    kernel = compiled(pendulum(), DOP853)
+    one = run_ensemble_adaptive(kernel, starts, np.array([2.0]), duration=5.0, at=[1.0, 5.0], threads=1)
+    two = run_ensemble_adaptive(kernel, starts, np.array([2.0]), duration=5.0, at=[1.0, 5.0], threads=2)
+    assert all(np.array_equal(a.states, b.states) for a, b in zip(one, two, strict=True))
+
+
+def test_progress_is_told():
+    heard = []
+    kernel = compiled(pendulum(), RK4)
+    run_ensemble(
+        kernel, np.ones((10, 2)), np.array([2.0]), step=0.1, steps=5, lanes=4, progress=lambda *n: heard.append(n)
+    )
+    assert heard[-1] == (10, 10)
+
+
+# ── targets ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def exact_terms(states):
+    """The observables of `everything` in 60 digits, and the size of the largest term of each."""
+    with mp.workdps(60):
+        for x, y, a in states:
+            x, y, a = mp.mpf(x), mp.mpf(y), mp.mpf(a)
+            s = x**2 + y**2 + 1
+            below = 2 + mp.cos(x)
+            yield [
+                [mp.sin(x) * mp.cos(y)],
+                [mp.exp(-(x**2)), mp.log(s)],
+                [mp.sqrt(s) / below, 1 / below, y / below],
+                [mp.tanh(x), mp.sinh(y), -mp.cosh(x), mp.tan(x / 3)],
+                [mp.atan(x), mp.asin(y / 4), -mp.acos(x / 4), mp.atan2(y, s)],
+                [mp.power(s, a), x**5, -(y**7)],
+                [abs(x), mp.sign(y), min(x, y), max(x, mp.mpf(1))],
+                [y if x > 0 else a, mp.pi * x, -mp.mpf(1) / 3],
+            ]
+
+
+def by_c(field, states, parameter, folder):
+    """The observables by the C text and the system's compiler."""
+    assembly = observing(field, field.observables)
+    source, library = folder / "body.c", folder / "body.so"
+    source.write_text(assembly.c())
+    flags = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared"]
+    subprocess.run([shutil.which("cc"), *flags, str(source), "-o", str(library), "-lm"], check=True)
+    body = ctypes.CDLL(str(library)).hf_body
+    body.argtypes = [ctypes.c_double, *[ctypes.c_void_p] * 4]
+    body.restype = None
+    found = []
+    for state in states:
+        x, p = np.array(state), np.array([parameter])
+        out, work = np.empty(len(field.observables)), reals(assembly.work)
+        body(0.0, x.ctypes.data, p.ctypes.data, out.ctypes.data, work.ctypes.data)
+        found.append(out)
+    return np.array(found)
+
+
+@pytest.mark.parametrize("target", ["native", "c"])
+def test_targets_are_as_accurate_as_python(target, tmp_path):
+    if target == "c" and shutil.which("cc") is None:
+        pytest.skip("no C compiler here")
+    field = everything()
+    states = np.random.default_rng(9).uniform(-1.4, 1.4, size=(60, 2))
+    times = np.zeros(len(states))
+    python = compiled(field, RK4, target="python").observe(times, states, PARAMETERS)
+    if target == "c":
+        other = by_c(field, states, PARAMETERS[0], tmp_path)
+    else:
+        other = compiled(field, RK4).observe(times, states, PARAMETERS)
+    for row, terms in enumerate(exact_terms([(*state, *PARAMETERS) for state in states])):
+        for k, parts in enumerate(terms):
+            exact, largest = mp.fsum(parts), float(max(abs(part) for part in parts))
+            allowed = 4 * abs(python[row, k] - exact) + 8 * math.ulp(largest)
+            assert abs(other[row, k] - exact) <= allowed, (row, k)
+
+
+def test_the_c_driver_takes_the_same_steps(tmp_path):
+    if shutil.which("cc") is None:
+        pytest.skip("no C compiler here")
+    field, start, parameters = chain(3)
+    kernel = compiled(field, RK4)
+    source, library = tmp_path / "chain.c", tmp_path / "chain.so"
+    source.write_text(kernel.assembly.c())
+    subprocess.run(
+        ["cc", "-std=c99", "-O2", "-Werror", "-fPIC", "-shared", str(source), "-o", str(library), "-lm"], check=True
+    )
+    fixed = ctypes.CDLL(str(library)).hf_fixed
+    fixed.argtypes = [*[ctypes.c_int64] * 3, *[ctypes.c_double] * 2, *[ctypes.c_void_p] * 9]
+    fixed.restype = ctypes.c_int64
+    memory = kernel.memory(start, parameters, 0.0, None)
+    rows = np.empty((10, len(start)))
+    arrays = (memory.x, memory.f, memory.p, memory.watch, memory.events, memory.status, memory.done, rows, memory.work)
+    assert fixed(0, 100, 10, 0.0, 1e-3, *(array.ctypes.data for array in arrays)) == 100
+    native_rows = kernel.run(start, parameters, step=1e-3, steps=100, every=10)
+    assert np.abs(rows - native_rows.states[1:]).max() < 1e-13
+
+
+def test_a_machine_without_fused_products_is_served_too():
+    """The same module with products and sums apart; its tiers agree as well."""
+    field, start, parameters = chain(3)
+    kernel = compiled(field, RK4)
+    text = kernel.assembly.llvm(1, fused=False)
+    found = []
+    for optimised in (False, True):
+        loaded = native.Loaded(
+            native.object_code(text, optimised=optimised), {"rates": kernel.assembly.signatures["rates"]}
+        )
+        out, work = reals(len(start) + 3), reals(kernel.assembly.work)
+        p = np.array(parameters)
+        loaded.functions["rates"](0.0, start.ctypes.data, p.ctypes.data, out.ctypes.data, work.ctypes.data)
+        found.append(out[: len(start)])
+    assert np.array_equal(found[0], found[1])
+    assert_allclose(found[0], kernel.rates(0.0, start, parameters), rtol=1e-12, atol=1e-12)
+
+
+def test_python_gives_nan_and_infinity_where_the_machine_does():
+    field = everything()
+    states = np.array([[np.inf, 1.0], [np.nan, 1.0], [0.0, 5.0], [-0.0, 0.0], [1e200, 1e200], [800.0, -800.0]])
+    times = np.zeros(len(states))
+    for parameter in (0.3, -400.0, 1e4):
+        python = compiled(field, RK4, target="python").observe(times, states, [parameter])
+        machine = compiled(field, RK4).observe(times, states, [parameter])
+        assert np.array_equal(np.isnan(python), np.isnan(machine))
+        assert np.array_equal(np.isinf(python), np.isinf(machine))
+
+
+def test_without_llvm_the_python_target_serves(monkeypatch):
+    monkeypatch.setattr(native, "available", lambda: False)
+    rows = compiled(pendulum(), RK4).run([1.0, 0.0], [2.5], step=0.1, steps=3)
+    assert rows.status == Status.completed
