@@ -30,16 +30,42 @@ _HOMES = {
     "holdfast.problem.file": "load loads dump dumps",
     "holdfast.equations.derive": "derive",
     "holdfast.equations.equations": "Equations",
-}  # fmt: skip
+    "holdfast.schemes.runge_kutta": "RungeKutta",
+    "holdfast.schemes.two_stage": "two_stage",
+    "holdfast.schemes.by_name": "ALL_SCHEMES",
+    "holdfast.results.simulate": "simulate",
+    "holdfast.results.trajectory": "Trajectory",
+    "holdfast.results.outcome": "Outcome",
+    "holdfast.results.event": "Event",
+}
 
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+_SCHEMES = {
+    "Euler": "euler.EULER",
+    "SymplecticEuler": "symplectic_euler.SYMPLECTIC_EULER",
+    "Midpoint": "two_stage.MIDPOINT",
+    "Heun": "two_stage.HEUN",
+    "Ralston": "two_stage.RALSTON",
+    "Kutta3": "kutta.KUTTA3",
+    "RK4": "kutta.RK4",
+    "ThreeEighths": "kutta.THREE_EIGHTHS",
+    "DOPRI5": "dopri5.DOPRI5",
+    "DOP853": "dop853.DOP853",
+    "ImplicitMidpoint": "implicit_midpoint.IMPLICIT_MIDPOINT",
+    "Radau5": "radau.RADAU5",
+}
+
+_HOME_OF = {name: (home, name) for home, names in _HOMES.items() for name in names.split()}
+for _name, _place in _SCHEMES.items():
+    _file, _, _constant = _place.partition(".")
+    _HOME_OF[_name] = (f"holdfast.schemes.{_file}", _constant)
 
 __all__ = ["__version__", *sorted(_HOME_OF)]
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOME_OF:
-        value = getattr(import_module(_HOME_OF[name]), name)
+        home, attribute = _HOME_OF[name]
+        value = getattr(import_module(home), attribute)
         globals()[name] = value
         return value
     raise AttributeError(f"module 'holdfast' has no attribute {name!r}")

@@ -8,6 +8,8 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from holdfast.equations.deviation import Deviations
 from holdfast.equations.inputs import Inputs
 from holdfast.equations.lagrange import Dynamics, excess_of
@@ -61,6 +63,8 @@ def demand_of(
     deviating = [*inputs.y.values(), *inputs.w.values()]
     on_program = {node: inputs.graph.zero for node in deviating}
     _check_program_is_a_solution(program, substitute(value, on_program), samples)
+    if bias is not None:
+        _check_no_force_on_program(inputs, substitute(bias, on_program), samples)
     slopes = jacobian(value, deviating)
     matrix = [dict(zip(row, substitute(list(row.values()), on_program), strict=True)) for row in slopes]
     matrix = [{j: node for j, node in row.items() if not node.is_zero} for row in matrix]
@@ -83,6 +87,7 @@ def _from_energies(
     graph, n, r = inputs.graph, len(inputs.q), len(deviations.w)
     excess = excess_of(form, inputs)
     own = [{j - n: node for j, node in row.items() if j >= n} for row in excess.mass[n:]]
+    _check_inertia(own, tuple(inputs.w), samples)
     if excess.separable:
         value = factor_symmetric(own, graph).solve(excess.right[n:])
         return value, tuple(-node for node in excess.right[:n])
@@ -103,23 +108,56 @@ def _from_energies(
     return value, tuple(h + f - m for h, f, m in zip(dynamics.bias, held, inertia, strict=True))
 
 
+def _check_inertia(own: Rows, names: Sequence[str], samples: list[Sample]) -> None:
+    """Every deviation needs excess inertia, or its law says nothing about dw/dt."""
+    weak = np.zeros(0)
+    for sample in samples:
+        matrix = sample.dense(own, len(names))
+        if np.isfinite(matrix).all():
+            _, sizes, directions = np.linalg.svd(matrix)
+            if sizes[-1] > 1e-12 * sizes[0]:
+                return
+            weak = np.abs(directions[-1])
+    if weak.size:
+        raise BadStatement(
+            f"the excess kinetic energy gives no inertia to the deviation of {names[int(weak.argmax())]!r}",
+            where="law.kinetic",
+            fix="let it contain the squares of all rates w, e.g. w**2/2 for each constraint",
+        )
+
+
 def _check_program_is_a_solution(program: Program, values: list[Node], samples: list[Sample]) -> None:
-    """Y(0, 0, q, v, t) = 0: exactly where the graph shows it, else in balls at random states."""
-    shake = random.Random(7)
+    """Y(0, 0, q, v, t) = 0, or the motion would leave the program by itself."""
     for name, node in zip(program.constraints, values, strict=True):
-        if node.is_zero:
-            continue
-        inputs = samples[0].values
-        evaluate = Tape(tuple(inputs), (node,))
-        with precision(128):
-            compiled = evaluate.compiled(balls())
-            for _ in range(5):
-                point = [ball(round(x + shake.uniform(0.1, 0.9), 6)) for x in inputs.values()]
-                (value,) = compiled(point)
-                if value.is_finite() and not value.contains(0):
-                    found = value.mid().str(6, radius=False)
-                    raise BadStatement(
-                        f"the law of {name!r} does not vanish on the program: there dw/dt = {found}",
-                        where=f"law.{name}",
-                        fix="every term of a law must contain a deviation",
-                    )
+        found = _not_zero(node, samples)
+        if found:
+            raise BadStatement(
+                f"the law of {name!r} does not vanish on the program: there dw/dt = {found}",
+                where=f"law.{name}",
+                fix="every term of a law must contain a deviation",
+            )
+
+
+def _check_no_force_on_program(inputs: Inputs, bias: Sequence[Node], samples: list[Sample]) -> None:
+    """m₂ = 0 on the program: excess energies act on deviations, never on the motion itself."""
+    for coordinate, node in zip(inputs.q, bias, strict=True):
+        if _not_zero(node, samples):
+            raise BadStatement(
+                f"the excess energies push {coordinate.data!r} even where there is no deviation",
+                where="law",
+                fix="every term of an excess energy must be of second degree, at least, in the deviations",
+            )
+
+
+def _not_zero(node: Node, samples: list[Sample]) -> str:
+    """A value of a node that is not always 0, or nothing: exactly where the graph shows it, else in balls."""
+    if node.is_zero:
+        return ""
+    shake, inputs = random.Random(7), samples[0].values
+    with precision(128):
+        evaluate = Tape(tuple(inputs), (node,)).compiled(balls())
+        for _ in range(5):
+            (value,) = evaluate([ball(round(x + shake.uniform(0.1, 0.9), 6)) for x in inputs.values()])
+            if value.is_finite() and not value.contains(0):
+                return str(value.mid().str(6, radius=False))
+    return ""

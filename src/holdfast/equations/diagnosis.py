@@ -16,19 +16,21 @@ def why_singular(problem: Problem, mass: np.ndarray, jacobian: np.ndarray, holde
     """The error that explains why the accelerations and multipliers are not determined at a generic state."""
     constraints = problem.program.constraints
     where = f"program of {problem.title!r}" if problem.title else "program"
-    dependent = _null_combination(_scaled(jacobian))
-    if dependent is not None:
-        return _dependent(constraints, dependent, where)
-    free = _null_combination(np.vstack([mass, jacobian]).T)
-    if free is not None:
-        names = _involved([c.name for c in problem.system.coordinates], free)
+    dependent = _null_space(_scaled(jacobian))
+    if dependent.size:
+        return _dependent(constraints, dependent[:, -1], where)
+    free = _null_space(np.vstack([mass, jacobian]).T)
+    if free.size:
+        names = _involved([c.name for c in problem.system.coordinates], np.abs(free).max(axis=1))
         return SingularSystem(
-            f"nothing determines the acceleration of {_listed(names)}: no inertia, and no constraint that fixes it",
+            f"nothing determines the acceleration of {_listed(names)}: no inertia, and no constraint",
             where="system.kinetic",
-            fix="give it a mass, however small, or a constraint",
+            fix="give the kinetic energy a term in its rate, or add a constraint that fixes it",
         )
-    weak = _null_combination(_authority(mass, jacobian, holders))
-    names = _involved(constraints, weak) if weak is not None else list(constraints)
+    if not problem.program.controls:  # held by reactions alone, nothing else can be the cause
+        return _dependent(constraints, _null_space(_scaled(jacobian), small=np.inf)[:, -1], where)
+    weak = _null_space(_authority(mass, jacobian, holders))
+    names = _involved(constraints, weak[:, -1]) if weak.size else list(constraints)
     return NoAuthority(
         f"the chosen controls cannot move {_listed(names)}",
         where=f"{where}, controls {', '.join(problem.program.controls)}",
@@ -40,14 +42,14 @@ def _dependent(constraints: Sequence[str], combination: np.ndarray, where: str) 
     names = _involved(constraints, combination)
     if len(names) == 1:
         return ConstraintsDependent(
-            f"constraint {names[0]!r} does not depend on any rate: its motion cannot be influenced",
+            f"nothing can hold the constraint {names[0]!r}: it changes with no coordinate, and with no rate",
             where=where,
-            fix="state it in the coordinates it is to hold, or remove it",
+            fix="state it in the coordinates (or rates) that it is to hold, or remove it",
         )
     return ConstraintsDependent(
         f"constraint {names[-1]!r} repeats what {_listed(names[:-1])} already {'fixes' if len(names) == 2 else 'fix'}",
         where=where,
-        fix="remove it: its multiplier is not determined, and the motion is the same without it",
+        fix="remove it: its multiplier is not determined, and it adds nothing, unless it contradicts the others",
     )
 
 
@@ -56,14 +58,14 @@ def _scaled(matrix: np.ndarray) -> np.ndarray:
     return np.divide(matrix, size, out=np.zeros_like(matrix), where=size > 0)
 
 
-def _null_combination(matrix: np.ndarray) -> np.ndarray | None:
-    """Coefficients of a combination of rows that vanishes, if there is one."""
+def _null_space(matrix: np.ndarray, small: float = SMALL) -> np.ndarray:
+    """Combinations of rows that vanish, as columns of coefficients; the last one vanishes best."""
     rows, columns = matrix.shape
     if rows == 0:
-        return None
+        return np.zeros((0, 0))
     u, sizes, _ = np.linalg.svd(matrix)
     full = np.concatenate([sizes, np.zeros(max(0, rows - columns))])
-    return u[:, -1] if full[rows - 1] <= SMALL * max(full[0], 1e-300) else None
+    return u[:, full <= small * max(full[0], 1e-300)]
 
 
 def _authority(mass: np.ndarray, jacobian: np.ndarray, holders: np.ndarray) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ import numpy as np
 import sympy as sp
 
 from holdfast.equations.inputs import Inputs
+from holdfast.errors import BadStatement
 from holdfast.graph.evaluate import Tape
 from holdfast.graph.linear_algebra import Rows
 from holdfast.graph.nodes import Node
@@ -40,13 +40,15 @@ class Sample:
         return result
 
 
-def constant_value(expression: sp.Expr, parameters: Mapping[str, float]) -> float:
+def constant_value(expression: sp.Expr, parameters: Mapping[str, float], *, where: str) -> float:
     """The number that a constant expression in parameters stands for."""
     if expression.is_Rational:
         return float(expression)
     values = {symbol: sp.Float(parameters[symbol.name], 17) for symbol in expression.free_symbols}
     value = sp.N(expression.xreplace(values), 17)
-    return float(value) if value.is_real else math.nan
+    if not value.is_real or not value.is_finite:
+        raise BadStatement(f"{expression} is not a real number here", where=where, fix="check the parameters it uses")
+    return float(value)
 
 
 def start_values(problem: Problem, parameters: Mapping[str, float]) -> dict[str, float]:
@@ -58,7 +60,8 @@ def start_values(problem: Problem, parameters: Mapping[str, float]) -> dict[str,
         *system.states,
     ]
     given = problem.start
-    return {name: constant_value(given[name], parameters) if name in given else 0.0 for name in names}
+    stated = {name: constant_value(value, parameters, where=f"start.{name}") for name, value in given.items()}
+    return {name: stated.get(name, 0.0) for name in names}
 
 
 def samples_of(problem: Problem, form: LawForm, inputs: Inputs, deviations: Sequence[Node]) -> list[Sample]:

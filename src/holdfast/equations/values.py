@@ -79,12 +79,22 @@ class Values:
     @cached_property
     def authority(self) -> Array:
         """A = J M⁻¹ E (called S where all holders are reactions)."""
-        return self.jacobian @ np.linalg.solve(self.mass_matrix, self.holders)
+        try:
+            return self.jacobian @ np.linalg.solve(self.mass_matrix, self.holders)
+        except np.linalg.LinAlgError as error:
+            raise BadRequest(
+                "the mass matrix is singular, so that A = J M⁻¹ E does not exist", fix="use condition and multipliers"
+            ) from error
 
     @property
     def condition(self) -> float:
-        """The condition number of A; large where the program is nearly singular."""
-        return float(np.linalg.cond(self.authority)) if self.authority.size else 1.0
+        """The condition number of A (of the whole system where masses are missing); large where nearly singular."""
+        if not self.mu.size:
+            return 1.0
+        if self.equations.solver.form == "solved":
+            return float(np.linalg.cond(self.authority))
+        none = np.zeros((len(self.mu), len(self.mu)))
+        return float(np.linalg.cond(np.block([[self.mass_matrix, -self.holders], [self.jacobian, none]])))
 
     @cached_property
     def deviation_matrix(self) -> Array:
@@ -200,7 +210,7 @@ def _number(equations: Equations, value: Any, where: str, parameters: Mapping[st
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return float(value)
     expression = equations.problem.system.vocabulary.admit(value, CONSTANT if parameters else (), where=where)
-    return constant_value(expression, parameters)
+    return constant_value(expression, parameters, where=where)
 
 
 class Layout:

@@ -1,0 +1,24 @@
+"""How a run ended, in words."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Outcome(Enum):
+    """One sentence per way a run can end; all that was computed before is kept."""
+
+    completed = "The run reached its final time."
+    event = "The run was ended by an event."
+    off_program = "The run reached its final time, but it started off the program under a law that does not attract."
+    deviation_grew = "The deviation grew instead of decaying. Use a smaller step or other gains."
+    not_finite = "A value became infinite or undefined; the rows before it are kept."
+    rank_lost = "The equations became singular: a pivot vanished. The rows before it are kept."
+    step_collapsed = "The step size became too small to go on; the tolerance cannot be met here."
+    newton_failed = "The implicit equations of a step could not be solved. Use a smaller step."
+    too_many_steps = "The run took more steps than allowed; the rows so far are kept."
+    interrupted = "The run was interrupted; the rows so far are kept."
+
+    @property
+    def success(self) -> bool:
+        return self in (Outcome.completed, Outcome.event)

@@ -1,0 +1,51 @@
+"""Figures of a run, drawn with matplotlib; every function returns the axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from holdfast.problem.quantities import latex_name
+from holdfast.results.trajectory import Trajectory
+
+
+def plot(trajectory: Trajectory, names: Sequence[Any]) -> Any:
+    """Quantities over time; without names, the coordinates above and the size of the deviations below."""
+    import matplotlib.pyplot as plt
+
+    if names:
+        _, axes = plt.subplots()
+        for name in names:
+            key = name if isinstance(name, str) else name.name
+            axes.plot(trajectory.times, trajectory[key], label=f"${latex_name(key)}$")
+        _finish(axes)
+        return axes
+    held = trajectory.deviation_rate.shape[1] > 0
+    _, panels = plt.subplots(2 if held else 1, sharex=True, squeeze=False, constrained_layout=True)
+    count = sum(not name.endswith("_dot") for name in trajectory.state_names)
+    for name in trajectory.state_names[:count]:
+        panels[0, 0].plot(trajectory.times, trajectory[name], label=f"${latex_name(name)}$")
+    panels[0, 0].legend()
+    if held:
+        draw_deviation(trajectory, panels[1, 0])
+    panels[-1, 0].set_xlabel("time")
+    return panels[:, 0]
+
+
+def draw_deviation(trajectory: Trajectory, axes: Any) -> None:
+    """The size of each deviation on a logarithmic scale."""
+    for name in trajectory.columns:
+        if name.startswith(("y_", "w_")):
+            size = np.abs(trajectory[name])
+            if size.max() > 0:
+                axes.semilogy(trajectory.times, np.where(size > 0, size, np.nan), label=f"${latex_name(name)}$")
+    axes.set_ylabel("deviation")
+    if axes.lines:
+        axes.legend()
+
+
+def _finish(axes: Any) -> None:
+    axes.set_xlabel("time")
+    axes.legend()

@@ -1,0 +1,132 @@
+"""What a run is asked to do, completed from the problem and judged before any work."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from holdfast.equations.equations import Equations
+from holdfast.errors import BadRequest
+from holdfast.problem.laws import Tuned
+from holdfast.schemes.by_name import Scheme, scheme_named
+
+SMALLEST_TOLERANCE = 1e-15  # below, double precision cannot tell
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """A run in numbers: scheme, step and step count or tolerance, begin and duration, and the times wanted."""
+
+    scheme: Scheme
+    begin: float
+    duration: float
+    step: float | None
+    steps: int
+    tolerance: float | None
+    every: int
+    at: np.ndarray | None
+
+
+def request_of(
+    equations: Equations,
+    scheme: Scheme | str | None,
+    *,
+    step: float | None,
+    tolerance: float | None,
+    duration: float | None,
+    every: int | None,
+    at: Sequence[float] | None,
+) -> Request:
+    """Complete a request from the problem's own [run] and check that it can be met."""
+    run = equations.problem.run
+    if isinstance(equations.problem.program.law, Tuned):
+        raise BadRequest(
+            "the gains of this law are still to be chosen",
+            where="program.law",
+            fix="hf.tuned(problem) chooses them, or give law=...",
+        )
+    chosen = scheme_named(run.scheme if scheme is None else scheme)
+    begin = run.begin
+    wanted = None if at is None else _times(at, begin)
+    length = duration if duration is not None else _stated_duration(run.duration, wanted, begin)
+    _positive(length, "duration")
+    kept = run.every if every is None else every
+    if isinstance(kept, bool) or not isinstance(kept, (int, np.integer)) or kept < 1:
+        raise BadRequest(f"every = {kept!r}", fix="keep every n-th row: a whole number, at least 1")
+    if chosen.adaptive:
+        limit = tolerance if tolerance is not None else run.tolerance
+        _check_tolerance(limit, step, chosen.name)
+        return Request(chosen, begin, float(length), None, 0, float(limit), int(kept), wanted)
+    size = step if step is not None else run.step
+    if tolerance is not None and step is None:
+        raise BadRequest(f"{chosen.name} has a fixed step and takes no tolerance", fix="give step=")
+    if size is None:
+        raise BadRequest(f"{chosen.name} needs a step", fix="give step=")
+    _positive(size, "step")
+    return Request(chosen, begin, float(length), float(size), whole_steps(length, size), None, int(kept), wanted)
+
+
+def _stated_duration(stated: float | None, wanted: np.ndarray | None, begin: float) -> float:
+    if wanted is not None and len(wanted):
+        return float(wanted[-1] - begin) or 1.0
+    if stated is None:
+        raise BadRequest("how long shall the run last?", fix="give duration=")
+    return stated
+
+
+def _positive(value: Any, name: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
+        raise BadRequest(f"{name} = {value!r} is not a number", fix=f"give a positive {name}")
+    if not math.isfinite(value) or value <= 0:
+        raise BadRequest(f"{name} = {value!r} is not positive", fix=f"give a positive {name}")
+
+
+def _check_tolerance(tolerance: float | None, step: float | None, name: str) -> None:
+    if step is not None:
+        raise BadRequest(f"{name} chooses its own steps and takes no step", fix="give tolerance=")
+    if tolerance is None:
+        raise BadRequest(f"{name} needs a tolerance", fix="e.g. tolerance=1e-9")
+    _positive(tolerance, "tolerance")
+    if tolerance < SMALLEST_TOLERANCE:
+        raise BadRequest(
+            f"a tolerance of {tolerance:g} is beyond double precision", fix=f"at least {SMALLEST_TOLERANCE:g}"
+        )
+
+
+def whole_steps(duration: float, step: float) -> int:
+    """The number of steps in a duration, which must be whole."""
+    ratio = duration / step
+    count = round(ratio)
+    if count < 1 or abs(ratio - count) > 1e-9 * max(1.0, ratio):
+        below, above = math.floor(ratio) * step, math.ceil(ratio) * step
+        raise BadRequest(
+            f"a duration of {duration:g} is not a whole number of steps of {step:g}",
+            fix=f"use {below:g} or {above:g}, or another step",
+        )
+    return count
+
+
+def _times(at: Sequence[float], begin: float) -> np.ndarray:
+    times = np.asarray(at, dtype=float)
+    if times.ndim != 1 or not np.isfinite(times).all() or (np.diff(times) <= 0).any():
+        raise BadRequest("the times asked for do not increase", fix="give them in order, each once")
+    if len(times) and times[0] < begin:
+        raise BadRequest(f"the run begins at {begin:g}, after {times[0]:g}", fix="ask for later times")
+    return times
+
+
+def rows_of_steps(times: np.ndarray, begin: float, step: float, steps: int) -> np.ndarray:
+    """The step numbers of wanted times, which must lie on steps."""
+    numbers = np.rint((times - begin) / step).astype(int)
+    off = np.abs(times - begin - numbers * step) > 1e-9 * np.maximum(1.0, np.abs(times))
+    if off.any():
+        raise BadRequest(
+            f"t = {times[off][0]:g} does not fall on a step of {step:g}", fix="ask for multiples of the step, or use sol(t)"
+        )
+    if len(numbers) and numbers[-1] > steps:
+        raise BadRequest(f"t = {times[-1]:g} lies beyond the run", fix="make duration longer")
+    return numbers

@@ -1,0 +1,206 @@
+"""What came out of a run, in the user's names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from holdfast.errors import BadRequest
+from holdfast.problem.frozen import Frozen
+from holdfast.problem.problem import Problem
+from holdfast.results.outcome import Outcome
+from holdfast.results.start import Start
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Trajectory:
+    """One run: times, the state, and everything observed beside it, by name or symbol.
+
+    ``trajectory["x"]``, ``trajectory[x.rate]``, ``trajectory["lambda_rod"]``, ``trajectory["F"]``, ``trajectory["y_rod"]``,
+    ``trajectory["R_x"]``, ``trajectory["energy"]``. The fields of SciPy's results are there too: `t`, `y` (the state array, one row
+    per component), `success`, `message`, `nfev`, and `sol` between the rows.
+    """
+
+    problem: Problem | None
+    times: Array
+    columns: Mapping[str, Array]  # the state first, then the observables
+    state_names: tuple[str, ...]
+    outcome: Outcome
+    start: Start
+    scheme: str
+    step: float | None = None
+    tolerance: float | None = None
+    parameters: Mapping[str, float] = field(default_factory=Frozen)
+    steps: int = 0
+    nfev: int = 0
+    rejected: int = 0
+    every: int = 1
+    events: Mapping[str, Array] = field(default_factory=Frozen)
+    note: str = ""
+    interpolant: Callable[[Array], Array] | None = None
+
+    # ── by name ───────────────────────────────────────────────────────────────────────────────────
+
+    def __getitem__(self, name: Any) -> Array:
+        key = name if isinstance(name, str) else getattr(name, "name", str(name))
+        if key in self.columns:
+            return self.columns[key]
+        import difflib
+
+        near = difflib.get_close_matches(key, self.columns, n=1)
+        known = ", ".join(list(self.columns)[:40])
+        raise BadRequest(f"the run has no quantity {key!r}", fix=f"did you mean {near[0]!r}?" if near else f"known: {known}")
+
+    def __contains__(self, name: object) -> bool:
+        return (name if isinstance(name, str) else getattr(name, "name", "")) in self.columns
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.columns)
+
+    # ── what SciPy users expect ───────────────────────────────────────────────────────────────────
+
+    @property
+    def t(self) -> Array:
+        return self.times
+
+    @cached_property
+    def y(self) -> Array:
+        """The state, one row per component."""
+        return _fixed(np.array([self.columns[name] for name in self.state_names]))
+
+    @property
+    def success(self) -> bool:
+        return self.outcome.success
+
+    @property
+    def message(self) -> str:
+        return f"{self.outcome.value} {self.note}".strip()
+
+    def sol(self, times: Any) -> Array:
+        """The state at any times within the run, by the scheme's own interpolant."""
+        if self.interpolant is None:
+            raise BadRequest("this run keeps no interpolant", fix="run it again with every row kept (every=1)")
+        wanted = np.asarray(times, dtype=float)
+        if wanted.size and (wanted.min() < self.times[0] or wanted.max() > self.times[-1]):
+            raise BadRequest(
+                f"the run covers {self.times[0]:g} to {self.times[-1]:g}", fix="ask for times within it"
+            )
+        result = self.interpolant(np.atleast_1d(wanted))
+        return result[:, 0] if wanted.ndim == 0 else result
+
+    # ── deviations and energy ─────────────────────────────────────────────────────────────────────
+
+    def _stack(self, start: str) -> Array:
+        chosen = [self.columns[name] for name in self.columns if name.startswith(start)]
+        return _fixed(np.array(chosen).T if chosen else np.zeros((len(self.times), 0)))
+
+    @cached_property
+    def deviation(self) -> Array:
+        """y, one column per holonomic constraint."""
+        return self._stack("y_")
+
+    @cached_property
+    def deviation_rate(self) -> Array:
+        """w, one column per constraint."""
+        return self._stack("w_")
+
+    @property
+    def initial_deviation(self) -> Mapping[str, float]:
+        """y_ and w_ by name at the start."""
+        return self.start.deviation
+
+    @property
+    def energy(self) -> Array:
+        return self["energy"]
+
+    @cached_property
+    def energy_balance(self) -> EnergyBalance:
+        """Where the energy went: work by cause, integrated over the rows kept."""
+        return EnergyBalance.of(self)
+
+    # ── leaving ───────────────────────────────────────────────────────────────────────────────────
+
+    def save(self, path: str | Path) -> None:
+        """Write the run to ``.npz``, ``.nc`` (with the xarray extra) or ``.csv``; nothing is half-written."""
+        from holdfast.results.store import save
+
+        save(self, path)
+
+    @staticmethod
+    def load(path: str | Path) -> Trajectory:
+        """A run that was saved as ``.npz`` or ``.nc``."""
+        from holdfast.results.store import load
+
+        return load(path)
+
+    def to_pandas(self) -> Any:
+        """A data frame with the times as index and a column per quantity."""
+        from holdfast.results.store import to_pandas
+
+        return to_pandas(self)
+
+    def to_xarray(self) -> Any:
+        """A data set with the coordinate `time`."""
+        from holdfast.results.store import to_xarray
+
+        return to_xarray(self)
+
+    def plot(self, *names: Any) -> Any:
+        """Draw quantities over time (the coordinates and the deviations if none are named); returns the axes."""
+        from holdfast.results.plot import plot
+
+        return plot(self, names)
+
+    def __repr__(self) -> str:
+        return f"<Trajectory {self.scheme}, {len(self.times)} rows to t = {self.times[-1]:g}: {self.message}>"
+
+
+@dataclass(frozen=True, eq=False)
+class EnergyBalance:
+    """energy(t) − energy(0) = work of forces + dissipation + held forces + explicit dependence on time, plus a residual.
+
+    `correction` is the part of `held` that drives deviations away: what the law pumps in or takes out.
+    """
+
+    change: Array
+    forces: Array
+    dissipation: Array
+    held: Array
+    explicit: Array
+    correction: Array
+
+    @property
+    def residual(self) -> Array:
+        """What no cause explains: the error of the run and of the quadrature over its rows."""
+        return self.change - self.forces - self.dissipation - self.held - self.explicit
+
+    @staticmethod
+    def of(trajectory: Trajectory) -> EnergyBalance:
+        causes = ("forces", "dissipation", "held", "explicit", "correction")
+        work = {cause: _fixed(cumulative(trajectory.times, trajectory[f"power_{cause}"])) for cause in causes}
+        return EnergyBalance(change=_fixed(trajectory.energy - trajectory.energy[0]), **work)
+
+
+def cumulative(times: Array, values: Array) -> Array:
+    """The integral from the first time to each time, of third order in the spacing where there are three rows or more."""
+    if len(times) < 3:
+        steps = np.diff(times) * (values[1:] + values[:-1]) / 2
+        return np.concatenate([[0.0], np.cumsum(steps)])
+    from scipy.integrate import cumulative_simpson
+
+    return np.asarray(cumulative_simpson(values, x=times, initial=0.0))
+
+
+def _fixed(array: Array) -> Array:
+    array.flags.writeable = False
+    return array
