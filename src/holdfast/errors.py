@@ -47,6 +47,9 @@ class BadExpression(BadStatement):
     """An expression with an unknown name, a dependence that is not allowed here, or too large."""
 
 
+WINDOW = 120  # characters of a line that an error shows
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One error of a problem file: the sentence, the place, and the hint."""
@@ -65,11 +68,21 @@ class Finding:
         lines = [f"error: {self.what}", f"  --> {place}" + (f"  ({self.key})" if self.key else "")]
         if self.line and self.source:
             margin = " " * len(str(self.line))
-            caret = " " * (self.column - 1) + "^" * max(1, self.width)
-            lines += [f"{margin} |", f"{self.line} | {self.source}", f"{margin} | {caret}"]
+            shown, column = self._window()
+            caret = " " * (column - 1) + "^" * max(1, min(self.width, len(shown) - column + 1))
+            lines += [f"{margin} |", f"{self.line} | {shown}", f"{margin} | {caret}"]
         if self.hint:
             lines.append(f"   = hint: {self.hint}")
         return "\n".join(lines)
+
+    def _window(self) -> tuple[str, int]:
+        """The line, or the part of a long line around the place, and the column in it."""
+        if len(self.source) <= WINDOW:
+            return self.source, self.column
+        start = max(0, self.column - 1 - WINDOW // 3)
+        shown = self.source[start : start + WINDOW]
+        left, right = "..." * (start > 0), "..." * (start + WINDOW < len(self.source))
+        return left + shown + right, self.column - start + len(left)
 
 
 class BadFile(BadStatement):

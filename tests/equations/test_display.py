@@ -1,0 +1,145 @@
+"""What people read: as short as a textbook's, and never other than what the machine computes."""
+
+import pytest
+import sympy as sp
+
+import holdfast as hf
+from holdfast.graph.display import Display, expanded_terms, tree_size
+from holdfast.graph.nodes import Graph
+from holdfast.graph.walk import Walker
+from tests.equations.mechanisms import double_pendulum, example
+
+a, b = hf.coordinates("a b")
+m1, m2, l, l1, l2, g = hf.parameters("m1 m2 l l1 l2 g")
+x, phi = hf.coordinates("x phi")
+SHOWN = {
+    "cart": (lambda: example("cart_rod"), 20, 15),
+    "double pendulum": (double_pendulum, 25, 35),
+    "four bar": (lambda: example("four_bar"), 200, 200),
+    "adaptive optics": (lambda: example("adaptive_optics"), 5, 20),
+    "pendulum": (lambda: example("pendulum"), 5, 5),
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_shown_mass_and_forces_are_the_graphs_and_short(name):
+    make, most_mass, most_bias = SHOWN[name]
+    equations = make()
+    agrees, zero = equations.display.agrees, equations.inputs.graph.zero
+    n = len(equations.coordinates)
+    for i in range(n):
+        assert agrees(equations.bias[i], equations.dynamics.bias[i])
+        for j in range(n):
+            assert agrees(equations.mass_matrix[i, j], equations.dynamics.mass[i].get(j, zero))
+    assert sp.count_ops(equations.mass_matrix) <= most_mass
+    assert sp.count_ops(equations.bias) <= most_bias
+    assert agrees(equations.energy, equations.observables["energy"])
+
+
+def test_the_double_pendulum_reads_like_a_textbook():
+    shown = double_pendulum()
+    assert shown.mass_matrix == sp.Matrix(
+        [[l1**2 * (m1 + m2), l1 * l2 * m2 * sp.cos(a - b)], [l1 * l2 * m2 * sp.cos(a - b), l2**2 * m2]]
+    )
+    expected = sp.Matrix(
+        [
+            -m2 * l1 * l2 * b.rate**2 * sp.sin(a - b) - (m1 + m2) * g * l1 * sp.sin(a),
+            m2 * l1 * l2 * a.rate**2 * sp.sin(a - b) - m2 * g * l2 * sp.sin(b),
+        ]
+    )
+    assert (shown.bias - expected).applyfunc(sp.expand) == sp.zeros(2, 1)
+
+
+def test_the_cart_reads_like_a_textbook():
+    shown = example("cart_rod")
+    assert shown.mass_matrix == sp.Matrix(
+        [[m1 + m2, -l * m2 * sp.sin(phi)], [-l * m2 * sp.sin(phi), 4 * l**2 * m2 / 3]]
+    )
+    assert shown.bias == sp.Matrix([l * m2 * phi.rate**2 * sp.cos(phi), -g * l * m2 * sp.cos(phi)])
+    assert shown.jacobian == sp.eye(2)
+    assert shown.drift_term == sp.zeros(2, 1)
+    assert shown.holder_matrix == sp.eye(2)
+
+
+def test_the_law_is_shown_with_gains_by_name():
+    shown = example("cart_rod")
+    upper, lower = shown.deviation_matrix[:2, :], shown.deviation_matrix[2:, :]
+    assert upper == sp.Matrix([[0, 0, 1, 0], [0, 0, 0, 1]])
+    names = [[str(entry) for entry in lower.row(i)] for i in range(2)]
+    assert names[0] == ["-law.stiffness.home", "0", "-law.damping.home", "0"]
+
+
+def test_statements_are_straight_line_and_end_in_what_was_asked_for():
+    equations = example("four_bar")
+    lines = equations.statements
+    known = set(equations.display._symbols.values())
+    for line in lines:
+        assert line.value.free_symbols <= known
+        known.add(line.name)
+    last = [line.name.name for line in lines[-5:]]
+    assert last == ["lambda_loop_x", "lambda_loop_y", "a1_ddot", "a2_ddot", "a3_ddot"]
+
+
+def test_statements_compute_what_the_graph_computes():
+    equations = example("four_bar")
+    at = equations.evaluate()
+    numbers = dict(zip(equations.state_names, at.state.tolist(), strict=True)) | equations.parameter_values | {"t": 0.0}
+    for line in equations.statements:
+        arguments = sorted(line.value.free_symbols, key=lambda s: s.name)
+        numbers[line.name.name] = sp.lambdify(arguments, line.value)(*(numbers[s.name] for s in arguments))
+    assert numbers["lambda_loop_x"] == pytest.approx(at["lambda_loop_x"], rel=1e-12)
+    assert numbers["a2_ddot"] == pytest.approx(at["a2_ddot"], rel=1e-10)
+
+
+def test_a_wrong_formula_is_not_shown():
+    graph = Graph()
+    p, q = sp.symbols("p q", real=True)
+    nodes = {"p": graph.input("p"), "q": graph.input("q")}
+    node = Walker(graph, nodes)(sp.sin(p) ** 2 * q + sp.cos(p) ** 2 * q)
+    display = Display(graph, {"p": p, "q": q})
+    assert display.agrees(q, node)
+    assert not display.agrees(q + sp.Rational(1, 10**20), node)
+    assert not display.agrees(q * sp.cos(p), node)
+    assert display.tidy(node) == q
+
+
+def test_the_size_of_a_formula_is_known_before_it_is_written():
+    graph = Graph()
+    p, q = graph.input("p"), graph.input("q")
+    assert expanded_terms((p + q) * (p - q)) == 4
+    assert tree_size((p + q) * (p + q)) == 4  # a power over a sum of two
+    power = (p + q + 1) ** 40
+    display = Display(graph, {"p": sp.Symbol("p"), "q": sp.Symbol("q")})
+    assert expanded_terms(power) > 600
+    assert sp.count_ops(display.tidy(power)) < 10  # not multiplied out
+
+
+def test_closed_forms_are_shown_only_where_they_are_short():
+    assert set(example("cart_rod").inverse_dynamics) == {"F", "M"}
+    assert set(example("pendulum").inverse_dynamics) == {"lambda_rod"}
+    assert example("four_bar").inverse_dynamics == {}
+    assert example("rlc").inverse_dynamics == {}
+
+
+@pytest.mark.parametrize("name", ["cart_rod", "pendulum", "adaptive_optics", "piston_line", "skate", "bertrand"])
+def test_closed_forms_have_the_values_of_the_elimination(name):
+    equations = example(name)
+    at = equations.evaluate({c: 0.4 + 0.1 * k for k, c in enumerate(equations.coordinates)}, 0.3)
+    numbers = dict(zip(equations.state_names, at.state.tolist(), strict=True))
+    numbers |= equations.parameter_values | at.observables | {"t": 0.3}
+    for holder, formula in equations.inverse_dynamics.items():
+        arguments = sorted(formula.free_symbols, key=lambda s: s.name)
+        value = sp.lambdify([arguments], formula)([numbers[s.name] for s in arguments])
+        assert value == pytest.approx(at[holder], rel=1e-11, abs=1e-12), holder
+
+
+@pytest.mark.parametrize("name", ["cart_rod", "four_bar", "rlc", "skate", "rocket_ascent", "adaptive_optics"])
+def test_summary_and_latex_name_what_there_is(name):
+    equations = example(name)
+    text, latex = equations.summary(), equations.latex()
+    assert equations.problem.title in text
+    for word in (*equations.constraints, *equations.problem.program.controls):
+        assert word in text
+    assert latex.count(r"\[") == latex.count(r"\]") > 0
+    assert "law." not in text + latex
+    assert latex.count("{") == latex.count("}")
