@@ -15,34 +15,17 @@ from holdfast.equations.holders import Solver
 from holdfast.equations.inputs import Inputs
 from holdfast.equations.lagrange import Dynamics
 from holdfast.equations.shown import ShownDynamics
+from holdfast.equations.solution import Solution
 from holdfast.graph.display import Display, Statement
 from holdfast.graph.field import Field
 from holdfast.graph.linear_algebra import Rows, times
-from holdfast.graph.nodes import Node, substitute
+from holdfast.graph.nodes import Node
 from holdfast.problem.laws import Gain, Law, LawForm
 from holdfast.problem.problem import Problem
 from holdfast.problem.quantities import Deviation, DeviationRate, Parameter, State, time
 
 if TYPE_CHECKING:
     from holdfast.equations.values import Values
-
-
-@dataclass(frozen=True, eq=False)
-class Parts:
-    """The solution: accelerations, the holders' forces μ = μ₀ + μ₁ + μ₂, m₂ and the demand."""
-
-    accelerations: tuple[Node, ...]
-    mu: tuple[Node, ...]
-    mu_parts: tuple[tuple[Node, ...], tuple[Node, ...], tuple[Node, ...]]
-    excess_bias: tuple[Node, ...]
-    demand: tuple[Node, ...]
-
-    def at(self, actual: dict[Node, Node]) -> Parts:
-        """The same with the actual deviations in the place of the inputs y and w."""
-        lists = [self.accelerations, self.mu, *self.mu_parts, self.excess_bias, self.demand]
-        flat = iter(substitute([node for nodes in lists for node in nodes], actual))
-        a, mu, first, second, third, bias, demand = (tuple(next(flat) for _ in nodes) for nodes in lists)
-        return Parts(a, mu, (first, second, third), bias, demand)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +45,7 @@ class Equations:
     holders: Rows
     solver: Solver
     demand_law: Demand
-    parts: Parts
+    solution: Solution
 
     # ── names ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -87,7 +70,8 @@ class Equations:
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
-        """Parameters, then gains (``law.stiffness.rod``): the constants of a run, in the order the field takes them."""
+        """Parameters, then gains (``law.stiffness.rod``): the constants of a run, in the order the field takes them.
+        """
         return (*self.inputs.parameters, *self.inputs.gains)
 
     @cached_property
@@ -101,7 +85,7 @@ class Equations:
     def with_law(self, law: Law) -> Equations:
         """The same equations under another law; free when the law has the same form, derived anew otherwise."""
         problem = self.problem.with_law(law)
-        form = problem.program.law_form(problem.system)
+        form = problem.law_form
         if (
             form.demand == self.form.demand
             and form.excess == self.form.excess
@@ -118,7 +102,7 @@ class Equations:
     def held_forces_nodes(self) -> tuple[tuple[Node, ...], ...]:
         """R = E μ on the coordinates, in total and by part."""
         graph = self.inputs.graph
-        return tuple(tuple(times(self.holders, mu, graph)) for mu in (self.parts.mu, *self.parts.mu_parts))
+        return tuple(tuple(times(self.holders, mu, graph)) for mu in (self.solution.mu, *self.solution.mu_parts))
 
     @cached_property
     def observables(self) -> dict[str, Node]:
@@ -128,7 +112,7 @@ class Equations:
         """
         graph, inputs, dynamics = self.inputs.graph, self.inputs, self.dynamics
         total, _, first, second = self.held_forces_nodes
-        named: dict[str, Node] = dict(zip(self.holder_names, self.parts.mu, strict=True))
+        named: dict[str, Node] = dict(zip(self.holder_names, self.solution.mu, strict=True))
         named |= {f"R_{name}": node for name, node in zip(self.coordinates, total, strict=True)}
         named |= {
             f"y_{name}": node for name, node in zip(self.problem.program.holonomic, self.deviations.y, strict=True)
@@ -140,8 +124,8 @@ class Equations:
         named["energy"] = named["kinetic"] + dynamics.potential
         named["power_forces"] = graph.dot(v, dynamics.forces)
         named["power_dissipation"] = -graph.dot(v, dynamics.resistance)
-        named["power_held"] = graph.dot(v, total) - graph.dot(v, self.parts.excess_bias)
-        correction = [a + b - m for a, b, m in zip(first, second, self.parts.excess_bias, strict=True)]
+        named["power_held"] = graph.dot(v, total) - graph.dot(v, self.solution.excess_bias)
+        correction = [a + b - m for a, b, m in zip(first, second, self.solution.excess_bias, strict=True)]
         named["power_correction"] = graph.dot(v, correction)
         named["power_explicit"] = self._explicit_power()
         return named
@@ -163,7 +147,7 @@ class Equations:
             time=inputs.time,
             state=(*inputs.q, *inputs.v, *inputs.s),
             parameters=(*inputs.parameters.values(), *inputs.gains.values()),
-            rates=(*inputs.v, *self.parts.accelerations, *inputs.state_rates),
+            rates=(*inputs.v, *self.solution.accelerations, *inputs.state_rates),
             pivots=self.solver.pivots,
             observables=tuple(self.observables.values()),
             positions=len(inputs.q),
@@ -304,8 +288,10 @@ class Equations:
     @cached_property
     def statements(self) -> tuple[Statement, ...]:
         """Holders' forces and accelerations as straight-line computation, shared parts named."""
-        wanted = dict(zip(self.holder_names, self.parts.mu, strict=True))
-        wanted |= {f"{name}_ddot": node for name, node in zip(self.coordinates, self.parts.accelerations, strict=True)}
+        wanted = dict(zip(self.holder_names, self.solution.mu, strict=True))
+        wanted |= {
+            f"{name}_ddot": node for name, node in zip(self.coordinates, self.solution.accelerations, strict=True)
+        }
         return self.display.statements(wanted)
 
     def latex(self) -> str:

@@ -116,7 +116,11 @@ def _definite(mass: Rows, n: int, samples: list[Sample]) -> bool:
             scale = np.sqrt(np.abs(np.diag(matrix)))
             if not (scale > 0).all():
                 return False
-            return bool(np.linalg.eigvalsh(matrix / np.outer(scale, scale)).min() > 1e-12)
+            scaled = matrix / np.outer(scale, scale)
+            try:  # pivots of the scaled matrix are at most 1, so a small one is a small eigenvalue
+                return bool(np.diag(np.linalg.cholesky(scaled)).min() > 1e-6)
+            except np.linalg.LinAlgError:
+                return False
     return True
 
 
@@ -164,4 +168,8 @@ def _singular(mass: np.ndarray, jacobian: np.ndarray, holders: np.ndarray) -> bo
         if not (size > 0).all():
             return True
         saddle = saddle / size
-    return bool(np.linalg.cond(saddle) > 1e13)
+    try:
+        inverse = np.linalg.inv(saddle)
+    except np.linalg.LinAlgError:
+        return True
+    return bool(np.linalg.norm(saddle, 1) * np.linalg.norm(inverse, 1) > 1e13)

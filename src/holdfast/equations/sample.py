@@ -5,13 +5,14 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import sympy as sp
 
 from holdfast.equations.inputs import Inputs
 from holdfast.errors import BadStatement
-from holdfast.graph.evaluate import Tape
+from holdfast.graph.evaluate import Ledger
 from holdfast.graph.linear_algebra import Rows
 from holdfast.graph.nodes import Node
 from holdfast.problem.laws import LawForm
@@ -24,8 +25,12 @@ class Sample:
 
     values: dict[Node, float]
 
+    @cached_property
+    def _ledger(self) -> Ledger:
+        return Ledger(self.values)
+
     def of(self, nodes: Sequence[Node]) -> list[float]:
-        return Tape(tuple(self.values), tuple(nodes))(list(self.values.values()))
+        return self._ledger.of(nodes)
 
     def rows(self, matrix: Rows) -> list[dict[int, float]]:
         """A sparse matrix of nodes as numbers."""
@@ -80,7 +85,6 @@ def samples_of(problem: Problem, form: LawForm, inputs: Inputs, deviations: Sequ
         values = {inputs.time: problem.run.begin + size}
         values |= {node: x + size * (1 + abs(x)) * shake.uniform(-1, 1) for node, x in moving.items()}
         values |= fixed
-        base = Sample(values)
-        values |= dict(zip((*inputs.y.values(), *inputs.w.values()), base.of(deviations), strict=True))
-        samples.append(Sample(values))
+        deviating = Sample(values).of(deviations)
+        samples.append(Sample(values | dict(zip((*inputs.y.values(), *inputs.w.values()), deviating, strict=True))))
     return samples

@@ -217,7 +217,7 @@ class Layout:
     """Where each quantity lies in the list of outputs of the one evaluator."""
 
     def __init__(self, equations: Equations) -> None:
-        parts, inputs = equations.parts, equations.inputs
+        parts, inputs = equations.solution, equations.inputs
         n, r, m = len(inputs.q), len(equations.constraints), len(equations.deviations.y)
         total, *by_part = equations.held_forces_nodes
         z = [*equations.deviations.y, *equations.deviations.w]

@@ -5,12 +5,13 @@ The text holds numbers of nodes only, never names from a problem, so nothing tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from holdfast.graph.arithmetic import FLOATS, Arithmetic
+from holdfast.graph.arithmetic import FLOATS, Arithmetic, float_power
 from holdfast.graph.nodes import LEAVES, Node, ancestors, fingerprint, operation_count
 
 Evaluator = Callable[[Sequence[Any]], list[Any]]
@@ -58,6 +59,39 @@ class Tape:
     @cached_property
     def operations(self) -> int:
         return operation_count(self.outputs)
+
+
+class Ledger:
+    """The values of nodes at one point, each computed once and remembered: for a few looks, without writing code."""
+
+    def __init__(self, values: Mapping[Node, float]) -> None:
+        self._known = {node.index: value for node, value in values.items()}
+
+    def of(self, nodes: Sequence[Node]) -> list[float]:
+        known = self._known
+        for node in ancestors(nodes, known):
+            if node.op in LEAVES:
+                if node.op == "input":
+                    raise ValueError(f"the value of {node.data!r} is needed")
+                known[node.index] = math.pi if node.op == "pi" else float(node.data)
+            else:
+                known[node.index] = _apply(node, [known[arg.index] for arg in node.args])
+        return [known[node.index] for node in nodes]
+
+
+def _apply(node: Node, args: list[float]) -> float:
+    op = node.op
+    if op == "mul":
+        return args[0] * args[1]
+    if op == "add":
+        return args[0] + args[1]
+    if op == "sub":
+        return args[0] - args[1]
+    if op == "neg":
+        return -args[0]
+    if op == "power":
+        return float_power(args[0], node.data)
+    return float(FLOATS.functions[op](*args))
 
 
 def _statement(node: Node, arithmetic: Arithmetic) -> str:

@@ -13,7 +13,7 @@ change a value: 0 and 1 disappear, constants fold exactly, signs move outwards.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from fractions import Fraction
 from hashlib import sha256
 from typing import Any
@@ -298,13 +298,13 @@ class Graph:
         return total
 
 
-def ancestors(outputs: Iterable[Node]) -> list[Node]:
-    """Every node that the outputs need, themselves included, in an order of evaluation."""
+def ancestors(outputs: Iterable[Node], known: Container[int] = ()) -> list[Node]:
+    """Every node that the outputs need, themselves included, in an order of evaluation; not what is known already."""
     seen: dict[int, Node] = {}
     waiting = list(outputs)
     while waiting:
         node = waiting.pop()
-        if node.index not in seen:
+        if node.index not in seen and node.index not in known:
             seen[node.index] = node
             waiting.extend(node.args)
     return [seen[index] for index in sorted(seen)]
@@ -329,7 +329,7 @@ def rebuilt(node: Node, image: dict[int, Node]) -> Node:
 
 
 def fingerprint(outputs: Sequence[Node], inputs: Sequence[Node]) -> str:
-    """A hash of what is computed, independent of names, of unrelated nodes and of the order of their making."""
+    """A hash of what is computed, independent of names and of unrelated nodes."""
     place = {node.index: f"i{k}" for k, node in enumerate(inputs)}
     digest = sha256()
     for number, node in enumerate(ancestors(outputs)):

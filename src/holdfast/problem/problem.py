@@ -10,7 +10,7 @@ import sympy as sp
 
 from holdfast.errors import BadStatement
 from holdfast.problem.frozen import Frozen
-from holdfast.problem.laws import Law
+from holdfast.problem.laws import Law, LawForm
 from holdfast.problem.program import Program
 from holdfast.problem.quantities import Coordinate, Rate, State
 from holdfast.problem.run import Run
@@ -34,6 +34,7 @@ class Problem:
     units: Frozen[str] = field(default_factory=Frozen, kw_only=True)
     animation: Frozen[Any] = field(default_factory=Frozen, kw_only=True)
     expect: str = field(default="positive", kw_only=True)
+    law_form: LawForm = field(init=False, repr=False, compare=False, default_factory=lambda: LawForm(Frozen()))
 
     def __post_init__(self) -> None:
         if not isinstance(self.system, System) or not isinstance(self.program, Program):
@@ -41,7 +42,7 @@ class Problem:
         put = object.__setattr__
         put(self, "system", replace(self.system))  # its own copy: the program's names are added to its vocabulary
         put(self, "program", self.program.admitted(self.system))
-        self.program.law_form(self.system)  # judged now, though built when the equations are derived
+        put(self, "law_form", self.program.law_form(self.system))
         put(self, "start", self._start(self.start))
         if not isinstance(self.run, Run):
             raise BadStatement(f"{self.run!r} is not a Run", where="run", fix="hf.Run(scheme=..., step=...)")
