@@ -34,9 +34,20 @@ _HOMES = {
     "holdfast.schemes.two_stage": "two_stage",
     "holdfast.schemes.by_name": "ALL_SCHEMES",
     "holdfast.results.simulate": "simulate",
+    "holdfast.results.ensemble": "ensemble",
+    "holdfast.results.cases": "grid",
     "holdfast.results.trajectory": "Trajectory",
+    "holdfast.results.collection": "Ensemble",
     "holdfast.results.outcome": "Outcome",
     "holdfast.results.event": "Event",
+    "holdfast.stability.certify": "certify",
+    "holdfast.stability.certificate": "Certificate Label",
+    "holdfast.stability.verify": "verify",
+    "holdfast.stability.spectrum": "spectrum",
+    "holdfast.stability.transient": "transient",
+    "holdfast.stability.step_limit": "spectral_limit norm_limit",
+    "holdfast.stability.by_block": "step_limits transients",
+    "holdfast.stability.lyapunov": "LyapunovFunction Norm",
 }
 
 _SCHEMES = {

@@ -25,7 +25,7 @@ def two_points(law):
 
 @cache
 def vector_e():
-    """The example of theory/1 section 2: state-dependent excess energies, one holonomic and one nonholonomic constraint."""
+    """The example of theory/1 section 2: excess energies that depend on the state, m = 1, r = 2."""
     a = [[1 + q1**2, q2 / 5], [q2 / 5, 2 + q3 / 2]]
     c = [[3 + q3.rate**2, sp.Rational(1, 2)], [sp.Rational(1, 2), 4 + q1 * q1.rate]]
     k = [[5 + q2**2 + sp.Rational(3, 10) * hf.time]]
@@ -81,6 +81,14 @@ def test_exact_places_agree_with_eigenvalues_of_random_matrices():
         assert place.axis == (np.abs(real) < 1e-4).any()
 
 
+def test_large_matrices_are_placed_by_eigenvalues_and_say_so():
+    small, large = np.kron(np.eye(3), [[0, 1], [-1, -1]]), np.kron(np.eye(30), [[0, 1], [-1, -1]])
+    assert place_of_roots(small).exact
+    assert place_of_roots(small).hurwitz
+    assert not place_of_roots(large).exact
+    assert place_of_roots(large).hurwitz
+
+
 def test_definite_excess_energies_attract_also_with_nonholonomic_constraints():
     """a, c, k constant, symmetric, positive definite make H Hurwitz for any m ≤ r: the energy and LaSalle."""
     random = np.random.default_rng(5)
@@ -118,7 +126,9 @@ def test_cart_and_rod_has_two_blocks_with_the_roots_of_the_paper():
     assert [block.constraints for block in found.blocks] == [("home",), ("upright",)]
     assert_allclose(found.block_of("home").eigenvalues, [-0.15 - 0.9886859967j, -0.15 + 0.9886859967j], atol=1e-10)
     assert_allclose(found.block_of("upright").eigenvalues, [-0.05 - 0.2179449472j, -0.05 + 0.2179449472j], atol=1e-10)
-    assert found.constant and found.linear and found.hurwitz
+    assert found.constant
+    assert found.linear
+    assert found.hurwitz
     assert found.verdict is Verdict.asymptotically_stable
 
 
@@ -150,7 +160,8 @@ def test_nonlinear_laws_are_judged_locally_and_only_where_the_linear_part_decide
     attracted = hf.GeneralLaw({"home": -y - y.rate - y**3, "upright": -z - z.rate + y.rate**2})
     found = spectrum(two_points(attracted))
     assert [block.constraints for block in found.blocks] == [("home", "upright")]  # coupled by a nonlinear term
-    assert found.blocks[0].locally and "locally asymptotically stable" in str(found)
+    assert found.blocks[0].locally
+    assert "locally asymptotically stable" in str(found)
     undecided = spectrum(two_points(hf.GeneralLaw({"home": -(y**3), "upright": -z - z.rate})))
     assert undecided.block_of("home").verdict is Verdict.unknown
 

@@ -66,7 +66,8 @@ def test_undamped_and_drifting_laws_are_told_apart():
     undamped = transient([[0, 1], [-4, 0]], 1)
     assert_allclose(undamped.peak, 2, atol=1e-6)
     drifting = transient([[0, 1], [0, 0]])
-    assert np.isinf(drifting.peak) and np.isinf(drifting.kreiss)
+    assert np.isinf(drifting.peak)
+    assert np.isinf(drifting.kreiss)
     assert np.isinf(transient([[0, 1], [1, -1]]).peak)
 
 
@@ -75,7 +76,8 @@ def test_powers_of_a_propagator_follow_the_exponential():
     assert_allclose(found.spectral_radius, np.exp(-0.05), atol=1e-8)
     assert_allclose(found.peak, max(np.linalg.norm(power, 2) for power in _powers(0.01, 100)), rtol=1e-12)
     beyond = discrete_transient(hf.Euler, [[0, 1], [-25, -10]], 0.41)
-    assert beyond.spectral_radius > 1 and np.isinf(beyond.peak)
+    assert beyond.spectral_radius > 1
+    assert np.isinf(beyond.peak)
 
 
 def _powers(step, count):

@@ -1,0 +1,200 @@
+"""One decoupled block of deviations, with all numbers of a run put in: the object of a proof.
+
+Parameters, gains and step are the doubles that the run uses, taken exactly; what remains are functions of time and
+state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from holdfast.equations.blocks import decoupled_blocks
+from holdfast.equations.equations import Equations
+from holdfast.equations.values import parameter_vector
+from holdfast.graph.nodes import Node, ancestors, substitute
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """dx/dt = rates(x, t) with the deviations psi(x, t) of one block, parameters put in.
+
+    `variables` are the inputs that a box covers: the state, and time where anything depends on it. `others` are the
+    deviations of the other blocks and `extras` further functions, which a region bounds too. `affine` marks the
+    reduced motion of a block whose constraints are affine in the state: there the state *is* the block's own (J q, J
+    v), and the deviation may be taken as zero.
+    """
+
+    time: Node
+    state: tuple[Node, ...]
+    rates: tuple[Node, ...]
+    psi: tuple[Node, ...]
+    others: tuple[Node, ...]
+    names: tuple[str, ...]  # of the state
+    deviation_names: tuple[str, ...]
+    other_names: tuple[str, ...]
+    matrix: np.ndarray  # H of the block, exact doubles
+    extras: tuple[Node, ...] = ()
+    affine: bool = False
+
+    @cached_property
+    def timed(self) -> bool:
+        return any(node is self.time for node in ancestors((*self.rates, *self.psi, *self.others, *self.extras)))
+
+    @cached_property
+    def variables(self) -> tuple[Node, ...]:
+        state = () if self.affine else self.state
+        return (self.time, *state) if self.timed else state
+
+    @property
+    def variable_names(self) -> tuple[str, ...]:
+        names = () if self.affine else self.names
+        return ("t", *names) if self.timed else names
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """A block by name: its constraints, its H, and whether that H is constant."""
+
+    constraints: tuple[str, ...]
+    places: tuple[int, ...]  # in (y, w)
+    names: tuple[str, ...]
+    matrix: np.ndarray
+    constant: bool
+
+
+def bound_numbers(equations: Equations, parameters: Mapping[Any, Any]) -> dict[Node, Node]:
+    """Each parameter and gain as the exact value of its double."""
+    graph = equations.inputs.graph
+    values = parameter_vector(equations, parameters)
+    nodes = (*equations.inputs.parameters.values(), *equations.inputs.gains.values())
+    return {node: graph.const(Fraction(value)) for node, value in zip(nodes, values, strict=True)}
+
+
+def deviation_names(equations: Equations) -> tuple[str, ...]:
+    program = equations.problem.program
+    return (*(f"y_{name}" for name in program.holonomic), *(f"w_{name}" for name in program.constraints))
+
+
+def blocks_of(equations: Equations, parameters: Mapping[Any, Any]) -> list[Block]:
+    """The decoupled blocks of the deviation matrix, at the start where it is not constant."""
+    names = deviation_names(equations)
+    values = equations.evaluate(parameters=parameters)
+    full = values.deviation_matrix
+    moving = set((equations.inputs.time, *equations.inputs.q, *equations.inputs.v, *equations.inputs.s))
+    m = len(values.deviation)
+    result = []
+    for places in decoupled_blocks(_structure(equations, full)):
+        rows = [equations.demand_law.matrix[i - m] for i in places if i >= m]
+        nodes = [node for row in rows for node in row.values()]
+        constant = equations.demand_law.is_linear and not any(node in moving for node in ancestors(nodes))
+        held = [names[i].split("_", 1)[1] for i in places]
+        matrix = full[np.ix_(places, places)]
+        chosen = tuple(names[i] for i in places)
+        result.append(Block(tuple(dict.fromkeys(held)), tuple(places), chosen, matrix, constant))
+    return result
+
+
+def _structure(equations: Equations, full: np.ndarray) -> np.ndarray:
+    """The pattern of H: zero gains decouple, expressions couple even where they happen to vanish."""
+    m = len(equations.deviations.y)
+    pattern = full.copy()
+    gains = set(equations.inputs.gains.values())
+    for i, row in enumerate(equations.demand_law.matrix):
+        for j, node in row.items():
+            if pattern[m + i, j] == 0 and not set(ancestors((node,))) & gains:
+                pattern[m + i, j] = 1.0
+    return pattern
+
+
+def motion_of(equations: Equations, block: Block, parameters: Mapping[Any, Any], extras: Sequence[Node] = ()) -> Motion:
+    """The motion of a block: reduced to its own few variables where its constraints are affine, whole otherwise.
+
+    `extras` are functions of the state that the region bounds, such as the energy.
+    """
+    motion = whole_motion(equations, block, parameters, extras)
+    return _reduced(equations, block, bound_numbers(equations, parameters)) or motion
+
+
+def whole_motion(
+    equations: Equations, block: Block, parameters: Mapping[Any, Any], extras: Sequence[Node] = ()
+) -> Motion:
+    """The motion of a block within the whole state."""
+    inputs, numbers = equations.inputs, bound_numbers(equations, parameters)
+    psi = [*equations.deviations.y, *equations.deviations.w]
+    own = [psi[i] for i in block.places]
+    rest = [node for i, node in enumerate(psi) if i not in block.places]
+    names = deviation_names(equations)
+    field = equations.field
+    bound = substitute([*field.rates, *own, *rest, *extras], numbers)
+    count, last = len(field.rates), len(field.rates) + len(psi)
+    return Motion(
+        time=inputs.time,
+        state=field.state,
+        rates=tuple(bound[:count]),
+        psi=tuple(bound[count : count + len(own)]),
+        others=tuple(bound[count + len(own) : last]),
+        names=equations.state_names,
+        deviation_names=block.names,
+        other_names=tuple(name for i, name in enumerate(names) if i not in block.places),
+        matrix=block.matrix,
+        extras=tuple(bound[last:]),
+    )
+
+
+def _reduced(equations: Equations, block: Block, numbers: dict[Node, Node]) -> Motion | None:
+    """The motion of an affine block in the variables Y = J q, W = J v, on the program itself.
+
+        y = Y − e(t),   w = W − e'(t),   W' = K y + B w + e''(t)
+
+    Any Runge-Kutta scheme treats (Y, W) as it treats the whole state, and is linear in the deviations, so the defect
+    is that of e(t) alone and may be evaluated at y = w = 0, where no acceleration is needed. Needs holonomic
+    constraints only.
+    """
+    m = len(equations.deviations.y)
+    held = [i for i in block.places if i < m]
+    if len(block.places) != 2 * len(held) or not _affine(equations, held, numbers):
+        return None
+    graph, inputs = equations.inputs.graph, equations.inputs
+    still = {node: graph.zero for node in (*inputs.q, *inputs.v, *inputs.s)}
+    y = substitute([equations.deviations.y[i] for i in held], numbers | still)
+    w = substitute([equations.deviations.w[i] for i in held], numbers | still)
+    drift = substitute([equations.deviations.drift[i] for i in held], numbers | still)
+    places = [graph.input(f"place.{k}") for k in range(len(held))]
+    rates = [graph.input(f"rate.{k}") for k in range(len(held))]
+    own_y = [a + b for a, b in zip(places, y, strict=True)]  # y(q, t) = J q + y(0, t)
+    own_w = [a + b for a, b in zip(rates, w, strict=True)]
+    psi = [*own_y, *own_w]
+    demand = [
+        graph.sum(graph.const(Fraction(float(block.matrix[len(held) + i, j]))) * psi[j] for j in range(len(psi)))
+        for i in range(len(held))
+    ]
+    accelerations = [d - g for d, g in zip(demand, drift, strict=True)]
+    return Motion(
+        time=inputs.time,
+        state=(*places, *rates),
+        rates=(*rates, *accelerations),
+        psi=tuple(psi),
+        others=(),
+        names=tuple(f"place_{k}" for k in range(len(held))) + tuple(f"rate_{k}" for k in range(len(held))),
+        deviation_names=block.names,
+        other_names=(),
+        matrix=block.matrix,
+        affine=True,
+    )
+
+
+def _affine(equations: Equations, held: Sequence[int], numbers: dict[Node, Node]) -> bool:
+    """Whether J is constant and γ depends on time alone for these constraints."""
+    moving = {*equations.inputs.q, *equations.inputs.v, *equations.inputs.s}
+    slopes = [node for i in held for node in equations.deviations.jacobian[i].values()]
+    drifts = [equations.deviations.drift[i] for i in held]
+    nodes = substitute([*slopes, *drifts], numbers)
+    timeless = nodes[: len(slopes)]
+    depends = {node for node in ancestors(nodes) if node in moving}
+    return not depends and not any(node is equations.inputs.time for node in ancestors(timeless))

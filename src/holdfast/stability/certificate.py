@@ -1,0 +1,202 @@
+"""What may be promised: certificates, block by block, with labels that mean what they say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import Enum
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from holdfast.errors import BadRequest
+from holdfast.results.store import write_atomically
+
+SCHEMA = 1
+
+
+class Label(Enum):
+    """What was established, from most to least."""
+
+    nothing = "nothing to hold"
+    proved = "proved while in Omega"
+    checked = "checked"
+    estimated = "estimated"
+    neutral = "neutral"
+    refused = "refused"
+
+    @property
+    def meaning(self) -> str:
+        return MEANINGS[self]
+
+    @property
+    def positive(self) -> bool:
+        return self in (Label.nothing, Label.proved, Label.checked, Label.neutral)
+
+
+MEANINGS = {
+    Label.nothing: "There is no constraint.",
+    Label.proved: "Shown in ball arithmetic for every state of the region, truncation and rounding both bounded.",
+    Label.checked: "The defect was measured at every step of this run, and the theorem's two conditions held along it.",
+    Label.estimated: "The defect was sampled; nothing is shown for the states between.",
+    Label.neutral: "Kept, not attracted: no root lies in Re > 0, but not all lie in Re < 0.",
+    Label.refused: "No promise can be given.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The numbers of a proof, all that a verifier needs beside the problem.
+
+    ‖Lᵀψ‖ ≤ radius is kept and, once reached, never left, while the state stays in the region:
+    ‖R(step·H)‖_P ≤ gamma,   ‖Lᵀd‖ ≤ coefficient·step^(p+1) + rounding ≤ (1 − gamma)·radius,   radius ≤ tube
+    """
+
+    factor: tuple[tuple[float, ...], ...]  # L, with P = L Lᵀ
+    gamma: float
+    tube: float
+    coefficient: float
+    rounding: float
+    radius: float
+    region: tuple[tuple[str, float, float], ...]  # time and state
+    limits: tuple[tuple[str, float, float], ...]  # other deviations, and further functions of the state
+    cover: str
+    rounding_cover: str
+    cells: int
+
+
+@dataclass(frozen=True, slots=True)
+class BlockCertificate:
+    """What is promised of one decoupled block of constraints."""
+
+    constraints: tuple[str, ...]
+    label: Label
+    reason: str
+    names: tuple[str, ...] = ()
+    matrix: tuple[tuple[float, ...], ...] = ()
+    gamma: float | None = None
+    defect: float | None = None  # in the norm of the certificate
+    epsilon: float | None = None  # ‖ψ‖_P never exceeds it, and settles below
+    bounds: tuple[float, ...] = ()  # of each deviation, for a run that starts on the program
+    observed: tuple[float, ...] = ()  # largest value of each deviation along the run
+    stayed: bool | None = None  # checked: this run stayed in Omega
+    slack: float | None = None  # smallest of 1 − ‖U‖/((1 − gamma) epsilon) along the run
+    proof: Proof | None = None
+
+    def line(self) -> str:
+        names = ", ".join(self.constraints)
+        text = f"{names}: {self.label.value}"
+        if self.bounds:
+            shown = ", ".join(f"|{name}| <= {bound:.3g}" for name, bound in zip(self.names, self.bounds, strict=True))
+            text += f" ({shown})"
+        return text
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """The promises for one problem, scheme and step, block by block."""
+
+    problem: str  # the problem's text
+    title: str
+    scheme: str
+    step: float | None
+    begin: float
+    duration: float
+    blocks: tuple[BlockCertificate, ...]
+    parameters: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def label(self) -> Label:
+        """The weakest label among the blocks that are held; neutral ones count only where there is nothing else."""
+        labels = [block.label for block in self.blocks if block.label is not Label.neutral]
+        if not labels:
+            return Label.neutral if self.blocks else Label.nothing
+        order = list(Label)
+        return max(labels, key=order.index)
+
+    def __getitem__(self, constraint: str) -> BlockCertificate:
+        for block in self.blocks:
+            if constraint in block.constraints:
+                return block
+        known = ", ".join(name for block in self.blocks for name in block.constraints)
+        raise BadRequest(f"there is no constraint {constraint!r} in this certificate", fix=f"known: {known}")
+
+    def summary(self) -> str:
+        """The certificate in a few lines."""
+        lines = [f"{self.title or 'Certificate'}: {self.scheme}" + (f", step {self.step:g}" if self.step else "")]
+        for block in self.blocks:
+            lines.append(f"  {block.line()}")
+            lines.append(f"    {block.reason}")
+            if block.stayed is not None:
+                lines.append("    checked: this run " + ("stayed in Omega" if block.stayed else "LEFT Omega"))
+        return "\n".join(lines) + "\n"
+
+    # ── as a file ─────────────────────────────────────────────────────────────────────────────────
+
+    def to_dict(self) -> dict[str, Any]:
+        body = {
+            "schema": SCHEMA,
+            "problem": self.problem,
+            "problem_hash": sha256(self.problem.encode()).hexdigest(),
+            "title": self.title,
+            "scheme": self.scheme,
+            "step": self.step,
+            "begin": self.begin,
+            "duration": self.duration,
+            "parameters": dict(self.parameters),
+            "blocks": [{**asdict(block), "label": block.label.name} for block in self.blocks],
+        }
+        return {**body, "digest": digest(body)}
+
+    def save(self, path: str | Path) -> None:
+        """Write the certificate as a small text file that `hf.verify` re-checks."""
+        text = json.dumps(self.to_dict(), indent=1)
+        write_atomically(Path(path), partial(_write, text=text))
+
+    @staticmethod
+    def load(path: str | Path) -> Certificate:
+        """A certificate from its file; one that was altered is refused."""
+        try:
+            data = json.loads(Path(path).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise BadRequest(
+                f"{path} is not a certificate: {error}", fix="hf.certify(...).save(path) writes one"
+            ) from error
+        return certificate_from(data)
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
+def digest(body: Mapping[str, Any]) -> str:
+    """A hash of everything a certificate says."""
+    plain = json.loads(json.dumps({key: value for key, value in body.items() if key != "digest"}))
+    return sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
+
+
+def certificate_from(data: Any) -> Certificate:
+    """A certificate from its data, if nothing in it was changed."""
+    try:
+        if data["schema"] != SCHEMA:
+            raise BadRequest(f"certificate schema {data['schema']} is not known", fix="use the version that wrote it")
+        if data["digest"] != digest(data):
+            raise BadRequest("the certificate was altered", fix="certify again")
+        blocks = tuple(_block(entry) for entry in data["blocks"])
+        names = ("problem", "title", "scheme", "step", "begin", "duration", "parameters")
+        return Certificate(blocks=blocks, **{name: data[name] for name in names})
+    except (KeyError, TypeError) as error:
+        raise BadRequest(f"the certificate is incomplete: {error}", fix="certify again") from error
+
+
+def _block(entry: Mapping[str, Any]) -> BlockCertificate:
+    values = {name: _tuples(value) for name, value in entry.items() if name not in ("label", "proof")}
+    proof = entry["proof"]
+    made = None if proof is None else Proof(**{name: _tuples(value) for name, value in proof.items()})
+    return BlockCertificate(**values, label=Label[entry["label"]], proof=made)
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(_tuples(part) for part in value) if isinstance(value, list) else value

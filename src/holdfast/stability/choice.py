@@ -1,0 +1,82 @@
+"""Choosing the norm of a certificate: a search in floats; what it finds is checked elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import solve_discrete_lyapunov
+
+SHARES = (0.15, 0.3, 0.45, 0.6, 0.75, 0.9)  # of the way from 1 to the spectral radius
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenNorm:
+    """‖x‖_P = ‖Lᵀx‖₂ with ‖R‖_P ≤ gamma for all the matrices it was chosen for."""
+
+    factor: np.ndarray
+    gamma: float
+
+    def widths(self) -> list[float]:
+        """The largest value of each component in the unit ball."""
+        return [float(x) for x in np.linalg.norm(np.linalg.inv(self.factor.T), axis=1)]
+
+
+def contraction_factor(factor: np.ndarray, matrices: np.ndarray) -> float:
+    """The largest ‖R‖_P over matrices."""
+    inverse = np.linalg.inv(factor.T)
+    return max(float(np.linalg.norm(factor.T @ matrix @ inverse, 2)) for matrix in matrices)
+
+
+def chosen_norm(matrices: np.ndarray, defects: np.ndarray) -> ChosenNorm | None:
+    """The norm, among solutions of Stein's equation, that makes the settled deviation smallest for these defects.
+
+    (R/γ)ᵀ P (R/γ) − P = −Q
+    """
+    mean = matrices.mean(axis=0)
+    radius = np.abs(np.linalg.eigvals(mean)).max()
+    if not radius < 1:
+        return None
+    best, least = None, np.inf
+    for scale in _scalings(mean, defects):
+        for share in SHARES:
+            factor = _stein(mean, 1 - share * (1 - radius), scale)
+            if factor is None:
+                continue
+            gamma = contraction_factor(factor, matrices)
+            if not gamma < 1:
+                continue
+            worst = np.linalg.norm(defects @ factor, axis=1).max()
+            settled = worst * _impulse(mean, factor, gamma)
+            score = float((settled / np.maximum(np.abs(defects).max(axis=0), 1e-300)).sum())
+            if score < least:
+                best, least = ChosenNorm(factor, min(gamma + 1e-7 * (1 - gamma), 1.0)), score
+    return best
+
+
+def _scalings(mean: np.ndarray, defects: np.ndarray) -> list[np.ndarray]:
+    """Weights Q: by the sizes of the defects, equal, and by the time scale of the step."""
+    sizes = np.maximum(np.abs(defects).max(axis=0), 1e-300)
+    by_defect = 1 / sizes**2
+    return [np.diag(by_defect / by_defect.max()), np.eye(len(mean))]
+
+
+def _stein(mean: np.ndarray, gamma: float, weight: np.ndarray) -> np.ndarray | None:
+    try:
+        solution = solve_discrete_lyapunov((mean / gamma).T, weight)
+        factor = np.linalg.cholesky((solution + solution.T) / 2)
+    except (np.linalg.LinAlgError, ValueError):
+        return None
+    return factor / factor[0, 0] if np.isfinite(factor).all() and factor[0, 0] > 0 else None
+
+
+def _impulse(mean: np.ndarray, factor: np.ndarray, gamma: float) -> np.ndarray:
+    """Σ ‖eᵢᵀ Rʲ L⁻ᵀ‖: what a unit of defect at each step can add up to in each component."""
+    current, total = np.linalg.inv(factor.T), np.zeros(len(factor))
+    for _ in range(5000):
+        size = np.linalg.norm(current, axis=1)
+        total += size
+        current = mean @ current
+        if size.max() < 1e-4 * total.max() / 100:
+            break
+    return total

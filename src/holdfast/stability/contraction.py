@@ -1,0 +1,98 @@
+"""The norm of a proof, and how one step contracts in it, enclosed.
+
+‖x‖_P = ‖Lᵀx‖₂,    P = L Lᵀ,    ‖R(step·H)‖_P ≤ γ < 1
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from holdfast.graph.arithmetic import ball
+from holdfast.schemes.runge_kutta import RungeKutta
+from holdfast.stability.enclosure import Ball, ball_matrix, matrix, norm, upper
+
+
+def propagator(scheme: RungeKutta, law: np.ndarray, step: float) -> Any:
+    """R(step·H) of an explicit scheme as a ball matrix, from exact doubles."""
+    import flint
+
+    size = len(law)
+    scaled = ball_matrix(law) * flint.arb(step)
+    identity = ball_matrix(np.eye(size))
+    total, power = identity * ball(scheme.stability.numerator[0]), identity
+    for coefficient in scheme.stability.numerator[1:]:
+        power = power * scaled
+        total = total + power * ball(coefficient)
+    return total
+
+
+def is_positive_definite(symmetric: Any) -> bool:
+    """Whether every matrix in a symmetric ball matrix is positive definite: all pivots of its elimination are
+    positive.
+    """
+    size = symmetric.nrows()
+    rows = [[symmetric[i, j] for j in range(size)] for i in range(size)]
+    for k in range(size):
+        if not rows[k][k] > 0:
+            return False
+        for i in range(k + 1, size):
+            factor = rows[i][k] / rows[k][k]
+            rows[i] = [rows[i][j] - factor * rows[k][j] for j in range(size)]
+    return True
+
+
+@dataclass(frozen=True, eq=False)
+class Contraction:
+    """‖R‖_P ≤ gamma, proved in balls; and what bounds in this norm mean for each deviation."""
+
+    factor: np.ndarray  # L, lower triangular, exact doubles
+    gamma: float
+    step_matrix: Any  # R in balls
+
+    @cached_property
+    def inverse(self) -> Any:
+        """L⁻ᵀ."""
+        return ball_matrix(self.factor.T).inv()
+
+    def holds(self) -> bool:
+        """γ²I − (LᵀRL⁻ᵀ)ᵀ(LᵀRL⁻ᵀ) is positive definite."""
+        if not 0 < self.gamma < 1:
+            return False
+        turned = ball_matrix(self.factor.T) * self.step_matrix * self.inverse
+        gram = turned.transpose() * turned
+        bound = ball(self.gamma) ** 2
+        size = gram.nrows()
+        slack = matrix([[(bound if i == j else ball(0)) - gram[i, j] for j in range(size)] for i in range(size)])
+        return is_positive_definite(slack)
+
+    def radius(self, defect: float) -> float:
+        """δ/(1 − γ): the ball that the deviations never leave, and settle into."""
+        return upper(ball(defect) / (1 - ball(self.gamma)))
+
+    def widths(self) -> list[float]:
+        """The largest value of each deviation in the unit ball of the norm: ‖eᵢᵀL⁻ᵀ‖."""
+        return [norm(row) for row in self._rows(self.inverse)]
+
+    def settled(self, defect: float, most: int = 20000) -> list[float]:
+        """A bound of each deviation for a run that starts on the program.
+
+        ψ_k = Σ Rʲ d,   |ψᵢ| ≤ δ Σⱼ ‖eᵢᵀ Rʲ L⁻ᵀ‖,     the tail by γ
+        """
+        size = len(self.factor)
+        current, total = self.inverse, [ball(0)] * size
+        widths, shrunk, gamma = self.widths(), ball(1), ball(self.gamma)
+        for _ in range(most):
+            total = [a + ball(norm(row)) for a, row in zip(total, self._rows(current), strict=True)]
+            current, shrunk = self.step_matrix * current, shrunk * gamma
+            if shrunk < 1e-3:
+                break
+        tail = shrunk / (1 - gamma)
+        return [upper(ball(defect) * (a + tail * ball(width))) for a, width in zip(total, widths, strict=True)]
+
+    @staticmethod
+    def _rows(table: Any) -> list[list[Ball]]:
+        return [[table[i, j] for j in range(table.ncols())] for i in range(table.nrows())]

@@ -1,0 +1,176 @@
+"""Re-checking a certificate without trusting the search that found it.
+
+The problem is derived anew from the certificate's own text. Then, in ball arithmetic: one step contracts; the cells
+cover the region (a box is cut in the middle, or shown to miss the region); over each cell the defect is no larger than
+stated; rounding is no larger than stated; and what one step adds is forgiven by the contraction within the tube.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from holdfast.equations.derive import derive
+from holdfast.errors import BadRequest, HoldfastError, Undecided
+from holdfast.graph.arithmetic import precision
+from holdfast.problem.file import loads
+from holdfast.schemes.by_name import scheme_named
+from holdfast.schemes.runge_kutta import RungeKutta
+from holdfast.stability.block import blocks_of
+from holdfast.stability.certificate import BlockCertificate, Certificate, Label, Proof
+from holdfast.stability.defect import DefectModel, terms_of
+from holdfast.stability.enclosure import Ball, Box, halves, hull, norm
+from holdfast.stability.prove import BITS, Setting, rounding_pieces, total_defect
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """Whether a certificate holds, and what was found, line by line."""
+
+    holds: bool
+    findings: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+
+class _Fails(Exception):
+    """A claim that does not hold."""
+
+
+def verify(certificate: Certificate | str | Path) -> Verification:
+    """Re-check every proved block of a certificate, given itself or as its file."""
+    try:
+        stated = certificate if isinstance(certificate, Certificate) else Certificate.load(certificate)
+    except BadRequest as error:
+        return Verification(False, (error.what,))
+    proved = [block for block in stated.blocks if block.label is Label.proved]
+    if not proved:
+        return Verification(False, ("the certificate proves nothing",))
+    findings, holds = [], True
+    for block in proved:
+        names = ", ".join(block.constraints)
+        try:
+            cells = _check(stated, block)
+            findings.append(f"{names}: holds, {cells} cells re-checked")
+        except _Fails as failure:
+            holds = False
+            findings.append(f"{names}: does not hold: {failure}")
+        except HoldfastError as error:
+            holds = False
+            findings.append(f"{names}: cannot be checked: {error.what}")
+    return Verification(holds, tuple(findings))
+
+
+def _check(stated: Certificate, block: BlockCertificate) -> int:
+    proof = block.proof
+    _require(proof is not None, "there is no proof in it")
+    assert proof is not None
+    setting = _setting(stated, block, proof)
+    factor = np.array(proof.factor)
+    with precision(BITS, terms_of(setting.scheme)):
+        contraction = setting.contraction(factor, proof.gamma)
+        _require(contraction.holds(), "one step does not contract as stated")
+        motion = setting.motion()
+        model = DefectModel(motion, setting.scheme, setting.step, factor)
+        limits = setting.limit_balls(motion, contraction, proof.tube)
+        cells = _covered(
+            proof.cover,
+            setting.box(motion.variable_names),
+            cut=lambda box: _cut(model, box, limits),
+            bound=lambda box, _: _defect(model, box, limits),
+            stated=proof.coefficient,
+            what="defect",
+        )
+        cut, region, rounding = rounding_pieces(setting, factor, proof.tube, contraction)
+        _covered(
+            proof.rounding_cover,
+            region,
+            cut=cut,
+            bound=lambda _, balls: float(rounding(balls)),
+            stated=proof.rounding,
+            what="rounding",
+        )
+        defect = total_defect(proof.coefficient, proof.rounding, setting.scheme, setting.step)
+        radius = contraction.radius(defect)
+        _require(radius <= proof.radius * (1 + 1e-12), "the radius is smaller than the defect allows")
+        _require(proof.radius <= proof.tube, "the radius is larger than the tube")
+        settled = contraction.settled(defect)
+        for name, claimed, shown in zip(block.names, block.bounds, settled, strict=True):
+            _require(claimed >= shown * (1 - 1e-12), f"the bound of {name} is smaller than what was shown")
+        _require(block.epsilon is not None and block.epsilon >= radius * (1 - 1e-12), "epsilon is too small")
+    return cells
+
+
+def _require(condition: bool, otherwise: str) -> None:
+    if not condition:
+        raise _Fails(otherwise)
+
+
+def _setting(stated: Certificate, block: BlockCertificate, proof: Proof) -> Setting:
+    """The problem of the certificate, derived anew."""
+    _require(bool(stated.problem), "the certificate holds no problem text")
+    problem = loads(stated.problem, "the certificate's problem")
+    equations = derive(problem)
+    known = {name: value for name, value in stated.parameters.items() if name in equations.parameter_names}
+    _require(len(known) == len(stated.parameters), "it speaks of parameters that the problem does not have")
+    scheme = scheme_named(stated.scheme)
+    _require(isinstance(scheme, RungeKutta) and scheme.explicit, "the scheme is not an explicit tableau")
+    assert isinstance(scheme, RungeKutta)
+    own = next((b for b in blocks_of(equations, known) if b.names == block.names), None)
+    _require(own is not None and own.constant, "the problem has no such block with constant coefficients")
+    assert own is not None
+    _require(stated.step is not None and stated.step > 0, "there is no step")
+    region = {name: (low, high) for name, low, high in proof.region}
+    limits = {name: (low, high) for name, low, high in proof.limits}
+    _require(set(region) == {"t", *equations.state_names}, "the region does not bound time and the whole state")
+    return Setting(equations, own, scheme, float(stated.step or 0), known, region, limits)
+
+
+def _cut(model: DefectModel, box: Box, limits: Sequence[Ball]) -> list[Ball] | None:
+    cell = model.cell(box, limits)
+    return None if cell is None else cell.box
+
+
+def _defect(model: DefectModel, box: Box, limits: Sequence[Ball]) -> float:
+    cell = model.cell(box, limits)
+    if cell is None:
+        return 0.0
+    try:
+        return norm(model.centred(cell)[0] if box else model.plain(cell))
+    except Undecided:
+        return float("inf")
+
+
+def _covered(
+    tree: str,
+    region: Box,
+    *,
+    cut: Callable[[Box], list[Ball] | None],
+    bound: Callable[[Box, list[Ball]], float],
+    stated: float,
+    what: str,
+) -> int:
+    """Walk the tree over the region: every leaf is empty, or bounded as stated; the number of cells."""
+    words: Iterator[str] = iter(tree.split())
+    waiting, cells = [region], 0
+    while waiting:
+        box = waiting.pop()
+        word = next(words, None)
+        _require(word is not None, f"the cover of the {what} ends too early")
+        inside = cut(box)
+        if word == "e":
+            _require(inside is None, f"a box called empty is not ({what})")
+        elif word == "c":
+            cells += 1
+            if inside is not None:
+                _require(bound(box, inside) <= stated * (1 + 1e-9), f"the {what} is larger than stated in a cell")
+        else:
+            _require(str(word).isdigit() and int(str(word)) < len(region), f"the cover of the {what} is not readable")
+            tight = box if inside is None else hull(inside)
+            waiting.extend(reversed(halves(tight, int(str(word)))))
+    _require(next(words, None) is None, f"the cover of the {what} has words left over")
+    return cells
