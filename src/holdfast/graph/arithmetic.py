@@ -68,23 +68,24 @@ def float_power(a: float, exponent: int) -> float:
 
 
 def _float_pow(a: float, b: float) -> float:
+    """C's pow: (-8)**(1/3) is nan, 0**-1 infinite, large results overflow with the sign of an odd power."""
+    odd = math.isfinite(b) and b % 2.0 == 1.0
     try:
         return math.pow(a, b)
     except OverflowError:
-        return -math.inf if a < 0 and b == math.floor(b) and b % 2 else math.inf
+        return -math.inf if a < 0 and odd else math.inf
     except ValueError:
-        return math.inf if a == 0 and b < 0 else math.nan
+        if a == 0.0:
+            return math.copysign(math.inf, a) if odd else math.inf
+        return math.nan
 
 
 def _float_log(a: float) -> float:
-    return -math.inf if a == 0 else (math.nan if a < 0 else math.log(a))
+    return -math.inf if a == 0 else math.log(a) if a > 0 else math.nan
 
 
 def _float_sinh(a: float) -> float:
-    try:
-        return math.sinh(a)
-    except OverflowError:
-        return math.copysign(math.inf, a)
+    return math.sinh(a) if abs(a) < 710.4 else math.copysign(math.inf, a) if a == a else a
 
 
 def _float_min(a: float, b: float) -> float:
@@ -96,7 +97,7 @@ def _float_max(a: float, b: float) -> float:
 
 
 def _float_sign(a: float) -> float:
-    return a if a != a else float((a > 0) - (a < 0))
+    return 1.0 if a > 0 else -1.0 if a < 0 else a
 
 
 FLOATS = Arithmetic(

@@ -11,6 +11,7 @@ from typing import Any
 
 from holdfast.engine.drivers import language
 from holdfast.engine.emit.body import Body, Operand
+from holdfast.graph.arithmetic import FLOATS
 
 FORMS = {
     "add": "{} + {}",
@@ -29,49 +30,10 @@ FORMS = {
 }
 
 
-def _machine(function: Callable[..., float], beyond: float = math.inf) -> Callable[..., float]:
-    """The function with nan for what it refuses and `beyond` for what is too large."""
-
-    def safe(*arguments: float) -> float:
-        try:
-            return function(*arguments)
-        except ValueError:
-            return math.nan
-        except OverflowError:
-            return beyond
-
-    return safe
-
-
-def _log(a: float) -> float:
-    return -math.inf if a == 0 else math.log(a) if a > 0 else math.nan
-
-
-def _sinh(a: float) -> float:
-    return math.sinh(a) if abs(a) < 710.4 else math.copysign(math.inf, a) if a == a else a
-
-
-def _pow(a: float, b: float) -> float:
-    """C's pow: (-8)**(1/3) is nan, 0**-1 infinite, large results overflow with the sign of an odd power."""
-    odd = math.isfinite(b) and b % 2.0 == 1.0
-    try:
-        return math.pow(a, b)
-    except OverflowError:
-        return -math.inf if a < 0 and odd else math.inf
-    except ValueError:
-        if a == 0.0:
-            return math.copysign(math.inf, a) if odd else math.inf
-        return math.nan
-
-
-def _sign(a: float) -> float:
-    return 1.0 if a > 0 else -1.0 if a < 0 else a
-
-
-FUNCTIONS: dict[str, Callable[..., float]] = {
-    name: _machine(getattr(math, name)) for name in "exp sin cos tan asin acos atan cosh tanh atan2".split()
+FUNCTIONS = {
+    name: FLOATS.functions[name]
+    for name in "exp log sin cos tan asin acos atan sinh cosh tanh atan2 pow sign".split()
 }
-FUNCTIONS |= {"log": _log, "sinh": _sinh, "pow": _pow, "sign": _sign}
 
 
 def python_body(name: str, body: Body) -> str:
