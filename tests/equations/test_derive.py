@@ -66,7 +66,7 @@ def test_a_program_that_is_singular_at_the_start_only_is_derived():
 @pytest.mark.parametrize(
     ("holonomic", "what"),
     [
-        ({"rod": x + z, "again": 2 * x + 2 * z - 1}, "'again' repeats what 'rod' already fixes"),
+        ({"rod": x + z, "again": 2 * x + 2 * z}, "'again' repeats what 'rod' already fixes"),
         ({"a": x, "b": z, "c": x * z}, "'c' repeats what 'a' and 'b' already fix"),
         ({"a": x - z, "b": sp.exp(x - z) - 1}, "'b' repeats what 'a' already fixes"),
     ],
@@ -77,6 +77,12 @@ def test_dependent_constraints_are_named(holonomic, what):
     assert what in caught.value.what
     assert "'Twice'" in caught.value.where
     assert "remove it" in caught.value.fix
+
+
+def test_contradicting_constraints_are_told_from_repeated_ones():
+    with pytest.raises(hf.ConstraintsDependent) as caught:
+        hf.derive(stated(hf.Program(holonomic={"rod": x + z, "again": 2 * x + 2 * z - 1})))
+    assert "'again' contradicts 'rod'" in caught.value.what
 
 
 def test_a_nonholonomic_repetition_of_a_holonomic_constraint_is_named():

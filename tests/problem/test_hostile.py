@@ -370,9 +370,9 @@ FILES = [
         (FREE + f"[parameters]\n{name} = 1", words)
         for name, words in {
             "speed_dot": "ends in 'dot'", "xdot": "ends in 'dot'", "lambda_1": "starts with 'lambda_'",
-            "y_1": "starts with 'y_'", "w_1": "starts with 'w_'", "R_1": "starts with 'R_'", "law": "taken",
+            "y_1": "starts with 'y_'", "w_1": "starts with 'w_'", "R_1": "starts with 'R_'", "law": "starts with",
             "t": "taken",
-            "pi": "taken", "e": "taken", "sin": "taken", "dot": "taken|ends in", "lambda": "taken", "class": "taken",
+            "pi": "taken", "sin": "taken", "dot": "taken|ends in", "lambda": "taken", "class": "taken",
             "x": "given twice", "1a": "is not a name", "a-b": "is not a name", '"a b"': "is not a name",
             '"é"': "is not a name", '""': "is not a name", "__class__": "is not a name", "a" * 50: "is not a name",
             '"x\\"); system(\\"ls"': "is not a name",

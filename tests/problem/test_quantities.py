@@ -92,7 +92,7 @@ def test_the_rate_of_an_acceleration_is_not_known():
         ("pi", "taken"),
         ("sin", "taken"),
         ("lambda", "taken"),
-        ("law", "taken"),
+        ("law", "starts with"),
         ("2x", "not a name"),
         ("x'", "not a name"),
         ("é", "not a name"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from holdfast.equations.control_states import check_order, with_controls
 from holdfast.equations.demand import demand_of
 from holdfast.equations.deviation import deviations_of
 from holdfast.equations.equations import Equations
 from holdfast.equations.holders import holders_of, solver_of
 from holdfast.equations.inputs import inputs_of
 from holdfast.equations.lagrange import dynamics_of
+from holdfast.equations.masses import check_masses
 from holdfast.equations.sample import samples_of
 from holdfast.equations.solution import solution_of
 from holdfast.errors import BadRequest
@@ -28,20 +30,23 @@ def derive(problem: Problem, *, second_order: bool = True) -> Equations:
     inputs = inputs_of(problem, form)
     dynamics = dynamics_of(problem.system, inputs)
     deviations = deviations_of(problem.program, inputs)
+    check_order(problem, inputs, dynamics, deviations)
     samples = samples_of(problem, form, inputs, (*deviations.y, *deviations.w))
+    check_masses(dynamics.points, samples[0])
     names = [c.name for c in problem.system.coordinates]
     holders = holders_of(problem.program, deviations, inputs, names)
     solver = solver_of(problem, inputs, dynamics, deviations, holders, samples)
     demand = demand_of(form, problem.program, inputs, dynamics, deviations, holders, samples)
+    solution = solution_of(inputs, solver, demand, dynamics, deviations, second_order)
     return Equations(
         problem=problem,
         form=form,
         second_order=second_order,
-        inputs=inputs,
+        inputs=with_controls(inputs, problem.program, solution),
         dynamics=dynamics,
         deviations=deviations,
         holders=holders,
         solver=solver,
         demand_law=demand,
-        solution=solution_of(inputs, solver, demand, dynamics, deviations, second_order),
+        solution=solution,
     )

@@ -12,13 +12,20 @@ from holdfast.problem.problem import Problem
 SMALL = 1e-10  # relative size below which a singular value counts as zero
 
 
-def why_singular(problem: Problem, mass: np.ndarray, jacobian: np.ndarray, holders: np.ndarray) -> HoldfastError:
-    """The error that explains why the accelerations and multipliers are not determined at a generic state."""
+def why_singular(
+    problem: Problem, mass: np.ndarray, jacobian: np.ndarray, holders: np.ndarray, deviations: np.ndarray
+) -> HoldfastError:
+    """The error that explains why the accelerations and multipliers are not determined at a generic state.
+
+    `deviations` holds the values of the holonomic functions at several states (rows): constraints that depend on each
+    other but differ by the same amount everywhere contradict each other.
+    """
     constraints = problem.program.constraints
     where = f"program of {problem.title!r}" if problem.title else "program"
     dependent = _null_space(_scaled(jacobian))
     if dependent.size:
-        return _dependent(constraints, dependent[:, -1], where)
+        combination = dependent[:, -1]
+        return _dependent(constraints, combination, where, _misfit(jacobian, combination, deviations))
     free = _null_space(np.vstack([mass, jacobian]).T)
     if free.size:
         names = _involved([c.name for c in problem.system.coordinates], np.abs(free).max(axis=1))
@@ -28,7 +35,7 @@ def why_singular(problem: Problem, mass: np.ndarray, jacobian: np.ndarray, holde
             fix="give the kinetic energy a term in its rate, or add a constraint that fixes it",
         )
     if not problem.program.controls:  # held by reactions alone, nothing else can be the cause
-        return _dependent(constraints, _null_space(_scaled(jacobian), small=np.inf)[:, -1], where)
+        return _dependent(constraints, _null_space(_scaled(jacobian), small=np.inf)[:, -1], where, 0.0)
     weak = _null_space(_authority(mass, jacobian, holders))
     names = _involved(constraints, weak[:, -1]) if weak.size else list(constraints)
     return NoAuthority(
@@ -38,7 +45,17 @@ def why_singular(problem: Problem, mass: np.ndarray, jacobian: np.ndarray, holde
     )
 
 
-def _dependent(constraints: Sequence[str], combination: np.ndarray, where: str) -> HoldfastError:
+def _misfit(jacobian: np.ndarray, combination: np.ndarray, deviations: np.ndarray) -> float:
+    """The constant by which dependent holonomic constraints differ; 0 where it is not a constant, or not there."""
+    count = deviations.shape[1]
+    size = np.linalg.norm(jacobian[:count], axis=1)
+    if np.abs(combination[count:]).max(initial=0.0) > 1e-6 or not (size > 0).all():
+        return 0.0
+    differences = deviations @ (combination[:count] / size)
+    return float(abs(differences[0])) if np.ptp(differences) < 1e-9 * abs(differences[0]) else 0.0
+
+
+def _dependent(constraints: Sequence[str], combination: np.ndarray, where: str, misfit: float) -> HoldfastError:
     names = _involved(constraints, combination)
     if len(names) == 1:
         return ConstraintsDependent(
@@ -46,10 +63,16 @@ def _dependent(constraints: Sequence[str], combination: np.ndarray, where: str) 
             where=where,
             fix="state it in the coordinates (or rates) that it is to hold, or remove it",
         )
+    if misfit > 1e-6:
+        return ConstraintsDependent(
+            f"constraint {names[-1]!r} contradicts {_listed(names[:-1])}: they differ by {misfit:.3g} everywhere",
+            where=where,
+            fix="remove one of them, or correct its value; no motion keeps them all",
+        )
     return ConstraintsDependent(
         f"constraint {names[-1]!r} repeats what {_listed(names[:-1])} already {'fixes' if len(names) == 2 else 'fix'}",
         where=where,
-        fix="remove it: its multiplier is not determined, and it adds nothing, unless it contradicts the others",
+        fix="remove it: its multiplier is not determined, and the motion is the same without it",
     )
 
 

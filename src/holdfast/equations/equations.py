@@ -14,8 +14,10 @@ from holdfast.equations.deviation import Deviations
 from holdfast.equations.holders import Solver
 from holdfast.equations.inputs import Inputs
 from holdfast.equations.lagrange import Dynamics
+from holdfast.equations.masses import powers
 from holdfast.equations.shown import ShownDynamics
 from holdfast.equations.solution import Solution
+from holdfast.errors import BadRequest
 from holdfast.graph.display import Display, Statement
 from holdfast.graph.field import Field
 from holdfast.graph.linear_algebra import Rows, times
@@ -70,8 +72,7 @@ class Equations:
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
-        """Parameters, then gains (``law.stiffness.rod``): the constants of a run, in the order the field takes them.
-        """
+        """Parameters, then gains (``law.stiffness.rod``): the constants of a run, in the order the field takes them."""
         return (*self.inputs.parameters, *self.inputs.gains)
 
     @cached_property
@@ -108,7 +109,10 @@ class Equations:
     def observables(self) -> dict[str, Node]:
         """What a result shows beside the state: multipliers, controls, held forces, deviations, energies and powers.
 
-        energy = v·∂T/∂v − T + P,    d(energy)/dt = forces + dissipation + held + explicit
+        energy = v·∂T/∂v − T + Σ m|r'|²/2 + P,    d(energy)/dt = forces + dissipation + held + explicit
+
+        where the second sum is over the points of variable mass; `power_added`, what their exchange of mass does, is a
+        part of `explicit`.
         """
         graph, inputs, dynamics = self.inputs.graph, self.inputs, self.dynamics
         total, _, first, second = self.held_forces_nodes
@@ -120,6 +124,8 @@ class Equations:
         named |= {f"w_{name}": node for name, node in zip(self.constraints, self.deviations.w, strict=True)}
         v = inputs.v
         named["kinetic"] = graph.dot(v, dynamics.momenta) - dynamics.kinetic
+        for point in dynamics.points:
+            named["kinetic"] = named["kinetic"] + point.kinetic
         named["potential"] = dynamics.potential
         named["energy"] = named["kinetic"] + dynamics.potential
         named["power_forces"] = graph.dot(v, dynamics.forces)
@@ -128,7 +134,19 @@ class Equations:
         correction = [a + b - m for a, b, m in zip(first, second, self.solution.excess_bias, strict=True)]
         named["power_correction"] = graph.dot(v, correction)
         named["power_explicit"] = self._explicit_power()
+        if dynamics.points:
+            forces, added, moving = powers(dynamics.points, inputs, self.found)
+            named["power_forces"] = named["power_forces"] + forces
+            named["power_explicit"] = named["power_explicit"] + added + moving
+            named["power_added"] = added
         return named
+
+    @property
+    def found(self) -> dict[Node, Node]:
+        """What takes the place of the inputs that stand for accelerations and controls."""
+        inputs, mu = self.inputs, dict(zip(self.holder_names, self.solution.mu, strict=True))
+        found = dict(zip(inputs.a, self.solution.accelerations, strict=True))
+        return found | {node: mu[name] for name, node in inputs.controls.items()}
 
     def _explicit_power(self) -> Node:
         """∂P/∂t − ∂T/∂t, through first-order states too: what moving bases and changing masses do."""
@@ -148,7 +166,7 @@ class Equations:
             state=(*inputs.q, *inputs.v, *inputs.s),
             parameters=(*inputs.parameters.values(), *inputs.gains.values()),
             rates=(*inputs.v, *self.solution.accelerations, *inputs.state_rates),
-            pivots=self.solver.pivots,
+            pivots=(*self.solver.pivots, *(point.mass for point in self.dynamics.points if point.varies)),
             observables=tuple(self.observables.values()),
             positions=len(inputs.q),
         )
@@ -246,6 +264,13 @@ class Equations:
     @cached_property
     def authority(self) -> sp.Matrix:
         """A = J M⁻¹ E (S where all holders are reactions); for the saddle form it does not exist."""
+        entries = [node for row in self.solver.authority for node in row.values()]
+        if not self.solver.authority or not all(map(self.display.readable, entries)):
+            raise BadRequest(
+                "A = J M⁻¹ E is not written out here: "
+                + ("M is singular" if self.solver.mass is None else "it is too long"),
+                fix="equations.evaluate(state).authority gives its numbers",
+            )
         return self._matrix(self.solver.authority, len(self.constraints))
 
     @cached_property

@@ -83,7 +83,7 @@ def solver_of(
     n, r = len(inputs.q), len(deviations.w)
     _refuse_generic_rank_loss(problem, dynamics, deviations, holders, samples, n, r)
     graph = inputs.graph
-    if not _definite(dynamics.mass, n, samples):
+    if not dynamics.symmetric or not _definite(dynamics.mass, n, samples):
         saddle: Rows = [dict(row) for row in dynamics.mass] + [dict(row) for row in deviations.jacobian]
         for i, row in enumerate(holders):
             saddle[i] |= {n + k: -node for k, node in row.items()}
@@ -157,7 +157,7 @@ def _refuse_generic_rank_loss(
             return
         found = (mass, jacobian, forces)
     if found is not None:
-        raise why_singular(problem, *found)
+        raise why_singular(problem, *found, np.array([sample.of(deviations.y) for sample in samples]))
 
 
 def _singular(mass: np.ndarray, jacobian: np.ndarray, holders: np.ndarray) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from holdfast.graph.derivatives import directional
 from holdfast.graph.nodes import Graph, Node
@@ -15,7 +15,8 @@ from holdfast.problem.problem import Problem
 class Inputs:
     """One node per quantity of a problem, and the walker that knows them by name.
 
-    `y` and `w` are inputs of their own: laws are stated in them, and take the deviations' place only at the end.
+    `y` and `w` are inputs of their own: laws are stated in them, and take the deviations' place only at the end. So are
+    the accelerations `a` and the values of `controls`, for reactive forces and rates of states that depend on them.
     """
 
     graph: Graph
@@ -29,6 +30,8 @@ class Inputs:
     y: dict[str, Node]
     w: dict[str, Node]
     walk: Walker
+    a: tuple[Node, ...] = ()
+    controls: dict[str, Node] = field(default_factory=dict)
 
     @property
     def direction(self) -> dict[Node, Node]:
@@ -43,6 +46,10 @@ class Inputs:
         """The part of the total time derivative that does not contain accelerations."""
         return directional(nodes, self.direction)
 
+    def total_rate(self, nodes: list[Node]) -> list[Node]:
+        """The total time derivative, linear in the accelerations."""
+        return directional(nodes, self.direction | dict(zip(self.v, self.a, strict=True)))
+
 
 def inputs_of(problem: Problem, form: LawForm) -> Inputs:
     """Make the inputs and walk the definitions and the rates of first-order states."""
@@ -53,6 +60,8 @@ def inputs_of(problem: Problem, form: LawForm) -> Inputs:
     s = {name: graph.input(name) for name in system.states}
     parameters = {name: graph.input(name) for name in system.parameters}
     gains = {name: graph.input(name) for name in form.gains}
+    a = {c.acceleration.name: graph.input(c.acceleration.name) for c in system.coordinates}
+    controls = {name: graph.input(name) for name in system.announced_controls}
     y = {name: graph.input(f"y_{name}") for name in program.holonomic}
     w = {name: graph.input(f"w_{name}") for name in program.constraints}
 
@@ -60,7 +69,7 @@ def inputs_of(problem: Problem, form: LawForm) -> Inputs:
     deviations = {node.data: node for node in (*y.values(), *w.values())}
     walk = Walker(
         graph,
-        {"t": time, **q, **v, **s, **parameters, **gains, **deviations},
+        {"t": time, **q, **v, **a, **s, **controls, **parameters, **gains, **deviations},
         rate=lambda node: directional([node], direction)[0],
     )
     for name, expression in system.definitions.items():
@@ -68,5 +77,17 @@ def inputs_of(problem: Problem, form: LawForm) -> Inputs:
     rates = tuple(walk(expression) for expression in system.states.values())
     direction |= dict(zip(s.values(), rates, strict=True))
     return Inputs(
-        graph, time, tuple(q.values()), tuple(v.values()), tuple(s.values()), rates, parameters, gains, y, w, walk
+        graph=graph,
+        time=time,
+        q=tuple(q.values()),
+        v=tuple(v.values()),
+        s=tuple(s.values()),
+        state_rates=rates,
+        parameters=parameters,
+        gains=gains,
+        y=y,
+        w=w,
+        walk=walk,
+        a=tuple(a.values()),
+        controls=controls,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from holdfast.equations.inputs import Inputs
+from holdfast.equations.masses import Point, points_of, projected
 from holdfast.graph.derivatives import directional, gradient, jacobian
 from holdfast.graph.linear_algebra import Rows
 from holdfast.graph.nodes import Node
@@ -18,7 +19,8 @@ class Dynamics:
 
         M = ∂²T/∂v²,    h = Q − ∂P/∂q − ∂D/∂v + ∂T/∂q − (∂²T/∂v∂q) v − ∂²T/∂v∂t
 
-    where T may depend on the rates in any way.
+    where T may depend on the rates in any way. Points of variable mass add their share to M and h; where their reactive
+    forces depend on accelerations, M is not `symmetric`.
     """
 
     kinetic: Node
@@ -29,6 +31,8 @@ class Dynamics:
     resistance: tuple[Node, ...]  # ∂D/∂v
     mass: Rows
     bias: tuple[Node, ...]
+    points: tuple[Point, ...] = ()
+    symmetric: bool = True
 
 
 def dynamics_of(system: System, inputs: Inputs, *, kinetic: Node | None = None) -> Dynamics:
@@ -48,9 +52,31 @@ def dynamics_of(system: System, inputs: Inputs, *, kinetic: Node | None = None) 
         for force, q, resist, carry in zip(forces, inputs.q, resistance, carried, strict=True)
     ]
     mass = jacobian(momenta, inputs.v)
+    points, symmetric = points_of(system, inputs), True
+    if points:
+        share = projected(points, inputs)
+        mass, symmetric = _sum(mass, share.mass), share.symmetric
+        bias = [own + extra for own, extra in zip(bias, share.bias, strict=True)]
     return Dynamics(
-        kinetic, potential, dissipation, tuple(forces), tuple(momenta), tuple(resistance), mass, tuple(bias)
+        kinetic=kinetic,
+        potential=potential,
+        dissipation=dissipation,
+        forces=tuple(forces),
+        momenta=tuple(momenta),
+        resistance=tuple(resistance),
+        mass=mass,
+        bias=tuple(bias),
+        points=points,
+        symmetric=symmetric,
     )
+
+
+def _sum(left: Rows, right: Rows) -> Rows:
+    total = [dict(row) for row in left]
+    for row, more in zip(total, right, strict=True):
+        for j, node in more.items():
+            row[j] = row[j] + node if j in row else node
+    return [{j: row[j] for j in sorted(row)} for row in total]
 
 
 @dataclass(frozen=True, eq=False)

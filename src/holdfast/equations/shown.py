@@ -39,13 +39,17 @@ class ShownDynamics:
         return self._shown(node, self._equations.observables["energy"])
 
     def _mass_matrix(self) -> sp.Matrix:
-        """The lower triangle tidied, the upper one its mirror image."""
+        """The lower triangle tidied, the upper one its mirror image where M is symmetric."""
         n, rows, tidy = len(self._exact.mass), self._exact.mass, self._equations.display.tidy
+        if not self._exact.symmetric:
+            return sp.Matrix(n, n, lambda i, j: tidy(rows[i][j]) if j in rows[i] else sp.S.Zero)
         lower = {(i, j): tidy(rows[i][j]) if j in rows[i] else sp.S.Zero for i in range(n) for j in range(i + 1)}
         return sp.Matrix(n, n, lambda i, j: lower[max(i, j), min(i, j)])
 
     def _short_dynamics(self) -> Dynamics:
         equations, exact, inputs = self._equations, self._exact, self._equations.inputs
+        if exact.points:
+            return exact
         rates = set(inputs.v)
         entries = [node for row in exact.mass for node in row.values()]
         if any(node in rates for node in ancestors(entries)):

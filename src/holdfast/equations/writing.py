@@ -14,6 +14,7 @@ from holdfast.problem.quantities import Acceleration, latex_name, pretty_name
 if TYPE_CHECKING:
     from holdfast.equations.equations import Equations
 
+MOST_LINES, FEW = 12, 6  # of a section in the summary; of a longer one the first few
 LONGEST = 400  # letters of a formula in the summary; longer ones are named, not shown
 
 
@@ -57,7 +58,10 @@ def summary(equations: Equations) -> str:
 
 
 def _section(title: str, lines: Iterable[str]) -> list[str]:
+    """A title and its lines; of a long section the first few, and how many there are."""
     body = [f"  {line}" for line in lines]
+    if len(body) > MOST_LINES:
+        body = [*body[:FEW], f"  ... and {len(body) - FEW} more (--json lists all)"]
     return [title, *body, ""] if body else []
 
 
@@ -101,7 +105,8 @@ def _law_lines(equations: Equations) -> Iterable[str]:
         left = f"y_{name}''" if name in equations.problem.program.holonomic else f"w_{name}'"
         yield f"{left} = {_shortened(demand)}"
     if values:
-        yield "with " + ", ".join(f"{Gain(name).letter} = {_number(value)}" for name, value in values.items())
+        shown = [f"{Gain(name).letter} = {_number(value)}" for name, value in values.items()]
+        yield "with " + ", ".join(shown[:MOST_LINES]) + (", ..." if len(shown) > MOST_LINES else "")
 
 
 def _number(value: sp.Expr) -> str:
@@ -121,8 +126,9 @@ def _force_lines(equations: Equations) -> Iterable[str]:
         return [f"{name} = {_shortened(value)}" for name, value in closed.items()]
     if not equations.constraints:
         return []
-    names, count = ", ".join(equations.holder_names), len(equations.statements)
-    return [f"{names}: by elimination, in {count} statements (--latex and --json show them)"]
+    names, count = equations.holder_names, len(equations.statements)
+    listed = ", ".join(names[:MOST_LINES]) + (", ..." if len(names) > MOST_LINES else "")
+    return [f"{listed}: by elimination, in {count} statements (--latex and --json show them)"]
 
 
 # ── LaTeX ─────────────────────────────────────────────────────────────────────────────────────────

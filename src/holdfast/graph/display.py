@@ -8,18 +8,19 @@ is checked against the graph in balls at random points; one that fails is shown 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import sympy as sp
 from sympy.simplify.fu import TR8
 
 from holdfast.graph.arithmetic import ball, balls, precision
-from holdfast.graph.evaluate import Tape
+from holdfast.graph.evaluate import Ledger
 from holdfast.graph.nodes import LEAVES, Graph, Node, ancestors
 from holdfast.graph.walk import FUNCTIONS, Walker
 
 MOST_TERMS = 600  # in the expanded form: beyond, a formula is shown as it is
+SHORT = 5  # nodes of a formula that needs no tidying
 MOST_NODES = 3000  # in the tree: beyond, a formula is not written out at all
 
 SYMPY_FUNCTIONS = {op: function for function, op in FUNCTIONS.items()}
@@ -41,6 +42,13 @@ class Display:
         self._inputs = {name: graph.input(name) for name in symbols}
         self._walk = Walker(graph, self._inputs)
         self._raw: dict[int, sp.Expr] = {}
+        self._ledgers: list[Ledger] = []
+        self._shake = random.Random(11)
+
+    @property
+    def symbols(self) -> dict[str, sp.Symbol]:
+        """The symbol of each input."""
+        return dict(self._symbols)
 
     def readable(self, node: Node) -> bool:
         """Whether the node written out is of a size that anyone would read."""
@@ -56,7 +64,7 @@ class Display:
     def tidy(self, node: Node) -> sp.Expr:
         """The shorter of the raw and the harmonic form, checked against the graph."""
         raw = self.raw(node)
-        if not raw.free_symbols or expanded_terms(node) > MOST_TERMS:
+        if tree_size(node) <= SHORT or not raw.free_symbols or expanded_terms(node) > MOST_TERMS:
             return raw
         candidates = [raw]
         if not _has_quotient(node):
@@ -64,7 +72,7 @@ class Display:
             harmonic = sp.expand(TR8(expanded)) if expanded.has(sp.sin, sp.cos) else expanded
             candidates = [expanded, sp.factor_terms(harmonic), sp.factor_terms(expanded), raw]
         for candidate in sorted(candidates, key=_length):
-            if candidate is raw or self.agrees(candidate, node):
+            if candidate == raw or self.agrees(candidate, node):
                 return candidate
         return raw
 
@@ -76,12 +84,10 @@ class Display:
         """Whether two nodes have the same value, within the width of balls, at three random points."""
         if shown is node:
             return True
-        tape = Tape(tuple(self._inputs.values()), (shown, node))
-        shake, agreed = random.Random(node.index), 0
+        agreed = 0
         with precision(160):
-            evaluate = tape.compiled(balls())
-            for _ in range(12):
-                ours, theirs = evaluate([ball(round(shake.uniform(0.15, 0.95), 9)) for _ in self._inputs])
+            for ledger in self._points():
+                ours, theirs = ledger.of([shown, node])
                 if ours.is_finite() and theirs.is_finite():
                     if not ours.overlaps(theirs):
                         return False
@@ -89,6 +95,14 @@ class Display:
                     if agreed == 3:
                         return True
         return False
+
+    def _points(self) -> Iterator[Ledger]:
+        """Random points, made when first needed; what was computed there is kept for the next formula."""
+        for k in range(12):
+            if k == len(self._ledgers):
+                values = {node: ball(round(self._shake.uniform(0.15, 0.95), 9)) for node in self._inputs.values()}
+                self._ledgers.append(Ledger(values, balls()))
+            yield self._ledgers[k]
 
     def statements(self, wanted: Mapping[str, Node]) -> tuple[Statement, ...]:
         """The wanted nodes as straight-line computation: what is used more than once gets a name of its own."""

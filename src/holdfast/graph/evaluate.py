@@ -5,13 +5,12 @@ The text holds numbers of nodes only, never names from a problem, so nothing tha
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from holdfast.graph.arithmetic import FLOATS, Arithmetic, float_power
+from holdfast.graph.arithmetic import FLOATS, Arithmetic
 from holdfast.graph.nodes import LEAVES, Node, ancestors, fingerprint, operation_count
 
 Evaluator = Callable[[Sequence[Any]], list[Any]]
@@ -64,22 +63,23 @@ class Tape:
 class Ledger:
     """The values of nodes at one point, each computed once and remembered: for a few looks, without writing code."""
 
-    def __init__(self, values: Mapping[Node, float]) -> None:
+    def __init__(self, values: Mapping[Node, Any], arithmetic: Arithmetic = FLOATS) -> None:
         self._known = {node.index: value for node, value in values.items()}
+        self._arithmetic = arithmetic
 
-    def of(self, nodes: Sequence[Node]) -> list[float]:
-        known = self._known
+    def of(self, nodes: Sequence[Node]) -> list[Any]:
+        known, arithmetic = self._known, self._arithmetic
         for node in ancestors(nodes, known):
+            if node.op == "input":
+                raise ValueError(f"the value of {node.data!r} is needed")
             if node.op in LEAVES:
-                if node.op == "input":
-                    raise ValueError(f"the value of {node.data!r} is needed")
-                known[node.index] = math.pi if node.op == "pi" else float(node.data)
+                known[node.index] = arithmetic.pi() if node.op == "pi" else arithmetic.constant(node.data)
             else:
-                known[node.index] = _apply(node, [known[arg.index] for arg in node.args])
+                known[node.index] = _applied(node, [known[arg.index] for arg in node.args], arithmetic)
         return [known[node.index] for node in nodes]
 
 
-def _apply(node: Node, args: list[float]) -> float:
+def _applied(node: Node, args: list[Any], arithmetic: Arithmetic) -> Any:
     op = node.op
     if op == "mul":
         return args[0] * args[1]
@@ -90,8 +90,8 @@ def _apply(node: Node, args: list[float]) -> float:
     if op == "neg":
         return -args[0]
     if op == "power":
-        return float_power(args[0], node.data)
-    return float(FLOATS.functions[op](*args))
+        return arithmetic.functions[op](args[0], node.data)
+    return arithmetic.functions[op](*args)
 
 
 def _statement(node: Node, arithmetic: Arithmetic) -> str:

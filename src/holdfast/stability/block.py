@@ -17,6 +17,7 @@ import numpy as np
 from holdfast.equations.blocks import decoupled_blocks
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector
+from holdfast.errors import BadRequest
 from holdfast.graph.nodes import Node, ancestors, substitute
 
 
@@ -117,8 +118,27 @@ def motion_of(equations: Equations, block: Block, parameters: Mapping[Any, Any],
 
     `extras` are functions of the state that the region bounds, such as the energy.
     """
+    _require_exact_matrix(equations, block, parameters)
     motion = whole_motion(equations, block, parameters, extras)
     return _reduced(equations, block, bound_numbers(equations, parameters)) or motion
+
+
+def _require_exact_matrix(equations: Equations, block: Block, parameters: Mapping[Any, Any]) -> None:
+    """The doubles of H must be its exact values: otherwise the defect does not vanish to the scheme's order."""
+    numbers, m = bound_numbers(equations, parameters), len(equations.deviations.y)
+    for i, place in enumerate(block.places):
+        if place < m:
+            continue
+        row = equations.demand_law.matrix[place - m]
+        for j, column in enumerate(block.places):
+            if column in row:
+                (node,) = substitute([row[column]], numbers)
+                if node.op != "const" or node.data != Fraction(float(block.matrix[i, j])):
+                    raise BadRequest(
+                        "the law's coefficients are not exact in double precision",
+                        where="program.law",
+                        fix="give the gains as numbers",
+                    )
 
 
 def whole_motion(

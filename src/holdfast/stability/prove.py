@@ -91,7 +91,8 @@ def prove(
         region = setting.box(motion.variable_names)
         scale = setting.step ** (setting.scheme.order + 1)
         rounding_bound, rounding_cover = math.inf, ""
-        tube = 12 * contraction.radius(expected + 1e-15)
+        free = len(motion.variables) - len(motion.psi) - len(motion.others)
+        tube = (40 if free > 1 else 12) * contraction.radius(expected + 1e-15)  # bounds are coarser in more directions
         if motion.affine:
             tube = max(tube, 1.05 * reach)
         best: Proof | None = None

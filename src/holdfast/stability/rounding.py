@@ -1,9 +1,9 @@
 """Rounding of one step, bounded over a box: what doubles add to the deviations beside the scheme.
 
-Each operation of the graph is taken to be wrong by at most 2⁻⁵² of its result, each elementary function by four times
-that, and errors are carried through by the slopes of the operations over the box. The pairs (value, error) are an
-arithmetic like any other, so the step is evaluated on the same graph, with parameters as the inputs they are in the
-kernel.
+Each operation of the graph is taken to be wrong by at most 2⁻⁵¹ of its result (a quotient may be made of two
+operations), each elementary function by four times that, and errors are carried through by the slopes of the
+operations over the box. The pairs (value, error) are an arithmetic like any other, so the step is evaluated on the
+same graph, with parameters as the inputs they are in the kernel.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from holdfast.graph.evaluate import Tape
 from holdfast.schemes.runge_kutta import RungeKutta
 from holdfast.stability.enclosure import Ball, ball_matrix, column, entries, norm, symmetric
 
-UNIT = 2.0**-52
+UNIT = 2.0**-51
 FUNCTION = 4 * UNIT
 LEAST = 2.0**-1000  # for results that underflow
 

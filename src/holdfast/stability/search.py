@@ -13,7 +13,7 @@ from holdfast.stability.defect import Cell, DefectModel
 from holdfast.stability.enclosure import Ball, Box, halves, hull, magnitude, norm
 
 EMPTY, LEAF = "e", "c"
-COARSE = {1: 1 / 100, 2: 1 / 40, 3: 1 / 12}  # the length of cells from which on they are evaluated, by dimension
+COARSE = {1: 1 / 100, 2: 1 / 60, 3: 1 / 12}  # the length of cells from which on they are evaluated, by dimension
 
 
 @dataclass(eq=False)
