@@ -10,9 +10,10 @@ needed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ from holdfast.stability.enclosure import (
 )
 
 EXTRA = 2  # Taylor coefficients taken at τ = 0 before the one over the whole step
+CURVED = 1  # free directions up to which cells are expanded to second order; measured: more do not pay
 ROUNDS = 12  # of cutting a box down, as long as it shrinks
 
 
@@ -84,29 +86,26 @@ class DefectModel:
         return self._tape(self.motion.rates).compiled(ball_series())
 
     @cached_property
-    def _psi(self) -> Evaluator:
+    def psi(self) -> Evaluator:
         return self._tape(self.motion.psi).compiled(ball_series())
 
     @cached_property
     def derivatives(self) -> tuple[tuple[Evaluator, Evaluator], tuple[Evaluator, Evaluator]]:
-        """First and second changes of rates and ψ along a motion that is given with the place.
+        """First and second changes of rates and ψ along motions that are given with the place.
 
-        first(x, m) = F'(x)[m],      second(x, m, n) = F''(x)[m, m] + F'(x)[n]
+        first(x, m) = F'(x)[m],      second(x, m, n, b) = F''(x)[m, n] + F'(x)[b]
         """
         motion, graph = self.motion, self.motion.time.graph
         inputs = (motion.time, *motion.state)
-        moves = tuple(graph.input(f"move.{k}") for k in range(len(inputs)))
-        bends = tuple(graph.input(f"bend.{k}") for k in range(len(inputs)))
-        along = dict(zip(inputs, moves, strict=True))
+        m, n, b = (tuple(graph.input(f"{word}.{k}") for k in range(len(inputs))) for word in ("one", "other", "bend"))
         made = []
         for nodes in (motion.rates, motion.psi):
-            first = directional(nodes, along)
-            second = directional(first, along | dict(zip(moves, bends, strict=True)))
-            series = ball_series()
+            first = directional(nodes, dict(zip(inputs, m, strict=True)))
+            second = directional(first, dict(zip((*inputs, *m), (*n, *b), strict=True)))
             made.append(
                 (
-                    Tape((*inputs, *moves), tuple(first)).compiled(series),
-                    Tape((*inputs, *moves, *bends), tuple(second)).compiled(series),
+                    Tape((*inputs, *m), tuple(first)).compiled(ball_series()),
+                    Tape((*inputs, *m, *n, *b), tuple(second)).compiled(ball_series()),
                 )
             )
         return made[0], made[1]
@@ -195,48 +194,50 @@ class DefectModel:
 
     def plain(self, cell: Cell) -> list[Ball]:
         """Lᵀc over the cell by direct evaluation."""
-        return self._scaled(self._expansion(self._steps(cell.box), self._coefficients))
+        return self._scaled(self._expansion([Changes(self, step, {}).value for step in self._steps(cell.box)]))
 
     def centred(self, cell: Cell) -> tuple[list[Ball], dict[int, list[Ball]]]:
         """Lᵀc over the cell in Taylor form, and its slopes.
 
-            c(x₀ + N u_N + T u) ∈ c(x₀ + N u_N) + c'(X)[T] u
+            c(x₀ + N u_N + T u) ∈ c(x₀ + N u_N) + c'(x₀ + N u_N)[T u] + ½ c''(X)[T u, T u]
 
-        where u are the wide offsets and u_N the small ones. Where the program leaves one direction, that one is taken
-        to second order, c'(x₀)[T] u + ½ c''(X)[T, T] u², since the cells are longest there.
+        where u are the offsets along the program and u_N the small ones across it. Further wide offsets, in a thick
+        tube, are taken to first order over the cell.
         """
         wide = cell.wide
+        curved = [k for k in wide if k < cell.along <= CURVED]
+        further = [k for k in wide if k not in curved]
         small = [k for k in range(len(cell.offset)) if k not in wide]
         thin = [
             centre + sum((cell.basis[i, k] * cell.offset[k] for k in small), ball(0))
             for i, centre in enumerate(cell.centre)
         ]
-        at_centre, over_cell = self._steps(thin), self._steps(cell.box)
-        total = self._scaled(self._expansion(at_centre, self._coefficients))
+        directions = {k: [cell.basis[i, k] for i in range(len(cell.box))] for k in wide}
+        at_centre = [Changes(self, step, directions) for step in self._steps(thin)]
+        over_cell = [Changes(self, step, directions) for step in self._steps(_reached(cell, thin, further))]
+        total = self._scaled(self._expansion([change.value for change in at_centre]))
         slopes = {}
         for k in wide:
-            direction, offset = [cell.basis[i, k] for i in range(len(cell.box))], cell.offset[k]
-            curved = cell.along == 1 and k == 0
-            where = at_centre if curved else over_cell
-            slopes[k] = self._scaled(self._expansion(where, _Change(self, direction, order=1)))
-            total = [a + b * offset for a, b in zip(total, slopes[k], strict=True)]
-            if curved:
-                bend = self._scaled(self._expansion(over_cell, _Change(self, direction, order=2)))
-                half_square = (offset * offset).nonnegative_part() / 2
-                total = [a + b * half_square for a, b in zip(total, bend, strict=True)]
+            where = at_centre if k in curved else over_cell
+            slopes[k] = self._scaled(self._expansion([partial(change.slope, k) for change in where]))
+            total = [a + b * cell.offset[k] for a, b in zip(total, slopes[k], strict=True)]
+        for k, j in combinations_with_replacement(curved, 2):
+            bend = self._scaled(self._expansion([partial(change.bend, k, j) for change in over_cell]))
+            product = cell.offset[k] * cell.offset[j]
+            product = product if k != j else product.nonnegative_part() / 2
+            total = [a + b * product for a, b in zip(total, bend, strict=True)]
         return total, slopes
 
     def _scaled(self, coefficients: list[Ball]) -> list[Ball]:
         return entries(self.factor * column(coefficients))
 
-    def _expansion(self, steps: list[Step], coefficients: Callable[[Step, int], list[Ball]]) -> list[Ball]:
-        """c₁ + c₂ τ + ... + c_last(ξ) τ^EXTRA over τ in [0, step]."""
-        at_zero, over_step = steps
-        whole = self._moments[1]
-        total = coefficients(over_step, self.scheme.order + 1 + EXTRA)
+    def _expansion(self, coefficients: Sequence[Callable[[int], list[Ball]]]) -> list[Ball]:
+        """c₁ + c₂ τ + ... + c_last(ξ) τ^EXTRA over τ in [0, step], from coefficients around 0 and around [0, step]."""
+        at_zero, over_step = coefficients
+        whole, first = self._moments[1], self.scheme.order + 1
+        total = over_step(first + EXTRA)
         for k in reversed(range(EXTRA)):
-            here = coefficients(at_zero, self.scheme.order + 1 + k)
-            total = [a + whole * b for a, b in zip(here, total, strict=True)]
+            total = [a + whole * b for a, b in zip(at_zero(first + k), total, strict=True)]
         return total
 
     def _steps(self, box: Sequence[Ball]) -> list[Step]:
@@ -263,26 +264,22 @@ class DefectModel:
 
     def _on_program(self, time: Ball) -> list[Ball]:
         """The reduced state with zero deviation: Y = e(t), W = e'(t)."""
-        return [-value for value in self._psi([time, *[ball(0)] * len(self.motion.state)])]
+        return [-value for value in self.psi([time, *[ball(0)] * len(self.motion.state)])]
 
-    def _coefficients(self, step: Step, wanted: int) -> list[Ball]:
-        """One coefficient of ψ(Φ_τ(x)) − R(τH)ψ(x), component by component."""
-        after = [_coefficient(value, wanted) for value in self._psi(step.end)]
-        if len(self.scheme.stability.numerator) <= wanted:
-            return after
-        before = [_coefficient(value, 0) for value in self._psi([step.time, *step.state])]
-        return [a - b for a, b in zip(after, self.linear_part(step.tau, before, wanted), strict=True)]
-
-    def start_changes(self, move: list[Any], step: Step) -> tuple[list[Any], list[Any]]:
-        """A motion of the variables as first and second changes of time and state at the start of a step."""
-        still = [ball(0)] * len(self.motion.state)
+    def start_changes(self, move: list[Any], step: Step) -> list[Any]:
+        """A motion of the variables as a motion of time and state at the start of a step."""
         if self.motion.affine:  # the state follows time along the program
-            at_rest = [step.time, *still]
-            first, second = self.derivatives[1]
-            follow = [-value for value in first([*at_rest, move[0], *still])]
-            curve = [-value for value in second([*at_rest, move[0], *still, ball(0), *still])]
-            return [move[0], *follow], [ball(0), *curve]
-        return (list(move) if self.motion.timed else [ball(0), *move]), [ball(0), *still]
+            still = [ball(0)] * len(self.motion.state)
+            return [move[0], *(-value for value in self.derivatives[1][0]([step.time, *still, move[0], *still]))]
+        return list(move) if self.motion.timed else [ball(0), *move]
+
+    def start_bend(self, one: list[Any], other: list[Any], step: Step) -> list[Any]:
+        """The second change of time and state at the start: none, but along a curved program."""
+        still = [ball(0)] * len(self.motion.state)
+        if not self.motion.affine:
+            return [ball(0), *still]
+        place = [step.time, *still, one[0], *still, other[0], *still, ball(0), *still]
+        return [ball(0), *(-value for value in self.derivatives[1][1](place))]
 
     def linear_part(self, tau: Any, psi: list[Ball], wanted: int) -> list[Ball]:
         """The same coefficient of R(τH)ψ; a scheme with more stages than its order has one."""
@@ -290,50 +287,90 @@ class DefectModel:
         for degree, factor in enumerate(self.scheme.stability.numerator):
             if degree:
                 vector, power = self.law * vector, power * tau
-            share = _coefficient(power, wanted) * ball(factor)
+            share = coefficient(power, wanted) * ball(factor)
             total = [a + share * b for a, b in zip(total, entries(vector), strict=True)]
         return total
 
 
-class _Change:
-    """Coefficients of the first or second change of ψ after a step, for a motion of the start; each step is taken
-    once.
-    """
+class Changes:
+    """Coefficients of ψ after one step, and of its first and second changes with the start; each is computed once."""
 
-    def __init__(self, model: DefectModel, move: list[Any], *, order: int) -> None:
-        self._model, self._move, self._order = model, move, order
-        self._known: dict[int, tuple[list[Any], list[Any]]] = {}
+    def __init__(self, model: DefectModel, step: Step, directions: Mapping[int, list[Any]]) -> None:
+        self._model, self._step, self._directions = model, step, directions
+        self._moves: dict[int, tuple[list[Any], list[list[Any]]]] = {}  # at the start, and of each stage
+        self._known: dict[tuple[int, ...], tuple[list[Any], list[Any]]] = {}
 
-    def __call__(self, step: Step, wanted: int) -> list[Ball]:
-        if id(step) not in self._known:
-            self._known[id(step)] = self._changes(step)
-        before, after = self._known[id(step)]
-        model = self._model
-        found = [_coefficient(value, wanted) for value in after]
-        if len(model.scheme.stability.numerator) <= wanted:
-            return found
-        linear = model.linear_part(step.tau, [_coefficient(value, 0) for value in before], wanted)
+    def value(self, wanted: int) -> list[Ball]:
+        """One coefficient of ψ(Φ_τ(x)) − R(τH)ψ(x), component by component."""
+        model, step = self._model, self._step
+        if () not in self._known:
+            self._known[()] = model.psi([step.time, *step.state]), model.psi(step.end)
+        return self._coefficient((), wanted)
+
+    def slope(self, k: int, wanted: int) -> list[Ball]:
+        """The same coefficient's slope along direction k."""
+        if (k,) not in self._known:
+            step, psi = self._step, self._model.derivatives[1][0]
+            start, _ = self._move(k)
+            self._known[(k,)] = psi([step.time, *step.state, *start]), psi([*step.end, *self._end(k)])
+        return self._coefficient((k,), wanted)
+
+    def bend(self, k: int, j: int, wanted: int) -> list[Ball]:
+        """Its second derivative along directions k and j."""
+        if (k, j) not in self._known:
+            self._known[(k, j)] = self._bent(k, j)
+        return self._coefficient((k, j), wanted)
+
+    def _coefficient(self, key: tuple[int, ...], wanted: int) -> list[Ball]:
+        before, after = self._known[key]
+        found = [coefficient(value, wanted) for value in after]
+        if len(self._model.scheme.stability.numerator) <= wanted:
+            return found  # R(τH)ψ has no such term
+        linear = self._model.linear_part(self._step.tau, [coefficient(value, 0) for value in before], wanted)
         return [a - b for a, b in zip(found, linear, strict=True)]
 
-    def _changes(self, step: Step) -> tuple[list[Any], list[Any]]:
-        """The change of ψ before and after the step, stage by stage."""
-        model = self._model
-        rates, psi = model.derivatives
-        (d_time, *d_state), (b_time, *b_state) = model.start_changes(self._move, step)
-        moves: list[list[Any]] = []
+    def _move(self, k: int) -> tuple[list[Any], list[list[Any]]]:
+        """The motion of the start and of each stage when the start moves in direction k."""
+        if k not in self._moves:
+            model, step = self._model, self._step
+            start = model.start_changes(self._directions[k], step)
+            stages: list[list[Any]] = []
+            for place, row in zip(step.places, model.rows, strict=True):
+                moved = [start[0], *combined(start[1:], step.tau, row, stages)]
+                stages.append(model.derivatives[0][0]([*place, *moved]))
+            self._moves[k] = start, stages
+        return self._moves[k]
+
+    def _end(self, k: int) -> list[Any]:
+        start, stages = self._move(k)
+        return [start[0], *combined(start[1:], self._step.tau, self._model.weights, stages)]
+
+    def _bent(self, k: int, j: int) -> tuple[list[Any], list[Any]]:
+        model, step = self._model, self._step
+        rates, psi = model.derivatives[0][1], model.derivatives[1][1]
+        (one, one_stages), (other, other_stages) = self._move(k), self._move(j)
+        start = model.start_bend(self._directions[k], self._directions[j], step)
         bends: list[list[Any]] = []
-        for place, row in zip(step.places, model.rows, strict=True):
-            moved = [d_time, *combined(d_state, step.tau, row, moves)]
-            moves.append(rates[0]([*place, *moved]))
-            if self._order == 2:
-                bent = [b_time, *combined(b_state, step.tau, row, bends)]
-                bends.append(rates[1]([*place, *moved, *bent]))
-        moved = [d_time, *combined(d_state, step.tau, model.weights, moves)]
-        start = [step.time, *step.state]
-        if self._order == 1:
-            return psi[0]([*start, d_time, *d_state]), psi[0]([*step.end, *moved])
-        bent = [b_time, *combined(b_state, step.tau, model.weights, bends)]
-        return psi[1]([*start, d_time, *d_state, b_time, *b_state]), psi[1]([*step.end, *moved, *bent])
+        for number, (place, row) in enumerate(zip(step.places, model.rows, strict=True)):
+            m = [one[0], *combined(one[1:], step.tau, row, one_stages[:number])]
+            n = [other[0], *combined(other[1:], step.tau, row, other_stages[:number])]
+            b = [start[0], *combined(start[1:], step.tau, row, bends)]
+            bends.append(rates([*place, *m, *n, *b]))
+        end = [start[0], *combined(start[1:], step.tau, model.weights, bends)]
+        before = psi([step.time, *step.state, *one, *other, *start])
+        return before, psi([*step.end, *self._end(k), *self._end(j), *end])
+
+
+def _reached(cell: Cell, thin: list[Ball], further: Sequence[int]) -> list[Ball]:
+    """A box around the path x₀ + N u_N → x₀ + N u_N + T u → x, whose corners need not lie in the cell's own box.
+
+    The second corner is x less its `further` wide offsets.
+    """
+    reached = []
+    for i, (box, start) in enumerate(zip(cell.box, thin, strict=True)):
+        back = sum((cell.basis[i, k] * cell.offset[k] for k in further), ball(0))
+        reached.append(box.union(start).union(box - back) if further else box.union(start))
+    return reached
 
 
 def terms_of(scheme: RungeKutta) -> int:
@@ -353,7 +390,7 @@ class Step:
     end: list[Any]
 
 
-def _coefficient(value: Any, degree: int) -> Ball:
+def coefficient(value: Any, degree: int) -> Ball:
     """A coefficient of a series, or of a constant that never became one."""
     import flint
 

@@ -80,12 +80,18 @@ def judge(model: DefectModel, box: Box, region: Box, limits: Sequence[Ball]) -> 
 
 
 def _length_along(cell: Cell, region: Box) -> tuple[float, int]:
-    """How long the cell is along the program, as a part of the region, and which variable to cut to shorten it."""
+    """How long the cell is, as a part of the region, and which variable to cut to shorten it.
+
+    Along the program, mostly; across it only where the cell could not be cut down to the tube.
+    """
     longest, variable = 0.0, 0
-    for k in range(cell.along):
+    sizes = [float(u.rad()) for u in cell.offset]
+    for k, size in enumerate(sizes):
+        if k >= cell.along and size < 0.3 * max(sizes):
+            continue
         shares = [magnitude(cell.inverse[k, j]) for j in range(len(region))]
         extent = sum(share * (high - low) for share, (low, high) in zip(shares, region, strict=True))
-        length = 2 * float(cell.offset[k].rad()) / extent if extent > 0 else 0.0
+        length = 2 * size / extent if extent > 0 else 0.0
         if length > longest:
             longest, variable = length, _spreading(cell, k)
     return longest, variable
