@@ -20,7 +20,9 @@ __version__ = "0.1.0"
 _HOMES = {
     "holdfast.errors": "HoldfastError BadStatement BadExpression BadFile ConstraintsDependent NoAuthority "
     "SingularSystem BadRequest Undecided",
-    "holdfast.problem.quantities": "coordinates parameters states deviations time rate",
+    "holdfast.problem.quantities": "coordinates parameters states controls deviations time rate",
+    "holdfast.problem.masses": "MovingMass Stream Inner Jump",
+    "holdfast.problem.drag": "Drag constant_drag quadratic_drag exponential_atmosphere",
     "holdfast.problem.system": "System",
     "holdfast.problem.program": "Program",
     "holdfast.problem.laws": "SpringDamper Baumgarte critically_damped from_roots Quadratic ExcessEnergies GeneralLaw "
@@ -28,8 +30,20 @@ _HOMES = {
     "holdfast.problem.run": "Run",
     "holdfast.problem.problem": "Problem",
     "holdfast.problem.file": "load loads dump dumps",
+    "holdfast.problem.domains": "DOMAINS",
+    "holdfast.problem.elements": "Inertia Compliance Resistance Source Transformer Gyrator "
+    "flow momentum displacement effort",
+    "holdfast.problem.legendre": "legendre",
+    "holdfast.problem.network": "assemble Assembly",
     "holdfast.equations.derive": "derive",
     "holdfast.equations.equations": "Equations",
+    "holdfast.equations.family": "family Family",
+    "holdfast.equations.canonical": "canonical Canonical",
+    "holdfast.equations.added": "added_forces AddedForces",
+    "holdfast.structure.helmholtz": "helmholtz",
+    "holdfast.structure.lagrangian": "lagrangian LagrangeForm",
+    "holdfast.structure.design": "design",
+    "holdfast.structure.multiplier_search": "multiplier_search",
     "holdfast.schemes.runge_kutta": "RungeKutta",
     "holdfast.schemes.two_stage": "two_stage",
     "holdfast.schemes.by_name": "ALL_SCHEMES",
@@ -40,14 +54,22 @@ _HOMES = {
     "holdfast.results.collection": "Ensemble",
     "holdfast.results.outcome": "Outcome",
     "holdfast.results.event": "Event",
+    "holdfast.results.noise": "sample_paths NoisyRuns",
+    "holdfast.stability.covariance": "stationary_covariance deviation_covariance mean_square_abscissa",
+    "holdfast.results.exhaust": "exhaust Exhaust",
+    "holdfast.results.canonical_run": "simulate_canonical",
     "holdfast.stability.certify": "certify",
     "holdfast.stability.certificate": "Certificate Label",
     "holdfast.stability.verify": "verify",
+    "holdfast.stability.tune": "tune tuned",
+    "holdfast.stability.tuning": "Tuning",
+    "holdfast.stability.dialects": "dialects",
     "holdfast.stability.spectrum": "spectrum",
     "holdfast.stability.transient": "transient",
     "holdfast.stability.step_limit": "spectral_limit norm_limit",
     "holdfast.stability.by_block": "step_limits transients",
     "holdfast.stability.lyapunov": "LyapunovFunction Norm",
+    "holdfast.page.report": "report Report",
 }
 
 _SCHEMES = {
@@ -93,3 +115,14 @@ if TYPE_CHECKING:
     from holdfast.problem.problem import Problem as Problem
     from holdfast.problem.program import Program as Program
     from holdfast.problem.system import System as System
+    from holdfast.results.collection import Ensemble as Ensemble
+    from holdfast.results.ensemble import ensemble as ensemble
+    from holdfast.results.outcome import Outcome as Outcome
+    from holdfast.results.simulate import simulate as simulate
+    from holdfast.results.trajectory import Trajectory as Trajectory
+    from holdfast.stability.certificate import Label as Label
+    from holdfast.stability.certify import certify as certify
+    from holdfast.stability.tune import tune as tune
+    from holdfast.stability.tune import tuned as tuned
+    from holdfast.stability.tuning import Tuning as Tuning
+    from holdfast.stability.verify import verify as verify

@@ -1,4 +1,4 @@
-"""The same verbs, typed: ``holdfast check``, ``derive``, ``examples``.
+"""The same verbs, typed: ``holdfast check``, ``derive``, ``simulate``, ``ensemble``, ``examples``.
 
 Results go to standard output, progress and errors to standard error. Exit codes: 0 good, 1 a negative verdict, 2
 misuse or a bad file, 130 interrupted. There is no traceback without ``--debug``.
@@ -6,20 +6,19 @@ misuse or a bad file, 130 interrupted. There is no traceback without ``--debug``
 
 from __future__ import annotations
 
-import json
 import os
-import sys
-from collections.abc import Callable
-from functools import wraps
 from importlib import resources
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 import holdfast as hf
-
-F = TypeVar("F", bound=Callable[..., Any])
+from holdfast.cli_page import report, run
+from holdfast.cli_parts import FILE, JSON, print_json, problem_in, reports_errors
+from holdfast.cli_runs import ensemble, simulate
+from holdfast.cli_stability import certify, tune, verify
+from holdfast.cli_structure import family, lagrangian
 
 
 class Examples(click.Group):
@@ -38,56 +37,35 @@ class Examples(click.Group):
     epilog="""
     holdfast examples                        list the shipped problem files
     holdfast examples cart_rod               copy one out as cart_rod.toml
+    holdfast run cart_rod.toml               everything at once, on one page: cart_rod.html
     holdfast check cart_rod.toml             is it well stated, and where does it start?
     holdfast derive cart_rod.toml            its equations of motion and control forces
+    holdfast simulate cart_rod.toml          run it, and say how it went
+    holdfast simulate cart_rod.toml -o run.nc
+    holdfast tune pendulum.toml -o map.png   which gains, for its scheme and step?
+    holdfast certify cart_rod.toml -o c.json how far can it drift, and is that proved?
+    holdfast verify c.json                   re-check the proof
     """,
 )
 @click.version_option(hf.__version__, prog_name="holdfast")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.pass_context
 def main(ctx: click.Context, debug: bool) -> None:
-    """Programs in; equations and forces out.
+    """Programs in; equations, forces and runs out.
 
     A problem file states a system by its energies and a program: what the motion must keep.
     """
     ctx.obj = {"debug": debug}
 
 
-def reports_errors(command: F) -> F:
-    """Our own errors become texts on standard error and exit code 2; Ctrl-C exits 130."""
-
-    @wraps(command)
-    def guarded(*args: Any, **kwargs: Any) -> None:
-        context = click.get_current_context()
-        try:
-            command(*args, **kwargs)
-        except hf.HoldfastError as error:
-            if context.find_root().obj["debug"]:
-                raise
-            click.echo(_error_text(error), err=True)
-            context.exit(2)
-        except KeyboardInterrupt:
-            click.echo("interrupted", err=True)
-            context.exit(130)
-
-    return guarded  # type: ignore[return-value]
-
-
-def _error_text(error: hf.HoldfastError) -> str:
-    text = str(error)
-    return text if text.startswith("error:") else f"error: {text}"
-
-
-FILE = click.argument("file", type=click.Path(allow_dash=True), metavar="FILE")
-JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-
-
-def _problem(file: str) -> hf.Problem:
-    return hf.loads(sys.stdin.read(), "standard input") if file == "-" else hf.load(file)
-
-
-def _print_json(data: dict[str, Any]) -> None:
-    click.echo(json.dumps(data, indent=2))
+main.add_command(run)
+main.add_command(report)
+main.add_command(simulate)
+main.add_command(ensemble)
+for command in (certify, tune, verify):
+    main.add_command(command)
+main.add_command(lagrangian)
+main.add_command(family)
 
 
 @main.command()
@@ -99,12 +77,12 @@ def check(file: str, as_json: bool) -> None:
 
     Reads FILE (or - for standard input), derives its equations, and evaluates them at the start.
     """
-    problem = _problem(file)
+    problem = problem_in(file)
     equations = hf.derive(problem)
     values = equations.evaluate()
     deviations = {name: values[name] for name in equations.observables if name.startswith(("y_", "w_"))}
     if as_json:
-        _print_json(
+        print_json(
             {
                 "schema": 1,
                 "title": problem.title,
@@ -133,9 +111,9 @@ def check(file: str, as_json: bool) -> None:
 @reports_errors
 def derive(file: str, as_latex: bool, as_json: bool) -> None:
     """The equations of motion, multipliers and control forces of FILE."""
-    equations = hf.derive(_problem(file))
+    equations = hf.derive(problem_in(file))
     if as_json:
-        _print_json(equations.to_dict())
+        print_json(equations.to_dict())
     else:
         click.echo(equations.latex() if as_latex else equations.summary(), nl=False)
 
@@ -151,7 +129,7 @@ def examples(name: str | None, output: str | None, as_json: bool) -> None:
     if name is None:
         titles = {key: _title(entry.read_text("utf-8")) for key, entry in sorted(shelf.items())}
         if as_json:
-            _print_json({"schema": 1, "examples": titles})
+            print_json({"schema": 1, "examples": titles})
         else:
             width = max(map(len, titles))
             for key, title in titles.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,12 +17,15 @@ from holdfast.graph.nodes import Node
 from holdfast.problem.quantities import check_name
 from holdfast.problem.vocabulary import MOTION
 
+After = Callable[[float, np.ndarray], np.ndarray]  # what is done to a state after each step
 DIRECTIONS = {"both": 0, "rising": 1, "falling": -1}
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """`expression` passes through zero, in a `direction` ("rising", "falling" or "both"); a `terminal` one ends the run."""
+    """`expression` passes through zero, in a `direction` ("rising", "falling" or "both"); a `terminal` one ends the
+    run.
+    """
 
     expression: Any
     direction: str = "both"
@@ -51,7 +54,9 @@ def watch_of(equations: Equations, events: Mapping[str, Any] | None) -> Watch:
         event = given if isinstance(given, Event) else Event(given)
         check_name(name, where=f"events.{name}")
         if event.direction not in DIRECTIONS:
-            raise BadRequest(f"direction {event.direction!r} is not known", where=f"events.{name}", fix=", ".join(DIRECTIONS))
+            raise BadRequest(
+                f"direction {event.direction!r} is not known", where=f"events.{name}", fix=", ".join(DIRECTIONS)
+            )
         admitted = equations.problem.system.vocabulary.admit(event.expression, MOTION, where=f"events.{name}")
         (terminal if event.terminal else noted)[name] = equations.inputs.walk(admitted)
         directions[name] = DIRECTIONS[event.direction]
@@ -59,7 +64,13 @@ def watch_of(equations: Equations, events: Mapping[str, Any] | None) -> Watch:
 
 
 def noted_times(
-    watch: Watch, kernel: Kernel, rows: Rows, parameters: list[float], step: float | None, every: int
+    watch: Watch,
+    kernel: Kernel,
+    rows: Rows,
+    parameters: list[float],
+    step: float | None,
+    every: int,
+    after: After | None = None,
 ) -> dict[str, np.ndarray]:
     """When each noted event happened: sign changes between rows, located with the scheme's own steps or interpolant."""
     if not watch.noted:
@@ -68,7 +79,7 @@ def noted_times(
     values = np.array([tape([t, *x, *parameters]) for t, x in zip(rows.times, rows.states.tolist(), strict=True)])
     found: dict[str, np.ndarray] = {}
     for column, name in enumerate(watch.noted):
-        locate = _Locator(tape, column, kernel, rows, parameters, step, every)
+        locate = _Locator(tape, column, kernel, rows, parameters, step, every, after)
         direction = watch.directions[name]
         places = _crossings(values[:, column], direction)
         found[name] = np.array([locate(i, values[i, column]) for i in places])
@@ -93,6 +104,7 @@ class _Locator:
     parameters: list[float]
     step: float | None
     every: int
+    after: After | None
 
     def __call__(self, row: int, before: float) -> float:
         low, high = float(self.rows.times[row]), float(self.rows.times[row + 1])
@@ -112,13 +124,15 @@ class _Locator:
     def _state(self, row: int, time: float) -> list[float]:
         """The state at a time: whole steps from the row, then one shorter step."""
         if self.rows.dense is not None:
-            return self.rows.dense(time).tolist()  # type: ignore[no-any-return]
+            return self.rows.dense(time).tolist()
         assert self.step is not None
         begin, state = float(self.rows.times[row]), self.rows.states[row]
         whole = min(int((time - begin) / self.step), self.every)
         if whole:
-            run = self.kernel.run(state, self.parameters, t0=begin, step=self.step, steps=whole, every=whole)
+            run = self.kernel.run(
+                state, self.parameters, t0=begin, step=self.step, steps=whole, every=whole, after=self.after
+            )
             begin, state = float(run.times[-1]), run.states[-1]
         if time > begin:
             state = self.kernel.run(state, self.parameters, t0=begin, step=time - begin, steps=1).states[-1]
-        return state.tolist()  # type: ignore[no-any-return]
+        return state.tolist()

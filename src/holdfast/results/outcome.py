@@ -14,9 +14,11 @@ class Outcome(Enum):
     deviation_grew = "The deviation grew instead of decaying. Use a smaller step or other gains."
     not_finite = "A value became infinite or undefined; the rows before it are kept."
     rank_lost = "The equations became singular: a pivot vanished. The rows before it are kept."
+    mass_gone = "A mass reached zero: nothing is left to move. The rows before it are kept."
     step_collapsed = "The step size became too small to go on; the tolerance cannot be met here."
     newton_failed = "The implicit equations of a step could not be solved. Use a smaller step."
-    too_many_steps = "The run took more steps than allowed; the rows so far are kept."
+    projection_failed = "The state could not be moved back onto the program; the rows before are kept."
+    no_start = "No state near the start keeps the program, so there was no run."
     interrupted = "The run was interrupted; the rows so far are kept."
 
     @property

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from holdfast.errors import BadRequest
 from holdfast.problem.quantities import latex_name
 from holdfast.results.trajectory import Trajectory
 
@@ -34,16 +35,45 @@ def plot(trajectory: Trajectory, names: Sequence[Any]) -> Any:
     return panels[:, 0]
 
 
+def plot_deviation(trajectory: Trajectory) -> Any:
+    """The size of each deviation over time, on axes of its own."""
+    import matplotlib.pyplot as plt
+
+    if not trajectory.deviation_rate.shape[1]:
+        raise BadRequest("there is nothing to hold, so nothing deviates", where="plot_deviation", fix="plot() draws the rest")
+    _, axes = plt.subplots()
+    draw_deviation(trajectory, axes)
+    axes.set_xlabel("time")
+    return axes
+
+
 def draw_deviation(trajectory: Trajectory, axes: Any) -> None:
     """The size of each deviation on a logarithmic scale."""
     for name in trajectory.columns:
-        if name.startswith(("y_", "w_")):
+        if name.startswith(("y_", "w_")) and name not in trajectory.state_names:
             size = np.abs(trajectory[name])
             if size.max() > 0:
                 axes.semilogy(trajectory.times, np.where(size > 0, size, np.nan), label=f"${latex_name(name)}$")
     axes.set_ylabel("deviation")
     if axes.lines:
         axes.legend()
+
+
+def phase(trajectory: Trajectory, across: Any, up: Any = None) -> Any:
+    """One quantity against another, start and end marked; a coordinate alone is drawn against its rate."""
+    import matplotlib.pyplot as plt
+
+    first = across if isinstance(across, str) else across.name
+    second = f"{first}_dot" if up is None else up if isinstance(up, str) else up.name
+    _, axes = plt.subplots()
+    x, y = trajectory[first], trajectory[second]
+    axes.plot(x, y)
+    axes.plot(x[:1], y[:1], "o", label="start")
+    axes.plot(x[-1:], y[-1:], "s", label="end")
+    axes.set_xlabel(f"${latex_name(first)}$")
+    axes.set_ylabel(f"${latex_name(second)}$")
+    axes.legend()
+    return axes
 
 
 def _finish(axes: Any) -> None:

@@ -58,9 +58,8 @@ def request_of(
     if isinstance(kept, bool) or not isinstance(kept, (int, np.integer)) or kept < 1:
         raise BadRequest(f"every = {kept!r}", fix="keep every n-th row: a whole number, at least 1")
     if chosen.adaptive:
-        limit = tolerance if tolerance is not None else run.tolerance
-        _check_tolerance(limit, step, chosen.name)
-        return Request(chosen, begin, float(length), None, 0, float(limit), int(kept), wanted)
+        limit = _checked_tolerance(tolerance if tolerance is not None else run.tolerance, step, chosen.name)
+        return Request(chosen, begin, float(length), None, 0, limit, int(kept), wanted)
     size = step if step is not None else run.step
     if tolerance is not None and step is None:
         raise BadRequest(f"{chosen.name} has a fixed step and takes no tolerance", fix="give step=")
@@ -85,7 +84,7 @@ def _positive(value: Any, name: str) -> None:
         raise BadRequest(f"{name} = {value!r} is not positive", fix=f"give a positive {name}")
 
 
-def _check_tolerance(tolerance: float | None, step: float | None, name: str) -> None:
+def _checked_tolerance(tolerance: float | None, step: float | None, name: str) -> float:
     if step is not None:
         raise BadRequest(f"{name} chooses its own steps and takes no step", fix="give tolerance=")
     if tolerance is None:
@@ -95,6 +94,7 @@ def _check_tolerance(tolerance: float | None, step: float | None, name: str) -> 
         raise BadRequest(
             f"a tolerance of {tolerance:g} is beyond double precision", fix=f"at least {SMALLEST_TOLERANCE:g}"
         )
+    return float(tolerance)
 
 
 def whole_steps(duration: float, step: float) -> int:
@@ -125,7 +125,8 @@ def rows_of_steps(times: np.ndarray, begin: float, step: float, steps: int) -> n
     off = np.abs(times - begin - numbers * step) > 1e-9 * np.maximum(1.0, np.abs(times))
     if off.any():
         raise BadRequest(
-            f"t = {times[off][0]:g} does not fall on a step of {step:g}", fix="ask for multiples of the step, or use sol(t)"
+            f"t = {times[off][0]:g} does not fall on a step of {step:g}",
+            fix="ask for multiples of the step, or use sol(t)",
         )
     if len(numbers) and numbers[-1] > steps:
         raise BadRequest(f"t = {times[-1]:g} lies beyond the run", fix="make duration longer")

@@ -8,13 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from holdfast.engine.kernel import Kernel, compiled
 from holdfast.equations.equations import Equations
-from holdfast.equations.values import Values, parameter_vector, state_vector
+from holdfast.equations.values import parameter_vector, state_vector
 from holdfast.errors import BadRequest
 from holdfast.problem.frozen import Frozen
+from holdfast.results.projection import CLOSE, Projection
+from holdfast.schemes.euler import EULER
 
-ITERATIONS = 50
-CLOSE = 1e-13  # a deviation this small, relative to what it is made of, counts as none
+SAME = 1e-13  # a change this small, relative to the value, is rounding
+OFF = 1e-9  # a deviation above this counts as one
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +31,14 @@ class Start:
 
     @property
     def on_program(self) -> bool:
-        return not any(abs(value) > 1e-9 for value in self.deviation.values())
+        return not any(abs(value) > OFF for value in self.deviation.values())
 
     def __str__(self) -> str:
-        if self.changes:
-            moved = ", ".join(f"{name}: {old:.6g} -> {new:.6g}" for name, (old, new) in self.changes.items())
-            return f"the start was moved onto the program: {moved}"
-        off = {name: value for name, value in self.deviation.items() if abs(value) > 1e-9}
-        if off:
-            return "the start deviates: " + ", ".join(f"{name} = {value:.6g}" for name, value in off.items())
-        return "the start keeps the program"
+        moved = ", ".join(f"{name}: {old:.10g} -> {new:.10g}" for name, (old, new) in self.changes.items())
+        off = ", ".join(f"{name} = {value:.6g}" for name, value in self.deviation.items() if abs(value) > OFF)
+        if moved:
+            return f"the start was moved onto the program: {moved}" + (f"; it deviates: {off}" if off else "")
+        return f"the start deviates: {off}" if off else "the start keeps the program"
 
 
 def consistent_start(
@@ -46,116 +47,102 @@ def consistent_start(
     policy: str | None,
     parameters: Mapping[Any, Any],
     begin: float,
+    kernel: Kernel | None = None,
 ) -> Start:
-    """The start under a policy: ``project`` moves it onto the program, ``keep`` takes it as it is, ``raise`` refuses it.
+    """The start that is stated, with `given` values in place of some, under a policy (see `started`)."""
+    constants = parameter_vector(equations, parameters)
+    stated = state_vector(equations, given, dict(zip(equations.parameter_names, constants, strict=True)))
+    kernel = kernel or compiled(equations.field, EULER)
+    return started(equations, kernel, np.array(stated), constants, policy, begin)
+
+
+def started(
+    equations: Equations,
+    kernel: Kernel,
+    stated: np.ndarray,
+    constants: Sequence[float],
+    policy: str | None,
+    begin: float,
+) -> Start:
+    """A start under a policy: ``project`` moves it onto the program, ``keep`` takes it as it is, ``raise`` refuses it.
 
     Without a policy, constraints held by reactions are projected and those held by controls keep their deviation.
     """
-    program = equations.problem.program
-    policy = policy or equations.problem.run.start_policy
-    if policy not in (None, "project", "keep", "raise"):
-        raise BadRequest(f"start_policy = {policy!r} is not known", fix='"project", "keep" or "raise"')
-    constants = dict(zip(equations.parameter_names, parameter_vector(equations, parameters), strict=True))
-    stated = np.array(state_vector(equations, given, constants))
-    projected = {"keep": (), "raise": (), "project": program.constraints, None: program.held_by_reaction}[policy]
-    values = equations.evaluate(stated, begin, parameters=parameters)
-    _refuse_undefined(values)
+    policy, projected = chosen_policy(equations, policy)
+    refuse_undefined(equations, kernel.rates(begin, stated, constants))
+    deviation = deviations_at(equations, kernel, stated, constants, begin)
     if policy == "raise":
-        _refuse_deviation(values)
-    used = Projection(equations, begin, parameters, tuple(projected)).of(stated)
-    values = equations.evaluate(used, begin, parameters=parameters)
+        refuse_deviation(deviation)
+    used = stated
+    if any(abs(deviation[name]) > CLOSE for name in deviation_names(equations, projected)):
+        used = Projection(equations, projected).of(stated, begin, constants)
+        refuse_undefined(equations, kernel.rates(begin, used, constants))
+        deviation = deviations_at(equations, kernel, used, constants, begin)
+    return start_from(equations, policy, stated, used, deviation)
+
+
+def deviation_names(equations: Equations, constraints: Sequence[str] | None = None) -> tuple[str, ...]:
+    """The names y_ and w_ of some constraints (of all, if none are given), in the order of the observables."""
+    chosen = equations.constraints if constraints is None else constraints
+    known = {f"{letter}_{name}" for name in chosen for letter in "yw"}
+    return tuple(name for name in equations.observables if name in known)
+
+
+def deviations_at(
+    equations: Equations, kernel: Kernel, state: np.ndarray, constants: Sequence[float], time: float
+) -> dict[str, float]:
+    """y_ and w_ by name at one state."""
+    values = kernel.observe(np.array([time]), np.array([state]), constants)[0].tolist()
+    found = dict(zip(equations.observables, values, strict=True))
+    return {name: found[name] for name in deviation_names(equations)}
+
+
+def chosen_policy(equations: Equations, policy: str | None) -> tuple[str, tuple[str, ...]]:
+    """The policy by name, the problem's own where none is given, and the constraints it projects onto."""
+    program = equations.problem.program
+    name = policy or equations.problem.run.start_policy or "default"
+    projected: dict[str, tuple[str, ...]] = {
+        "keep": (), "raise": (), "project": program.constraints, "default": program.held_by_reaction,
+    }  # fmt: skip
+    if name not in projected:
+        raise BadRequest(f"start_policy = {policy!r} is not known", fix='"project", "keep" or "raise"')
+    return name, tuple(projected[name])
+
+
+def start_from(
+    equations: Equations, policy: str, stated: np.ndarray, used: np.ndarray, deviation: dict[str, float]
+) -> Start:
+    """The report of a start: what was stated, what is used, and what deviates there."""
     changed = {
         name: (float(old), float(new))
         for name, old, new in zip(equations.state_names, stated, used, strict=True)
-        if abs(new - old) > CLOSE * (1 + abs(old))
+        if abs(new - old) > SAME * (1 + abs(old))
     }
-    return Start(policy or "default", tuple(used.tolist()), Frozen(changed), Frozen(deviations(values)))
+    return Start(policy, tuple(used.tolist()), Frozen(changed), Frozen(deviation))
 
 
-def deviations(values: Values) -> dict[str, float]:
-    """y_ and w_ by name."""
-    return {name: value for name, value in values.observables.items() if name.startswith(("y_", "w_"))}
-
-
-def _refuse_undefined(values: Values) -> None:
-    for name, value in zip(values.equations.coordinates, values.accelerations, strict=True):
+def refuse_undefined(equations: Equations, rates: np.ndarray) -> None:
+    """Refuse a start at which the equations are not defined."""
+    n = len(equations.coordinates)
+    for k, (name, value) in enumerate(zip(equations.state_names, rates.tolist(), strict=True)):
         if not np.isfinite(value):
+            what = (
+                f"the acceleration of {equations.coordinates[k - n]!r}" if n <= k < 2 * n else f"the rate of {name!r}"
+            )
             raise BadRequest(
-                f"the equations are not defined at the start: the acceleration of {name!r} is {value}",
+                f"the equations are not defined at the start: {what} is {value}",
                 where="start",
                 fix="start elsewhere: a divisor vanishes or a function is outside its domain there",
             )
 
 
-def _refuse_deviation(values: Values) -> None:
-    off = {name: value for name, value in deviations(values).items() if abs(value) > 1e-9}
+def refuse_deviation(deviation: Mapping[str, float], where: str = "start") -> None:
+    """What the policy "raise" does: name the constraint that is violated most."""
+    off = {name: value for name, value in deviation.items() if abs(value) > OFF}
     if off:
         name, value = max(off.items(), key=lambda item: abs(item[1]))
         raise BadRequest(
             f"the start violates the program: {name} = {value:.6g}",
-            where="start",
+            where=where,
             fix='correct it, or let start_policy="project" move it',
         )
-
-
-class Projection:
-    """The nearest state, by kinetic energy, at which some constraints hold.
-
-        min Δqᵀ M Δq  with  y(q + Δq) = 0,     then     min Δvᵀ M Δv  with  w(q, v + Δv) = 0
-
-    Each by Newton's iteration Δ = −M⁻¹Fᵀ (F M⁻¹ Fᵀ)⁻¹ · deviation; where M is singular, plain length takes its place.
-    """
-
-    def __init__(
-        self, equations: Equations, time: float, parameters: Mapping[Any, Any], constraints: tuple[str, ...]
-    ) -> None:
-        self._equations, self._time, self._parameters = equations, time, parameters
-        program = equations.problem.program
-        self._position_rows = [k for k, name in enumerate(program.holonomic) if name in constraints]
-        self._rate_rows = [k for k, name in enumerate(program.constraints) if name in constraints]
-
-    def of(self, state: np.ndarray) -> np.ndarray:
-        """The state moved onto the constraints: positions first, then rates."""
-        n = len(self._equations.coordinates)
-        used = self._solved(state, self._position_rows, slice(0, n), positions=True)
-        return self._solved(used, self._rate_rows, slice(n, 2 * n), positions=False)
-
-    def _solved(self, state: np.ndarray, rows: list[int], part: slice, *, positions: bool) -> np.ndarray:
-        if not rows:
-            return state
-        used, smallest = state.copy(), np.inf
-        for _ in range(ITERATIONS):
-            values = self._values(used)
-            deviation = (values.deviation if positions else values.deviation_rate)[rows]
-            size = np.abs(deviation).max()
-            if size == 0 or (size < 1e-12 and size >= smallest / 2):
-                return used  # as close as rounding allows
-            smallest = min(size, smallest)
-            used = used.copy()
-            used[part] += _correction(values, rows, deviation, positions=positions)
-        if smallest < 1e-9:
-            return used
-        names = self._equations.constraints
-        worst = names[rows[int(np.abs(deviation).argmax())]]
-        raise BadRequest(
-            f"no state near the start keeps constraint {worst!r}",
-            where="start",
-            fix='correct the start values, or keep them with start_policy="keep"',
-        )
-
-    def _values(self, state: np.ndarray) -> Values:
-        return self._equations.evaluate(state, self._time, parameters=self._parameters)
-
-
-def _correction(values: Values, rows: list[int], deviation: np.ndarray, *, positions: bool) -> np.ndarray:
-    n = values.mass_matrix.shape[0]
-    if positions:
-        slope = values.deviation_jacobian[rows, :n]
-    else:
-        slope = values.jacobian[rows]
-    try:
-        np.linalg.cholesky(values.mass_matrix)
-        response = np.linalg.solve(values.mass_matrix, slope.T)
-    except np.linalg.LinAlgError:
-        response = slope.T
-    return -response @ np.linalg.lstsq(slope @ response, deviation, rcond=None)[0]

@@ -25,9 +25,9 @@ Array = np.ndarray
 class Trajectory:
     """One run: times, the state, and everything observed beside it, by name or symbol.
 
-    ``trajectory["x"]``, ``trajectory[x.rate]``, ``trajectory["lambda_rod"]``, ``trajectory["F"]``, ``trajectory["y_rod"]``,
-    ``trajectory["R_x"]``, ``trajectory["energy"]``. The fields of SciPy's results are there too: `t`, `y` (the state array, one row
-    per component), `success`, `message`, `nfev`, and `sol` between the rows.
+    ``trajectory["x"]``, ``trajectory[x.rate]``, ``trajectory["lambda_rod"]``, ``trajectory["F"]``,
+    ``trajectory["y_rod"]``, ``trajectory["R_x"]``, ``trajectory["energy"]``. The fields of SciPy's results are there
+    too: `t`, `y` (the state array, one row per component), `success`, `message`, `nfev`, and `sol` between the rows.
     """
 
     problem: Problem | None
@@ -58,7 +58,9 @@ class Trajectory:
 
         near = difflib.get_close_matches(key, self.columns, n=1)
         known = ", ".join(list(self.columns)[:40])
-        raise BadRequest(f"the run has no quantity {key!r}", fix=f"did you mean {near[0]!r}?" if near else f"known: {known}")
+        raise BadRequest(
+            f"the run has no quantity {key!r}", fix=f"did you mean {near[0]!r}?" if near else f"known: {known}"
+        )
 
     def __contains__(self, name: object) -> bool:
         return (name if isinstance(name, str) else getattr(name, "name", "")) in self.columns
@@ -87,21 +89,40 @@ class Trajectory:
         return f"{self.outcome.value} {self.note}".strip()
 
     def sol(self, times: Any) -> Array:
-        """The state at any times within the run, by the scheme's own interpolant."""
-        if self.interpolant is None:
-            raise BadRequest("this run keeps no interpolant", fix="run it again with every row kept (every=1)")
-        wanted = np.asarray(times, dtype=float)
-        if wanted.size and (wanted.min() < self.times[0] or wanted.max() > self.times[-1]):
+        """The state at any times within the run, by the scheme's own interpolant.
+
+        A thinned or loaded run knows no more than its rows, and is not interpolated between them.
+        """
+        wanted = np.atleast_1d(np.asarray(times, dtype=float))
+        if not (np.isfinite(wanted).all() and ((wanted >= self.times[0]) & (wanted <= self.times[-1])).all()):
             raise BadRequest(
-                f"the run covers {self.times[0]:g} to {self.times[-1]:g}", fix="ask for times within it"
+                f"the run covers {self.times[0]:g} to {self.times[-1]:g}", where="sol(t)", fix="ask for times within it"
             )
-        result = self.interpolant(np.atleast_1d(wanted))
-        return result[:, 0] if wanted.ndim == 0 else result
+        result = self._rows_at(wanted) if self.interpolant is None else self.interpolant(wanted)
+        return result[:, 0] if np.ndim(times) == 0 else result
+
+    def _rows_at(self, wanted: Array) -> Array:
+        """The state at kept rows only."""
+        rows = np.searchsorted(self.times, wanted)
+        between = wanted[self.times[rows] != wanted]
+        if len(between):
+            kept = (
+                f"only every {self.every}th step was kept"
+                if self.every > 1
+                else "it was loaded, or made at given times"
+            )
+            raise BadRequest(
+                f"the run has no row at t = {between[0]:.10g}, and is not interpolated: {kept}",
+                where="sol(t)",
+                fix="run it again with every=1 and without at=, or ask for these times with at=",
+            )
+        return self.y[:, rows]
 
     # ── deviations and energy ─────────────────────────────────────────────────────────────────────
 
     def _stack(self, start: str) -> Array:
-        chosen = [self.columns[name] for name in self.columns if name.startswith(start)]
+        names = [name for name in self.columns if name.startswith(start) and name not in self.state_names]
+        chosen = [self.columns[name] for name in names]  # a coordinate y has the rate y_dot, which is no deviation
         return _fixed(np.array(chosen).T if chosen else np.zeros((len(self.times), 0)))
 
     @cached_property
@@ -161,13 +182,32 @@ class Trajectory:
 
         return plot(self, names)
 
+    def plot_deviation(self) -> Any:
+        """Draw the size of each deviation on a logarithmic scale; returns the axes."""
+        from holdfast.results.plot import plot_deviation
+
+        return plot_deviation(self)
+
+    def phase(self, across: Any, up: Any = None) -> Any:
+        """Draw one quantity against another (a coordinate against its rate if one is named); returns the axes."""
+        from holdfast.results.plot import phase
+
+        return phase(self, across, up)
+
+    def animate(self, path: str | Path, *, frames: int = 150, seconds: float | None = None) -> Path:
+        """Write a moving picture of the problem's points and links as a GIF; `seconds` is how long one round lasts."""
+        from holdfast.results.animate import animate
+
+        return animate(self, path, frames=frames, seconds=seconds)
+
     def __repr__(self) -> str:
-        return f"<Trajectory {self.scheme}, {len(self.times)} rows to t = {self.times[-1]:g}: {self.message}>"
+        reached = f" to t = {self.times[-1]:g}" if len(self.times) else ""
+        return f"<Trajectory {self.scheme}, {len(self.times)} rows{reached}: {self.message}>"
 
 
 @dataclass(frozen=True, eq=False)
 class EnergyBalance:
-    """energy(t) − energy(0) = work of forces + dissipation + held forces + explicit dependence on time, plus a residual.
+    """energy(t) − energy(0) = work of forces + dissipation + held forces + explicit dependence on time + a residual.
 
     `correction` is the part of `held` that drives deviations away: what the law pumps in or takes out.
     """
@@ -192,7 +232,7 @@ class EnergyBalance:
 
 
 def cumulative(times: Array, values: Array) -> Array:
-    """The integral from the first time to each time, of third order in the spacing where there are three rows or more."""
+    """The integral from the first time to each time, of third order in the spacing if there are three rows or more."""
     if len(times) < 3:
         steps = np.diff(times) * (values[1:] + values[:-1]) / 2
         return np.concatenate([[0.0], np.cumsum(steps)])

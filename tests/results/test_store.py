@@ -1,0 +1,101 @@
+"""Saving: the identity there and back, and nothing half-written."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+import holdfast as hf
+from holdfast.results import store
+from tests.results.problems import burning, pendulum, x
+
+
+def runs():
+    yield hf.simulate(pendulum(), hf.RK4, step=0.01, duration=1, start={x: 1.1}, events={"bottom": x})
+    yield hf.simulate(pendulum(), hf.RK4, step=0.01, duration=1, start={x: 1.1}, start_policy="keep", every=7)
+    yield hf.simulate(burning(), hf.DOP853, tolerance=1e-9, duration=1, parameters={"b": 0.25}, at=[0.1, 0.7])
+
+
+@pytest.mark.parametrize("form", ["npz", "nc"])
+@pytest.mark.parametrize("run", list(runs()), ids=["events", "thinned", "states"])
+def test_load_undoes_save(tmp_path, run, form):
+    path = tmp_path / f"run.{form}"
+    run.save(path)
+    again = hf.Trajectory.load(path)
+    assert again.names == run.names
+    assert_array_equal(again.times, run.times)
+    for name in run.names:
+        assert_array_equal(again[name], run[name])
+    for field in "state_names outcome start scheme step tolerance parameters steps nfev rejected every note".split():
+        assert getattr(again, field) == getattr(run, field), field
+    assert {name: list(times) for name, times in again.events.items()} == {n: list(t) for n, t in run.events.items()}
+    assert hf.dumps(again.problem) == hf.dumps(run.problem)
+    assert not again["x"].flags.writeable
+    assert_array_equal(again.sol(again.times[1]), run.y[:, 1])
+    assert [path] == list(tmp_path.iterdir())
+
+
+def test_csv_has_a_column_for_each_quantity(tmp_path):
+    run = next(runs())
+    run.save(tmp_path / "run.csv")
+    with open(tmp_path / "run.csv", newline="") as file:
+        header, *rows = csv.reader(file)
+    assert header == ["time", *run.names]
+    assert_array_equal(np.array(rows, dtype=float)[:, header.index("lambda_rod")], run["lambda_rod"])
+
+
+def test_other_libraries_get_the_same_columns():
+    run = next(runs())
+    assert_array_equal(run.to_xarray()["lambda_rod"].values, run["lambda_rod"])
+    assert run.to_xarray()["x"].dims == ("time",)
+    assert_array_equal(run.to_pandas()["lambda_rod"].to_numpy(), run["lambda_rod"])
+
+
+@pytest.mark.parametrize("form", ["npz", "nc", "csv"])
+def test_a_failing_writer_leaves_nothing_behind(tmp_path, monkeypatch, form):
+    def broken(trajectory, path):
+        Path(path).write_bytes(b"half")
+        raise OSError(28, "No space left on device")
+
+    run = next(runs())
+    for name in ("_save_npz", "_save_netcdf", "_save_csv"):
+        monkeypatch.setattr(store, name, broken)
+    target = tmp_path / f"run.{form}"
+    with pytest.raises(hf.BadRequest, match="No space left on device"):
+        run.save(target)
+    assert list(tmp_path.iterdir()) == []
+    target.write_bytes(b"what was there before")
+    with pytest.raises(hf.BadRequest):
+        run.save(target)
+    assert target.read_bytes() == b"what was there before"
+
+
+def test_an_interrupted_writer_leaves_nothing_behind(tmp_path, monkeypatch):
+    def pressed(trajectory, path):
+        Path(path).write_bytes(b"half")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(store, "_save_npz", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        next(runs()).save(tmp_path / "run.npz")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_files_that_hold_no_run_are_refused(tmp_path):
+    with pytest.raises(hf.BadRequest, match="no form of file"):
+        next(runs()).save(tmp_path / "run.mat")
+    with pytest.raises(hf.BadRequest, match="there is no file"):
+        hf.Trajectory.load(tmp_path / "none.npz")
+    for form in ("npz", "nc"):
+        broken = tmp_path / f"broken.{form}"
+        broken.write_bytes(b"not a run")
+        with pytest.raises(hf.BadRequest, match="does not hold a run"):
+            hf.Trajectory.load(broken)
+    np.savez(tmp_path / "other.npz", a=np.zeros(3))
+    with pytest.raises(hf.BadRequest, match="does not hold a run"):
+        hf.Trajectory.load(tmp_path / "other.npz")
+    np.savez(tmp_path / "pickled.npz", about=np.array([{}], dtype=object), times=np.zeros(1), table=np.zeros(1))
+    with pytest.raises(hf.BadRequest, match="does not hold a run"):
+        hf.Trajectory.load(tmp_path / "pickled.npz")

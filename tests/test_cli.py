@@ -1,0 +1,201 @@
+"""The command line: verbs, exit codes, files, and how little --help loads."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from importlib import resources
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import holdfast as hf
+from holdfast.cli import main
+
+EXAMPLES = resources.files("holdfast") / "examples"
+HEAVY = ["scipy", "matplotlib", "llvmlite", "xarray"]
+
+
+def invoke(*arguments, **options):
+    return CliRunner().invoke(main, [str(argument) for argument in arguments], **options)
+
+
+@pytest.fixture
+def cart(tmp_path):
+    path = tmp_path / "cart.toml"
+    path.write_text((EXAMPLES / "cart_rod.toml").read_text())
+    return path
+
+
+# ── simulate ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_simulate_says_how_it_went(cart):
+    result = invoke("simulate", cart)
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
+    assert lines[0].startswith("Cart and rod")
+    words = [line.split()[0] for line in lines[1:]]
+    assert words == ["outcome", "start", "run", "final", "largest", "energy"]
+    assert "The run reached its final time." in lines[1]
+    assert "y_home = 0.1" in lines[2]
+    assert "phi = 1.59676" in lines[4]
+    assert result.stderr == ""
+
+
+def test_simulate_gives_json(cart):
+    result = invoke("simulate", cart, "--json", "--scheme", "dop853", "--tolerance", "1e-10", "--duration", "10")
+    data = json.loads(result.stdout)
+    assert data["outcome"] == "completed"
+    assert data["success"] is True
+    assert data["scheme"] == "dop853"
+    assert data["final"]["x"] == pytest.approx(-0.0214821554, abs=1e-9)
+    assert data["start"]["deviation"]["y_home"] == pytest.approx(0.1)
+    assert data["largest_deviation"]["y_home"] == pytest.approx(0.1)
+    assert set(data["energy_balance"]) >= {"change", "held", "residual"}
+
+
+@pytest.mark.parametrize("form", ["npz", "nc", "csv"])
+def test_simulate_writes_the_run(cart, tmp_path, form):
+    target = tmp_path / f"run.{form}"
+    result = invoke("simulate", cart, "-o", target, "--every", 100)
+    assert result.exit_code == 0
+    assert str(target) in result.stdout
+    if form != "csv":
+        assert len(hf.Trajectory.load(target).times) == 61
+
+
+def test_a_negative_outcome_exits_1():
+    result = invoke("simulate", EXAMPLES / "pendulum.toml", "--scheme", "euler")
+    assert result.exit_code == 1
+    assert "The deviation grew" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--step", "-1"], "not positive"),
+        (["--step", "0.07"], "not a whole number of steps"),
+        (["--scheme", "rk5"], "no scheme 'rk5'"),
+        (["--scheme", "dop853", "--tolerance", "1e-20"], "beyond double precision"),
+        (["--step", "x"], "not a valid float"),
+        (["--start-policy", "raise"], "violates the program"),
+        (["-o", "run.mat"], "no form of file"),
+        (["-o", "nowhere/run.npz"], "there is no folder"),
+    ],
+)
+def test_misuse_exits_2_and_says_what_where_and_how(cart, arguments, words):
+    result = invoke("simulate", cart, *arguments)
+    assert result.exit_code == 2
+    assert words in result.stderr
+    assert "Traceback" not in result.stderr
+    assert result.stdout == ""
+
+
+def test_a_missing_file_exits_2(tmp_path):
+    assert invoke("simulate", tmp_path / "none.toml").exit_code == 2
+
+
+def test_a_problem_may_come_from_standard_input(cart):
+    assert invoke("simulate", "-", input=cart.read_text()).exit_code == 0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends SIGINT")
+def test_an_interrupted_run_exits_130_with_its_rows_written(cart, tmp_path):
+    target = tmp_path / "run.npz"
+    command = ["simulate", str(cart), "--step", "1e-8", "--duration", "1000", "--every", "1000000", "-o", str(target)]
+    run = subprocess.Popen([sys.executable, "-m", "holdfast", *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    time.sleep(3)
+    run.send_signal(signal.SIGINT)
+    out, err = run.communicate(timeout=30)
+    assert run.returncode == 130, err
+    assert b"interrupted" in out
+    kept = hf.Trajectory.load(target)
+    assert kept.outcome is hf.Outcome.interrupted
+    assert len(kept.times) > 2
+
+
+# ── ensemble ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_ensemble_runs_the_table_of_the_file(cart, tmp_path):
+    cart.write_text(cart.read_text() + "\n[ensemble]\ngrid = { m2 = [1, 2], law.stiffness.home = [1, -4] }\n")
+    result = invoke("ensemble", cart, "--every", "100", "-o", tmp_path / "runs.npz", "--threads", "2")
+    assert result.exit_code == 1
+    assert "4 of m2, law.stiffness.home" in result.stdout
+    assert "2 x The run reached its final time." in result.stdout
+    with np.load(tmp_path / "runs.npz") as held:
+        assert held["x"].shape == (4, 61)
+    data = json.loads(invoke("ensemble", cart, "--every", "100", "--json").stdout)
+    assert data["runs"] == 4
+    assert data["success"] == 2
+    assert data["cases"]["m2"] == [1, 1, 2, 2]
+
+
+def test_an_ensemble_that_goes_well_exits_0(cart):
+    cart.write_text(cart.read_text() + "\n[ensemble]\ngrid = { m2 = [1, 2] }\n")
+    assert invoke("ensemble", cart).exit_code == 0
+
+
+def test_an_ensemble_without_a_table_exits_2(cart):
+    result = invoke("ensemble", cart)
+    assert result.exit_code == 2
+    assert "states no ensemble" in result.stderr
+
+
+# ── the other verbs ───────────────────────────────────────────────────────────────────────────────
+
+
+def test_check_derive_and_examples(cart, tmp_path, monkeypatch):
+    assert "well stated" in invoke("check", cart).stdout
+    assert json.loads(invoke("check", cart, "--json").stdout)["constraints"] == ["home", "upright"]
+    assert invoke("derive", cart).exit_code == 0
+    assert json.loads(invoke("derive", cart, "--json").stdout)
+    assert "cart_rod" in invoke("examples").stdout
+    monkeypatch.chdir(tmp_path)
+    assert invoke("examples", "pendulum").exit_code == 0
+    assert (tmp_path / "pendulum.toml").exists()
+    assert invoke("examples", "pendulum").exit_code == 2
+    assert invoke("examples", "unicycle").exit_code == 2
+
+
+def test_debug_shows_the_traceback(tmp_path):
+    result = invoke("--debug", "simulate", tmp_path / "none.toml")
+    assert isinstance(result.exception, hf.HoldfastError)
+
+
+# ── what is loaded ────────────────────────────────────────────────────────────────────────────────
+
+
+def loaded_by(*arguments):
+    code = (
+        "import sys\nfrom holdfast.cli import main\n"
+        f"try:\n main({list(map(str, arguments))!r})\nexcept SystemExit:\n pass\n"
+        "print(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stderr.split())
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["simulate", "--help"], ["check", EXAMPLES / "cart_rod.toml"]])
+def test_help_and_check_load_nothing_heavy(arguments):
+    assert not loaded_by(*arguments) & set(HEAVY)
+
+
+def test_help_loads_neither_sympy_nor_numpy():
+    assert not loaded_by("--help") & {"sympy", "numpy", "rich"}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs the times of child processes")
+def test_help_is_there_at_once():
+    """Within 150 ms of processor time, the interpreter included: other work on the machine does not count."""
+    spent = []
+    for _ in range(5):
+        before = os.times()
+        subprocess.run([sys.executable, "-m", "holdfast", "--help"], capture_output=True, check=True)
+        after = os.times()
+        spent.append(after.children_user + after.children_system - before.children_user - before.children_system)
+    assert min(spent) < 0.15
