@@ -6,6 +6,7 @@ A target (`llvm_writer`, `c_writer`) supplies the primitive operations. Numbers 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -44,6 +45,10 @@ BUILTINS: dict[str, tuple[str, str]] = {
 }
 
 
+FUNCTION = re.compile(r"^def (\w+)\(.*\n(?:[ )].*\n|\n)*", re.MULTILINE)  # its lines are indented, or close its head
+HEAD = re.compile(r"^def \w+\(.*?\) -> [^:]*:", re.MULTILINE | re.DOTALL)
+
+
 def source_of(function: Callable[..., object]) -> str:
     """The text of a function of the language."""
     return _functions(function.__code__.co_filename)[function.__name__]
@@ -53,9 +58,7 @@ def source_of(function: Callable[..., object]) -> str:
 def _functions(file: str) -> dict[str, str]:
     """The texts of all functions of a file."""
     text = Path(file).read_text(encoding="utf-8")
-    lines = text.splitlines(keepends=True)
-    found = [node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
-    return {node.name: "".join(lines[node.lineno - 1 : node.end_lineno]) for node in found}
+    return {match[1]: match[0].rstrip() + "\n" for match in FUNCTION.finditer(text)}
 
 
 def translate(
@@ -75,7 +78,9 @@ def signatures(texts: Iterable[str]) -> dict[str, Signature]:
 
 @cache
 def _signatures(text: str) -> dict[str, Signature]:
-    return {node.name: _signature(node) for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)}
+    """Read off the heads alone: with a warm cache nothing else of the text is needed."""
+    heads = "\n".join(f"{match[0]} ..." for match in HEAD.finditer(text))
+    return {node.name: _signature(node) for node in ast.parse(heads).body if isinstance(node, ast.FunctionDef)}
 
 
 def _signature(node: ast.FunctionDef) -> Signature:
