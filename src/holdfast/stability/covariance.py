@@ -9,13 +9,16 @@ For y'' = −k y − b y' + σξ: Var y = σ²/(2bk), Var y' = σ²/(2b), no cov
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_continuous_lyapunov, solve_discrete_lyapunov
 
+from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
+from holdfast.graph.evaluate import Tape
+from holdfast.results.noise import noise_columns
 from holdfast.stability.hurwitz import place_of_roots
 from holdfast.stability.shape import Array, square
 
@@ -43,3 +46,26 @@ def mean_square_abscissa(matrix: Any, noises: Sequence[Any]) -> float:
     for noise in noises:
         operator += np.kron(square(noise, "N"), square(noise, "N"))
     return float(np.linalg.eigvals(operator).real.max())
+
+
+def deviation_covariance(
+    equations: Equations,
+    *,
+    projected: bool = False,
+    deviation_noise: Mapping[str, Mapping[str, Any]] | None = None,
+    step: float | None = None,
+    state: Mapping[Any, Any] | Sequence[float] | None = None,
+) -> Array:
+    """The covariance that (y, w) settle to under the noise of a problem, with Σ_y = Gσ and H as they are at one state.
+
+    Exact for a linear law with constant Gσ; an estimate otherwise. With a step, that of Euler-Maruyama.
+    """
+    columns = noise_columns(equations, projected=projected, deviation_noise=deviation_noise)
+    at = equations.evaluate(state)
+    numbers = [at.time, *at.state, *(equations.parameter_values[name] for name in equations.parameter_names)]
+    sigma = np.array(Tape(equations.field.inputs, tuple(node for column in columns for node in column))(numbers))
+    pushed = at.jacobian @ sigma.reshape(len(columns), -1).T  # Gσ: constraints by channels
+    m = len(at.deviation)
+    intensity = np.zeros((m + len(pushed), m + len(pushed)))
+    intensity[m:, m:] = pushed @ pushed.T
+    return stationary_covariance(at.deviation_matrix, intensity, step)

@@ -1,0 +1,201 @@
+"""L and D of given equations, in which sense they exist, and the proof by substitution.
+
+    f_i = d/dt ∂L/∂v_i − ∂L/∂q_i + ∂D/∂v_i
+
+Three questions are kept apart. *Wide*: are there any L and D? (D may then hide circulatory forces, linear in v.)
+*Strict*: with ∂D/∂v = 0 at rest, as Rayleigh meant it? *Dissipative*: is the power v·∂D/∂v never negative?
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import sympy as sp
+
+from holdfast.equations.equations import Equations
+from holdfast.errors import BadRequest
+from holdfast.problem.quantities import time
+from holdfast.structure.construction import Construction, constructed
+from holdfast.structure.helmholtz import Helmholtz, helmholtz
+from holdfast.structure.integrals import Clock
+from holdfast.structure.quadrature import function_of
+from holdfast.structure.residual import Residual, residual_of
+from holdfast.structure.second_order import SecondOrder
+from holdfast.structure.verdicts import GLOBALLY, LOCALLY, Verdict, dissipative
+
+FREEDOM = (
+    "L may be changed by dG(q, t)/dt + phi(q, t) and D by v·∂phi/∂q + h(q, t), for any G, phi and h: "
+    "the equations stay the same. Otherwise L and D are unique."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class LagrangeForm:
+    """Whether given equations are Lagrange's with a dissipation function, and which; the verdicts are truthy or not.
+
+    `L` and `D` are SymPy, with unevaluated integrals over [0, 1] where no closed form was found in time (`notes` says
+    so, and `functions` evaluates either kind); None where they do not exist.
+    """
+
+    conditions: Helmholtz
+    construction: Construction | None
+    residual: Residual | None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def system(self) -> SecondOrder:
+        return self.conditions.system
+
+    @property
+    def L(self) -> sp.Expr | None:
+        return None if self.construction is None else self.construction.L
+
+    @property
+    def D(self) -> sp.Expr | None:
+        return None if self.construction is None else self.construction.D
+
+    @property
+    def exact(self) -> bool:
+        """Whether L and D are in closed form."""
+        found = self.construction
+        return found is not None and not (found.L.has(sp.Integral) or found.D.has(sp.Integral))
+
+    # ── verdicts ──────────────────────────────────────────────────────────────────────────────────
+
+    @cached_property
+    def wide(self) -> Verdict:
+        """L and D exist at all."""
+        evidence = self.conditions.evidence
+        if self.conditions.defects:
+            return Verdict(False, f"impossible: {self.conditions.why}")  # a ball without zero is a proof
+        assert self.construction is not None
+        if self.construction.fluxes:
+            why = f"K1, K2 and K3 hold, yet {self.construction.fluxes[0]}: L is not the same on all sides of it"
+            return Verdict(True, why, scope=LOCALLY, evidence=evidence)
+        scope = LOCALLY if self._many_valued(self.L) or self._many_valued(self.D) else GLOBALLY
+        return Verdict(True, "K1, K2 and K3 hold", scope=scope, evidence=evidence)
+
+    @cached_property
+    def strict(self) -> Verdict:
+        """D without terms linear in the rates."""
+        if not self.wide:
+            return Verdict(False, "there are no L and D at all")
+        assert self.construction is not None
+        evidence = self.conditions.evidence
+        if self.conditions.strict_defects:
+            first = self.conditions.strict_defects[0]
+            why = f"{first}: circulatory forces stand in D as terms linear in the rates"
+            return Verdict(False, why, evidence=evidence)
+        if self.construction.resting is None:
+            return Verdict(False, "the equations are not defined at rest", scope=LOCALLY)
+        if self.construction.loops:
+            why = f"K5 holds, yet {self.construction.loops[0]}: the potential has many values, so D keeps their terms"
+            return Verdict(True, why, scope=LOCALLY, evidence=evidence)
+        return Verdict(True, "K5 holds: the forces at rest have a potential", scope=self.wide.scope, evidence=evidence)
+
+    @cached_property
+    def dissipative(self) -> Verdict:
+        """D only takes power."""
+        if not self.wide:
+            return Verdict(False, "there are no L and D at all")
+        assert self.construction is not None
+        strict = bool(self.strict) and not self.construction.loops
+        return dissipative(self.construction.D, self.conditions.s, self.system, strict=strict)
+
+    def _many_valued(self, e: sp.Expr | None) -> bool:
+        calls = () if e is None else e.atoms(sp.atan, sp.atan2, sp.asin, sp.acos)
+        return any(call.has(*self.system.q) for call in calls)
+
+    # ── what follows ──────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def freedom(self) -> str:
+        """What L and D are unique up to."""
+        return FREEDOM if self.wide else "There is nothing to be free: no L and D exist."
+
+    @cached_property
+    def energy(self) -> sp.Expr | None:
+        """v·∂L/∂v − L."""
+        if self.L is None:
+            return None
+        return sp.Add(*(u * sp.diff(self.L, u) for u in self.system.v)) - self.L
+
+    @cached_property
+    def energy_rate(self) -> sp.Expr | None:
+        """The energy balance: d(energy)/dt = −v·∂D/∂v − ∂L/∂t on every motion."""
+        if self.L is None:
+            return None
+        return -sp.Add(*(u * sp.diff(self.D, u) for u in self.system.v)) - sp.diff(self.L, time)
+
+    def functions(
+        self, parameters: Mapping[Any, Any] | None = None
+    ) -> tuple[Callable[..., float], Callable[..., float]]:
+        """L and D as functions (q, v, t) -> number, integrals by quadrature; parameters take their stated values."""
+        if self.construction is None:
+            raise BadRequest("there are no L and D to evaluate", where="hf.lagrangian", fix=self.wide.why)
+        named = {getattr(key, "name", str(key)): value for key, value in (parameters or {}).items()}
+        known = {s: self.system.values[s] for s in self.system.parameters if s in self.system.values}
+        known |= {s: sp.sympify(named[s.name]) for s in self.system.parameters if s.name in named}
+        made = [
+            function_of(e.subs(known), (*self.system.q, *self.system.v, time))
+            for e in (self.construction.L, self.construction.D)
+        ]
+
+        def taking_states(function: Callable[..., float]) -> Callable[..., float]:
+            return lambda q, v, t=0.0: function(*q, *v, t)
+
+        return taking_states(made[0]), taking_states(made[1])
+
+    # ── words ─────────────────────────────────────────────────────────────────────────────────────
+
+    def summary(self) -> str:
+        """Verdicts, L, D and residual as text for a terminal."""
+        from holdfast.structure.writing import summary
+
+        return summary(self)
+
+    def latex(self) -> str:
+        from holdfast.structure.writing import latex
+
+        return latex(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        from holdfast.structure.writing import as_data
+
+        return as_data(self)
+
+    def __str__(self) -> str:
+        return self.summary()
+
+
+def lagrangian(
+    f: Equations | Sequence[Any],
+    coordinates: Iterable[Any] | None = None,
+    *,
+    solved: bool = False,
+    parameters: Mapping[Any, Any] | None = None,
+    near: Mapping[Any, Any] | None = None,
+    time_limit: float = 20.0,
+    closed_forms: bool = True,
+) -> LagrangeForm:
+    """L and D with f_i = E_i[L] + ∂D/∂v_i, or which condition fails and where.
+
+    `f` is a list of expressions in q, ``q.rate``, ``q.acceleration`` and time, one per coordinate, or derived
+    equations: these are taken as M a − h − R = 0, or as a − F = 0 with `solved=True`. `parameters` are values used
+    where only a sign is wanted, `near` a place where f is defined. All integrals together may take `time_limit`
+    seconds; those that are not found (all of them, without `closed_forms`) are left to quadrature.
+    """
+    conditions = helmholtz(f, coordinates, solved=solved, parameters=parameters, near=near)
+    system = conditions.system
+    if conditions.defects:
+        return LagrangeForm(conditions, None, None)
+    clock = Clock(time_limit, each=min(6.0, time_limit / 3), closed_forms=closed_forms)
+    found = constructed(conditions, clock)
+    notes = [f"{what} was given up after its time limit" for what in dict.fromkeys(clock.stalled)]
+    if found.L.has(sp.Integral) or found.D.has(sp.Integral):
+        notes.append("L and D contain integrals without a closed form; they are evaluated by quadrature")
+    notes += [f"{period}: L keeps no potential for these forces, D keeps them" for period in found.loops]
+    return LagrangeForm(conditions, found, residual_of(system, found.L, found.D), tuple(notes))
