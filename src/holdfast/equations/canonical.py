@@ -116,7 +116,7 @@ class Canonical:
         n = len(self.p)
         return CanonicalValues(x[n : 2 * n], rates, p_rates, accelerations, mu, float(energy[0]))
 
-    def state_of(self, state: Sequence[float], time: float, constants: Sequence[float]) -> np.ndarray:
+    def state_of(self, state: Sequence[float] | np.ndarray, time: float, constants: Sequence[float]) -> np.ndarray:
         """(q, p, s) from (q, v, s)."""
         n = len(self.p)
         momenta = self._momentum_tape([time, *map(float, state), *constants])

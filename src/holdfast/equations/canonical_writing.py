@@ -27,7 +27,7 @@ def summary(canonical: Canonical) -> str:
     lines += [f"  {c}' = {text(value)}" for c, value in canonical.coordinate_rates.items()]
     for (name, value), held in zip(canonical.momentum_rates.items(), _held(canonical), strict=True):
         terms = [f"({text(part)})*{holder}" if part != 1 else holder for part, holder in held]
-        lines.append(f"  {name}' = " + " + ".join([text(value), *terms]))
+        lines.append(f"  {name}' = " + " + ".join([*([text(value)] if value != 0 or not terms else []), *terms]))
     return "\n".join(lines) + "\n"
 
 
@@ -38,5 +38,8 @@ def latex(canonical: Canonical) -> str:
     parts += [rf"{latex_name(f'{c}_dot')} = {formula(value)}" for c, value in canonical.coordinate_rates.items()]
     for (name, value), held in zip(canonical.momentum_rates.items(), _held(canonical), strict=True):
         terms = [rf"\left({formula(part)}\right) {latex_name(holder)}" for part, holder in held]
-        parts.append(rf"\dot{{{latex_name(name)}}} = " + " + ".join([formula(value), *terms]))
+        parts.append(
+            rf"\dot{{{latex_name(name)}}} = "
+            + " + ".join([*([formula(value)] if value != 0 or not terms else []), *terms])
+        )
     return "\n".join(f"\\[ {part} \\]" for part in parts) + "\n"

@@ -23,8 +23,8 @@ def check_order(problem: Problem, inputs: Inputs, dynamics: Dynamics, deviations
     """Refuse equations in which a control would be needed before it is known."""
     if not inputs.controls:
         return
-    for name, drift in zip(problem.program.constraints, deviations.drift, strict=True):
-        _refuse(f"the constraint {name!r}", f"program.{name}", [drift], inputs)
+    for name, w, drift in zip(problem.program.constraints, deviations.w, deviations.drift, strict=True):
+        _refuse(f"the constraint {name!r}", f"program.{name}", [w, drift], inputs)
     entries = [node for row in dynamics.mass for node in row.values()]
     _refuse("the inertia or a reactive force", "system", [*entries, *dynamics.bias], inputs)
 

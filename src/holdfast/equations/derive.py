@@ -9,7 +9,7 @@ from holdfast.equations.equations import Equations
 from holdfast.equations.holders import holders_of, solver_of
 from holdfast.equations.inputs import inputs_of
 from holdfast.equations.lagrange import dynamics_of
-from holdfast.equations.masses import check_masses
+from holdfast.equations.mass_checks import check_masses, check_thrust
 from holdfast.equations.sample import samples_of
 from holdfast.equations.solution import solution_of
 from holdfast.errors import BadRequest
@@ -35,6 +35,7 @@ def derive(problem: Problem, *, second_order: bool = True) -> Equations:
     check_masses(dynamics.points, samples[0])
     names = [c.name for c in problem.system.coordinates]
     holders = holders_of(problem.program, deviations, inputs, names)
+    check_thrust(problem, dynamics.points, holders, samples[1])
     solver = solver_of(problem, inputs, dynamics, deviations, holders, samples)
     demand = demand_of(form, problem.program, inputs, dynamics, deviations, holders, samples)
     solution = solution_of(inputs, solver, demand, dynamics, deviations, second_order)

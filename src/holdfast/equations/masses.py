@@ -11,16 +11,12 @@ Route A makes M = m r_qᵀ r_q − r_qᵀ F, which need not be symmetric. It nee
 
 from __future__ import annotations
 
-import math
-import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from holdfast.equations.inputs import Inputs
-from holdfast.equations.sample import Sample
-from holdfast.errors import BadStatement
+from holdfast.equations.mass_checks import check_balance, check_linear
 from holdfast.graph.derivatives import directional, gradient, jacobian
-from holdfast.graph.evaluate import Ledger
 from holdfast.graph.linear_algebra import Rows, transposed
 from holdfast.graph.nodes import Graph, Node, ancestors, substitute
 from holdfast.problem.masses import MovingMass
@@ -123,10 +119,10 @@ def _reactive(name: str, stated: MovingMass, mass_rate: Node, velocity: list[Nod
         add(-walk(jump.flow), [walk(part) for part in jump.change])
     if stated.reactive is not None:
         add(graph.one, [walk(part) for part in stated.reactive])
-    _check_linear(name, total, inputs)
+    check_linear(name, total, inputs)
     stated_all = stated.streams and all(stream.rate is not None for stream in stated.streams)
     if stated_all and not (stated.thrust or stated.jumps or stated.reactive is not None):
-        _check_balance(name, mass_rate - known)
+        check_balance(name, mass_rate - known)
     return tuple(total)
 
 
@@ -136,42 +132,6 @@ def _cross(turning: list[Node], vector: list[Node]) -> list[Node]:
         return [-(turning[0] * vector[1]), turning[0] * vector[0]]
     (a, b, c), (x, y, z) = turning, vector
     return [b * z - c * y, c * x - a * z, a * y - b * x]
-
-
-def _check_linear(name: str, reactive: list[Node], inputs: Inputs) -> None:
-    slopes = [node for row in jacobian(reactive, inputs.a) for node in row.values()]
-    if any(part in inputs.a for part in ancestors(slopes)):
-        raise BadStatement(
-            f"the reactive force on {name!r} is not linear in the accelerations",
-            where=f"system.masses.{name}",
-            fix="state it as a sum of terms of first degree in accelerations",
-        )
-
-
-def check_masses(points: Sequence[Point], start: Sample) -> None:
-    """A mass that is not positive at the start cannot move."""
-    for point in points:
-        (value,) = start.of([point.mass])
-        if not value > 0:
-            raise BadStatement(
-                f"the mass of {point.name!r} is {value:.6g} at the start",
-                where=f"system.masses.{point.name}.mass",
-                fix="a mass is positive: check the mass law, its parameters and the start values",
-            )
-
-
-def _check_balance(name: str, missing: Node) -> None:
-    """Streams that state all their rates must add up to the rate of the mass."""
-    leaves = [node for node in ancestors((missing,)) if node.op == "input"]
-    shake = random.Random(5)
-    for _ in range(3):
-        (value,) = Ledger({node: shake.uniform(0.3, 0.8) for node in leaves}).of([missing])
-        if math.isfinite(value) and abs(value) > 1e-9:
-            raise BadStatement(
-                f"the streams of {name!r} do not add up to the rate of its mass",
-                where=f"system.masses.{name}.streams",
-                fix="correct the rates (negative where mass leaves), or leave one of them out",
-            )
 
 
 # ── route A: projection ───────────────────────────────────────────────────────────────────────────

@@ -21,7 +21,7 @@ MAX_ENTRIES = 1000  # of one table
 
 HOMES = {
     "coordinates": "[system]", "kinetic": "[system]", "potential": "[system]", "dissipation": "[system]",
-    "forces": "[system.forces]", "states": "[system.states]", "noise": "[system.noise]",
+    "forces": "[system.forces]", "states": "[system.states]", "masses": "[system.masses]", "noise": "[system.noise]",
     "holonomic": "[program.holonomic]", "nonholonomic": "[program.nonholonomic]", "controls": "[program.controls]",
     "reactions": "[program]", "law": "[program.law]", "scheme": "[run]", "step": "[run]", "duration": "[run]",
     "tolerance": "[run]", "definitions": "the top of the file", "points": "the top of the file",

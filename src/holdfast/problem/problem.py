@@ -15,6 +15,7 @@ from holdfast.problem.program import Program
 from holdfast.problem.quantities import Coordinate, Rate, State
 from holdfast.problem.run import Run
 from holdfast.problem.system import System
+from holdfast.problem.units import check_units
 from holdfast.problem.vocabulary import CONSTANT, by_name
 
 
@@ -42,6 +43,7 @@ class Problem:
         put = object.__setattr__
         put(self, "system", replace(self.system))  # its own copy: the program's names are added to its vocabulary
         put(self, "program", self.program.admitted(self.system))
+        self._check_controls()
         put(self, "law_form", self.program.law_form(self.system))
         put(self, "start", self._start(self.start))
         if not isinstance(self.run, Run):
@@ -52,6 +54,7 @@ class Problem:
             raise BadStatement(f"expect = {self.expect!r}", where="expect", fix='"positive" or "negative"')
         for name in ("certificate", "ensemble", "units", "animation"):
             put(self, name, frozen_table(getattr(self, name), where=name))
+        check_units(self)
 
     def _start(self, given: Mapping[Any, Any]) -> Frozen[sp.Expr]:
         names, values = self.system.vocabulary, {}
@@ -59,6 +62,17 @@ class Problem:
             symbol = names.find(name, (Coordinate, Rate, State), where=f"start.{name}")
             values[symbol.name] = names.admit(value, CONSTANT, where=f"start.{name}")
         return Frozen(values)
+
+    def _check_controls(self) -> None:
+        """States and masses speak of controls before there is a program: here they meet it."""
+        known = tuple(self.program.controls)
+        used = {name: "system.states" for name in self.system.announced_controls}
+        for mass, point in self.system.masses.items():
+            used |= {name: f"system.masses.{mass}.thrust" for name in point.thrust if name}
+        for name, where in used.items():
+            if name not in known:
+                fix = "controls: " + ", ".join(known) if known else "name it in the program's controls"
+                raise BadStatement(f"{name!r} is not a control of the program", where=where, fix=fix)
 
     def with_law(self, law: Law) -> Problem:
         """The same problem under another law."""

@@ -18,8 +18,8 @@ from holdfast.errors import BadExpression, BadStatement
 from holdfast.problem.derivative import derivative
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,40}")
-RESERVED_WORDS = frozenset({"t", "pi", "e", "law", "ddt", "dot", "cross"} | set(keyword.kwlist))
-RESERVED_STARTS = ("lambda_", "y_", "w_", "R_", "law_")
+RESERVED_WORDS = frozenset({"t", "pi", "ddt", "dot", "cross"} | set(keyword.kwlist))
+RESERVED_STARTS = ("lambda_", "y_", "w_", "R_", "law")
 FUNCTIONS = (
     "sqrt exp log sin cos tan asin acos atan atan2 sinh cosh tanh abs sign min max".split()
 )  # the functions of the problem file, in the order in which help lists them
@@ -97,11 +97,25 @@ class Acceleration(NamedSymbol):
         return Coordinate(self.name.removesuffix("_ddot"))
 
 
+class Momentum(NamedSymbol):
+    """The generalised momentum p = ∂T/∂v of a coordinate, in the canonical form."""
+
+    __slots__ = ()
+    rank = 2
+
+
 class State(NamedSymbol):
     """A first-order state: a quantity whose rate is stated, such as a mass that burns away."""
 
     __slots__ = ()
     rank = 1
+
+
+class Control(NamedSymbol):
+    """The value of a control of the program, as the rate of a first-order state may use it (fuel that thrust burns)."""
+
+    __slots__ = ()
+    rank = 2
 
 
 class Deviation(NamedSymbol):
@@ -184,6 +198,11 @@ def parameters(names: str | Iterable[str], **assumptions: Any) -> Any:
 def states(names: str | Iterable[str]) -> Any:
     """First-order states by name, for `System(states={s: its rate})`."""
     return _symbols(State, names, {})
+
+
+def controls(names: str | Iterable[str]) -> Any:
+    """The values of controls by the controls' names, for the rates of states: mdot = -sqrt(P2**2 + P3**2)/c."""
+    return _symbols(Control, names, {})
 
 
 def deviations(names: str | Iterable[str]) -> Any:

@@ -7,6 +7,7 @@ new table is one method here and one in `writing`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
@@ -20,16 +21,17 @@ from holdfast.problem.frozen import Frozen
 from holdfast.problem.law_tables import read_law
 from holdfast.problem.laws import Constraints, Law
 from holdfast.problem.magnitude import Refusal
+from holdfast.problem.mass_tables import read_masses
 from holdfast.problem.places import Path
 from holdfast.problem.problem import Problem
 from holdfast.problem.program import Program
-from holdfast.problem.quantities import Coordinate, Definition, NamedSymbol, Parameter, Rate, State
+from holdfast.problem.quantities import Control, Coordinate, Definition, NamedSymbol, Parameter, Rate, State
 from holdfast.problem.run import Run
 from holdfast.problem.system import System
-from holdfast.problem.vocabulary import CONSTANT, MOTION, POSITION, Kinds
+from holdfast.problem.vocabulary import CONSTANT, MOTION, POSITION, STATE_RATE, Kinds
 
 SCHEMA = 1
-SYSTEM_KEYS = "coordinates kinetic potential dissipation forces states noise".split()
+SYSTEM_KEYS = "coordinates kinetic potential dissipation forces masses states noise".split()
 PROGRAM_KEYS = "holonomic nonholonomic controls reactions law".split()
 PLAIN_TABLES = "certificate ensemble units animation".split()
 TOP_KEYS = "schema title expect system definitions points parameters program start run".split() + PLAIN_TABLES
@@ -82,14 +84,26 @@ class _Reading:
             self._declare(State, name, ("system", "states", name))
         found["definitions"] = self._definitions()
         found["points"] = self._points()
-        if "kinetic" not in table:
+        masses = self.entries.table(table, ("system", "masses"))
+        if "kinetic" not in table and not masses:
             self.note(("system", "kinetic"), "the system has no kinetic energy", 'e.g. kinetic = "m*x_dot**2/2"')
         for key, allowed in (("kinetic", MOTION), ("potential", POSITION), ("dissipation", MOTION)):
             found[key] = self._expression(table.get(key, 0), ("system", key), allowed)
         found["forces"] = self._direction(self.entries.table(table, ("system", "forces")), ("system", "forces"))
+        for name in masses:
+            self._declare_name(name, "mass", ("system", "masses", name))
+        found["masses"] = read_masses(masses, self.entries)
         found["noise"] = self._directions(table, ("system", "noise"), "noise channel")
-        found["states"] = self._expressions(states, ("system", "states"), MOTION)
+        self._announce_controls(states)
+        found["states"] = self._expressions(states, ("system", "states"), STATE_RATE)
         return found
+
+    def _announce_controls(self, states: Mapping[str, Any]) -> None:
+        """Controls whose values the rates of states use are quantities there, before the program is read."""
+        controls = self.program_table.get("controls", {})
+        for name in controls if isinstance(controls, dict) else ():
+            if any(isinstance(rate, str) and re.search(rf"\b{re.escape(name)}\b", rate) for rate in states.values()):
+                self._declare(Control, name, ("program", "controls", name))
 
     def _coordinates(self) -> tuple[Coordinate, ...]:
         path = ("system", "coordinates")

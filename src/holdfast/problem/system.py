@@ -10,8 +10,9 @@ import sympy as sp
 
 from holdfast.errors import BadStatement
 from holdfast.problem.frozen import Frozen
-from holdfast.problem.quantities import Coordinate, Parameter, State
-from holdfast.problem.vocabulary import CONSTANT, MOTION, POSITION, Vocabulary, by_name, exact
+from holdfast.problem.masses import MovingMass
+from holdfast.problem.quantities import Control, Coordinate, Parameter, State
+from holdfast.problem.vocabulary import CONSTANT, MOTION, POSITION, STATE_RATE, Vocabulary, by_name, exact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,16 +22,18 @@ class System:
         d/dt ∂T/∂v − ∂T/∂q = −∂P/∂q − ∂D/∂v + Q + held forces
 
     where T(q, v, t) is the `kinetic` co-energy (any form, not only quadratic), P(q, t) the `potential`, D(q, v, t) the
-    `dissipation` function and Q the other `forces` by coordinate. `states` are first-order quantities with their
-    stated rates, `noise` the channels of Itô forcing (channel -> coordinate -> intensity), `definitions` named helper
-    expressions in order, `points` named positions for pictures. Keys are symbols or names.
+    `dissipation` function and Q the other `forces` by coordinate. `masses` are points whose mass may change
+    (`MovingMass`), beside those of T. `states` are first-order quantities with their stated rates, which may use the
+    values of controls, `noise` the channels of Itô forcing (channel -> coordinate -> intensity), `definitions` named
+    helper expressions in order, `points` named positions for pictures. Keys are symbols or names.
     """
 
     coordinates: tuple[Coordinate, ...]
-    kinetic: sp.Expr
+    kinetic: sp.Expr = sp.S.Zero
     potential: sp.Expr = sp.S.Zero
     dissipation: sp.Expr = sp.S.Zero
     forces: Frozen[sp.Expr] = Frozen()
+    masses: Frozen[MovingMass] = Frozen()
     parameters: Frozen[sp.Expr] = Frozen()
     states: Frozen[sp.Expr] = Frozen()
     noise: Frozen[Frozen[sp.Expr]] = Frozen()
@@ -46,8 +49,9 @@ class System:
         put(self, "potential", names.admit(self.potential, POSITION, where="system.potential"))
         put(self, "dissipation", names.admit(self.dissipation, MOTION, where="system.dissipation"))
         put(self, "forces", self._directions(self.forces, "system.forces"))
+        put(self, "masses", self._masses())
         put(self, "noise", self._noise())
-        rates = {name: names.admit(e, MOTION, where=f"system.states.{name}") for name, e in self.states.items()}
+        rates = {name: names.admit(e, STATE_RATE, where=f"system.states.{name}") for name, e in self.states.items()}
         put(self, "states", Frozen(rates))
 
     def _declare(self, names: Vocabulary) -> None:
@@ -65,12 +69,30 @@ class System:
         put(self, "states", Frozen(by_name(self.states, where="system.states")))
         for name in self.states:
             names.declare(State(name), where=f"system.states.{name}")
+        for name in self.announced_controls:
+            names.declare(Control(name), where="system.states")
         definitions: dict[str, sp.Expr] = {}
         for name, value in by_name(self.definitions, where="definitions").items():
             definitions[name] = names.admit(value, MOTION, where=f"definitions.{name}")
             names.define(name, definitions[name], where=f"definitions.{name}")
         put(self, "definitions", Frozen(definitions))
         put(self, "points", self._points(names))
+
+    @property
+    def announced_controls(self) -> tuple[str, ...]:
+        """The controls of the program to come whose values the rates of states use."""
+        rates = [rate for rate in self.states.values() if isinstance(rate, sp.Expr)]
+        return tuple(sorted({s.name for rate in rates for s in rate.atoms(Control)}))
+
+    def _masses(self) -> Frozen[MovingMass]:
+        found = {}
+        for name, mass in by_name(self.masses, where="system.masses").items():
+            where = f"system.masses.{name}"
+            self.vocabulary.declare_name(name, "mass", where=where)
+            if not isinstance(mass, MovingMass):
+                raise BadStatement(f"{mass!r} is not a MovingMass", where=where, fix="hf.MovingMass(position=, mass=)")
+            found[name] = mass.admitted(self.vocabulary, where)
+        return Frozen(found)
 
     def _points(self, names: Vocabulary) -> Frozen[tuple[sp.Expr, ...]]:
         points = {}

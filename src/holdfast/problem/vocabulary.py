@@ -19,6 +19,7 @@ import sympy as sp
 from holdfast.errors import BadExpression, BadStatement
 from holdfast.problem.quantities import (
     Acceleration,
+    Control,
     Coordinate,
     Definition,
     Deviation,
@@ -37,6 +38,7 @@ Kinds = tuple[type[NamedSymbol], ...]
 CONSTANT: Kinds = (Parameter,)
 POSITION: Kinds = (Parameter, Time, Coordinate, State)
 MOTION: Kinds = (Parameter, Time, Coordinate, State, Rate)
+STATE_RATE: Kinds = (*MOTION, Control)
 LAW: Kinds = (Parameter, Time, Coordinate, State, Rate, Deviation, DeviationRate)
 
 WORDS = {
@@ -49,6 +51,7 @@ WORDS = {
     Deviation: "deviation",
     DeviationRate: "deviation rate",
     Definition: "definition",
+    Control: "control",
 }
 
 KNOWN_FUNCTIONS = (
@@ -76,6 +79,9 @@ class Vocabulary:
 
     def declare_name(self, name: str, word: str, *, where: str) -> None:
         """A constraint, control or point: it takes a name, but is not a quantity in expressions."""
+        if word == "control" and name not in self._other and isinstance(self._symbols.get(name), Control):
+            self._other[name] = word  # a state has announced it
+            return
         self._claim(name, word, where)
         self._other[name] = word
 

@@ -11,6 +11,7 @@ import sympy as sp
 from holdfast.errors import BadStatement
 from holdfast.problem.law_tables import law_entries
 from holdfast.problem.laws import Unstabilised
+from holdfast.problem.mass_tables import mass_entries
 from holdfast.problem.problem import Problem
 from holdfast.problem.reading import PLAIN_TABLES, SCHEMA
 from holdfast.problem.text import decimal_text, text_of
@@ -37,12 +38,14 @@ def written(problem: Problem) -> str:
 def _system(problem: Problem) -> list[str]:
     system = problem.system
     names = ", ".join(quoted(coordinate.name) for coordinate in system.coordinates)
-    entries = {"kinetic": system.kinetic}
+    entries = {"kinetic": system.kinetic} if system.kinetic != 0 or not system.masses else {}
     entries |= {key: value for key in ("potential", "dissipation") if (value := getattr(system, key)) != 0}
     lines = ["", "[system]", f"coordinates = [{names}]"]
     lines += [f"{key} = {_value(value, f'system.{key}', number=False)}" for key, value in entries.items()]
     for key in ("forces", "states", "noise"):
         lines += _table(f"system.{key}", getattr(system, key), f"system.{key}")
+    for name, mass in system.masses.items():
+        lines += _table(f"system.masses.{name}", mass_entries(mass), f"system.masses.{name}")
     for key in ("definitions", "points", "parameters"):
         lines += _table(key, getattr(system, key), key)
     return lines

@@ -1,0 +1,221 @@
+"""Units as dimensions: a small algebra, so that what is added is alike and an element's value fits its domain.
+
+Units are coherent (kg, m, s, A, K and what is made of them), so that a dimension is all there is to check. A word that
+is not known is a dimension of its own (``EUR``). Numbers have none: a 9.81 that means m/s^2 must be given a name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+
+import sympy as sp
+
+from holdfast.errors import BadStatement
+from holdfast.problem.quantities import Acceleration, Definition, Rate, RateOf, Time
+
+Dimension = Mapping[str, Fraction]
+
+NONE: Dimension = {}
+
+
+def _made(**powers: int) -> Dimension:
+    return {name: Fraction(power) for name, power in powers.items() if power}
+
+
+KNOWN: dict[str, Dimension] = {
+    "1": NONE, "rad": NONE,
+    "kg": _made(kg=1), "m": _made(m=1), "s": _made(s=1), "A": _made(A=1), "K": _made(K=1), "mol": _made(mol=1),
+    "Hz": _made(s=-1),
+    "N": _made(kg=1, m=1, s=-2), "Pa": _made(kg=1, m=-1, s=-2), "J": _made(kg=1, m=2, s=-2),
+    "W": _made(kg=1, m=2, s=-3), "C": _made(A=1, s=1), "V": _made(kg=1, m=2, s=-3, A=-1),
+    "F": _made(kg=-1, m=-2, s=4, A=2), "H": _made(kg=1, m=2, s=-2, A=-2), "ohm": _made(kg=1, m=2, s=-3, A=-2),
+    "Ω": _made(kg=1, m=2, s=-3, A=-2), "Wb": _made(kg=1, m=2, s=-2, A=-1), "T": _made(kg=1, s=-2, A=-1),
+}  # fmt: skip
+SCALED = re.compile(r"(k|M|G|m|u|µ|n|c|d)(m|g|s|A|K|N|Pa|J|W|C|V|F|H|ohm|Hz)|g|deg|min|h|bar|l|L|rpm")
+ENERGY, POWER = KNOWN["J"], KNOWN["W"]
+TOKEN = re.compile(r"\s*([A-Za-zΩµ%]+|1|\*\*|[*/·()]|\^?-?\d+)")
+SMALL = frozenset((1, 2, 3, 4, 6, 8, 12))  # numbers of formulas, as against numbers of nature
+
+
+def dimension(unit: str, *, where: str = "") -> Dimension:
+    """The dimension of a unit such as ``N s/m``, ``kg m^2`` or ``rad/(N m)``."""
+    reader = _UnitReader(unit, where)
+    found = reader.product()
+    if reader.rest.strip():
+        raise reader.unreadable()
+    return found
+
+
+class _UnitReader:
+    def __init__(self, text: str, where: str) -> None:
+        self.text, self.rest, self.where = text, text, where
+
+    def unreadable(self) -> BadStatement:
+        return BadStatement(f"{self.text!r} is not a unit", where=self.where, fix="e.g. N s/m, kg m^2, Pa s^2/m^3, 1")
+
+    def _next(self) -> str:
+        match = TOKEN.match(self.rest)
+        if not match:
+            raise self.unreadable()
+        self.rest = self.rest[match.end() :]
+        return match[1]
+
+    def product(self) -> Dimension:
+        found, sign = self._factor(), 1
+        while self.rest.strip() and not self.rest.lstrip().startswith(")"):
+            if re.match(r"\s*(\*(?!\*)|·)", self.rest):
+                self._next()
+            elif self.rest.lstrip().startswith("/"):
+                self._next()
+                sign = -1
+            found = _times(found, _power(self._factor(), Fraction(sign)))
+            sign = 1
+        return found
+
+    def _factor(self) -> Dimension:
+        token = self._next()
+        if token == "(":
+            found = self.product()
+            if self._next() != ")":
+                raise self.unreadable()
+        elif token == "1" or token.isalpha() or token == "%":
+            found = self._unit(token)
+        else:
+            raise self.unreadable()
+        power = re.match(r"\s*(?:\^|\*\*)\s*(-?\d+)", self.rest)
+        if power:
+            self.rest = self.rest[power.end() :]
+            found = _power(found, Fraction(int(power[1])))
+        return found
+
+    def _unit(self, word: str) -> Dimension:
+        if word in KNOWN:
+            return KNOWN[word]
+        if SCALED.fullmatch(word):
+            raise BadStatement(
+                f"the unit {word!r} is not coherent", where=self.where, fix="use kg, m, s, A, K, N, Pa, J, W, V, rad"
+            )
+        return {word: Fraction(1)}
+
+
+def _times(a: Dimension, b: Dimension) -> Dimension:
+    total = {name: a.get(name, Fraction(0)) + b.get(name, Fraction(0)) for name in {*a, *b}}
+    return {name: power for name, power in total.items() if power}
+
+
+def _power(a: Dimension, exponent: Fraction) -> Dimension:
+    return {name: power * exponent for name, power in a.items() if power * exponent}
+
+
+def text_of(found: Dimension) -> str:
+    """A dimension in its shortest known unit, or in base units."""
+    for unit, known in KNOWN.items():
+        if dict(known) == dict(found):
+            return unit
+    return " ".join(name if power == 1 else f"{name}^{power}" for name, power in sorted(found.items()))
+
+
+class Dimensions:
+    """The dimensions of expressions, from the units of names; what has no unit is left open and fits anything."""
+
+    def __init__(self, units: Mapping[str, str], definitions: Mapping[str, sp.Expr] | None = None) -> None:
+        self.names = {name: dimension(unit, where=f"units.{name}") for name, unit in units.items()}
+        self.definitions = definitions or {}
+
+    def of(self, expression: sp.Expr, *, where: str) -> Dimension | None:
+        """The dimension, or nothing where a name in it has no unit; what does not fit together is refused."""
+        if expression.is_Symbol:
+            return self._symbol(expression, where)
+        if expression.is_number:
+            return NONE if _plain(expression) else None
+        if isinstance(expression, (sp.Add, sp.Min, sp.Max)):
+            return self._alike(expression.args, expression, where)
+        if isinstance(expression, sp.Mul):
+            return self._product(expression.args, where)
+        if isinstance(expression, sp.Pow):
+            return self._raised(expression, where)
+        if isinstance(expression, RateOf):
+            inner = self.of(expression.args[0], where=where)
+            return None if inner is None else _times(inner, KNOWN["Hz"])
+        if isinstance(expression, sp.Piecewise):
+            return self._alike([value for value, _ in expression.args], expression, where)
+        if isinstance(expression, sp.Abs):
+            return self.of(expression.args[0], where=where)
+        if isinstance(expression, sp.atan2):
+            self._alike(expression.args, expression, where)
+            return NONE
+        for argument in expression.args:
+            if not isinstance(expression, sp.sign):
+                self._pure(argument, expression, where)
+        return NONE
+
+    def _symbol(self, symbol: sp.Symbol, where: str) -> Dimension | None:
+        if isinstance(symbol, Time):
+            return KNOWN["s"]
+        if symbol.name in self.names:
+            return self.names[symbol.name]
+        if isinstance(symbol, (Rate, Acceleration)):
+            place = self.names.get(symbol.coordinate.name)
+            return None if place is None else _times(place, _made(s=-1 if isinstance(symbol, Rate) else -2))
+        if isinstance(symbol, Definition) and symbol.name in self.definitions:
+            return self.of(self.definitions[symbol.name], where=where)
+        return None
+
+    def _alike(self, parts: object, whole: sp.Expr, where: str) -> Dimension | None:
+        found: Dimension | None = None
+        complete = True
+        for part in parts:  # type: ignore[attr-defined]
+            if part == 0:
+                continue
+            here = self.of(part, where=where)
+            complete = complete and here is not None
+            if here is not None and found is not None and dict(here) != dict(found):
+                raise BadStatement(
+                    f"{text_of(found)} and {text_of(here)} are added in {whole}",
+                    where=where,
+                    fix="correct the expression or the units; a number that has a unit must be given a name",
+                )
+            found = here if found is None else found
+        return found if complete or found is not None else None
+
+    def _product(self, parts: object, where: str) -> Dimension | None:
+        total: Dimension | None = NONE
+        for part in parts:  # type: ignore[attr-defined]
+            here = self.of(part, where=where)
+            total = None if here is None or total is None else _times(total, here)
+        return total
+
+    def _raised(self, power: sp.Pow, where: str) -> Dimension | None:
+        if power.exp.is_Rational:
+            base = self.of(power.base, where=where)
+            return None if base is None else _power(base, Fraction(int(power.exp.p), int(power.exp.q)))
+        self._pure(power.exp, power, where)
+        self._pure(power.base, power, where)
+        return NONE
+
+    def _pure(self, argument: sp.Expr, whole: sp.Expr, where: str) -> None:
+        found = self.of(argument, where=where)
+        if found:
+            raise BadStatement(
+                f"a quantity in {text_of(found)} stands where a pure number belongs, in {whole}",
+                where=where,
+                fix="divide it by a quantity of the same unit",
+            )
+
+    def expect(self, expression: sp.Expr, wanted: Dimension, what: str, *, where: str) -> None:
+        """Refuse an expression whose dimension is known and another one."""
+        found = None if expression == 0 else self.of(expression, where=where)
+        if found is not None and dict(found) != dict(wanted):
+            raise BadStatement(
+                f"{what} is in {text_of(found) or '1'}, and belongs in {text_of(wanted) or '1'}",
+                where=where,
+                fix="correct the expression or the units",
+            )
+
+
+def _plain(number: sp.Expr) -> bool:
+    """Whether a number is one of a formula (1/2, 3, pi), not a quantity of nature written without its unit."""
+    rational = number.as_coeff_Mul()[0]
+    return bool(rational.is_Rational and abs(int(rational.p)) in SMALL and int(rational.q) in SMALL)
