@@ -179,3 +179,10 @@ def test_one_system_serves_many_programs():
     second = hf.Problem(shared, hf.Program(holonomic={"rod": z}))
     assert first.system == second.system
     assert first.program != second.program
+
+
+def test_the_rate_of_a_state_counts_with_what_it_depends_on():
+    x, m = hf.coordinates("x"), hf.states("m")
+    system = hf.System(coordinates=(x,), kinetic=x.rate**2 / 2, states={m: x.rate})
+    with pytest.raises(hf.BadExpression, match="x_dot"):
+        hf.Problem(system, hf.Program(holonomic={"still": hf.rate(m)}))

@@ -45,14 +45,16 @@ class System:
         names = self.vocabulary
         self._declare(names)
         put = object.__setattr__
+        rates = {name: names.admit(e, STATE_RATE, where=f"system.states.{name}") for name, e in self.states.items()}
+        put(self, "states", Frozen(rates))
+        for name, rate in rates.items():
+            names.declare_rate(name, rate)
         put(self, "kinetic", names.admit(self.kinetic, MOTION, where="system.kinetic"))
         put(self, "potential", names.admit(self.potential, POSITION, where="system.potential"))
         put(self, "dissipation", names.admit(self.dissipation, MOTION, where="system.dissipation"))
         put(self, "forces", self._directions(self.forces, "system.forces"))
         put(self, "masses", self._masses())
         put(self, "noise", self._noise())
-        rates = {name: names.admit(e, STATE_RATE, where=f"system.states.{name}") for name, e in self.states.items()}
-        put(self, "states", Frozen(rates))
 
     def _declare(self, names: Vocabulary) -> None:
         """Coordinates, parameters, states, definitions and points take their names, in this order."""

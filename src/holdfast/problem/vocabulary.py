@@ -65,7 +65,7 @@ class Vocabulary:
 
     def __init__(self) -> None:
         self._symbols: dict[str, NamedSymbol] = {"t": time}
-        self._depends: dict[str, frozenset[NamedSymbol]] = {}  # of definitions
+        self._depends: dict[str, frozenset[NamedSymbol]] = {}  # of definitions, and of the rates of states
         self._other: dict[str, str] = {}  # constraints, controls, points: names that are no symbols
 
     # ── declaring ─────────────────────────────────────────────────────────────────────────────────
@@ -93,6 +93,10 @@ class Vocabulary:
     def define_depends(self, name: str, expression: sp.Expr) -> None:
         """What a declared definition depends on."""
         self._depends[name] = frozenset(self.dependence(expression))
+
+    def declare_rate(self, state: str, rate: sp.Expr) -> None:
+        """What the rate of a first-order state depends on, once it has been admitted."""
+        self._depends[state] = frozenset(self.dependence(rate))
 
     def with_deviations(self, holonomic: Iterable[str], nonholonomic: Iterable[str]) -> Vocabulary:
         """This vocabulary and the deviations that a law may speak of."""
@@ -202,7 +206,9 @@ class Vocabulary:
         for symbol in expression.free_symbols:
             found |= self._depends.get(symbol.name, frozenset()) if isinstance(symbol, Definition) else {symbol}
         for call in expression.atoms(RateOf):
-            found |= {s.rate for s in self.dependence(call.args[0]) if isinstance(s, (Coordinate, Rate))}
+            inside = self.dependence(call.args[0])
+            found |= {s.rate for s in inside if isinstance(s, (Coordinate, Rate))}
+            found |= {d for s in inside if isinstance(s, State) for d in self._depends.get(s.name, frozenset())}
         return found
 
 
