@@ -28,7 +28,12 @@ ROOT_NAMES = "holdfast"  # a public name, taken from the package itself
 
 def place(file: Path) -> str:
     """The room, or the top-level module, that a source file belongs to."""
-    return file.relative_to(SOURCE).parts[0].removesuffix(".py")
+    return door(file.relative_to(SOURCE).parts[0].removesuffix(".py"))
+
+
+def door(part: str) -> str:
+    """The command line is one door, `cli`, with a file for each group of verbs: `cli_runs`, `cli_page`, ..."""
+    return "cli" if part.startswith("cli_") else part
 
 
 def always_imported(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
@@ -60,7 +65,7 @@ def imported_parts(text: str, package: tuple[str, ...]) -> set[str]:
         for name in imported_modules(statement, package):
             first, _, rest = name.partition(".")
             if first == "holdfast":
-                part = rest.partition(".")[0]
+                part = door(rest.partition(".")[0])
                 parts.add(part if part in {*FLOW, *DATA, *DOORS} else ROOT_NAMES)
     return parts
 

@@ -9,10 +9,13 @@ from enum import Enum
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import BadRequest
 from holdfast.results.store import write_atomically
+
+if TYPE_CHECKING:
+    from holdfast.results.trajectory import Trajectory
 
 SCHEMA = 1
 
@@ -83,6 +86,7 @@ class BlockCertificate:
     observed: tuple[float, ...] = ()  # largest value of each deviation along the run
     stayed: bool | None = None  # checked: this run stayed in Omega
     slack: float | None = None  # smallest of 1 − ‖U‖/((1 − gamma) epsilon) along the run
+    settles: bool = False  # the run starts further off than epsilon: bounds are for what remains of that
     proof: Proof | None = None
 
     def line(self) -> str:
@@ -90,7 +94,7 @@ class BlockCertificate:
         text = f"{names}: {self.label.value}"
         if self.bounds:
             shown = ", ".join(f"|{name}| <= {bound:.3g}" for name, bound in zip(self.names, self.bounds, strict=True))
-            text += f" ({shown})"
+            text += f" (once settled {shown})" if self.settles else f" ({shown})"
         return text
 
 
@@ -106,6 +110,8 @@ class Certificate:
     duration: float
     blocks: tuple[BlockCertificate, ...]
     parameters: Mapping[str, float] = field(default_factory=dict)
+    start: tuple[float, ...] = ()  # the state of the run that was checked
+    trajectory: Trajectory | None = field(default=None, repr=False)  # that run, where it is at hand
 
     @property
     def label(self) -> Label:
@@ -126,12 +132,20 @@ class Certificate:
     def summary(self) -> str:
         """The certificate in a few lines."""
         lines = [f"{self.title or 'Certificate'}: {self.scheme}" + (f", step {self.step:g}" if self.step else "")]
+        if not self.blocks:
+            lines.append(f"  {Label.nothing.value}")
         for block in self.blocks:
             lines.append(f"  {block.line()}")
             lines.append(f"    {block.reason}")
             if block.stayed is not None:
                 lines.append("    checked: this run " + ("stayed in Omega" if block.stayed else "LEFT Omega"))
         return "\n".join(lines) + "\n"
+
+    def plot(self) -> Any:
+        """Every deviation of the checked run on a logarithmic scale, with its bound; returns the axes."""
+        from holdfast.stability.certificate_plot import plot
+
+        return plot(self)
 
     # ── as a file ─────────────────────────────────────────────────────────────────────────────────
 
@@ -146,6 +160,7 @@ class Certificate:
             "begin": self.begin,
             "duration": self.duration,
             "parameters": dict(self.parameters),
+            "start": list(self.start),
             "blocks": [{**asdict(block), "label": block.label.name} for block in self.blocks],
         }
         return {**body, "digest": digest(body)}
@@ -185,9 +200,11 @@ def certificate_from(data: Any) -> Certificate:
         if data["digest"] != digest(data):
             raise BadRequest("the certificate was altered", fix="certify again")
         blocks = tuple(_block(entry) for entry in data["blocks"])
-        names = ("problem", "title", "scheme", "step", "begin", "duration", "parameters")
-        return Certificate(blocks=blocks, **{name: data[name] for name in names})
-    except (KeyError, TypeError) as error:
+        if data["problem_hash"] != sha256(data["problem"].encode()).hexdigest():
+            raise BadRequest("the problem in the certificate was altered", fix="certify again")
+        names = ("problem", "title", "scheme", "step", "begin", "duration", "parameters", "start")
+        return Certificate(blocks=blocks, **{name: _tuples(data[name]) for name in names})
+    except (KeyError, TypeError, AttributeError) as error:
         raise BadRequest(f"the certificate is incomplete: {error}", fix="certify again") from error
 
 

@@ -192,6 +192,11 @@ class DefectModel:
 
     # ── the coefficient ───────────────────────────────────────────────────────────────────────────
 
+    def enclosed(self, cell: Cell) -> tuple[list[Ball], dict[int, list[Ball]]]:
+        """Lᵀc over the cell, and its slopes if they were needed; in a thick tube, more cells evaluated plainly win."""
+        thick = any(k >= cell.along for k in cell.wide)
+        return (self.plain(cell), {}) if thick or not cell.box else self.centred(cell)
+
     def plain(self, cell: Cell) -> list[Ball]:
         """Lᵀc over the cell by direct evaluation."""
         return self._scaled(self._expansion([Changes(self, step, {}).value for step in self._steps(cell.box)]))
@@ -214,7 +219,7 @@ class DefectModel:
         ]
         directions = {k: [cell.basis[i, k] for i in range(len(cell.box))] for k in wide}
         at_centre = [Changes(self, step, directions) for step in self._steps(thin)]
-        over_cell = [Changes(self, step, directions) for step in self._steps(_reached(cell, thin, further))]
+        over_cell = [Changes(self, step, directions) for step in self._steps(_reached(cell, thin, curved, further))]
         total = self._scaled(self._expansion([change.value for change in at_centre]))
         slopes = {}
         for k in wide:
@@ -361,15 +366,19 @@ class Changes:
         return before, psi([*step.end, *self._end(k), *self._end(j), *end])
 
 
-def _reached(cell: Cell, thin: list[Ball], further: Sequence[int]) -> list[Ball]:
+def _reached(cell: Cell, thin: list[Ball], curved: Sequence[int], further: Sequence[int]) -> list[Ball]:
     """A box around the path x₀ + N u_N → x₀ + N u_N + T u → x, whose corners need not lie in the cell's own box.
 
     The second corner is x less its `further` wide offsets.
     """
     reached = []
     for i, (box, start) in enumerate(zip(cell.box, thin, strict=True)):
-        back = sum((cell.basis[i, k] * cell.offset[k] for k in further), ball(0))
-        reached.append(box.union(start).union(box - back) if further else box.union(start))
+        around = box.union(start)
+        if curved and further:
+            back = box - sum((cell.basis[i, k] * cell.offset[k] for k in further), ball(0))
+            forth = start + sum((cell.basis[i, k] * cell.offset[k] for k in curved), ball(0))
+            around = around.union(_common(back, forth))
+        reached.append(around)
     return reached
 
 

@@ -21,9 +21,10 @@ from holdfast.stability.contraction import Contraction, propagator
 from holdfast.stability.defect import DefectModel, terms_of
 from holdfast.stability.enclosure import Ball, Box, ball_between, halves, hull, symmetric, upper
 from holdfast.stability.rounding import RoundingModel
-from holdfast.stability.search import EMPTY, Piece, cover
+from holdfast.stability.search import EMPTY, LEAF, Piece, cover
 
 BITS = 80
+TUBES, SHRINK = 12, 3  # a tube is left for a narrower one as soon as its radius is this part of it
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +61,8 @@ class Setting:
 
     def rounding(self, factor: np.ndarray) -> RoundingModel:
         values = parameter_vector(self.equations, self.parameters)
-        return RoundingModel(self.equations, self.block.places, self.scheme, self.step, factor, values)
+        moment = max(abs(x) for x in (*self.region["t"], self.equations.problem.run.begin)) + self.step
+        return RoundingModel(self.equations, self.block.places, self.scheme, self.step, factor, values, moment)
 
 
 def truncation(coefficient: float, scheme: RungeKutta, step: float) -> float:
@@ -90,20 +92,22 @@ def prove(
         model = DefectModel(motion, setting.scheme, setting.step, factor)
         region = setting.box(motion.variable_names)
         scale = setting.step ** (setting.scheme.order + 1)
-        rounding_bound, rounding_cover = math.inf, ""
+        rounding_bound, rounding_cover, rounding_tube = math.inf, "", 0.0
         free = len(motion.variables) - len(motion.psi) - len(motion.others)
         tube = (40 if free > 1 else 12) * contraction.radius(expected + 1e-15)  # bounds are coarser in more directions
         if motion.affine:
             tube = max(tube, 1.05 * reach)
         best: Proof | None = None
-        for _ in range(4):
+        for _ in range(TUBES):
             left = seconds - (time.monotonic() - started)
             if left <= 0.05 * seconds:
                 break
             limits = setting.limit_balls(motion, contraction, tube)
-            if not rounding_bound < math.inf:
+            if tube > rounding_tube or rounding_cover != LEAF:  # a single cell serves every smaller tube
                 rounding_bound, rounding_cover = _rounding(setting, factor, tube, contraction)
-            found = cover(model, region, limits, wanted=1.2 * expected / scale, seconds=0.7 * left)
+                rounding_tube = tube
+            good, enough = 1.2 * expected / scale, (1 - gamma) * tube / SHRINK / scale
+            found = cover(model, region, limits, wanted=max(good, enough), seconds=0.7 * left)
             if not found.bound < math.inf:
                 break
             defect = total_defect(found.bound, rounding_bound, setting.scheme, setting.step)
@@ -122,7 +126,7 @@ def prove(
                     rounding_cover,
                     found.cells,
                 )
-                if motion.affine or tube <= 3 * radius:
+                if motion.affine or (found.bound <= good and tube <= 3 * radius):
                     break
                 tube = 1.5 * radius
             elif best is not None:

@@ -157,8 +157,10 @@ class RoundingModel:
         step: float,
         factor: np.ndarray,
         parameters: Sequence[float],
+        moment: float,
     ) -> None:
         field = equations.field
+        self._clock = ball(float(moment)) * 4 * UNIT  # of t = begin + count·step, and of the stages within
         self._scheme, self._step = scheme, step
         self._factor = ball_matrix(factor.T)
         self._rates = Tape(field.inputs, field.rates).compiled(rounded_balls())
@@ -172,7 +174,7 @@ class RoundingModel:
     def bound(self, time: Ball, state: Sequence[Ball]) -> float:
         """Over one box: stages with errors, the new state with its error, and what that does to ψ."""
         step = (ball(self._step), ball(0))
-        clock = _size(time) * 2 * UNIT
+        clock = self._clock
         x: list[Pair] = [(value, ball(0)) for value in state]
         stages: list[list[Pair]] = []
         for node, row in zip(self._scheme.nodes, self._scheme.stages, strict=True):

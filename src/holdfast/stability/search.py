@@ -13,7 +13,7 @@ from holdfast.stability.defect import Cell, DefectModel
 from holdfast.stability.enclosure import Ball, Box, halves, hull, magnitude, norm
 
 EMPTY, LEAF = "e", "c"
-COARSE = {1: 1 / 100, 2: 1 / 60, 3: 1 / 12}  # the length of cells from which on they are evaluated, by dimension
+COARSE = {1: 0.3, 2: 0.3, 3: 0.3}  # the length of cells, as a part of the region, from which on they are evaluated
 
 
 @dataclass(eq=False)
@@ -71,9 +71,7 @@ def judge(model: DefectModel, box: Box, region: Box, limits: Sequence[Ball]) -> 
     if length > COARSE.get(cell.along, 0.2):
         return Judgement(float("inf"), variable, tight)
     try:
-        if not box:
-            return Judgement(norm(model.plain(cell)), variable, tight)
-        best, slopes = model.centred(cell)
+        best, slopes = model.enclosed(cell)
     except Undecided:
         return Judgement(float("inf"), variable, tight)
     return Judgement(norm(best), _most_moving(cell, slopes, variable), tight)

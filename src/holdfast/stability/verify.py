@@ -7,6 +7,7 @@ stated; rounding is no larger than stated; and what one step adds is forgiven by
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +18,12 @@ from holdfast.equations.derive import derive
 from holdfast.errors import BadRequest, HoldfastError, Undecided
 from holdfast.graph.arithmetic import precision
 from holdfast.problem.file import loads
+from holdfast.results.simulate import simulate
 from holdfast.schemes.by_name import scheme_named
 from holdfast.schemes.runge_kutta import RungeKutta
 from holdfast.stability.block import blocks_of
 from holdfast.stability.certificate import BlockCertificate, Certificate, Label, Proof
+from holdfast.stability.checked import stays
 from holdfast.stability.defect import DefectModel, terms_of
 from holdfast.stability.enclosure import Ball, Box, halves, hull, norm
 from holdfast.stability.prove import BITS, Setting, rounding_pieces, total_defect
@@ -62,6 +65,12 @@ def verify(certificate: Certificate | str | Path) -> Verification:
         except HoldfastError as error:
             holds = False
             findings.append(f"{names}: cannot be checked: {error.what}")
+        except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:
+            holds = False
+            findings.append(f"{names}: does not hold: it is not readable ({type(error).__name__})")
+    rest = [name for block in stated.blocks if block not in proved for name in block.constraints]
+    if rest:
+        findings.append(f"{', '.join(rest)}: nothing is proved, so nothing was re-checked")
     return Verification(holds, tuple(findings))
 
 
@@ -95,14 +104,36 @@ def _check(stated: Certificate, block: BlockCertificate) -> int:
             what="rounding",
         )
         defect = total_defect(proof.coefficient, proof.rounding, setting.scheme, setting.step)
-        radius = contraction.radius(defect)
-        _require(radius <= proof.radius * (1 + 1e-12), "the radius is smaller than the defect allows")
-        _require(proof.radius <= proof.tube, "the radius is larger than the tube")
-        settled = contraction.settled(defect)
-        for name, claimed, shown in zip(block.names, block.bounds, settled, strict=True):
-            _require(claimed >= shown * (1 - 1e-12), f"the bound of {name} is smaller than what was shown")
-        _require(block.epsilon is not None and block.epsilon >= radius * (1 - 1e-12), "epsilon is too small")
+        radius, settled = contraction.radius(defect), contraction.settled(defect)
+    _require(radius <= proof.radius <= proof.tube, "the radius is smaller than the defect allows, or beyond the tube")
+    _require(block.gamma == proof.gamma, "the contraction is not the one of the proof")
+    _require(_number(block.defect) >= defect, "the defect is smaller than what was shown")
+    _require(_number(block.epsilon) >= radius, "epsilon is smaller than what was shown")
+    for name, claimed, shown in zip(block.names, block.bounds, settled, strict=True):
+        _require(claimed >= shown, f"the bound of {name} is smaller than what was shown")
+    _require(cells == proof.cells, "the number of cells is not the stated one")
+    if block.stayed:
+        _require(_stays(stated, block, proof, setting), "the run it speaks of does not stay in the region")
     return cells
+
+
+def _number(value: float | None) -> float:
+    return float("nan") if value is None else value
+
+
+def _stays(stated: Certificate, block: BlockCertificate, proof: Proof, setting: Setting) -> bool:
+    """Whether the run of the certificate, made again, stays in the region: a check, in doubles."""
+    run = simulate(
+        setting.equations,
+        setting.scheme,
+        step=setting.step,
+        duration=stated.duration,
+        start=stated.start,
+        start_policy="keep",
+        parameters=stated.parameters,
+        every=1,
+    )
+    return float(run.times[0]) == stated.begin and stays(block.names, proof, run)
 
 
 def _require(condition: bool, otherwise: str) -> None:
@@ -115,18 +146,22 @@ def _setting(stated: Certificate, block: BlockCertificate, proof: Proof) -> Sett
     _require(bool(stated.problem), "the certificate holds no problem text")
     problem = loads(stated.problem, "the certificate's problem")
     equations = derive(problem)
-    known = {name: value for name, value in stated.parameters.items() if name in equations.parameter_names}
-    _require(len(known) == len(stated.parameters), "it speaks of parameters that the problem does not have")
+    known = {name: float(value) for name, value in stated.parameters.items()}
+    _require(set(known) == set(equations.parameter_names), "its parameters are not those of the problem")
     scheme = scheme_named(stated.scheme)
     _require(isinstance(scheme, RungeKutta) and scheme.explicit, "the scheme is not an explicit tableau")
     assert isinstance(scheme, RungeKutta)
     own = next((b for b in blocks_of(equations, known) if b.names == block.names), None)
     _require(own is not None and own.constant, "the problem has no such block with constant coefficients")
     assert own is not None
+    _require(own.constraints == block.constraints, "the block is of other constraints")
+    _require(own.matrix.tolist() == [list(row) for row in block.matrix], "the law is not the one of the problem")
     _require(stated.step is not None and stated.step > 0, "there is no step")
     region = {name: (low, high) for name, low, high in proof.region}
     limits = {name: (low, high) for name, low, high in proof.limits}
     _require(set(region) == {"t", *equations.state_names}, "the region does not bound time and the whole state")
+    ends = [x for low, high in (*region.values(), *limits.values()) for x in (low, high)]
+    _require(all(isinstance(x, float) and math.isfinite(x) for x in ends), "the region is not made of finite numbers")
     return Setting(equations, own, scheme, float(stated.step or 0), known, region, limits)
 
 
@@ -140,7 +175,7 @@ def _defect(model: DefectModel, box: Box, limits: Sequence[Ball]) -> float:
     if cell is None:
         return 0.0
     try:
-        return norm(model.centred(cell)[0] if box else model.plain(cell))
+        return norm(model.enclosed(cell)[0])
     except Undecided:
         return float("inf")
 
@@ -167,7 +202,7 @@ def _covered(
         elif word == "c":
             cells += 1
             if inside is not None:
-                _require(bound(box, inside) <= stated * (1 + 1e-9), f"the {what} is larger than stated in a cell")
+                _require(bound(box, inside) <= stated, f"the {what} is larger than stated in a cell")
         else:
             _require(str(word).isdigit() and int(str(word)) < len(region), f"the cover of the {what} is not readable")
             tight = box if inside is None else hull(inside)

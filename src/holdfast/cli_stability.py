@@ -1,0 +1,115 @@
+"""``holdfast certify``, ``holdfast tune`` and ``holdfast verify``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+import holdfast as hf
+from holdfast.cli_parts import FILE, JSON, F, print_json, problem_in, reports_errors
+
+PICTURES = (".png", ".svg", ".pdf")
+
+
+def step_options(command: F) -> F:
+    """Scheme, step or tolerance, and duration; what is not given is taken from the file's [run] table."""
+    options = [
+        click.option("--scheme", help="euler, rk4, dop853, ...; default: the file's."),
+        click.option("--step", type=float, help="The step of a fixed-step scheme."),
+        click.option("--tolerance", type=float, help="The tolerance of an adaptive scheme."),
+        click.option("--duration", type=float, help="How long the run lasts."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@click.command()
+@FILE
+@step_options
+@click.option("--drift", type=float, help="Seek the largest step that keeps every held deviation below this.")
+@click.option("--effort", type=float, help="Seconds for the search of proofs; default 5.")
+@click.option("--sample", is_flag=True, help="Estimate over the region what is not proved.")
+@click.option("-o", "--output", type=click.Path(dir_okay=False), help="Write the certificate to NAME.json.")
+@JSON
+@reports_errors
+def certify(file: str, output: str | None, as_json: bool, **asked: Any) -> None:
+    """How far can the constraints of FILE drift, and is that proved?
+
+    Takes drift, region, weights and effort from the file's [certificate] table where they are not given. Exit code 0:
+    held as said; 1: refused, or the run left the region of its proof.
+    """
+    if output and not output.endswith(".json"):
+        raise hf.BadRequest(f"a certificate is JSON, {output!r} is not", where="-o", fix="name it NAME.json")
+    certificate = hf.certify(hf.derive(hf.tuned(problem_in(file))), **asked)
+    if output:
+        certificate.save(output)
+    if as_json:
+        print_json(certificate.to_dict())
+    else:
+        click.echo(certificate.summary(), nl=False)
+        if output:
+            click.echo(f"  written to {output}; `holdfast verify {output}` re-checks it")
+    left = any(block.stayed is False for block in certificate.blocks)
+    click.get_current_context().exit(1 if left or certificate.label is hf.Label.refused else 0)
+
+
+@click.command()
+@FILE
+@step_options
+@click.option("--per-constraint", is_flag=True, help="A pair of gains for each constraint.")
+@click.option("-o", "--output", type=click.Path(dir_okay=False), help="Draw the map of gains: .png, .svg or .pdf.")
+@click.option("--write", type=click.Path(dir_okay=False), help="Write the problem with these gains to NAME.toml.")
+@JSON
+@reports_errors
+def tune(file: str, output: str | None, write: str | None, as_json: bool, **asked: Any) -> None:
+    """Which gains hold the program of FILE best, for its scheme and step?
+
+    "No gains" is a legal answer. A few hundred runs of the model decide; the errors stay within twice those without
+    gains.
+    """
+    if output and Path(output).suffix not in PICTURES:
+        raise hf.BadRequest(f"{output!r} is not a picture", where="-o", fix="name it " + ", ".join(PICTURES))
+    problem = problem_in(file)
+    tuning = hf.tune(hf.derive(problem), **asked)
+    if output:
+        _draw(tuning, output)
+    if write:
+        hf.dump(problem.with_law(tuning.law), write)
+    if as_json:
+        print_json(tuning.to_dict())
+    else:
+        click.echo(tuning.summary(), nl=False)
+
+
+def _draw(tuning: hf.Tuning, output: str) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    figure = tuning.plot().figure
+    try:
+        figure.savefig(output, dpi=150)
+    except OSError as error:
+        raise hf.BadRequest(f"cannot write {output}: {error.strerror}", fix="choose another place with -o") from error
+
+
+@click.command()
+@click.argument("certificate", type=click.Path(exists=True, dir_okay=False), metavar="CERTIFICATE")
+@JSON
+@reports_errors
+def verify(certificate: str, as_json: bool) -> None:
+    """Does every proof in a certificate hold?
+
+    Derives the problem anew from the certificate's own text and re-checks it in ball arithmetic, without trusting the
+    search that found it. Exit code 0: it holds; 1: it does not.
+    """
+    found = hf.verify(certificate)
+    if as_json:
+        print_json({"schema": 1, "holds": found.holds, "findings": list(found.findings)})
+    else:
+        click.echo(f"{certificate}: {'holds' if found.holds else 'does not hold'}")
+        for line in found.findings:
+            click.echo(f"  {line}")
+    click.get_current_context().exit(0 if found.holds else 1)

@@ -1,0 +1,214 @@
+"""Measuring laws on the user's own model: three numbers for each, against a tight reference run.
+
+    deviation       max |y|/sigma (|w|/sigma for nonholonomic constraints) over the rows kept
+    state error     max |x - x_ref|/(size of x_ref), component by component
+    energy error    max |E - E_ref|
+
+sigma is what the constraint's function would change by if every coordinate (rate) moved by its own largest value along
+the reference, so that constraints in different units are judged alike. The reference does not depend on the law: on
+the program every law is silent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from holdfast.engine.ensemble import run_ensemble, run_ensemble_adaptive
+from holdfast.engine.kernel import Kernel, compiled
+from holdfast.engine.status import Status
+from holdfast.equations.equations import Equations
+from holdfast.equations.values import parameter_vector
+from holdfast.errors import BadRequest
+from holdfast.problem.laws import SpringDamper
+from holdfast.results.judgement import FAR, grown
+from holdfast.results.request import Request
+from holdfast.results.start import consistent_start
+from holdfast.schemes.dop853 import DOP853
+
+ROWS = 1000  # kept of each run
+TIGHT = 1e-12  # tolerance of the reference, and 100 times that for its check
+LOOKED_AT = 25  # rows of the reference at which jacobians are taken
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """The three numbers of some laws, and what they cost; a run that did not reach its end has infinite ones."""
+
+    deviation: np.ndarray
+    state_error: np.ndarray
+    energy_error: np.ndarray
+    evaluations: np.ndarray
+    steady: np.ndarray  # whether the deviations, y and w, are small or have stopped growing
+
+    def __len__(self) -> int:
+        return len(self.deviation)
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """The motion itself at the rows, its energy, and how well both are known."""
+
+    times: np.ndarray
+    states: np.ndarray
+    energy: np.ndarray
+    sizes: np.ndarray  # of each component of the state
+    doubt: float  # of the state, in these sizes
+    energy_doubt: float
+
+
+class Trials:
+    """Laws of one form on one model: compiled once, measured many at a time."""
+
+    def __init__(
+        self, equations: Equations, request: Request, start: Any, parameters: Mapping[Any, Any], threads: int | None
+    ) -> None:
+        self.equations = equations.with_law(SpringDamper(stiffness=0, damping=0))
+        self.request, self.threads = request, threads
+        program = equations.problem.program
+        self.holonomic, self.constraints = tuple(program.holonomic), program.constraints
+        begun = consistent_start(self.equations, start, "project", parameters, request.begin)
+        self.state, self.start = np.array(begun.state), begun
+        self.constants = np.array(parameter_vector(self.equations, parameters))
+        y, w = self.equations.deviations.y, self.equations.deviations.w
+        watched = (*y, *w[len(y) :], *w[: len(y)], self.equations.observables["energy"])
+        self._field = replace(self.equations.field, observables=watched)
+        self.reference = self._reference()
+        self.scales, self._rate_scales = self._scales()
+
+    @property
+    def kernel(self) -> Kernel:
+        return compiled(self._field, self.request.scheme)
+
+    @property
+    def every(self) -> int:
+        return max(1, -(-self.request.steps // ROWS))
+
+    # ── the reference ─────────────────────────────────────────────────────────────────────────────
+
+    def _times(self) -> np.ndarray:
+        request = self.request
+        if request.step is None:
+            return request.begin + np.linspace(0, request.duration, 201)
+        times = request.begin + np.arange(0, request.steps + 1, self.every) * request.step
+        return np.minimum(times, request.begin + request.duration)
+
+    def _reference(self) -> Reference:
+        kernel, times = compiled(self._field, DOP853), self._times()
+        runs = []
+        for tolerance in (TIGHT, 100 * TIGHT):
+            rows = kernel.run_adaptive(
+                self.state, self.constants, t0=self.request.begin, duration=self.request.duration, relative=tolerance,
+                absolute=tolerance, at=times, dense=False,
+            )  # fmt: skip
+            if rows.status != Status.completed or len(rows.times) != len(times):
+                raise BadRequest(
+                    "no tight reference run reaches the end, so errors cannot be judged",
+                    fix="shorten the duration; `hf.simulate` with hf.DOP853 tells what stops it",
+                )
+            runs.append(rows)
+        tight, loose = runs
+        sizes = self._sizes(tight.states)
+        return Reference(
+            times=times,
+            states=tight.states,
+            energy=tight.observables[:, -1],
+            sizes=sizes,
+            doubt=float((np.abs(tight.states - loose.states) / sizes).max()),
+            energy_doubt=float(np.abs(tight.observables[:, -1] - loose.observables[:, -1]).max()),
+        )
+
+    def _sizes(self, states: np.ndarray) -> np.ndarray:
+        """The largest value of each component, but not less than a thousandth of its kind's largest."""
+        largest, count = np.abs(states).max(axis=0), self._field.positions
+        sizes = largest.copy()
+        for kind in (slice(0, count), slice(count, 2 * count), slice(2 * count, None)):
+            if largest[kind].size:
+                sizes[kind] = np.maximum(largest[kind], 1e-3 * largest[kind].max())
+        return np.where(sizes > 0, sizes, 1.0)
+
+    def _scales(self) -> tuple[dict[str, float], np.ndarray]:
+        """sigma of each constraint, and of the rates of the holonomic ones."""
+        reference, n, m = self.reference, self._field.positions, len(self.holonomic)
+        parameters = dict(zip(self.equations.parameter_names, self.constants.tolist(), strict=True))
+        places, rates = np.zeros(len(self.constraints)), np.zeros(len(self.constraints))
+        for k in np.unique(np.linspace(0, len(reference.times) - 1, LOOKED_AT).astype(int)):
+            values = self.equations.evaluate(
+                reference.states[k].tolist(), float(reference.times[k]), parameters=parameters
+            )
+            slopes = np.abs(values.jacobian)
+            places = np.maximum(places, slopes @ reference.sizes[:n])
+            rates = np.maximum(rates, slopes @ reference.sizes[n : 2 * n])
+        sigma = np.concatenate([places[:m], rates[m:]])
+        named = {name: float(s) or 1.0 for name, s in zip(self.constraints, sigma, strict=True)}
+        return named, np.where(rates[:m] > 0, rates[:m], 1.0)
+
+    @property
+    def motion_rate(self) -> float:
+        """How fast the motion itself changes: its largest accelerations beside its rates, or rates beside places."""
+        reference, n = self.reference, self._field.positions
+        sizes = reference.sizes
+        changes = np.abs(np.diff(reference.states, axis=0)).max(axis=0) / np.diff(reference.times).max()
+        rates = changes[: 2 * n] / sizes[: 2 * n]
+        return float(max(np.median(rates[rates > 0]), 1 / self.request.duration)) if (rates > 0).any() else 1.0
+
+    # ── measuring ─────────────────────────────────────────────────────────────────────────────────
+
+    def gains(self, rates: Any, ratios: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Stiffness and damping, (cases, constraints), for rates and ratios of (cases,) or (cases, constraints)."""
+        rate, ratio = (np.asarray(x, float).reshape(len(x), -1) for x in (rates, ratios))
+        held = np.array([name in self.holonomic for name in self.constraints], dtype=float)
+        return rate**2 * held, rate * (2 * ratio * held + 1 - held)
+
+    def measure(self, rates: Any, ratios: Any) -> Measured:
+        """The three numbers for each rate and ratio."""
+        return self.measure_gains(*self.gains(rates, ratios))
+
+    def measure_gains(self, stiffness: np.ndarray, damping: np.ndarray) -> Measured:
+        """The three numbers for each row of gains."""
+        names = self.equations.parameter_names
+        constants = np.tile(self.constants, (len(stiffness), 1))
+        for k, name in enumerate(self.constraints):
+            constants[:, names.index(f"law.damping.{name}")] = damping[:, k]
+            if name in self.holonomic:
+                constants[:, names.index(f"law.stiffness.{name}")] = stiffness[:, k]
+        states = np.tile(self.state, (len(constants), 1))
+        if self.request.step is None:
+            return self._adaptive(states, constants)
+        rows = run_ensemble(
+            self.kernel, states, constants, t0=self.request.begin, step=self.request.step, steps=self.request.steps,
+            every=self.every, threads=self.threads,
+        )  # fmt: skip
+        done = rows.status == Status.completed
+        evaluations = 1 + rows.steps * self.request.scheme.stage_count
+        return self._judged(rows.states, rows.observables, done, evaluations)
+
+    def _adaptive(self, states: np.ndarray, constants: np.ndarray) -> Measured:
+        found = run_ensemble_adaptive(
+            self.kernel, states, constants, t0=self.request.begin, duration=self.request.duration,
+            relative=self.request.tolerance or 0.0, absolute=self.request.tolerance or 0.0, at=self.reference.times,
+            threads=self.threads,
+        )  # fmt: skip
+        count, length = len(states), len(self.reference.times)
+        kept = np.full((count, length, states.shape[1]), np.nan)
+        seen = np.full((count, length, len(self._field.observables)), np.nan)
+        done, evaluations = np.zeros(count, dtype=bool), np.zeros(count, dtype=np.int64)
+        for k, rows in enumerate(found):
+            if rows is not None and rows.status == Status.completed and len(rows.times) == length:
+                kept[k], seen[k], done[k], evaluations[k] = rows.states, rows.observables, True, rows.evaluations
+        return self._judged(kept, seen, done, evaluations)
+
+    def _judged(self, states: np.ndarray, seen: np.ndarray, done: np.ndarray, evaluations: np.ndarray) -> Measured:
+        reference, count = self.reference, len(self.constraints)
+        scales = np.array([self.scales[name] for name in self.constraints])
+        with np.errstate(all="ignore"):
+            sizes = np.abs(seen[:, :, :-1]) / np.concatenate([scales, self._rate_scales])
+            deviation = sizes[:, :, :count].max(axis=(1, 2))
+            state = (np.abs(states - reference.states) / reference.sizes).max(axis=(1, 2))
+            energy = np.abs(seen[:, :, -1] - reference.energy).max(axis=1)
+            steady = done & ~(grown(sizes) & (sizes[:, -1].max(axis=1) > FAR))
+        ended = [np.where(done & np.isfinite(x), x, np.inf) for x in (deviation, state, energy)]
+        return Measured(ended[0], ended[1], ended[2], evaluations, steady)

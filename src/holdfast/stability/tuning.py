@@ -1,0 +1,173 @@
+"""What tuning found: the law, the three numbers behind it, and the map it was chosen from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from holdfast.equations.equations import Equations
+from holdfast.problem.frozen import Frozen
+from holdfast.problem.laws import Law, Unstabilised
+from holdfast.stability.dialects import Words, dialects, in_words
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """Worst scaled deviation, state error, energy error, and the evaluations they cost; infinite after divergence."""
+
+    deviation: float
+    state_error: float
+    energy_error: float
+    evaluations: int
+
+    @property
+    def diverged(self) -> bool:
+        return not np.isfinite(self.deviation)
+
+    def __str__(self) -> str:
+        if self.diverged:
+            return "diverges"
+        return (
+            f"deviation {self.deviation:.3g}, state error {self.state_error:.3g}, energy error {self.energy_error:.3g}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A named choice on the map: a printed rule, or a zero of the scheme's R."""
+
+    name: str
+    rate: float
+    ratio: float
+    numbers: Numbers
+    allowed: bool
+
+
+@dataclass(frozen=True, eq=False)
+class GainMap:
+    """The worst scaled deviation for every rate and damping ratio swept, infinite where the run diverged."""
+
+    rates: np.ndarray
+    ratios: np.ndarray
+    deviation: np.ndarray  # (ratios, rates)
+    allowed: np.ndarray  # whether state and energy errors stay within their limits
+
+
+@dataclass(frozen=True, eq=False)
+class Tuning:
+    """A law for one model, scheme and step (or tolerance), with what it was measured against."""
+
+    equations: Equations  # under the law that was found
+    law: Law
+    scheme: str
+    step: float | None
+    tolerance: float | None
+    duration: float
+    rate: float | None  # one for all constraints; None without gains, or where each constraint has its own
+    ratio: float | None
+    numbers: Numbers
+    unstabilised: Numbers
+    textbook: tuple[Marked, ...]
+    tightest: Marked | None  # the least deviation that was seen, whatever its errors
+    map: GainMap
+    scales: Mapping[str, float]  # by constraint: deviations are divided by these
+    limits: Mapping[str, float]  # on state_error, energy_error and, for adaptive schemes, evaluations
+    runs: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def stabilised(self) -> bool:
+        return not isinstance(self.law, Unstabilised)
+
+    @cached_property
+    def dialects(self) -> Mapping[str, Words]:
+        """The law by constraint, in every dialect; empty without gains."""
+        return Frozen(dialects(self.equations)) if self.stabilised else Frozen()
+
+    @property
+    def gain(self) -> float:
+        """How many times smaller the deviation is than without gains."""
+        ours, none = self.numbers.deviation, self.unstabilised.deviation
+        return none / ours if ours > 0 else np.inf if none > 0 else 1.0
+
+    def summary(self) -> str:
+        """The answer in a few lines."""
+        size = f"step {self.step:g}" if self.step is not None else f"tolerance {self.tolerance:g}"
+        lines = [f"Gains for {self.scheme}, {size}, over {self.duration:g}: " + self._answer()]
+        lines += [f"  {name}: {in_words(words)}" for name, words in self.dialects.items()]
+        rows = {"this law": self.numbers, "no gains": self.unstabilised}
+        rows |= {mark.name: mark.numbers for mark in self.textbook}
+        if self.tightest is not None and not self.tightest.allowed:
+            rows[f"{self.tightest.name}: rate {self.tightest.rate:.4g}"] = self.tightest.numbers
+        width = max(map(len, rows))
+        lines += [f"  {name:<{width}}  {numbers}" for name, numbers in rows.items()]
+        scales = ", ".join(f"{name} / {value:.4g}" for name, value in self.scales.items())
+        lines.append(f"  deviations are scaled: {scales}")
+        lines += [f"  {note}" for note in self.notes]
+        return "\n".join(lines) + "\n"
+
+    def _answer(self) -> str:
+        if not self.stabilised:
+            return "none; no law that was tried holds the program better at the same accuracy."
+        if self.rate is None or self.ratio is None:
+            return f"one pair for each constraint; {self.gain:.3g} times less deviation than without."
+        ratio = f", damping ratio {self.ratio:.4g}" if any(name for name in self._holonomic) else ""
+        return f"rate {self.rate:.4g}{ratio}; {self.gain:.3g} times less deviation than without."
+
+    @property
+    def _holonomic(self) -> tuple[str, ...]:
+        return tuple(self.equations.problem.program.holonomic)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the map as plain values."""
+        law = {
+            name: _plain(value) for name, value in self.equations.parameter_values.items() if name.startswith("law.")
+        }
+        return {
+            "schema": 1,
+            "scheme": self.scheme,
+            "step": self.step,
+            "tolerance": self.tolerance,
+            "duration": self.duration,
+            "stabilised": self.stabilised,
+            "gains": law if self.stabilised else {},
+            "dialects": {
+                name: {kind: {k: _plain(v) for k, v in part.items()} for kind, part in words.items()}
+                for name, words in self.dialects.items()
+            },
+            "this_law": _numbers(self.numbers),
+            "no_gains": _numbers(self.unstabilised),
+            "textbook": {mark.name: _numbers(mark.numbers) for mark in self.textbook},
+            "scales": dict(self.scales),
+            "limits": {name: _plain(value) for name, value in self.limits.items()},
+            "runs": self.runs,
+            "notes": list(self.notes),
+        }
+
+    def plot(self) -> Any:
+        """The map with the choice and the textbook rules marked; returns the axes."""
+        from holdfast.stability.tuning_plot import plot
+
+        return plot(self)
+
+    def __repr__(self) -> str:
+        return f"<Tuning {self.scheme}: {self._answer()}>"
+
+
+def _plain(value: float) -> float | None:
+    """JSON has no infinities."""
+    return float(value) if np.isfinite(value) else None
+
+
+def _numbers(numbers: Numbers) -> dict[str, Any]:
+    return {
+        "deviation": _plain(numbers.deviation),
+        "state_error": _plain(numbers.state_error),
+        "energy_error": _plain(numbers.energy_error),
+        "evaluations": numbers.evaluations,
+        "diverged": numbers.diverged,
+    }

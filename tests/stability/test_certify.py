@@ -1,0 +1,264 @@
+"""Certificates: every label where it belongs, bounds that runs keep, and requests that make no sense refused."""
+
+from dataclasses import replace
+from importlib import resources
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+import holdfast as hf
+from holdfast.stability.certificate import Certificate
+from tests.stability.held import adaptive_optics, pendulum
+from tests.stability.trials import violations_of_checked, violations_of_proved
+
+EXAMPLES = resources.files("holdfast") / "examples"
+
+
+def example(name):
+    return hf.derive(hf.load(str(EXAMPLES / f"{name}.toml")))
+
+
+@pytest.fixture(scope="module")
+def cart():
+    return hf.certify(example("cart_rod"))
+
+
+@pytest.fixture(scope="module")
+def small_pendulum():
+    """A proof over the small swings of a pendulum: nonlinear, with two free directions."""
+    return hf.certify(hf.derive(pendulum(0.05)), hf.Euler, step=0.01, duration=2, effort=3)
+
+
+# ── labels ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_crank_of_the_adaptive_optics_is_neutral():
+    equations = hf.derive(adaptive_optics())
+    certificate = hf.certify(equations, hf.RK4, step=0.01, duration=2, constraints=["radius"])
+    assert certificate["radius"].label is hf.Label.neutral
+    assert certificate.label is hf.Label.neutral
+
+
+def test_a_law_that_drives_deviations_away_is_refused():
+    law = hf.SpringDamper(stiffness=-1, damping=2)
+    certificate = hf.certify(hf.derive(pendulum(0.2, law)), hf.RK4, step=0.01, duration=1)
+    assert certificate.label is hf.Label.refused
+    assert "away" in certificate["rod"].reason
+
+
+def test_a_step_beyond_the_linear_limit_is_refused():
+    law = hf.SpringDamper(stiffness=2500, damping=100)
+    certificate = hf.certify(hf.derive(pendulum(0.2, law)), hf.Euler, step=0.05, duration=0.1)
+    assert certificate.label is hf.Label.refused
+
+
+def test_a_step_beyond_the_limit_is_told_by_its_factor():
+    law = hf.SpringDamper(stiffness={"home": 1, "upright": 1}, damping={"home": 2.5, "upright": 2.5})
+    certificate = hf.certify(example("cart_rod"), hf.Euler, step=1.2, duration=2.4, law=law)
+    assert certificate.label is hf.Label.refused
+    assert "linear limit" in certificate["home"].reason
+
+
+def test_without_constraints_there_is_nothing_to_hold():
+    certificate = hf.certify(example("rlc"))
+    assert certificate.label is hf.Label.nothing
+    assert certificate.label.positive
+    assert "nothing to hold" in certificate.summary()
+
+
+def test_an_adaptive_scheme_is_refused():
+    certificate = hf.certify(hf.derive(pendulum(0.2)), hf.DOP853, tolerance=1e-8, duration=1)
+    assert certificate.label is hf.Label.refused
+    assert "adaptive" in certificate["rod"].reason
+
+
+@pytest.mark.parametrize("scheme", [hf.SymplecticEuler, hf.ImplicitMidpoint], ids=lambda scheme: scheme.name)
+def test_schemes_without_an_explicit_tableau_are_checked(scheme):
+    certificate = hf.certify(hf.derive(pendulum(0.2)), scheme, step=0.01, duration=1)
+    assert certificate.label is hf.Label.checked
+    assert "No proof" in certificate["rod"].reason
+
+
+def test_gains_that_depend_on_the_state_are_checked():
+    x = hf.coordinates("x")
+    law = hf.SpringDamper(stiffness=25 + x**2, damping=10)
+    certificate = hf.certify(hf.derive(pendulum(0.2, law)), hf.RK4, step=0.01, duration=1)
+    assert certificate.label is hf.Label.checked
+    assert "depends on the state" in certificate["rod"].reason
+
+
+def test_a_scheme_whose_order_is_only_claimed_gets_no_proof():
+    """The defect of a scheme is bounded by one Taylor coefficient only because those before it vanish."""
+    boast = hf.RungeKutta(name="boast", order=6, stages=hf.RK4.stages, weights=hf.RK4.weights)  # unchecked beyond 4
+    certificate = hf.certify(hf.derive(pendulum(0.05)), boast, step=0.01, duration=1)
+    assert certificate.label is hf.Label.checked
+    assert "order is proved" in certificate["rod"].reason
+
+
+def test_a_sampled_region_is_called_estimated():
+    certificate = hf.certify(hf.derive(pendulum(0.2)), hf.RK4, step=0.01, duration=1, effort=0.01, sample=True)
+    block = certificate["rod"]
+    assert block.label is hf.Label.estimated
+    assert block.proof is None
+    assert "random states" in block.reason
+    assert block.bounds >= block.observed
+
+
+def test_a_thinned_run_checks_nothing_and_is_estimated():
+    equations = hf.derive(pendulum(0.2))
+    run = hf.simulate(equations, hf.RK4, step=0.01, duration=1, every=10)
+    certificate = hf.certify(equations, hf.RK4, trajectory=run)
+    assert certificate["rod"].label is hf.Label.estimated
+
+
+# ── bounds ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_cart_is_held_exactly_up_to_rounding(cart):
+    assert cart.label is hf.Label.proved
+    for block in cart.blocks:
+        assert block.proof.coefficient < 1e-300
+        assert block.defect < 1e-12
+        assert max(block.bounds) < 1e-9
+        assert block.settles  # the run starts off the program
+        assert block.stayed
+
+
+def test_the_rocket_keeps_a_steady_offset_from_the_quadrature_of_its_program():
+    """Euler leaves step²/2·e'' a step; the deviation settles at -step·b/(2k)·e'' and its rate at step/2·e''."""
+    equations = example("rocket_ascent")
+    certificate = hf.certify(equations, hf.Euler, step=0.01, duration=30)
+    assert certificate.label is hf.Label.proved
+    for name, stiffness, damping, curvature in (("along", 2.0, 1.5, 1.0), ("climb", 4.0, 2.0, 3.0)):
+        block = certificate[name]
+        offset = 0.01 * damping / (2 * stiffness) * curvature
+        assert certificate.trajectory[f"y_{name}"][-1] == pytest.approx(-offset, rel=1e-3)
+        assert offset < block.bounds[0] < 3 * offset
+        assert 0.01 * curvature / 2 < block.bounds[1] < 3 * 0.01 * curvature / 2
+    assert max(certificate["plane"].bounds) < 1e-12
+
+
+def test_the_small_pendulum_is_proved_near_what_is_observed(small_pendulum):
+    block = small_pendulum["rod"]
+    assert block.label is hf.Label.proved
+    assert block.stayed
+    assert all(seen <= bound <= 5 * seen for bound, seen in zip(block.bounds, block.observed, strict=True))
+
+
+@pytest.mark.slow
+def test_the_aim_of_the_adaptive_optics_is_proved_under_euler():
+    certificate = hf.certify(hf.derive(adaptive_optics()), hf.Euler, step=0.01, duration=20, effort=8)
+    block = certificate["aim"]
+    assert block.label is hf.Label.proved
+    assert all(seen <= bound <= 8 * seen for bound, seen in zip(block.bounds, block.observed, strict=True))
+
+
+def test_checked_bounds_hold_along_the_run_and_cover_both_halves_of_the_theorem():
+    block = hf.certify(hf.derive(pendulum(1.0)), hf.RK4, step=0.01, duration=2, effort=0.01)["rod"]
+    assert block.label is hf.Label.checked
+    assert 0 < block.gamma < 1
+    assert block.defect <= (1 - block.gamma) * block.epsilon * (1 + 1e-12)
+    assert block.slack >= -1e-12
+    assert all(seen <= bound for bound, seen in zip(block.bounds, block.observed, strict=True))
+
+
+def test_a_wanted_drift_finds_a_step():
+    equations = example("rocket_ascent")
+    asked = {"duration": 4, "effort": 0.5, "constraints": ["climb"]}
+    found = hf.certify(equations, hf.Euler, drift=0.05, **asked)
+    assert found["climb"].bounds[0] <= 0.05
+    larger = hf.certify(equations, hf.Euler, step=4 / round(4 / (1.3 * found.step)), **asked)
+    assert larger["climb"].bounds[0] > 0.05
+
+
+def test_a_run_that_leaves_the_region_is_said_to():
+    equations = example("rocket_ascent")
+    region = {"z": (-5.0, 100.0)}
+    certificate = hf.certify(equations, hf.Euler, step=0.01, duration=10, region=region, effort=1)
+    block = certificate["climb"]
+    assert block.label is hf.Label.proved
+    assert block.stayed is False
+    assert "LEFT" in certificate.summary()
+
+
+# ── trials ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_no_start_inside_the_hypotheses_breaks_a_proof(cart, small_pendulum):
+    for certificate, equations in ((cart, example("cart_rod")), (small_pendulum, hf.derive(pendulum(0.05)))):
+        for block in certificate.blocks:
+            starts, broken = violations_of_proved(certificate, block, equations, count=2000)
+            assert starts > 500
+            assert broken == 0
+
+
+def test_a_bound_that_is_too_small_is_broken_by_some_start(small_pendulum):
+    block = small_pendulum["rod"]
+    liar = replace(block, defect=block.defect / 20)
+    _, broken = violations_of_proved(small_pendulum, liar, hf.derive(pendulum(0.05)), count=2000)
+    assert broken > 0
+
+
+def test_no_checked_run_breaks_its_bound():
+    starts, broken = violations_of_checked(hf.derive(pendulum(0.2)), hf.RK4, 0.01, steps=50, count=2000)
+    assert starts == 2000
+    assert broken == 0
+
+
+# ── requests ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_run_made_otherwise_does_not_speak_for_a_certificate():
+    equations = hf.derive(pendulum(0.2))
+    run = hf.simulate(equations, hf.RK4, step=0.01, duration=1)
+    with pytest.raises(hf.BadRequest, match="made with"):
+        hf.certify(equations, hf.Euler, step=0.01, trajectory=run)
+    with pytest.raises(hf.BadRequest, match="made with g"):
+        hf.certify(equations, hf.RK4, trajectory=run, parameters={"g": 1.0})
+    with pytest.raises(hf.BadRequest, match="made with law"):
+        hf.certify(equations, hf.RK4, trajectory=run, law=hf.SpringDamper(stiffness=1, damping=1))
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"drft": 1}, "unknown key"),
+        ({"drift": -1}, "not positive"),
+        ({"region": {"z": [0, 1]}}, "unknown quantity"),
+        ({"region": {"x": [1, 0]}}, "empty"),
+        ({"region": {"x": 1}}, "not a range"),
+        ({"effort": "long"}, "not a number"),
+        ({"weights": {"rope": 1}}, "no constraint"),
+    ],
+)
+def test_a_senseless_certificate_table_is_refused(table, message):
+    problem = replace(pendulum(0.2), certificate=table)
+    with pytest.raises(hf.BadRequest, match=message):
+        hf.certify(hf.derive(problem), hf.RK4, step=0.01, duration=1)
+
+
+def test_the_certificate_table_is_used():
+    table = {"region": {"t": [0, 50]}, "effort": 1}
+    problem = replace(hf.load(str(EXAMPLES / "rocket_ascent.toml")), certificate=table)
+    certificate = hf.certify(hf.derive(problem), hf.Euler, step=0.01, duration=2)
+    assert ("t", 0.0, 50.0) in certificate["climb"].proof.region
+
+
+def test_a_certificate_is_drawn_with_its_bounds(cart, tmp_path):
+    panels = cart.plot()
+    assert len(panels) == 2
+    assert all(panel.get_yscale() == "log" for panel in panels)
+    bounds = [line.get_ydata()[0] for line in panels[0].lines if len(line.get_ydata()) == 2]
+    assert bounds == list(cart.blocks[0].bounds)
+    plt.close("all")
+    cart.save(tmp_path / "c.json")
+    with pytest.raises(hf.BadRequest, match="loaded"):
+        Certificate.load(tmp_path / "c.json").plot()
+
+
+def test_nothing_proved_was_sampled(cart, small_pendulum):
+    for block in (*cart.blocks, *small_pendulum.blocks):
+        assert (block.label is hf.Label.proved) == (block.proof is not None)
+        assert np.isfinite(block.proof.radius)
+        assert "random" not in block.reason
