@@ -53,6 +53,12 @@ class Cell:
     along: int  # how many of the offsets lie along the program
 
     @property
+    def thick(self) -> bool:
+        """Whether the cell is as wide across the program as it is long, more or less."""
+        sizes = [float(u.rad()) for u in self.offset]
+        return max(sizes[self.along :], default=0.0) > 0.1 * max(sizes[: self.along], default=0.0)
+
+    @property
     def wide(self) -> list[int]:
         """The offsets that are not small beside the largest: those along the program, and others in a thick tube."""
         sizes = [float(u.rad()) for u in self.offset]
@@ -194,8 +200,7 @@ class DefectModel:
 
     def enclosed(self, cell: Cell) -> tuple[list[Ball], dict[int, list[Ball]]]:
         """Lᵀc over the cell, and its slopes if they were needed; in a thick tube, more cells evaluated plainly win."""
-        thick = any(k >= cell.along for k in cell.wide)
-        return (self.plain(cell), {}) if thick or not cell.box else self.centred(cell)
+        return (self.plain(cell), {}) if cell.thick or not cell.box else self.centred(cell)
 
     def plain(self, cell: Cell) -> list[Ball]:
         """Lᵀc over the cell by direct evaluation."""

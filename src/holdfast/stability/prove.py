@@ -25,6 +25,7 @@ from holdfast.stability.search import EMPTY, LEAF, Piece, cover
 
 BITS = 80
 TUBES, SHRINK = 12, 3  # a tube is left for a narrower one as soon as its radius is this part of it
+GENEROUS = 100  # a tube this wide costs nothing where it is still thin beside the region
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,8 +94,9 @@ def prove(
         region = setting.box(motion.variable_names)
         scale = setting.step ** (setting.scheme.order + 1)
         rounding_bound, rounding_cover, rounding_tube = math.inf, "", 0.0
-        free = len(motion.variables) - len(motion.psi) - len(motion.others)
-        tube = (40 if free > 1 else 12) * contraction.radius(expected + 1e-15)  # bounds are coarser in more directions
+        least = contraction.radius(expected + 1e-15)
+        thin = GENEROUS * least * max(contraction.widths()) < 1e-4 * max((high - low for low, high in region), default=0)
+        tube = (GENEROUS if thin else 12) * least
         if motion.affine:
             tube = max(tube, 1.05 * reach)
         best: Proof | None = None
@@ -106,8 +108,8 @@ def prove(
             if tube > rounding_tube or rounding_cover != LEAF:  # a single cell serves every smaller tube
                 rounding_bound, rounding_cover = _rounding(setting, factor, tube, contraction)
                 rounding_tube = tube
-            good, enough = 1.2 * expected / scale, (1 - gamma) * tube / SHRINK / scale
-            found = cover(model, region, limits, wanted=max(good, enough), seconds=0.7 * left)
+            good, enough = 1.2 * expected / scale, 0.0 if thin else (1 - gamma) * tube / SHRINK / scale
+            found = cover(model, region, limits, wanted=max(good, enough), seconds=(0.95 if thin else 0.7) * left)
             if not found.bound < math.inf:
                 break
             defect = total_defect(found.bound, rounding_bound, setting.scheme, setting.step)
@@ -126,7 +128,7 @@ def prove(
                     rounding_cover,
                     found.cells,
                 )
-                if motion.affine or (found.bound <= good and tube <= 3 * radius):
+                if thin or motion.affine or (found.bound <= good and tube <= 3 * radius):
                     break
                 tube = 1.5 * radius
             elif best is not None:

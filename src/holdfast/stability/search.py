@@ -13,7 +13,8 @@ from holdfast.stability.defect import Cell, DefectModel
 from holdfast.stability.enclosure import Ball, Box, halves, hull, magnitude, norm
 
 EMPTY, LEAF = "e", "c"
-COARSE = {1: 0.3, 2: 0.3, 3: 0.3}  # the length of cells, as a part of the region, from which on they are evaluated
+COARSE = {1: 1 / 100, 2: 1 / 60, 3: 1 / 12}  # the length of thin cells, as a part of the region, when first evaluated
+THICK = 0.3  # the same of thick cells, which cost less
 
 
 @dataclass(eq=False)
@@ -68,7 +69,7 @@ def judge(model: DefectModel, box: Box, region: Box, limits: Sequence[Ball]) -> 
         return None
     length, variable = _length_along(cell, region)
     tight = hull(cell.box)
-    if length > COARSE.get(cell.along, 0.2):
+    if length > (THICK if cell.thick else COARSE.get(cell.along, THICK)):
         return Judgement(float("inf"), variable, tight)
     try:
         best, slopes = model.enclosed(cell)
