@@ -18,8 +18,10 @@ PIP_FLAGS := --quiet --disable-pip-version-check
 help: ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## /\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '  make %-6s %s\n' "$$name" "$$text"; done
 
-demo: $(READY) ## derive the equations of the cart and rod
-	$(BIN)/holdfast derive src/holdfast/examples/cart_rod.toml
+demo: $(READY) ## the adaptive-optics problem end to end: equations, forces, proof and motion on one page
+	@mkdir -p build
+	$(BIN)/holdfast run src/holdfast/examples/adaptive_optics.toml -o build/adaptive_optics.html
+	@echo "open build/adaptive_optics.html in a browser; it is complete and needs no network"
 
 test: lint ## lint, types and the full test suite
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal

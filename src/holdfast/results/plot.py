@@ -40,7 +40,9 @@ def plot_deviation(trajectory: Trajectory) -> Any:
     import matplotlib.pyplot as plt
 
     if not trajectory.deviation_rate.shape[1]:
-        raise BadRequest("there is nothing to hold, so nothing deviates", where="plot_deviation", fix="plot() draws the rest")
+        raise BadRequest(
+            "there is nothing to hold, so nothing deviates", where="plot_deviation", fix="plot() draws the rest"
+        )
     _, axes = plt.subplots()
     draw_deviation(trajectory, axes)
     axes.set_xlabel("time")

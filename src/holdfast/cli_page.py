@@ -1,0 +1,181 @@
+"""``holdfast run`` and ``holdfast report``: one command, one page."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+
+import holdfast as hf
+from holdfast.cli_parts import FILE, JSON, print_json, problem_in, progress_bar, reports_errors
+
+SAVED = (".npz", ".nc")
+OUTPUT = click.option("-o", "--output", type=click.Path(dir_okay=False), help="The page; default: FILE's name, .html.")
+OPEN = click.option("--open", "opened", type=click.BOOL, default=False, show_default=True, help="Show it in a browser.")
+QUIET = click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+
+
+@dataclass
+class Made:
+    """What a command has computed so far: an interruption keeps it."""
+
+    run: hf.Trajectory
+    certificate: hf.Certificate | None = None
+    tuning: hf.Tuning | None = None
+    remarks: list[str] = field(default_factory=list)
+    interrupted: bool = False
+
+
+@click.command()
+@FILE
+@OUTPUT
+@click.option("--effort", type=click.FloatRange(min=0), default=5.0, show_default=True, help="Seconds for proofs.")
+@OPEN
+@QUIET
+@JSON
+@reports_errors
+def run(file: str, output: str | None, effort: float, opened: bool, quiet: bool, as_json: bool) -> None:
+    """Do everything with FILE: derive, tune if asked, run, certify, and write one page.
+
+    Exit code 0: a good verdict; 1: a negative one, which the page says at its top; 2: FILE has errors; 130:
+    interrupted, with a page of what was computed.
+    """
+    target = _target(file, output)
+    made = _everything(problem_in(file), effort, quiet)
+    words = ["holdfast", "run", file, *(["--effort", f"{effort:g}"] if effort != 5.0 else [])]
+    _finish(made, target, " ".join(map(_quoted, words)), opened, as_json)
+
+
+@click.command()
+@FILE
+@OUTPUT
+@click.option("--certificate", type=click.Path(exists=True, dir_okay=False), help="A certificate saved beside the run.")
+@OPEN
+@QUIET
+@JSON
+@reports_errors
+def report(file: str, output: str | None, certificate: str | None, opened: bool, quiet: bool, as_json: bool) -> None:
+    """The page of a saved run (RUN.npz, RUN.nc), or of a problem FILE that is run first, without a proof.
+
+    ``holdfast run`` adds tuning and a certificate.
+    """
+    target = _target(file, output)
+    if Path(file).suffix in SAVED:
+        made = Made(hf.Trajectory.load(file))
+    else:
+        with progress_bar("simulate", quiet=quiet) as progress:
+            made = Made(hf.simulate(hf.derive(problem_in(file)), progress=progress))
+        made.interrupted = made.run.outcome is hf.Outcome.interrupted
+    if certificate:
+        made.certificate = hf.Certificate.load(certificate)
+    _finish(made, target, " ".join(map(_quoted, ["holdfast", "report", file])), opened, as_json)
+
+
+def _everything(problem: hf.Problem, effort: float, quiet: bool) -> Made:
+    equations, tuning = hf.derive(problem), None
+    if isinstance(problem.program.law, hf.Tuned):
+        _say("choosing gains", quiet)
+        tuning = hf.tune(equations)
+        equations = tuning.equations
+    with progress_bar("simulate", quiet=quiet) as progress:
+        made = Made(hf.simulate(equations, progress=progress), tuning=tuning)
+    made.interrupted = made.run.outcome is hf.Outcome.interrupted
+    if made.interrupted or not equations.constraints:
+        return made
+    if made.run.step is None:
+        made.remarks.append(
+            "No certificate: an adaptive scheme chooses its own steps, and a certificate is for one step."
+        )
+        return made
+    _say(f"certifying (at most about {effort:g} s of proof)", quiet)
+    try:
+        known = made.run if made.run.every == 1 else None
+        made.certificate = hf.certify(equations, trajectory=known, effort=effort)
+    except hf.HoldfastError as error:
+        made.remarks.append(f"No certificate: {error.what}")
+    except KeyboardInterrupt:
+        made.interrupted = True
+        made.remarks.append("Interrupted before the certificate was finished.")
+    return made
+
+
+def _finish(made: Made, target: Path, command: str, opened: bool, as_json: bool) -> None:
+    page = hf.report(made.run, made.certificate, made.tuning, command=command, remarks=made.remarks)
+    page.save(target)
+    if as_json:
+        print_json(_data(made, page, target))
+    else:
+        _print(made, page, target)
+    if opened:
+        click.launch(str(target))
+    click.get_current_context().exit(130 if made.interrupted else 0 if page.good else 1)
+
+
+def _print(made: Made, page: hf.Report, target: Path) -> None:
+    title = made.run.problem.title if made.run.problem else ""
+    click.echo(title or "A run of Holdfast")
+    colour = "green" if page.good else "red"
+    click.echo("  " + click.style(page.verdict, fg=colour))
+    for fault in page.faults[1:]:
+        click.echo(f"  {fault}")
+    if made.tuning is not None:
+        click.echo("  " + made.tuning.summary().splitlines()[0])
+    for block in made.certificate.blocks if made.certificate else ():
+        click.echo(f"  {block.line()}")
+    for remark in made.remarks:
+        click.echo(f"  {remark}")
+    click.echo(f"  page: {target} ({target.stat().st_size / 1000:.0f} kB)")
+
+
+def _data(made: Made, page: hf.Report, target: Path) -> dict[str, Any]:
+    certificate, tuning = made.certificate, made.tuning
+    return {
+        "schema": 1,
+        "title": made.run.problem.title if made.run.problem else "",
+        "good": page.good,
+        "verdict": page.verdict,
+        "faults": list(page.faults),
+        "remarks": made.remarks,
+        "interrupted": made.interrupted,
+        "outcome": made.run.outcome.name,
+        "certificate": None
+        if certificate is None
+        else {
+            "label": certificate.label.name,
+            "blocks": [
+                {
+                    "constraints": list(block.constraints),
+                    "label": block.label.name,
+                    "bounds": dict(zip(block.names, block.bounds, strict=False)),
+                    "reason": block.reason,
+                }
+                for block in certificate.blocks
+            ],
+        },
+        "tuning": None if tuning is None else tuning.to_dict(),
+        "page": str(target),
+    }
+
+
+def _target(file: str, output: str | None) -> Path:
+    """Where the page goes; a place that cannot be written is refused before any work."""
+    target = Path(output) if output else Path("holdfast.html" if file == "-" else Path(file).stem + ".html")
+    if target.suffix not in (".html", ".htm"):
+        raise hf.BadRequest(f"{target.name!r} is not a page", where="-o", fix="end the name in .html")
+    if not target.parent.is_dir():
+        raise hf.BadRequest(f"there is no folder {target.parent}", where="-o", fix="make it first, or choose another")
+    return target
+
+
+def _quoted(word: str) -> str:
+    import shlex
+
+    return shlex.quote(word)
+
+
+def _say(text: str, quiet: bool) -> None:
+    if not quiet and sys.stderr.isatty():
+        click.echo(text, err=True)

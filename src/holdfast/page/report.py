@@ -1,0 +1,129 @@
+"""One page about one run: a single HTML file that needs nothing else, now or in ten years."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from holdfast.errors import BadRequest
+from holdfast.page.html import Markup, document, element, joined, paragraph
+from holdfast.page.sections.in_order import SECTIONS
+from holdfast.page.subject import Subject, readable
+from holdfast.page.verdict import Verdict, verdict_of
+from holdfast.results.store import write_atomically
+from holdfast.results.trajectory import Trajectory
+from holdfast.stability.certificate import Certificate
+
+FONTS = {"text": ("Holdfast Text", 400), "text-semibold": ("Holdfast Text", 600), "math": ("Holdfast Math", 400)}
+
+
+def report(
+    trajectory: Trajectory,
+    certificate: Certificate | None = None,
+    tuning: Any = None,
+    *,
+    command: str = "",
+    remarks: Sequence[str] = (),
+) -> Report:
+    """The page of a run, with its certificate and its tuning where there are any.
+
+    `command` is the line that makes this page again, `remarks` are further sentences for its list of warnings.
+    """
+    if not isinstance(trajectory, Trajectory):
+        raise BadRequest(
+            f"report() takes a Trajectory, not {type(trajectory).__name__}", fix="hf.simulate(equations, ...) gives one"
+        )
+    if trajectory.problem is None:
+        raise BadRequest(
+            "this run does not know its problem", where="report", fix="runs made by hf.simulate, or saved by it, do"
+        )
+    if len(trajectory.times) < 1:
+        raise BadRequest("the run has no rows", where="report", fix="run it again with every=1")
+    drawn, remark = readable(trajectory)
+    return Report(Subject(drawn, trajectory.problem, certificate, tuning, command, (*remarks, *remark)))
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """A finished page: `html` is its text, `verdict` its first line, `good` whether that line is a good one."""
+
+    subject: Subject
+
+    @cached_property
+    def _verdict(self) -> Verdict:
+        return verdict_of(self.subject)
+
+    @property
+    def good(self) -> bool:
+        return self._verdict.good
+
+    @property
+    def verdict(self) -> str:
+        return self._verdict.line
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """Why the verdict is negative; empty if it is good."""
+        return self._verdict.faults
+
+    @cached_property
+    def html(self) -> str:
+        title = self.subject.problem.title or "A run of Holdfast"
+        parts = [section.of(self.subject) for section in SECTIONS]
+        body = joined(
+            element("header", element("h1", title), self._banner()),
+            self._contents(parts),
+            element("main", *parts),
+            element("footer", paragraph("Made by Holdfast. This file is complete: it opens without a network.")),
+        )
+        return document(title=title, style=_style(), script=_resource("script.js"), body=body)
+
+    def _banner(self) -> Markup:
+        found = self._verdict
+        more = [paragraph(fault) for fault in found.faults[1:]]
+        kind = "good" if found.good else "negative"
+        return element(
+            "div", paragraph(element("b", found.line)), *more, class_=f"verdict {kind}", role="status", id="verdict"
+        )
+
+    def _contents(self, parts: Sequence[Markup]) -> Markup:
+        links = [
+            element("a", section.title, href=f"#{section.name}")
+            for section, part in zip(SECTIONS, parts, strict=True)
+            if part
+        ]
+        return element("nav", *links, aria_label="Sections")
+
+    def save(self, path: str | Path) -> Path:
+        """Write the page: as a whole, or not at all."""
+        target = Path(path)
+        write_atomically(target, partial(_write, text=self.html))
+        return target
+
+    def __repr__(self) -> str:
+        return f"<Report {self.verdict}>"
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
+def _resource(name: str) -> str:
+    return (resources.files("holdfast.page") / name).read_text("utf-8")
+
+
+def _style() -> str:
+    """The style with its fonts inside."""
+    return "".join(map(_face, FONTS)) + _resource("style.css")
+
+
+def _face(name: str) -> str:
+    family, weight = FONTS[name]
+    data = b64encode((resources.files("holdfast.page") / "fonts" / f"{name}.woff2").read_bytes()).decode()
+    source = f"url(data:font/woff2;base64,{data})"
+    return f'@font-face{{font-family:"{family}";font-weight:{weight};src:{source} format("woff2")}}\n'

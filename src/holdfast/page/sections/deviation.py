@@ -1,0 +1,63 @@
+"""The deviations on a logarithmic scale, with the bounds of the certificate drawn in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from holdfast.page.figure import figure, legend, log_scale, thinned
+from holdfast.page.html import Markup, joined, paragraph
+from holdfast.page.sections.section import Section, side_by_side
+from holdfast.page.subject import Subject
+
+MOST = 6  # blocks with a figure of their own
+
+
+def write(subject: Subject) -> Markup:
+    if not subject.held:
+        return Markup("")
+    blocks = subject.spectrum.blocks
+    made = [_block(subject, k, list(block.names)) for k, block in enumerate(blocks[:MOST])]
+    rest = len(blocks) - MOST
+    note = paragraph(f"{rest} more blocks are not drawn.", class_="quiet") if rest > 0 else None
+    bounded = any(_bounds(subject, name) for block in blocks for name in block.names)
+    words = "Dashed: the certificate's bound." if bounded else "There is no bound to draw in."
+    return joined(paragraph(words, class_="quiet"), side_by_side(*made), note)
+
+
+def _block(subject: Subject, place: int, names: list[str]) -> Markup:
+    run = subject.trajectory
+
+    def draw(axes: Any) -> None:
+        lowest = np.inf
+        for k, name in enumerate(names[:6]):
+            size = np.abs(run[name])
+            seen = size > 0
+            lowest = min(lowest, float(size[seen].min(initial=np.inf)))
+            axes.plot(*thinned(run.times[seen], size[seen]), color=f"C{k}", label=subject.label(name))
+            bound = _bounds(subject, name)
+            if bound:
+                axes.axhline(bound, color=f"C{k}", linestyle=(0, (5, 3)), linewidth=1.1)
+        log_scale(axes)
+        if np.isinf(lowest):
+            axes.set_ylim(1e-17, 1)
+            axes.set_xlim(run.times[0], run.times[-1])
+            axes.text(0.5, 0.5, "exactly zero throughout", transform=axes.transAxes, ha="center")
+        axes.set_xlabel("$t$")
+        axes.set_ylabel("size of the deviation")
+        legend(axes)
+
+    held = ", ".join(dict.fromkeys(name.split("_", 1)[1].replace("_", " ") for name in names))
+    return figure(f"deviation-{place}", f"Deviation of {held}", draw)
+
+
+def _bounds(subject: Subject, name: str) -> float:
+    """The certificate's bound of a deviation; 0 where there is none."""
+    for block in subject.certificate.blocks if subject.certificate else ():
+        if block.bounds and name in block.names:
+            return float(block.bounds[block.names.index(name)])
+    return 0.0
+
+
+SECTION = Section("deviation", "Deviation from the program", write)

@@ -1,0 +1,93 @@
+"""Energy, where it went, and the power of the correction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from holdfast.page.figure import figure, legend, thinned
+from holdfast.page.html import Child, Markup, joined, paragraph, table
+from holdfast.page.sections.section import Section, side_by_side
+from holdfast.page.subject import Subject, number
+
+WORDS = {
+    "forces": "work of the stated forces",
+    "dissipation": "lost to dissipation",
+    "held": "work of the held forces",
+    "explicit": "through explicit dependence on time",
+    "residual": "unexplained (error of the run and of the quadrature)",
+}
+
+
+def write(subject: Subject) -> Markup:
+    run = subject.trajectory
+    if len(run.times) < 3:
+        return paragraph("The run is too short for an energy balance.")
+    return joined(
+        _sentence(subject), side_by_side(_energies(subject), _balance(subject), _power(subject)), _table(subject)
+    )
+
+
+def _sentence(subject: Subject) -> Markup | None:
+    if not subject.held:
+        return None
+    work = float(subject.trajectory.energy_balance.correction[-1])
+    part = 100 * abs(work) / subject.energy_size
+    return paragraph(
+        f"Driving deviations away {'put in' if work >= 0 else 'took out'} {number(abs(work))} in all, "
+        f"{number(part, 2)} % of the energy in motion ({number(subject.energy_size)})."
+    )
+
+
+def _energies(subject: Subject) -> Markup:
+    run = subject.trajectory
+
+    def draw(axes: Any) -> None:
+        for name, label in (("kinetic", "$T$"), ("potential", "$P$"), ("energy", "$T + P$")):
+            axes.plot(*thinned(run.times, run[name]), label=label)
+        axes.set_xlabel("$t$")
+        axes.set_ylabel("energy")
+        legend(axes)
+
+    return figure("energy", "Kinetic energy, potential, and their sum", draw)
+
+
+def _balance(subject: Subject) -> Markup:
+    run, balance = subject.trajectory, subject.trajectory.energy_balance
+    causes = ("forces", "dissipation", "held", "explicit")
+    drawn = [name for name in causes if np.abs(getattr(balance, name)).max() > 1e-9 * subject.energy_size]
+
+    def draw(axes: Any) -> None:
+        axes.plot(*thinned(run.times, balance.change), label="change of energy", color="C0")
+        for k, name in enumerate(drawn):
+            axes.plot(*thinned(run.times, getattr(balance, name)), label=name, color=f"C{k + 1}")
+        axes.plot(*thinned(run.times, balance.residual), label="unexplained", color="C5", linestyle="--")
+        axes.set_xlabel("$t$")
+        axes.set_ylabel("work since the start")
+        legend(axes, 3)
+
+    return figure("balance", "Where the energy came from and went", draw)
+
+
+def _power(subject: Subject) -> Markup:
+    run = subject.trajectory
+    if not subject.held:
+        return Markup("")
+
+    def draw(axes: Any) -> None:
+        axes.plot(*thinned(run.times, run["power_correction"]), color="C1")
+        axes.set_xlabel("$t$")
+        axes.set_ylabel("power of the correction")
+
+    return figure("power", "Power of the correction: the part of the held forces that drives deviations away", draw)
+
+
+def _table(subject: Subject) -> Markup:
+    balance = subject.trajectory.energy_balance
+    rows: list[list[Child]] = [["change of energy", number(float(balance.change[-1]))]]
+    rows += [[words, number(float(getattr(balance, name)[-1]))] for name, words in WORDS.items()]
+    return table(["over the whole run", "energy"], rows)
+
+
+SECTION = Section("energy", "Energy", write)

@@ -1,0 +1,90 @@
+"""The equations of motion, typeset."""
+
+from __future__ import annotations
+
+import sympy as sp
+
+from holdfast.equations.writing import formula as latex
+from holdfast.page.html import Markup, details, joined, paragraph
+from holdfast.page.mathml import formula
+from holdfast.page.sections.section import Section
+from holdfast.page.subject import Subject
+from holdfast.problem.quantities import Acceleration, latex_name
+
+LONGEST = 700  # letters of LaTeX of an equation that is written out in one line
+
+
+def write(subject: Subject) -> Markup:
+    equations = subject.equations
+    rows = [_row(subject, i) for i in range(len(equations.coordinates))]
+    if all(len(row) <= LONGEST for row in rows):
+        written = joined(*(formula(row) for row in rows))
+        return joined(written, details("In matrix form", _matrices(subject)))
+    note = paragraph("The equations are long; in matrix form they read M a = h + E μ.")
+    return joined(note, _matrices(subject))
+
+
+def _row(subject: Subject, i: int) -> str:
+    """One equation of motion: inertia on the left, free and held forces on the right."""
+    equations = subject.equations
+    inertia = sum(
+        (
+            entry * Acceleration(f"{name}_ddot")
+            for entry, name in zip(equations.mass_matrix.row(i), equations.coordinates, strict=True)
+        ),
+        sp.S.Zero,
+    )
+    right = equations.bias[i] - equations.excess_bias[i]
+    terms = [] if right == 0 and equations.constraints else [latex(right)]
+    for k, name in enumerate(equations.holder_names):
+        entry = equations.holder_matrix[i, k]
+        if entry != 0:
+            factor = "" if entry == 1 else "-" if entry == -1 else latex(entry)
+            factor = rf"\left({factor}\right)" if isinstance(entry, sp.Add) else factor
+            terms.append(f"{factor} {latex_name(name)}".strip())
+    return f"{latex(inertia)} = {_sum(terms) or '0'}"
+
+
+def _sum(terms: list[str]) -> str:
+    text = " + ".join(terms)
+    return text.replace("+ - ", "- ").replace("+ -", "- ")
+
+
+def _matrices(subject: Subject) -> Markup:
+    equations = subject.equations
+    accelerations = sp.Matrix([Acceleration(f"{name}_ddot") for name in equations.coordinates])
+    parts = [_matrix("M", equations.mass_matrix, "mass matrix"), _matrix("h", equations.bias, "free forces")]
+    motion = rf"M\,{latex(accelerations)} = h"
+    if any(entry != 0 for entry in equations.excess_bias):
+        parts.append(_matrix("m_2", equations.excess_bias, "excess bias, of second order in the deviations"))
+        motion += " - m_2"
+    if equations.constraints:
+        names = r" \\ ".join(latex_name(name) for name in equations.holder_names)
+        column = rf"\left(\begin{{matrix}}{names}\end{{matrix}}\right)"
+        parts.append(_matrix("E", equations.holder_matrix, "directions of the held forces"))
+        parts += [
+            _matrix("J", equations.jacobian, "constraint Jacobian"),
+            _matrix(r"\gamma", equations.drift_term, "drift term"),
+        ]
+        motion += rf" + E\,{column}"
+    return joined(formula(motion, "motion"), *parts)
+
+
+def _matrix(letter: str, matrix: sp.Matrix, note: str) -> Markup:
+    """A matrix as a whole where it fits, otherwise entry by entry."""
+    whole = f"{letter} = {latex(matrix)}"
+    if len(whole) <= 1.6 * LONGEST:
+        return formula(whole, note)
+    rows, columns = matrix.shape
+    entries = [
+        formula(
+            f"{letter}_{{{i + 1}{j + 1 if columns > 1 else ''}}} = {latex(matrix[i, j])}", note if i == j == 0 else ""
+        )
+        for i in range(rows)
+        for j in range(columns)
+        if matrix[i, j] != 0 and not (matrix.is_symmetric() and j < i)
+    ]
+    return joined(*entries)
+
+
+SECTION = Section("equations", "Equations of motion", write)

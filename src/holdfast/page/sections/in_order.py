@@ -1,0 +1,34 @@
+"""The sections of a page, in their order. A new one is a small file and a line here."""
+
+from __future__ import annotations
+
+from holdfast.page.sections import (
+    certificate,
+    deviation,
+    energy,
+    equations,
+    forces,
+    law,
+    motion,
+    phase,
+    problem,
+    provenance,
+    tuning,
+    warnings,
+)
+from holdfast.page.sections.section import Section
+
+SECTIONS: tuple[Section, ...] = (
+    warnings.SECTION,
+    motion.SECTION,
+    problem.SECTION,
+    equations.SECTION,
+    forces.SECTION,
+    law.SECTION,
+    tuning.SECTION,
+    certificate.SECTION,
+    deviation.SECTION,
+    energy.SECTION,
+    phase.SECTION,
+    provenance.SECTION,
+)

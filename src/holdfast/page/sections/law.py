@@ -1,0 +1,134 @@
+"""The perturbation law: as an equation, in every dialect, with its roots, limits and transients."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from holdfast.equations.writing import formula as latex
+from holdfast.errors import HoldfastError
+from holdfast.page.html import Child, Markup, code, details, element, joined, paragraph, table
+from holdfast.page.mathml import formula, mathml
+from holdfast.page.sections.roots import figures
+from holdfast.page.sections.section import Section, side_by_side
+from holdfast.page.subject import Subject, number
+from holdfast.problem.laws import Gain, Unstabilised
+from holdfast.problem.quantities import latex_name
+from holdfast.stability.dialects import dialects
+
+GREEK = {"alpha": "α", "beta": "β", "kappa": "κ", "omega": "ω", "zeta": "ζ", "time constant": "T", "damping ratio": "ζ"}
+
+
+def write(subject: Subject) -> Markup:
+    if not subject.held:
+        return Markup("")
+    return joined(
+        _equations(subject),
+        _dialects(subject),
+        _blocks(subject),
+        side_by_side(*figures(subject)),
+        _transients(subject),
+        _matrix(subject),
+    )
+
+
+def _equations(subject: Subject) -> Markup:
+    equations = subject.equations
+    if isinstance(subject.problem.program.law, Unstabilised):
+        return paragraph("There is no law: deviations stay where they are, or drift.")
+    lines = [
+        formula(rf"\frac{{d}}{{dt}} {latex_name('w_' + name)} = {latex(value)}")
+        for name, value in zip(equations.constraints, equations.demand, strict=True)
+    ]
+    gains = [
+        joined(mathml(latex_name(Gain(name).letter)), " = ", number(float(subject.trajectory.parameters[name]), 6))
+        for name in equations.form.gains
+    ]
+    separated = [piece for k, gain in enumerate(gains) for piece in ((",  " if k else ""), gain)]
+    note = paragraph(
+        "Deviations y are the values of the holonomic functions; w are their rates, and the nonholonomic functions."
+    )
+    return joined(note, *lines, paragraph("with ", *separated) if gains else None)
+
+
+def _dialects(subject: Subject) -> Markup:
+    try:
+        words = dialects(subject.equations)
+    except HoldfastError:
+        return Markup("")
+    kinds = list(dict.fromkeys(kind for each in words.values() for kind in each))
+    rows: list[list[Child]] = [
+        [name.replace("_", " "), *(_said(each.get(kind, {})) for kind in kinds)] for name, each in words.items()
+    ]
+    return joined(element("h3", "The same law in every dialect"), table(["constraint", *kinds], rows))
+
+
+def _said(values: dict[str, float]) -> str:
+    return ", ".join(f"{GREEK.get(key, key)} = {number(value)}" for key, value in values.items()) or "–"
+
+
+def _blocks(subject: Subject) -> Markup:
+    """Per block: verdict, roots, and what one step of the scheme does to it."""
+    run, rows = subject.trajectory, []
+    for block in subject.spectrum.blocks:
+        name = ", ".join(block.constraints)
+        limit = subject.limits.get(name)
+        per_step = "–"
+        if run.step is not None:
+            factor = subject.scheme.propagator(block.matrix, run.step)
+            per_step = number(float(np.abs(np.linalg.eigvals(factor)).max()), 6)
+        row: list[Child] = [
+            name.replace("_", " "),
+            block.verdict.value,
+            "; ".join(_complex(root) for root in block.eigenvalues[:6]) + ("; …" if len(block.eigenvalues) > 6 else ""),
+            per_step,
+            "–" if limit is None else number(limit.spectral.step),
+        ]
+        rows.append(row)
+    head: list[Child] = ["constraints", "verdict", "roots", "factor per step", "linear step limit"]
+    return joined(element("h3", "Roots, and one step of the scheme"), table(head, rows))
+
+
+def _complex(root: complex) -> str:
+    if abs(root.imag) < 1e-12 * max(1.0, abs(root)):
+        return number(root.real + 0.0)
+    return f"{number(root.real)} {'+' if root.imag > 0 else '−'} {number(abs(root.imag))}i"
+
+
+def _transients(subject: Subject) -> Markup:
+    rows: list[list[Child]] = [
+        [
+            name.replace("_", " "),
+            number(found.spectral_abscissa),
+            number(found.numerical_abscissa, 3) if abs(found.numerical_abscissa) > 1e-12 else "0",
+            number(found.kreiss),
+            f"{number(found.peak)} at t = {number(found.peak_time, 3)}" if found.peak > 1 + 1e-9 else "none",
+            f"{number(found.bound)}",
+        ]
+        for name, found in subject.transients.items()
+    ]
+    if not rows:
+        return Markup("")
+    head: list[Child] = [
+        "constraints",
+        "decay",
+        "first growth",
+        "Kreiss constant",
+        "largest growth",
+        "Lyapunov's bound",
+    ]
+    note = paragraph("In common units (y, w/ω): how far deviations may grow before they die away.", class_="quiet")
+    return joined(element("h3", "Transients"), table(head, rows), note)
+
+
+def _matrix(subject: Subject) -> Markup:
+    shown = latex(subject.equations.deviation_matrix)
+    column = r"\left(\begin{matrix}y\\w\end{matrix}\right)"
+    names = ", ".join(subject.spectrum.names)
+    return details(
+        "The matrix of the deviations",
+        formula(rf"\frac{{d}}{{dt}}{column} = H{column}, \quad H = {shown}"),
+        paragraph("in the order ", code(names)),
+    )
+
+
+SECTION = Section("law", "The law of the deviations", write)

@@ -1,0 +1,89 @@
+"""The motion: the mechanism drawn and moving, and its coordinates over time."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from typing import Any
+
+import numpy as np
+
+from holdfast.page.figure import figure, thinned
+from holdfast.page.html import Markup, element
+from holdfast.page.sections.section import Section, side_by_side
+from holdfast.page.subject import Subject
+
+CAPTION = "The mechanism in motion, drawn to scale"
+
+
+def write(subject: Subject) -> Markup:
+    return side_by_side(_player(subject), *_curves(subject))
+
+
+def _player(subject: Subject) -> Markup:
+    """A canvas with its data: points along the run as base64 of little-endian single floats."""
+    motion = subject.motion
+    if motion is None:
+        return Markup("")
+    about = {
+        "count": len(motion.names),
+        "names": motion.names,
+        "links": motion.links,
+        "traces": motion.traces,
+        "fixed": motion.fixed,
+        "box": motion.box,
+        "begin": float(motion.times[0]),
+        "end": float(motion.times[-1]),
+    }
+    left, bottom, right, top = motion.box
+    shape = min(max((top - bottom) / (right - left), 0.3), 0.75)
+    canvas = element(
+        "canvas",
+        id="mechanism",
+        width="960",
+        height=str(round(960 * shape)),
+        role="img",
+        aria_label=CAPTION,
+        data_about=json.dumps(about),
+        data_times=_packed(motion.times),
+        data_frames=_packed(motion.frames),
+    )
+    controls = element(
+        "div",
+        element("button", "Pause", type="button", id="play", aria_label="Play or pause"),
+        element(
+            "input", type="range", id="scrub", min="0", max=str(len(motion.times) - 1), value="0", aria_label="Time"
+        ),
+        element("output", "", id="clock", for_="scrub"),
+        class_="controls",
+    )
+    still = element("noscript", element("p", "The moving picture needs JavaScript; all figures below do without."))
+    seen = " Seen from the front, the right and above." if motion.spatial else ""
+    caption = element("figcaption", f"{CAPTION}: {', '.join(motion.names)}; thin lines are traces.{seen}")
+    return element("figure", canvas, controls, still, caption, class_="player", id="figure-mechanism")
+
+
+def _packed(values: np.ndarray) -> str:
+    return b64encode(np.ascontiguousarray(values, dtype="<f4").tobytes()).decode()
+
+
+def _curves(subject: Subject) -> list[Markup]:
+    run, equations = subject.trajectory, subject.equations
+    names = [*equations.coordinates, *subject.problem.system.states]
+    groups = [names[k : k + 3] for k in range(0, min(len(names), 12), 3)]
+    made = []
+    for number, group in enumerate(groups):
+
+        def draw(axes: Any, group: list[str] = group) -> None:
+            panels = np.atleast_1d(axes)
+            for k, (panel, name) in enumerate(zip(panels, group, strict=True)):
+                panel.plot(*thinned(run.times, run[name]), color=f"C{k}")
+                panel.set_ylabel(subject.label(name))
+            panels[-1].set_xlabel("$t$")
+
+        caption = "Coordinates over time: " + ", ".join(group)
+        made.append(figure(f"motion-{number}", caption, draw, panels=len(group), height=1.0 + 1.05 * len(group)))
+    return made
+
+
+SECTION = Section("motion", "Motion", write)

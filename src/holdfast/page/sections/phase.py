@@ -1,0 +1,47 @@
+"""Phase portraits: each coordinate against its rate, and the path in the plane of the first two."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from holdfast.page.figure import POINTS, figure, legend
+from holdfast.page.html import Markup
+from holdfast.page.sections.section import Section, side_by_side
+from holdfast.page.subject import Subject
+
+MOST = 3  # coordinates with a portrait
+STILL = 1e-9  # a change this small, as a part of the value, is none
+
+
+def write(subject: Subject) -> Markup:
+    names = subject.equations.coordinates
+    pairs = [(names[0], names[1])] if len(names) > 1 else []
+    pairs += [(name, f"{name}_dot") for name in names[:MOST]]
+    return side_by_side(*(_portrait(subject, *pair) for pair in pairs if _moves(subject, *pair)))
+
+
+def _moves(subject: Subject, across: str, up: str) -> bool:
+    """Whether there is a path to see: both change, or one of them does in a plane of coordinates."""
+    run = subject.trajectory
+    moved = [float(np.ptp(run[name])) > STILL * (1 + float(np.abs(run[name]).max())) for name in (across, up)]
+    return all(moved) if up.endswith("_dot") else any(moved)
+
+
+def _portrait(subject: Subject, across: str, up: str) -> Markup:
+    run = subject.trajectory
+    rows = np.unique(np.linspace(0, len(run.times) - 1, POINTS).astype(int))
+
+    def draw(axes: Any) -> None:
+        axes.plot(run[across][rows], run[up][rows], linewidth=1.1)
+        axes.plot(run[across][:1], run[up][:1], "o", markersize=4.5, color="C1", label="start")
+        axes.plot(run[across][-1:], run[up][-1:], "s", markersize=4.5, color="C2", label="end")
+        axes.set_xlabel(subject.label(across))
+        axes.set_ylabel(subject.label(up))
+        legend(axes)
+
+    return figure(f"phase-{across}-{up}", f"{up} against {across}".replace("_dot", "'"), draw)
+
+
+SECTION = Section("phase", "Phase portraits", write)

@@ -1,0 +1,100 @@
+"""The problem as it was stated."""
+
+from __future__ import annotations
+
+from holdfast.equations.writing import formula as latex
+from holdfast.page.html import Child, Markup, code, details, element, joined, paragraph, table
+from holdfast.page.mathml import formula, mathml
+from holdfast.page.sections.section import Section
+from holdfast.page.subject import Subject, number
+from holdfast.problem.quantities import latex_name
+
+
+def write(subject: Subject) -> Markup:
+    return joined(_in_words(subject), _energies(subject), _program(subject), _values(subject), _text(subject))
+
+
+def _in_words(subject: Subject) -> Markup:
+    run, equations = subject.trajectory, subject.equations
+    size = f"step {number(run.step)}" if run.step is not None else f"tolerance {number(run.tolerance or 0)}"
+    kept = len(equations.constraints)
+    what = f"{kept} constraint{'s' if kept != 1 else ''} to keep" if kept else "nothing to hold"
+    count = len(equations.coordinates)
+    return paragraph(
+        f"{count} coordinate{'s' if count != 1 else ''}, {what}; run with {run.scheme}, {size}, "
+        f"from t = {number(float(run.times[0]))} to {number(float(run.times[-1]))} in {run.steps:,} steps."
+    )
+
+
+def _energies(subject: Subject) -> Markup:
+    system = subject.problem.system
+    lines = [("kinetic energy", "T", system.kinetic)] if system.kinetic != 0 or not system.masses else []
+    lines += [("potential", "P", system.potential)] if system.potential != 0 else []
+    lines += [("dissipation", "D", system.dissipation)] if system.dissipation != 0 else []
+    parts = [formula(f"{letter} = {latex(value)}", note) for note, letter, value in lines]
+    parts += [formula(f"Q_{{{latex_name(name)}}} = {latex(value)}", "force") for name, value in system.forces.items()]
+    named = [f"{latex_name(name)} = {latex(value)}" for name, value in system.definitions.items()]
+    named += [rf"\dot{{{latex_name(name)}}} = {latex(value)}" for name, value in system.states.items()]
+    return joined(*parts, *(formula(line, "where") for line in named), *_masses(subject))
+
+
+def _masses(subject: Subject) -> list[Markup]:
+    """Points whose mass may change: mass and position."""
+    lines = []
+    for name, point in subject.problem.system.masses.items():
+        place = r",\; ".join(latex(part) for part in point.position)
+        word = rf"\mathrm{{{name.replace('_', ' ')}}}"
+        lines.append(
+            formula(rf"m_{{{word}}} = {latex(point.mass)}, \quad r_{{{word}}} = \left({place}\right)", "moving mass")
+        )
+    return lines
+
+
+def _program(subject: Subject) -> Markup:
+    program = subject.problem.program
+    if not program.constraints:
+        return paragraph("There is no program: the motion is free.")
+    kept = (*program.holonomic.items(), *program.nonholonomic.items())
+    lines = [
+        formula(f"{latex(value)} = 0", f"{name.replace('_', ' ')}, {_holder(subject, name)}") for name, value in kept
+    ]
+    controls = [joined(code(name), " acts on ", ", ".join(direction)) for name, direction in program.controls.items()]
+    return joined(
+        element("h3", "Program: what the motion must keep"),
+        *lines,
+        paragraph("Controls: ", *_listed(controls), ".") if controls else None,
+    )
+
+
+def _holder(subject: Subject, name: str) -> str:
+    return "held by its reaction" if name in subject.problem.program.held_by_reaction else "held by control"
+
+
+def _listed(parts: list[Markup]) -> list[Child]:
+    return [piece for k, part in enumerate(parts) for piece in ((", " if k else ""), part)]
+
+
+def _values(subject: Subject) -> Markup:
+    run, units = subject.trajectory, subject.problem.units
+    parameters = [name for name in subject.equations.parameter_names if not name.startswith("law.")]
+    rows: list[list[Child]] = [
+        [mathml(latex_name(name)), number(float(run.parameters[name]), 8), str(units.get(name, ""))]
+        for name in parameters
+    ]
+    rows += [
+        [mathml(f"{latex_name(name)}(t_0)"), number(value, 8), str(units.get(name, ""))]
+        for name, value in zip(run.state_names, run.start.state, strict=True)
+    ]
+    return details("Parameters and start values", table(["quantity", "value", "unit"], rows))
+
+
+def _text(subject: Subject) -> Markup:
+    if not subject.text:
+        return paragraph("This problem was stated in Python and has no form as a file.", class_="quiet")
+    button = element("button", "Copy", type="button", class_="copy", data_copy=subject.text, title="Copy the file")
+    return details(
+        "The problem file", element("div", element("pre", subject.text, tabindex="0"), button, class_="source")
+    )
+
+
+SECTION = Section("problem", "The problem as stated", write)

@@ -1,0 +1,94 @@
+"""What to distrust, in words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from holdfast.page.html import Markup, bullets, paragraph
+from holdfast.page.sections.section import Section
+from holdfast.page.subject import Subject, number, sentence
+from holdfast.stability.certificate import Label
+from holdfast.stability.spectrum import Verdict
+
+NEAR = 0.8  # of the linear limit of the step
+GROWTH = 2.0  # a transient worth a word
+UNEXPLAINED = 0.01  # of the energy about
+ILL = 1e8  # condition number
+
+
+def write(subject: Subject) -> Markup:
+    found = [*subject.remarks, *_of_run(subject), *_of_law(subject), *_of_certificate(subject), *_of_energy(subject)]
+    if subject.motion is not None:
+        found += subject.motion.complaints
+    return (
+        bullets([sentence(text) for text in found], class_="warnings")
+        if found
+        else paragraph("Nothing was found that calls for a warning.")
+    )
+
+
+def _of_run(subject: Subject) -> list[str]:
+    run, found = subject.trajectory, []
+    if run.start.changes or not run.start.on_program:
+        text = str(run.start)
+        found.append(text[0].upper() + text[1:] + ".")
+    if not run.success:
+        found.append(run.message)
+    if subject.problem.system.noise:
+        found.append("The problem states noise; this run is the motion without it.")
+    if run.every > 1:
+        found.append(f"Only every {run.every}th step was kept: what happened between is not shown.")
+    if subject.held and len(run.times):
+        values = subject.equations.evaluate(list(run.start.state), float(run.times[0]), parameters=dict(run.parameters))
+        if values.condition > ILL:
+            found.append(
+                f"The constraints are nearly dependent at the start: condition number {number(values.condition, 2)}."
+            )
+    return found
+
+
+def _of_law(subject: Subject) -> list[str]:
+    if not subject.held:
+        return []
+    found = []
+    for block in subject.spectrum.blocks:
+        if block.verdict is not Verdict.asymptotically_stable:
+            found.append(f"{', '.join(block.constraints)}: {block.verdict.value}. {block.reason}")
+    for name, growth in subject.transients.items():
+        if growth.peak > GROWTH:
+            found.append(f"{name}: deviations may grow {number(growth.peak, 3)} times before they die away.")
+    for name, limit in subject.limits.items():
+        step, most = subject.trajectory.step or 0.0, limit.spectral.step
+        if 0 < most < np.inf and step > NEAR * most:
+            beyond = "beyond" if step >= most else "close to"
+            found.append(f"{name}: the step {number(step)} is {beyond} the linear limit {number(most)}.")
+    return found
+
+
+def _of_certificate(subject: Subject) -> list[str]:
+    certificate = subject.certificate
+    if certificate is None:
+        return ["No certificate: the figures show this run only, and say nothing of others."] if subject.held else []
+    if certificate.label is Label.checked:
+        return ["The certificate is checked along this run, not proved: another start needs its own check."]
+    return []
+
+
+def _of_energy(subject: Subject) -> list[str]:
+    run = subject.trajectory
+    if len(run.times) < 3:
+        return []
+    balance, found = run.energy_balance, []
+    residual = float(np.nanmax(np.abs(balance.residual)))
+    if residual > UNEXPLAINED * subject.energy_size:
+        part = number(100 * residual / subject.energy_size, 2)
+        found.append(f"Up to {part} % of the energy in motion is unexplained by any cause: the step may be too large.")
+    if subject.held:
+        work = float(np.nanmax(np.abs(balance.correction)))
+        if work > UNEXPLAINED * subject.energy_size:
+            part = number(100 * work / subject.energy_size, 2)
+            found.append(f"Driving deviations away did work of up to {part} % of the energy in motion.")
+    return found
+
+
+SECTION = Section("warnings", "What to distrust", write)

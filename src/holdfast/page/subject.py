@@ -1,0 +1,133 @@
+"""What a page is about: one run with its equations, certificate and tuning, and what several sections ask of them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from holdfast.equations.derive import derive
+from holdfast.equations.equations import Equations
+from holdfast.errors import HoldfastError
+from holdfast.problem.file import dumps
+from holdfast.problem.frozen import Frozen
+from holdfast.problem.problem import Problem
+from holdfast.problem.quantities import latex_name
+from holdfast.results.motion import Motion, motion_of
+from holdfast.results.trajectory import Trajectory
+from holdfast.schemes.by_name import Scheme, scheme_named
+from holdfast.stability.by_block import step_limits
+from holdfast.stability.certificate import Certificate
+from holdfast.stability.spectrum import Spectrum, spectrum
+from holdfast.stability.transient import Transient, transient
+
+BEYOND = 1e6  # times the size of the start: a state that has blown up
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A run and all that is known of it; everything derived is made once, when first asked for."""
+
+    trajectory: Trajectory
+    problem: Problem
+    certificate: Certificate | None = None
+    tuning: Any = None
+    command: str = ""
+    remarks: tuple[str, ...] = ()
+
+    @cached_property
+    def equations(self) -> Equations:
+        return derive(self.problem)
+
+    @cached_property
+    def text(self) -> str:
+        """The problem as a file states it; empty where it has no form as a file."""
+        try:
+            return dumps(self.problem)
+        except HoldfastError:
+            return ""
+
+    @property
+    def scheme(self) -> Scheme:
+        return scheme_named(self.trajectory.scheme)
+
+    @property
+    def held(self) -> bool:
+        return bool(self.equations.constraints)
+
+    @cached_property
+    def spectrum(self) -> Spectrum:
+        """The matrix of the deviations at the start of the run."""
+        run = self.trajectory
+        return spectrum(self.equations, list(run.start.state), float(run.times[0]), dict(run.parameters))
+
+    @cached_property
+    def transients(self) -> dict[str, Transient]:
+        """Growth before the decay, for the blocks that decay."""
+        return {
+            ", ".join(block.constraints): transient(block.matrix, positions=block.positions)
+            for block in self.spectrum.blocks
+            if block.hurwitz
+        }
+
+    @cached_property
+    def limits(self) -> dict[str, Any]:
+        """The linear limits of the step, by block."""
+        run = self.trajectory
+        if run.step is None or not self.held:
+            return {}
+        state, begin = list(run.start.state), float(run.times[0])
+        return dict(step_limits(self.equations, self.scheme, state=state, time=begin, parameters=dict(run.parameters)))
+
+    @cached_property
+    def motion(self) -> Motion | None:
+        return motion_of(self.trajectory, self.equations)
+
+    @cached_property
+    def energy_size(self) -> float:
+        """How much energy is in motion: the largest kinetic energy, or change of the total energy, along the run."""
+        run = self.trajectory
+        return max(float(np.abs(run["kinetic"]).max()), float(np.ptp(run["energy"])), 1e-300)
+
+    def label(self, name: str) -> str:
+        """A name as a label of a figure, with its unit where one is stated; names are identifiers, so this is safe."""
+        unit = self.problem.units.get(name, "")
+        plain = "".join(letter for letter in str(unit) if letter.isalnum() or letter in " /*^.-")
+        return f"${latex_name(name)}$" + (f" [{plain}]" if plain else "")
+
+
+def readable(trajectory: Trajectory) -> tuple[Trajectory, list[str]]:
+    """A run without the rows in which it blew up, whose values would hide all others; and the words that say so."""
+    limit = BEYOND * (1 + max(map(abs, trajectory.start.state), default=0.0))
+    table = np.array(list(trajectory.columns.values()))
+    with np.errstate(invalid="ignore"):
+        wild = ~np.isfinite(table).all(axis=0) | (np.abs(trajectory.y).max(axis=0) > limit)
+    if trajectory.success or not wild.any():
+        return trajectory, []
+    kept = max(1, int(np.argmax(wild)))
+    columns = Frozen({name: values[:kept] for name, values in trajectory.columns.items()})
+    left = f"From t = {number(float(trajectory.times[kept]))} on the run blew up; those rows are not drawn."
+    return replace(trajectory, times=trajectory.times[:kept], columns=columns), [left]
+
+
+EXPONENT = re.compile(r"(?<![\w.])(-?\d+(?:\.\d+)?)e([+-]\d+)")
+
+
+def sentence(text: str) -> str:
+    """A sentence with its numbers written for reading."""
+    return EXPONENT.sub(lambda found: number(float(found[0]), 12), text)
+
+
+def number(value: float, digits: int = 4) -> str:
+    """A number for reading: 0.01, 1.2 × 10⁻⁹."""
+    if not np.isfinite(value):
+        return "∞" if value > 0 else "−∞" if value < 0 else "undefined"
+    text = f"{value:.{digits}g}"
+    mantissa, _, power = text.partition("e")
+    if power:
+        raised = str(int(power)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+        return f"{mantissa} × 10{raised}".replace("-", "−") if mantissa != "1" else f"10{raised}"
+    return text.replace("-", "−")

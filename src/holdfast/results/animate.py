@@ -1,0 +1,68 @@
+"""A moving picture of the mechanism as a GIF, written as a whole or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from holdfast.errors import BadRequest
+from holdfast.results.motion import Motion, motion_of
+from holdfast.results.store import write_atomically
+from holdfast.results.trajectory import Trajectory
+
+SIZE, MARGIN, SCALE = 420, 30, 2  # pixels; drawn twice as large and then made smaller, for smooth lines
+INK, QUIET, TRACE, PAPER = "#1c2126", "#9aa4ad", "#4477aa", "#ffffff"
+
+
+def animate(trajectory: Trajectory, path: str | Path, *, frames: int = 150, seconds: float | None = None) -> Path:
+    """Draw the problem's points and links along the run; `seconds` is how long one round lasts if given."""
+    target = Path(path)
+    if target.suffix.lower() != ".gif":
+        raise BadRequest(f"{target.name} is not a GIF", where="animate(path)", fix="give a name that ends in .gif")
+    if frames < 2:
+        raise BadRequest(f"frames = {frames}", where="animate(frames=...)", fix="at least 2")
+    motion = motion_of(trajectory, frames=frames)
+    if motion is None:
+        raise BadRequest(
+            "there is nothing to draw", where="animate", fix="name points: System(points={...}) or [points] in the file"
+        )
+    length = float(motion.times[-1] - motion.times[0])
+    lasting = seconds if seconds is not None else min(max(length, 2.0), 12.0)
+    pictures = [_picture(motion, k) for k in range(len(motion.frames))]
+    pause = max(20, round(1000 * lasting / len(pictures)))
+    write_atomically(
+        target,
+        lambda file: pictures[0].save(
+            file, format="GIF", save_all=True, append_images=pictures[1:], duration=pause, loop=0, optimize=True
+        ),
+    )
+    return target
+
+
+def _picture(motion: Motion, frame: int) -> Any:
+    from PIL import Image, ImageDraw
+
+    left, bottom, right, top = motion.box
+    per_unit = (SIZE - 2 * MARGIN) / max(right - left, top - bottom)
+    wide = round((right - left) * per_unit) + 2 * MARGIN
+    high = round((top - bottom) * per_unit) + 2 * MARGIN
+
+    def place(points: np.ndarray) -> list[tuple[float, float]]:
+        x = MARGIN + (points[:, 0] - left) * per_unit
+        y = MARGIN + (top - points[:, 1]) * per_unit
+        return [(float(a) * SCALE, float(b) * SCALE) for a, b in zip(x, y, strict=True)]
+
+    image = Image.new("RGB", (wide * SCALE, high * SCALE), PAPER)
+    pen = ImageDraw.Draw(image)
+    for k in motion.traces:
+        if frame:
+            pen.line(place(motion.frames[: frame + 1, k]), fill=TRACE, width=2)
+    now = place(motion.frames[frame])
+    for a, b in motion.links:
+        pen.line([now[a], now[b]], fill=INK, width=6)
+    for k, (x, y) in enumerate(now):
+        size, fill = (7, QUIET) if k in motion.fixed else (9, INK)
+        pen.ellipse([x - size, y - size, x + size, y + size], fill=fill)
+    return image.resize((wide, high), Image.Resampling.LANCZOS).quantize(32)

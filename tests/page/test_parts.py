@@ -1,0 +1,191 @@
+"""The parts of a page: elements that escape, formulas that read well, figures without styles, motion drawn to scale."""
+
+import re
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+import holdfast as hf
+from holdfast.page.figure import figure, thinned
+from holdfast.page.html import Markup, document, element, table
+from holdfast.page.mathml import formula, mathml
+from holdfast.results.motion import motion_of
+from tests.page.pages import EXAMPLES
+
+TEXTS = st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=40)
+
+
+# ── elements ──────────────────────────────────────────────────────────────────────────────────────
+
+
+@settings(max_examples=60)
+@given(TEXTS, TEXTS)
+def test_any_text_comes_back_as_it_was(text, value):
+    made = ElementTree.fromstring(element("p", text, title=value))
+    assert (made.text or "") == text
+    assert made.get("title") == value
+
+
+def test_markup_is_left_alone_and_nothing_else():
+    assert element("p", Markup("<b>x</b>"), "<i>") == "<p><b>x</b>&lt;i&gt;</p>"
+    assert (
+        element("input", type="range", disabled=True, hidden=False, id=None)
+        == '<input type="range" disabled="disabled"/>'
+    )
+    assert "<td>&lt;</td>" in table(["a", "b"], [["x", "<"]])
+
+
+def test_a_page_refuses_a_script_that_would_end_early():
+    with pytest.raises(ValueError, match="script"):
+        document(title="t", style="", script="x = '</script>'", body=Markup(""))
+
+
+# ── formulas ──────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("latex", "wanted"),
+    [
+        (r"\dot{x}", "\U0001d465\u0307"),
+        (r"\ddot{\varphi}", "\U0001d711\u0308"),
+        (r"\dot{V}", 'accent="true"'),
+        (r"\lambda_{\mathrm{rod}}", "<mi>rod</mi>"),
+        (r"\left(\begin{matrix}1 & 0\\0 & 1\end{matrix}\right)", 'stretchy="true"'),
+    ],
+)
+def test_formulas_read_well(latex, wanted):
+    made = mathml(latex)
+    assert wanted in made
+    assert "xmlns" not in made
+    ElementTree.fromstring(made)
+
+
+@pytest.mark.parametrize(
+    ("latex", "spaces"),
+    [
+        (r"m \sin{\left(x\right)}", 1),
+        (r"\mathrm{mass} g", 1),
+        (r"g \mathrm{mass} z", 2),
+        (r"a b", 0),
+        (r"\mathrm{mass}_{0} + b", 0),
+        (r"\sin^{2}{\left(x\right)}", 0),
+    ],
+)
+def test_words_stand_apart(latex, spaces):
+    assert mathml(latex).count('width="0.17em"') == spaces
+
+
+def test_the_formulas_of_examples_are_well_formed():
+    for file in EXAMPLES[::3]:
+        for line in re.findall(r"\\\[(.*?)\\\]", hf.derive(hf.load(file)).latex())[:12]:
+            ElementTree.fromstring(formula(line.strip()))
+
+
+def test_a_formula_offers_its_latex():
+    latex = r"x < \left(\frac{a}{b}\right) & \"quoted\""
+    button = ElementTree.fromstring(formula(latex)).find("button")
+    assert button.get("data-copy") == latex
+
+
+# ── figures ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_figure_has_classes_for_colours_and_nothing_from_outside():
+    made = figure("one", 'A "caption" & <more>', lambda axes: axes.plot([0, 1], [0, 1], label="x"))
+    tree = ElementTree.fromstring(made)
+    assert not [part for part in tree.iter() if "style" in part.attrib]
+    assert any("s-s0" in part.get("class", "") for part in tree.iter())
+    assert "http" not in made
+    assert "".join(tree.find("figcaption").itertext()) == 'A "caption" & <more>'
+    assert re.search(r'fill="#0[0-9a-f]{5}"', made) is None
+
+
+def test_the_settings_of_the_user_are_neither_used_nor_changed():
+    import matplotlib as mpl
+
+    with mpl.rc_context({"lines.linewidth": 9.0, "text.usetex": False}):
+        before = dict(mpl.rcParams)
+        first = figure("same", "", lambda axes: axes.plot([0, 1]))
+        assert dict(mpl.rcParams) == before
+    assert first == figure("same", "", lambda axes: axes.plot([0, 1]))
+
+
+@given(st.integers(2, 5000), st.integers(0, 10))
+@settings(max_examples=30)
+def test_thinning_keeps_ends_and_extremes(count, seed):
+    values = np.random.default_rng(seed).normal(size=count)
+    times, kept = thinned(np.arange(count), values, 200)
+    assert len(times) <= 202
+    assert (kept.min(), kept.max()) == (values.min(), values.max())
+    assert (times[0], times[-1]) == (0, count - 1)
+
+
+# ── motion ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def example(name, **asked):
+    equations = hf.derive(hf.load(next(file for file in EXAMPLES if file.stem == name)))
+    return hf.simulate(equations, **asked)
+
+
+def test_points_are_where_the_problem_says():
+    run = example("cart_rod")
+    motion = motion_of(run)
+    assert motion.names == ("O", "C")
+    assert motion.links == ((0, 1),)
+    assert len(motion.times) == 600
+    rows = np.searchsorted(run.times, motion.times)
+    x, phi = run["x"][rows], run["phi"][rows]
+    assert_allclose(motion.frames[:, 1], np.array([x + np.cos(phi), np.sin(phi)]).T, rtol=1e-13)
+
+
+def test_space_is_drawn_on_a_plane_and_fixed_points_are_known():
+    motion = motion_of(example("bead_on_hoop", duration=1.0))
+    assert motion.spatial
+    assert motion.frames.shape[2] == 2
+    assert motion.fixed == (0,)
+    assert motion.traces == (1,)
+    left, bottom, right, top = motion.box
+    assert left < right
+    assert bottom < top
+
+
+def test_without_points_there_is_no_motion_to_draw():
+    run = example("rlc")
+    assert motion_of(run) is None
+    with pytest.raises(hf.BadRequest, match="nothing to draw"):
+        run.animate("x.gif")
+
+
+def test_a_moving_picture_is_written(tmp_path):
+    from PIL import Image
+
+    path = example("cart_rod", duration=10.0).animate(tmp_path / "cart.gif", frames=12)
+    with Image.open(path) as image:
+        assert image.n_frames == 12
+        first = np.asarray(image.convert("L"))
+        image.seek(8)
+        assert (np.asarray(image.convert("L")) != first).any()
+    with pytest.raises(hf.BadRequest, match="not a GIF"):
+        example("cart_rod", duration=1.0).animate(tmp_path / "cart.mp4")
+
+
+def test_figures_for_python_users_return_axes():
+    run = example("cart_rod", duration=5.0)
+    axes = run.phase("x", "phi")
+    assert_allclose(axes.lines[0].get_xdata(), run["x"])
+    assert run.phase("x").get_ylabel() == r"$\dot{x}$"
+    assert run.plot_deviation().get_yscale() == "log"
+    with pytest.raises(hf.BadRequest, match="nothing to hold"):
+        example("rlc").plot_deviation()
+
+
+def test_the_rate_of_a_coordinate_called_y_is_no_deviation():
+    run = example("skate", duration=0.5)
+    assert run.deviation.shape[1] == 0
+    assert run.deviation_rate.shape[1] == 1
+    assert len(run.plot_deviation().lines) == 1

@@ -1,0 +1,260 @@
+"""The page of a run: complete, closed to the outside, honest at its top, and inert whatever a problem is called."""
+
+import base64
+import hashlib
+import re
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import holdfast as hf
+from tests.page.pages import EXAMPLES, attribute_names, made, page, parsed, section_names
+
+ALWAYS = {"warnings", "motion", "problem", "equations", "certificate", "energy", "phase", "provenance"}
+HELD = {"forces", "law", "deviation"}
+HOSTILE = "</title></script><img src=x onerror=alert(1)> \"'& $x^{$ \\frac ]]> --> <!-- \u202e"
+
+
+def name(file):
+    return file.stem
+
+
+def pendulum(title="", law=None, points=True, **further):
+    x, z = hf.coordinates("x z")
+    mass, gravity = hf.parameters("mass gravity")
+    system = hf.System(
+        coordinates=(x, z),
+        kinetic=mass * (x.rate**2 + z.rate**2) / 2,
+        potential=mass * gravity * z,
+        parameters={mass: 1, gravity: 9.81},
+        points={"O": (0, 0), "bob": (x, z)} if points else {},
+    )
+    program = hf.Program(holonomic={"rod": (x**2 + z**2 - 1) / 2}, law=law or hf.critically_damped(5))
+    return hf.Problem(system, program, start={x: 1}, title=title, **further)
+
+
+def run_of(problem, **asked):
+    return hf.simulate(hf.derive(problem), hf.RK4, **{"step": 0.01, "duration": 0.5, **asked})
+
+
+# ── every shipped example ─────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=name)
+def test_every_section_of_an_example_is_there(file, shelf):
+    _, html = page(file.stem, shelf)
+    problem, tree = hf.load(file), parsed(html)
+    assert set(section_names(html)) == ALWAYS | (HELD if problem.program.constraints else set())
+    assert tree.find(".//*[@id='verdict']") is not None
+    anchors = {link.get("href").removeprefix("#") for link in tree.iter("a")}
+    assert anchors == set(section_names(html))
+    assert (tree.find(".//canvas") is not None) == bool(problem.system.points)
+    assert len(list(tree.iter("math"))) > 3
+    assert len(list(tree.iter("svg"))) >= 3
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=name)
+def test_a_page_is_small_and_closed_to_the_outside(file, shelf):
+    path, html = page(file.stem, shelf)
+    assert path.stat().st_size < 1_000_000
+    assert "http" not in html.replace('http-equiv="Content-Security-Policy"', "")
+    assert not re.search(r"url\((?!#|data:font/woff2)", html)
+    tree = parsed(html)
+    assert not {key for key in attribute_names(tree) if key.startswith("on") or key in ("style", "src", "action")}
+    assert all(part.get("href", "#").startswith("#") for part in tree.iter())
+    names = [part.get("id") for part in tree.iter() if part.get("id") and part.tag != "path"]  # glyphs are shared
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("file", EXAMPLES[:2], ids=name)
+def test_only_the_style_and_script_of_the_page_itself_are_allowed(file, shelf):
+    _, html = page(file.stem, shelf)
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', html)[1].replace("&#x27;", "'")
+    assert policy.startswith("default-src 'none'; ")
+    assert "unsafe" not in policy
+    for kind in ("style", "script"):
+        text = re.search(rf"<{kind}>(.*?)</{kind}>", html, re.DOTALL)[1]
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{kind}-src 'sha256-{digest}'" in policy
+        assert html.count(f"<{kind}") == 1
+
+
+def test_a_page_names_its_certificate_block_by_block_with_bounds(shelf):
+    _, html = page("cart_rod", shelf)
+    text = " ".join(parsed(html).find(".//section[@id='certificate']").itertext())
+    for word in ("home", "upright", "bound", "One step contracts", "y_home", "w_upright"):
+        assert word in text
+    assert "Good:" in html
+    assert "holdfast run cart_rod.toml" in html
+    assert "sha256:" in html
+
+
+# ── verdicts ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_law_that_drives_away_is_said_at_the_top():
+    page = hf.report(run_of(pendulum(law=hf.SpringDamper(stiffness=-4, damping=1))))
+    assert not page.good
+    assert page.verdict.startswith("Negative: The law drives rod away.")
+    banner = parsed(page.html).find(".//*[@id='verdict']")
+    assert banner.get("class") == "verdict negative"
+    assert "".join(banner.itertext()).startswith(page.verdict)
+
+
+def test_a_run_that_ends_badly_is_said_at_the_top():
+    problem = pendulum(law=hf.SpringDamper(stiffness=40_000, damping=400))
+    run = hf.simulate(hf.derive(problem), hf.Euler, step=0.02, duration=4)
+    assert not run.success
+    page = hf.report(run)
+    assert not page.good
+    assert run.outcome.value.rstrip(".") in page.verdict
+    assert "the run blew up" in "".join(parsed(page.html).find(".//section[@id='warnings']").itertext())
+
+
+def test_a_refused_certificate_is_said_at_the_top():
+    equations = hf.derive(pendulum(law=hf.SpringDamper(stiffness=1e6, damping=2000)))
+    run = hf.simulate(equations, hf.RK4, step=0.002, duration=0.02)
+    certificate = hf.certify(equations, hf.RK4, step=0.002, trajectory=run, effort=0.1)
+    if certificate.label is hf.Label.refused:
+        assert "No promise for rod" in hf.report(run, certificate).verdict
+    forged = hf.report(run, _refused(certificate))
+    assert forged.verdict == "Negative: No promise for rod: because of 2 × 10⁻⁵."
+
+
+def _refused(certificate):
+    from dataclasses import replace
+
+    blocks = tuple(replace(block, label=hf.Label.refused, reason="because of 2e-05") for block in certificate.blocks)
+    return replace(certificate, blocks=blocks)
+
+
+def test_corrections_that_pump_energy_are_not_called_good():
+    x, z = hf.coordinates("x z")
+    problem = pendulum(law=hf.SpringDamper(stiffness=400, damping=40))
+    run = hf.simulate(hf.derive(problem), hf.RK4, step=0.01, duration=1, start={x: 1.6, z: 0}, start_policy="keep")
+    page = hf.report(run)
+    assert "held at a price" in page.verdict
+    assert not page.good
+
+
+def test_a_good_run_is_called_good_and_its_start_is_warned_of():
+    x = hf.coordinates("x")
+    run = run_of(pendulum(), start={x: 1.001}, start_policy="keep")
+    page = hf.report(run)
+    assert page.good
+    warned = " ".join(parsed(page.html).find(".//section[@id='warnings']").itertext())
+    assert "The start deviates" in warned
+    assert "No certificate" in warned
+
+
+# ── hostile names ─────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_hostile_title_is_inert():
+    html = hf.report(run_of(pendulum(HOSTILE))).html
+    tree = parsed(html)
+    assert "".join(tree.find(".//h1").itertext()) == HOSTILE
+    assert "".join(tree.find(".//title").itertext()) == HOSTILE
+    assert not list(tree.iter("img"))
+    assert html.count("</script>") == 1
+    assert html.count("<!--") == 0
+
+
+def test_hostile_links_commands_and_remarks_are_inert():
+    problem = pendulum("$", animation={"links": [["O", HOSTILE]], "traces": ["bob"]})
+    html = hf.report(run_of(problem), command=HOSTILE, remarks=[HOSTILE]).html
+    tree = parsed(html)
+    assert not list(tree.iter("img"))
+    warned = " ".join(tree.find(".//section[@id='warnings']").itertext())
+    assert "which is not among the points O, bob" in warned
+    assert HOSTILE in warned
+
+
+def test_odd_names_are_typeset():
+    odd = hf.coordinates(["alpha_1_", "x_y_z", "sin_", "mathrm", "a" * 41])
+    k = hf.parameters("k")
+    energy = sum(q.rate**2 for q in odd) / 2
+    system = hf.System(coordinates=odd, kinetic=energy, potential=k * sum(q**2 for q in odd) / 2, parameters={k: 4})
+    run = hf.simulate(hf.derive(hf.Problem(system, start={odd[0]: 1})), hf.RK4, step=0.01, duration=0.1)
+    assert "equations" in section_names(hf.report(run).html)
+
+
+# ── kinds of runs ─────────────────────────────────────────────────────────────────────────────────
+
+
+def test_an_adaptive_run_of_a_python_problem_says_how_to_make_it_again():
+    run = hf.simulate(hf.derive(pendulum(points=False)), hf.DOP853, tolerance=1e-9, duration=1)
+    html = hf.report(run).html
+    assert "tolerance=1e-09" in html
+    assert "<canvas" not in html
+
+
+def test_what_cannot_be_a_file_still_has_a_page():
+    q = hf.coordinates("q")
+    system = hf.System(coordinates=(q,), kinetic=q.rate**2 / 2, potential=sp.Piecewise((q**2, q > 0), (0, True)))
+    try:
+        run = hf.simulate(hf.derive(hf.Problem(system, start={q: 1})), hf.RK4, step=0.01, duration=0.1)
+    except hf.HoldfastError:
+        pytest.skip("such a potential is refused at the door")
+    assert "has no form as a file" in hf.report(run).html
+
+
+def test_symplectic_euler_shows_its_multipliers():
+    run = hf.simulate(hf.derive(pendulum()), hf.SymplecticEuler, step=0.01, duration=0.3)
+    assert "within the unit circle" in hf.report(run).html
+
+
+def test_a_saved_run_has_the_same_page_byte_for_byte(tmp_path):
+    run = run_of(pendulum("Saved"))
+    run.save(tmp_path / "run.npz")
+    again = hf.report(hf.Trajectory.load(tmp_path / "run.npz"))
+    assert again.html == hf.report(run).html
+
+
+def test_changed_parameters_are_shown_and_told():
+    run = run_of(pendulum(), parameters={"gravity": 1.62})
+    html = hf.report(run).html
+    assert "1.62" in html
+    assert "parameters={&#x27;gravity&#x27;: 1.62}" in html
+
+
+def test_what_is_no_run_is_refused():
+    with pytest.raises(hf.BadRequest, match="takes a Trajectory"):
+        hf.report("run.npz")
+
+
+def test_a_page_is_written_as_a_whole_or_not_at_all(tmp_path):
+    report = hf.report(run_of(pendulum()))
+    with pytest.raises(hf.BadRequest, match="cannot write"):
+        report.save(tmp_path / "nowhere" / "page.html")
+    assert not list(tmp_path.iterdir())
+    report.save(tmp_path / "page.html")
+    assert [file.name for file in tmp_path.iterdir()] == ["page.html"]
+
+
+@pytest.mark.skipif("tune" not in hf.__all__, reason="hf.tune is not there yet")
+def test_a_tuned_run_shows_its_map():
+    equations = hf.derive(pendulum())
+    tuning = hf.tune(equations, hf.RK4, step=0.02, duration=1)
+    run = hf.simulate(tuning.equations, hf.RK4, step=0.02, duration=1)
+    html = hf.report(run, tuning=tuning).html
+    section = parsed(html).find(".//section[@id='tuning']")
+    assert section.find(".//svg") is not None
+    assert "no gains" in "".join(section.itertext())
+    assert "<image" not in html
+    assert len(html) < 1_000_000
+
+
+def test_numbers_are_written_for_reading():
+    from holdfast.page.subject import number, sentence
+
+    assert number(1.234e-9) == "1.234 × 10⁻⁹"
+    assert number(-0.05) == "−0.05"
+    assert number(1e6, 2) == "10⁶"
+    assert number(np.inf) == "∞"
+    assert sentence("adds 5e-05 at 3.2e+12, not name_1e-3") == "adds 5 × 10⁻⁵ at 3.2 × 10¹², not name_1e-3"
+
+
+def test_the_certificate_section_names_a_run_without_one():
+    assert made("rlc", certified=False).good
