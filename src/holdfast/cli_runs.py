@@ -110,7 +110,7 @@ def _check_output(output: str | None) -> None:
 
 def _largest(run: hf.Trajectory) -> dict[str, float]:
     """The largest size of each deviation."""
-    return {name: float(abs(run[name]).max()) for name in run.names if name.startswith(("y_", "w_"))}
+    return {name: float(abs(run[name]).max()) for name in run.start.deviation}
 
 
 def _balance(run: hf.Trajectory) -> dict[str, float]:

@@ -194,7 +194,7 @@ class LyapunovSeries:
 
 def deviations_along(trajectory: Trajectory, constraints: tuple[str, ...] | None = None) -> Array:
     """The rows (y, w) of a run, for some constraints: the y of those that have one, then all w."""
-    rates = [name for name in trajectory.columns if name.startswith("w_")]
+    rates = [name for name in trajectory.columns if name.startswith("w_") and name not in trajectory.state_names]
     wanted = [name.removeprefix("w_") for name in rates] if constraints is None else list(constraints)
     names = [f"y_{name}" for name in wanted if f"y_{name}" in trajectory] + [f"w_{name}" for name in wanted]
     return np.array([trajectory[name] for name in names]).T.reshape(len(trajectory.times), len(names))

@@ -95,7 +95,9 @@ def prove(
         scale = setting.step ** (setting.scheme.order + 1)
         rounding_bound, rounding_cover, rounding_tube = math.inf, "", 0.0
         least = contraction.radius(expected + 1e-15)
-        thin = GENEROUS * least * max(contraction.widths()) < 1e-4 * max((high - low for low, high in region), default=0)
+        thin = GENEROUS * least * max(contraction.widths()) < 1e-4 * max(
+            (high - low for low, high in region), default=0
+        )
         tube = (GENEROUS if thin else 12) * least
         if motion.affine:
             tube = max(tube, 1.05 * reach)
@@ -105,13 +107,14 @@ def prove(
             if left <= 0.05 * seconds:
                 break
             limits = setting.limit_balls(motion, contraction, tube)
-            if tube > rounding_tube or rounding_cover != LEAF:  # a single cell serves every smaller tube
-                rounding_bound, rounding_cover = _rounding(setting, factor, tube, contraction)
-                rounding_tube = tube
             good, enough = 1.2 * expected / scale, 0.0 if thin else (1 - gamma) * tube / SHRINK / scale
-            found = cover(model, region, limits, wanted=max(good, enough), seconds=(0.95 if thin else 0.7) * left)
+            found = cover(model, region, limits, wanted=max(good, enough), seconds=(0.85 if thin else 0.7) * left)
             if not found.bound < math.inf:
                 break
+            if tube > rounding_tube or rounding_cover != LEAF:  # a single cell serves every smaller tube
+                until = max(started + seconds, time.monotonic() + 0.1 * seconds)
+                rounding_bound, rounding_cover = _rounding(setting, factor, tube, contraction, until)
+                rounding_tube = tube
             defect = total_defect(found.bound, rounding_bound, setting.scheme, setting.step)
             radius = contraction.radius(defect)
             if radius <= tube:
@@ -197,26 +200,33 @@ def _whole_motion(setting: Setting) -> Motion:
     return whole_motion(setting.equations, setting.block, setting.parameters, extras)
 
 
-def _rounding(setting: Setting, factor: np.ndarray, tube: float, contraction: Contraction) -> tuple[float, str]:
+def _rounding(
+    setting: Setting, factor: np.ndarray, tube: float, contraction: Contraction, until: float
+) -> tuple[float, str]:
     """A bound of the rounding of one step over the region, cut only where it would be infinite or much coarser."""
     cut, region, bound = rounding_pieces(setting, factor, tube, contraction)
     root = Piece(region)
-    worst = _rounding_below(root, region, cut, bound, COARSEST)
+    worst = _rounding_below(root, region, cut, bound, COARSEST, until)
     return worst, root.text()
 
 
-def _rounding_below(piece: Piece, region: Box, cut: Any, bound: Any, depth: int) -> float:
+def _rounding_below(piece: Piece, region: Box, cut: Any, bound: Any, depth: int, until: float) -> float:
     balls = cut(piece.box)
     if balls is None:
         piece.kind = EMPTY
         return 0.0
     piece.box = hull(balls)
     here = float(bound(balls))
-    if here < math.inf or depth == 0:
+    if here < math.inf or depth == 0 or time.monotonic() > until:
         return here
     sizes = [
         (high - low) / max(top - bottom, 1e-300) for (low, high), (bottom, top) in zip(piece.box, region, strict=True)
     ]
     piece.variable = max(range(len(sizes)), key=sizes.__getitem__)
     piece.parts = tuple(Piece(half) for half in halves(piece.box, piece.variable))
-    return max(_rounding_below(part, region, cut, bound, depth - 1) for part in piece.parts)
+    worst = 0.0
+    for part in piece.parts:
+        worst = max(worst, _rounding_below(part, region, cut, bound, depth - 1, until))
+        if not worst < math.inf:
+            break
+    return worst

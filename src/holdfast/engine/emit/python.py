@@ -31,8 +31,7 @@ FORMS = {
 
 
 FUNCTIONS = {
-    name: FLOATS.functions[name]
-    for name in "exp log sin cos tan asin acos atan sinh cosh tanh atan2 pow sign".split()
+    name: FLOATS.functions[name] for name in "exp log sin cos tan asin acos atan sinh cosh tanh atan2 pow sign".split()
 }
 
 
