@@ -6,6 +6,7 @@ import pytest
 import holdfast as hf
 from holdfast.graph.arithmetic import ball, precision
 from holdfast.stability.block import blocks_of, motion_of
+from holdfast.stability.cells import plain_cell
 from holdfast.stability.defect import DefectModel, _reached, terms_of
 from holdfast.stability.enclosure import symmetric
 from tests.stability.held import pendulum
@@ -42,7 +43,7 @@ def test_the_coefficient_at_each_state_lies_in_its_enclosure(scheme):
                 x[2:] -= x[:2] * (x[:2] @ x[2:] - random.uniform(-TUBE, TUBE)) / (x[:2] @ x[:2])
                 if (np.abs(x - centre) > size).any():
                     continue
-                point = model.plain(model._plain_cell([ball(float(value)) for value in x]))
+                point = model.plain(plain_cell([ball(float(value)) for value in x]))
                 assert all(wide.overlaps(value) for wide, value in zip(total, point, strict=True))
                 seen += 1
     assert seen > 50

@@ -9,7 +9,8 @@ from heapq import heappop, heappush
 from itertools import count
 
 from holdfast.errors import Undecided
-from holdfast.stability.defect import Cell, DefectModel
+from holdfast.stability.cells import Cell
+from holdfast.stability.defect import DefectModel
 from holdfast.stability.enclosure import Ball, Box, halves, hull, magnitude, norm
 
 EMPTY, LEAF = "e", "c"

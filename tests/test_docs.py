@@ -1,0 +1,37 @@
+"""The documentation of the command line says what the commands print."""
+
+import json
+import re
+from importlib import resources
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from holdfast.cli import main
+
+DOCS = Path(__file__).parents[1] / "docs" / "command-line.md"
+EXAMPLES = resources.files("holdfast") / "examples"
+CALLS = {
+    "check": ["cart_rod"],
+    "derive": ["cart_rod"],
+    "simulate": ["cart_rod", "--duration", "1"],
+    "certify": ["cart_rod", "--duration", "1", "--effort", "1"],
+    "tune": ["pendulum", "--duration", "0.5"],
+    "lagrangian": ["rlc"],
+    "examples": [],
+}
+
+
+def documented(verb: str) -> list[str]:
+    row = re.search(rf"^\| {verb} \| (.*) \|$", DOCS.read_text(encoding="utf-8"), re.MULTILINE)
+    assert row, f"{verb} is not documented"
+    return row[1].split()
+
+
+@pytest.mark.parametrize("verb", CALLS)
+def test_the_keys_of_json_are_the_documented_ones(verb):
+    name, *options = CALLS[verb] or [""]
+    arguments = [str(EXAMPLES / f"{name}.toml"), *options] if name else []
+    result = CliRunner().invoke(main, [verb, *arguments, "--json"])
+    assert list(json.loads(result.stdout)) == documented(verb)
