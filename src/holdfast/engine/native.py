@@ -98,7 +98,7 @@ class Loaded:
         llvm = binding()
         empty = llvm.parse_assembly("")
         empty.triple = llvm.get_process_triple()
-        target = llvm.Target.from_triple(empty.triple).create_target_machine(jit=True)
+        target = llvm.Target.from_triple(empty.triple).create_target_machine(opt=0, jit=True)  # the code is there
         self._engine = llvm.create_mcjit_compiler(empty, target)
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         self._engine.finalize_object()
