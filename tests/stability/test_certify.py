@@ -6,6 +6,7 @@ from importlib import resources
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+import sympy as sp
 
 import holdfast as hf
 from holdfast.stability.certificate import Certificate
@@ -216,7 +217,7 @@ def test_a_run_made_otherwise_does_not_speak_for_a_certificate():
         hf.certify(equations, hf.Euler, step=0.01, trajectory=run)
     with pytest.raises(hf.BadRequest, match="made with g"):
         hf.certify(equations, hf.RK4, trajectory=run, parameters={"g": 1.0})
-    with pytest.raises(hf.BadRequest, match="made with law"):
+    with pytest.raises(hf.BadRequest, match="another system, program or law"):
         hf.certify(equations, hf.RK4, trajectory=run, law=hf.SpringDamper(stiffness=1, damping=1))
 
 
@@ -262,3 +263,40 @@ def test_nothing_proved_was_sampled(cart, small_pendulum):
         assert (block.label is hf.Label.proved) == (block.proof is not None)
         assert np.isfinite(block.proof.radius)
         assert "random" not in block.reason
+
+
+# ── what a proof must not be built on ─────────────────────────────────────────────────────────────
+
+
+def free_point(law):
+    u = hf.coordinates("u")
+    system = hf.System(coordinates=(u,), kinetic=u.rate**2 / 2)
+    return hf.derive(hf.Problem(system, hf.Program(holonomic={"home": u}, law=law)))
+
+
+def test_a_law_that_leaves_the_program_later_is_not_proved():
+    d = hf.deviations("home")
+    pushed = hf.GeneralLaw({"home": -4 * d - 4 * d.rate + sp.Max(0, hf.time - 50) / 1000})
+    certificate = hf.certify(free_point(pushed), hf.RK4, step=0.01, duration=60)
+    assert certificate["home"].label is not hf.Label.proved
+
+
+def test_a_scheme_that_makes_a_neutral_block_grow_is_refused():
+    certificate = hf.certify(free_point(hf.SpringDamper(stiffness=100)), hf.Euler, step=0.01, duration=1)
+    assert certificate["home"].label is hf.Label.refused
+
+
+def test_rows_between_which_steps_are_missing_are_not_called_checked():
+    equations = hf.derive(pendulum(0.2))
+    run = hf.simulate(equations, hf.RK4, step=0.01, duration=2, at=[0, 0.01, 1, 2])
+    assert hf.certify(equations, hf.RK4, trajectory=run)["rod"].label is not hf.Label.checked
+
+
+def test_the_shortened_step_to_an_event_does_not_count_as_a_defect():
+    equations = hf.derive(pendulum(0.2))
+    x = equations.problem.system.coordinates[0]
+    ended = hf.simulate(equations, hf.RK4, step=0.01, duration=2, events={"low": hf.Event(x - 0.1, terminal=True)})
+    whole = hf.simulate(equations, hf.RK4, step=0.01, duration=round(float(ended.times[-2]), 2))
+    assert ended.outcome is hf.Outcome.event
+    defects = [hf.certify(equations, hf.RK4, trajectory=run, effort=0.01)["rod"].defect for run in (ended, whole)]
+    assert defects[0] == pytest.approx(defects[1], rel=1e-6)

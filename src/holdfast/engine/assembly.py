@@ -107,6 +107,7 @@ def stepping(field: Field, scheme: Scheme, events: Sequence[Node] = ()) -> Assem
     }
     constants: dict[str, int | float] = {"N": size, "WIDTH": width, "PIVOTS": pivots, "EVENTS": len(events)}
     constants |= {name: value for name, value in vars(fixed).items() if name.isupper() and isinstance(value, float)}
+    constants["LEAST_PIVOT"] = field.least_pivot
     constants |= {"POSITIONS": field.positions, "PARAMETERS": len(field.parameters)}
     common: tuple[Callable[..., object], ...] = (fixed.judged, fixed.remember_pivots, fixed.crossed)
     driver, work = _driver(field, scheme, bodies, constants)

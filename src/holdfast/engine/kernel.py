@@ -50,7 +50,7 @@ def compiled(
     chosen: TargetName = target or ("native" if native.available() else "python")
     marks = fingerprint(tuple(events), field.inputs)
     shape = (field.positions, len(field.rates), len(field.pivots), len(field.observables))
-    key = (field.fingerprint, shape, scheme, marks, chosen, tier)
+    key = (field.fingerprint, field.least_pivot, shape, scheme, marks, chosen, tier)
     if key not in _MADE:
         while len(_MADE) >= _KEPT:
             _MADE.pop(next(iter(_MADE)))

@@ -153,11 +153,16 @@ def _not_zero(node: Node, samples: list[Sample]) -> str:
     """A value of a node that is not always 0, or nothing: exactly where the graph shows it, else in balls."""
     if node.is_zero:
         return ""
-    shake, inputs = random.Random(7), samples[0].values
+    shake, inputs, seen = random.Random(7), samples[0].values, False
+    points = [[ball(x) for x in sample.values.values()] for sample in samples]
+    for size in (0.1, 1.0, 10.0):
+        for _ in range(5):
+            points.append([ball(round(x + size * shake.uniform(-1, 1), 6)) for x in inputs.values()])
     with precision(128):
         evaluate = Tape(tuple(inputs), (node,)).compiled(balls())
-        for _ in range(5):
-            (value,) = evaluate([ball(round(x + shake.uniform(0.1, 0.9), 6)) for x in inputs.values()])
+        for point in points:
+            (value,) = evaluate(point)
+            seen = seen or value.is_finite()
             if value.is_finite() and not value.contains(0):
                 return str(value.mid().str(6, radius=False))
-    return ""
+    return "" if seen else "undefined"

@@ -169,7 +169,13 @@ class Equations:
             pivots=(*self.solver.pivots, *(point.mass for point in self.dynamics.points if point.varies)),
             observables=tuple(self.observables.values()),
             positions=len(inputs.q),
+            least_pivot=1e-6 if self.reorderable else 1e-13,
         )
+
+    @property
+    def reorderable(self) -> bool:
+        """Whether another order of elimination may be sound where this one is not: with controls, or in saddle form."""
+        return bool(self.problem.program.controls) or self.solver.form == "saddle"
 
     @property
     def fingerprint(self) -> str:

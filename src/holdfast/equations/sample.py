@@ -70,7 +70,7 @@ def start_values(problem: Problem, parameters: Mapping[str, float]) -> dict[str,
 
 
 def samples_of(problem: Problem, form: LawForm, inputs: Inputs, deviations: Sequence[Node]) -> list[Sample]:
-    """The start, and two generic states near it (the same ones in every session).
+    """The start, and two generic states near it (the same ones every time).
 
     `deviations` are the nodes that stand for the inputs y and w, in their order.
     """

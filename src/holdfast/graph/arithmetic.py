@@ -231,6 +231,8 @@ def _series_atan2(y: Any, x: Any) -> Any:
     """The angle of (x, y): its constant coefficient by balls, the others from a quotient that is defined there."""
     import flint
 
+    if not _head(x) > 0 and _head(y).contains(0):
+        raise Undecided("the angle jumps within this box", fix="bisect the box")
     head = flint.arb.atan2(_head(y), _head(x))
     if not isinstance(y, flint.arb_series) and not isinstance(x, flint.arb_series):
         return head

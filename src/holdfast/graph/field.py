@@ -27,6 +27,7 @@ class Field:
     pivots: tuple[Node, ...] = ()
     observables: tuple[Node, ...] = ()
     positions: int = 0
+    least_pivot: float = 1e-13  # of the largest one so far: less is no rank at all, or another order is to be tried
 
     @property
     def inputs(self) -> tuple[Node, ...]:

@@ -93,9 +93,11 @@ def _promise(subject: Subject) -> str:
     if certificate is None:
         return "without a certificate"
     bound = "the drift bound" if subject.trajectory.start.on_program else "the bound it settles below"
+    kept = [name for block in certificate.blocks if block.label is Label.neutral for name in block.constraints]
+    but = f" (except for {', '.join(kept)}: kept, not attracted)" if kept else ""
     return {
-        Label.proved: f"and {bound} is proved for every state of the region",
-        Label.checked: f"and {bound} was checked at every step",
+        Label.proved: f"and {bound} is proved for every state of the region{but}",
+        Label.checked: f"and {bound} was checked at every step{but}",
         Label.estimated: "with an estimated drift bound",
         Label.neutral: "kept but not attracted",
         Label.nothing: "with nothing to hold",

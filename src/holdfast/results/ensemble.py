@@ -18,7 +18,7 @@ from holdfast.results.cases import Cases, cases_of
 from holdfast.results.collection import Counts, Ensemble
 from holdfast.results.job import check_size, kept_rows
 from holdfast.results.judgement import deviation_places
-from holdfast.results.passage import Passage, reorderable
+from holdfast.results.passage import Passage
 from holdfast.results.projection import CLOSE, Projection
 from holdfast.results.request import Request, request_of
 from holdfast.results.simulate import under_law
@@ -202,7 +202,7 @@ def _go_onward(
     counts: Counts,
 ) -> None:
     """Cases whose order of elimination failed are run again one by one, as `simulate` would."""
-    if not reorderable(equations):
+    if not equations.reorderable:
         return
     every = kept_rows(request)
     for number in np.nonzero((counts.status == Status.rank_lost) & (counts.steps > 0))[0]:

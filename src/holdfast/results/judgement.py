@@ -50,7 +50,7 @@ def judged(equations: Equations, rows: Rows, constants: Sequence[float]) -> Outc
     outcome = ended(rows.status, rows.pivots)
     if outcome in BROKEN and mass_gone(equations, rows, constants):
         return Outcome.mass_gone
-    if outcome is not Outcome.completed or not equations.constraints:
+    if outcome not in (Outcome.completed, Outcome.event) or not equations.constraints:
         return outcome
     deviation = rows.observables[:, deviation_places(equations)]
     if grown(deviation[None])[0] and far_off(equations, rows.states[-1], float(rows.times[-1]), constants):

@@ -10,7 +10,7 @@ class Outcome(Enum):
 
     completed = "The run reached its final time."
     event = "The run was ended by an event."
-    off_program = "The run reached its final time, but it started off the program under a law that does not attract."
+    off_program = "The run came to its end, but it started off the program under a law that does not attract."
     deviation_grew = "The deviation grew instead of decaying. Use a smaller step or other gains."
     not_finite = "A value became infinite or undefined; the rows before it are kept."
     rank_lost = "The equations became singular: a pivot vanished. The rows before it are kept."

@@ -98,17 +98,24 @@ class Passage:
             more,
             times=times,
             states=states,
-            observables=np.concatenate([rows.observables[:kept], more.observables[1:]]),
+            observables=self._observed(rows, more, kept),
             steps=rows.steps + more.steps,
             evaluations=rows.evaluations + more.evaluations,
             rejected=rows.rejected + more.rejected,
             dense=None if rows.dense is None or more.dense is None else _joined_dense(rows.dense, more.dense),
         )
 
+    @staticmethod
+    def _observed(rows: Rows, more: Rows, kept: int) -> np.ndarray:
+        """A row that both have is taken from the second, whose order of elimination is sound there."""
+        if rows.times[kept - 1] == more.times[0]:
+            return np.concatenate([rows.observables[: kept - 1], more.observables])
+        return np.concatenate([rows.observables[:kept], more.observables[1:]])
+
     def _reordered(self, state: np.ndarray, time: float) -> Kernel | None:
         """A kernel with the pivots chosen at this state, or none if that would not help."""
         equations = self.equations
-        if not reorderable(equations):
+        if not equations.reorderable:
             return None
         problem, names = equations.problem, equations.state_names
         values = dict(zip(equations.parameter_names, self.constants, strict=True))
@@ -125,11 +132,6 @@ class Passage:
             return None
         terminal = tuple(watch_of(other, self.events).terminal.values())
         return compiled(other.field, self.request.scheme, events=terminal)
-
-
-def reorderable(equations: Equations) -> bool:
-    """Whether another order of elimination may be sound where this one is not."""
-    return bool(equations.problem.program.controls) or equations.solver.form == "saddle"
 
 
 def _joined_dense(first: Dense, second: Dense) -> Dense:

@@ -119,6 +119,7 @@ def motion_of(equations: Equations, block: Block, parameters: Mapping[Any, Any],
     `extras` are functions of the state that the region bounds, such as the energy.
     """
     _require_exact_matrix(equations, block, parameters)
+    _require_program_solves(equations, block, parameters)
     motion = whole_motion(equations, block, parameters, extras)
     return _reduced(equations, block, bound_numbers(equations, parameters)) or motion
 
@@ -139,6 +140,16 @@ def _require_exact_matrix(equations: Equations, block: Block, parameters: Mappin
                         where="program.law",
                         fix="give the gains as numbers",
                     )
+
+
+def _require_program_solves(equations: Equations, block: Block, parameters: Mapping[Any, Any]) -> None:
+    """Y(0, 0, ...) = 0 on the graph itself: what was only seen at sample points is no ground for a proof."""
+    graph, inputs, m = equations.inputs.graph, equations.inputs, len(equations.deviations.y)
+    still = {node: graph.zero for node in (*inputs.y.values(), *inputs.w.values())}
+    demands = [equations.demand_law.value[place - m] for place in block.places if place >= m]
+    left = substitute(demands, bound_numbers(equations, parameters) | still)
+    if not all(node.is_zero for node in left):
+        raise BadRequest("the law is not shown to vanish on the program", where="program.law")
 
 
 def whole_motion(

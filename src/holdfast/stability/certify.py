@@ -40,9 +40,9 @@ def certify(
 
     `region` bounds time (``"t"``), states and any observable (``"energy"``); what is not given is taken from a run,
     with a margin. `effort` is the time in seconds that the search for proofs may take. With `drift`, the largest step
-    is sought at which every deviation that is held stays below it. With `sample`, blocks that are not proved get an
-    estimate over the region in place of a check along the run. What is not given is taken from the problem's own run
-    and certificate tables.
+    is sought at which every deviation that is held stays below it (once a deviating start has died away). With
+    `sample`, blocks that are not proved get an estimate over the region in place of a check along the run. What is not
+    given is taken from the problem's own run and certificate tables.
     """
     if not isinstance(equations, Equations):
         raise BadRequest(f"certify() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first")
@@ -65,6 +65,13 @@ def _require_same(job: Promises, run: Trajectory, step: float | None) -> None:
         ours = job.scheme.name + (f", step {step:g}" if step is not None else "")
         theirs = run.scheme + (f", step {run.step:g}" if run.step is not None else "")
         raise BadRequest(f"the run was made with {theirs}, not with {ours}", where="certify(trajectory=...)")
+    asked, made = job.equations.problem, run.problem
+    if made is not None and (asked.system, asked.program) != (made.system, made.program):
+        raise BadRequest(
+            "the run was made by another system, program or law",
+            where="certify(trajectory=...)",
+            fix="give the run of these equations, or law=",
+        )
     names, values = job.equations.parameter_names, parameter_vector(job.equations, job.parameters)
     for name, value in zip(names, values, strict=True):
         if name in run.parameters and run.parameters[name] != value:
@@ -114,7 +121,7 @@ def _worst_bound(certificate: Certificate, asked: Asked) -> float:
     for block in certificate.blocks:
         if block.label in (Label.neutral, Label.nothing):
             continue
-        if not block.bounds or not block.label.positive:
+        if not block.bounds or not block.label.positive or block.stayed is False:
             return math.inf
         bounds = dict(zip(block.names, block.bounds, strict=True))
         for constraint in block.constraints:

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from holdfast.results.outcome import Outcome
 from holdfast.results.trajectory import Trajectory
 from holdfast.stability.block import Block
 from holdfast.stability.certificate import BlockCertificate, Label, Proof
@@ -22,7 +23,20 @@ class Told:
 
     @cached_property
     def psi(self) -> np.ndarray:
-        return np.array([self.run[name] for name in self.block.names]).T
+        """The deviations at every whole step; the shortened step to an event is left out."""
+        rows = np.array([self.run[name] for name in self.block.names]).T
+        return rows[:-1] if self.run.outcome is Outcome.event and len(rows) > 2 else rows
+
+    def watched(self, step: float) -> bool:
+        """Whether the run kept every step, and nothing but the scheme moved it."""
+        times = self.run.times[: len(self.psi)]
+        return len(times) > 1 and self.run.every == 1 and bool(np.allclose(np.diff(times), step, rtol=1e-6, atol=0))
+
+    @property
+    def reading_errors(self) -> tuple[float, ...]:
+        """What rounding may do to a deviation when it is read off a state: a few units of the sizes it is made of."""
+        size = 1 + max(float(np.abs(self.run[name]).max()) for name in self.run.state_names)
+        return (1e-12 * size**2,) * len(self.block.names)
 
     @property
     def observed(self) -> tuple[float, ...]:

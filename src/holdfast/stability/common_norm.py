@@ -1,7 +1,7 @@
 """One P for many matrices: what a law whose gains vary needs, where frozen eigenvalues prove nothing.
 
-    max_i μ_P(H_i) < 0      every motion d(y, w)/dt = H(t)(y, w) with H(t) in the convex hull of the H_i decays in ‖·‖_P
-    max_i ‖A_i‖_P  < 1      every product of the A_i decays
+    max_i μ_P(H_i) < 0      every motion d(y, w)/dt = H(t)(y, w) with H(t) in the convex hull of the H_i decays in
+    ‖·‖_P max_i ‖A_i‖_P  < 1      every product of the A_i decays
 
 The first is exact for the vertices of a polytope (μ_P is convex in H), and so is the second where A is affine in H
 (Euler). Of samples, it says only that the samples were checked.

@@ -114,10 +114,10 @@ class Promises:
             root = np.linalg.eigvals(block.matrix).real.max()
             return told.refused(f"the law drives deviations away: a root has the real part {root:.4g}")
         if block.constant and not place.hurwitz:
-            return told.neutral()
+            return self._kept(block, told, step)
         if step is None:
             return told.refused("an adaptive scheme changes its step; a certificate is for one step")
-        if run.every != 1 or len(run.times) < 2:
+        if not told.watched(step):
             return self._unwatched(block, told, step)
         matrices = self._step_matrices(block, run, step)
         radius = np.abs(np.linalg.eigvals(matrices[0])).max()
@@ -157,6 +157,14 @@ class Promises:
         """A run that was thinned checks nothing; an estimate is what is left."""
         found = self._estimated(block, told, step, None)
         return found or told.refused("the run was thinned: a check needs every step")
+
+    def _kept(self, block: Block, told: Told, step: float | None) -> BlockCertificate:
+        """A block that the law does not attract: neutral, unless the scheme itself drives it away."""
+        if step is not None:
+            radius = np.abs(np.linalg.eigvals(self.scheme.propagator(block.matrix, step))).max()
+            if radius > 1 + 1e-7:  # a double root at 0 is computed as a pair this near to 1
+                return told.refused(self._beyond(radius))
+        return told.neutral()
 
     def _estimated(self, block: Block, told: Told, step: float, known: BlockCertificate | None) -> Any:
         """The block with a sampled defect, where the scheme's step can be taken anywhere; else what is known."""
@@ -238,6 +246,10 @@ def _with_proof(setting: Setting, checked: BlockCertificate, proof: Proof, told:
         f"One step contracts by {proof.gamma:.6g} and adds at most {defect:.3g} ({proof.rounding:.2g} of it rounding) "
         f"for every state of the region, shown over {proof.cells} cells.{entry}"
     )
+    stayed, settles = stays(checked.names, proof, told.run), begun > proof.radius
+    seen = zip(told.observed, bounds, told.reading_errors, strict=True)
+    if stayed and not settles and any(size > bound + error for size, bound, error in seen):
+        return told.refused("the run contradicts the proof: a deviation exceeded its bound while in the region")
     return replace(
         checked,
         label=Label.proved,
@@ -246,8 +258,8 @@ def _with_proof(setting: Setting, checked: BlockCertificate, proof: Proof, told:
         defect=defect,
         epsilon=proof.radius,
         bounds=bounds,
-        stayed=stays(checked.names, proof, told.run),
-        settles=begun > proof.radius,
+        stayed=stayed,
+        settles=settles,
         proof=proof,
     )
 

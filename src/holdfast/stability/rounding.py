@@ -88,7 +88,9 @@ def _smooth(name: str, slope: Callable[[Ball], Ball]) -> Callable[[Pair], Pair]:
 def _atan2(y: Pair, x: Pair) -> Pair:
     import flint
 
-    square = (x[0] ** 2 + y[0] ** 2).abs_lower()
+    if not x[0] > 0 and y[0].contains(0):  # the angle jumps there
+        return flint.arb.atan2(y[0], x[0]), ball(7)
+    square = (x[0] * x[0] + y[0] * y[0]).abs_lower()
     carried = (_size(x[0]) * y[1] + _size(y[0]) * x[1]) / square
     return _made(flint.arb.atan2(y[0], x[0]), 2 * carried, FUNCTION)
 
@@ -202,6 +204,7 @@ def _advanced(x: list[Pair], step: Pair, weights: Sequence[Any], stages: list[li
         total = value
         for weight, stage in used:
             total = _add(total, _mul(_mul(step, weight), stage[i]))
-        carried = total[1] + (len(used) + 2) * UNIT * sum((_size(s[i][0]) for _, s in used), ball(0)) * step[0]
+        moved = sum((_size(weight[0]) * _size(stage[i][0]) for weight, stage in used), ball(0)) * step[0]
+        carried = total[1] + (len(used) + 2) * UNIT * moved
         result.append((total[0], carried))
     return result

@@ -70,7 +70,7 @@ def judge(model: DefectModel, box: Box, region: Box, limits: Sequence[Ball]) -> 
         return None
     length, variable = _length_along(cell, region)
     tight = hull(cell.box)
-    if length > (THICK if cell.thick else COARSE.get(cell.along, THICK)):
+    if length > (THICK if cell.thick or model.motion.affine else COARSE.get(cell.along, THICK)):
         return Judgement(float("inf"), variable, tight)
     try:
         best, slopes = model.enclosed(cell)

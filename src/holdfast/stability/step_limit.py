@@ -3,9 +3,9 @@
     spectral limit    sup {τ : ρ(R(τ'H)) < 1 for all τ' < τ}               for Euler min −2 Re λ/|λ|²
     norm limit        sup {τ : ‖R(τ'H)‖_P < 1 for all τ' < τ}              for Euler λ_min(Q, HᵀPH), Q = −(HᵀP + PH)
 
-Both are necessary for a run to be good, neither is sufficient: the defect of the scheme on the true, curved constraints
-adds to each step and may feed on the motion along the program (the pendulum's RK4 limit is 0.139 s, yet it diverges at
-0.13 s). Along a varying H not even that: frozen limits do not certify (see `common_norm`).
+Both are necessary for a run to be good, neither is sufficient: the defect of the scheme on the true, curved
+constraints adds to each step and may feed on the motion along the program (the pendulum's RK4 limit is 0.139 s, yet it
+diverges at 0.13 s). Along a varying H not even that: frozen limits do not certify (see `common_norm`).
 
 Conditions of the papers, in the right norm, for H(t) that varies along the motion:
 

@@ -104,17 +104,28 @@ def _check(stated: Certificate, block: BlockCertificate) -> int:
             what="rounding",
         )
         defect = total_defect(proof.coefficient, proof.rounding, setting.scheme, setting.step)
-        radius, settled = contraction.radius(defect), contraction.settled(defect)
+        radius, settled, widths = contraction.radius(defect), contraction.settled(defect), contraction.widths()
     _require(radius <= proof.radius <= proof.tube, "the radius is smaller than the defect allows, or beyond the tube")
     _require(block.gamma == proof.gamma, "the contraction is not the one of the proof")
     _require(_number(block.defect) >= defect, "the defect is smaller than what was shown")
     _require(_number(block.epsilon) >= radius, "epsilon is smaller than what was shown")
-    for name, claimed, shown in zip(block.names, block.bounds, settled, strict=True):
-        _require(claimed >= shown, f"the bound of {name} is smaller than what was shown")
+    begun = _begun(stated, proof, setting)
+    _require(block.settles == (begun > proof.radius), "it is not said rightly whether the start deviates")
+    share = 0.0 if block.settles else begun
+    for name, claimed, shown, width in zip(block.names, block.bounds, settled, widths, strict=True):
+        _require(claimed >= shown + share * width, f"the bound of {name} is smaller than what was shown")
     _require(cells == proof.cells, "the number of cells is not the stated one")
     if block.stayed:
         _require(_stays(stated, block, proof, setting), "the run it speaks of does not stay in the region")
     return cells
+
+
+def _begun(stated: Certificate, proof: Proof, setting: Setting) -> float:
+    """The size of the deviation at the start that the certificate speaks of."""
+    _require(bool(stated.start), "there is no start")
+    values = setting.equations.evaluate(stated.start, stated.begin, parameters=setting.parameters)
+    psi = np.concatenate([values.deviation, values.deviation_rate])[list(setting.block.places)]
+    return float(np.linalg.norm(psi @ np.array(proof.factor)))
 
 
 def _number(value: float | None) -> float:

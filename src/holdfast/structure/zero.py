@@ -52,7 +52,7 @@ class Points:
     seed: int = 20240611
 
     def of(self, symbols: Sequence[sp.Symbol]) -> Iterator[dict[sp.Symbol, Fraction]]:
-        """Points for these symbols, the same in every session: near the given place first, then in other ranges."""
+        """Points for these symbols, the same every time: near the given place first, then in other ranges."""
         shake = random.Random(self.seed)
         for attempt in range(12 * ENOUGH):
             low, high = RANGES[attempt // ENOUGH % len(RANGES)]

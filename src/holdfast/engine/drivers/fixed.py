@@ -28,7 +28,7 @@ from holdfast.engine.drivers.language import (
 N = PARAMETERS = PIVOTS = EVENTS = WIDTH = STAGES_END = 0
 
 NOT_FINITE, RANK_LOST, EVENT, NOT_CONVERGED = 1.0, 2.0, 3.0, 4.0
-LEAST_PIVOT = 1e-13  # of the largest one so far: less is no rank at all
+LEAST_PIVOT = 1e-13  # of the largest one so far; a field says its own
 
 
 def judged(x: Reals, f: Reals, watch: Reals) -> Real:

@@ -52,7 +52,10 @@ def _bounds(block: BlockCertificate) -> Markup | None:
     rows: list[list[Child]] = []
     for k, (name, bound) in enumerate(zip(block.names, block.bounds, strict=True)):
         seen = block.observed[k] if block.observed else float("nan")
-        margin = f"{number(bound / seen, 3)} times" if seen > 0 and bound >= seen else "holds once settled"
+        if seen > 0 and bound >= seen:
+            margin = f"{number(bound / seen, 3)} times"
+        else:
+            margin = "holds once settled" if block.settles else "reached"
         rows.append([name, number(bound), number(seen), margin])
     return table(["deviation", "bound", "largest along this run", "margin"], rows)
 
