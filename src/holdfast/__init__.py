@@ -48,6 +48,7 @@ _HOMES = {
     "holdfast.schemes.two_stage": "two_stage",
     "holdfast.schemes.by_name": "ALL_SCHEMES",
     "holdfast.results.simulate": "simulate",
+    "holdfast.results.request": "run_as_stated",
     "holdfast.results.ensemble": "ensemble",
     "holdfast.results.cases": "grid",
     "holdfast.results.trajectory": "Trajectory",

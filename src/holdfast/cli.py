@@ -79,6 +79,8 @@ def check(file: str, as_json: bool) -> None:
     """
     problem = problem_in(file)
     equations = hf.derive(problem)
+    if problem.run.duration is not None and not isinstance(problem.program.law, hf.Tuned):
+        hf.run_as_stated(equations)
     values = equations.evaluate()
     deviations = {name: values[name] for name in equations.observables if name.startswith(("y_", "w_"))}
     if as_json:

@@ -48,7 +48,7 @@ def _equation_of_motion(equations: Equations, i: int) -> tuple[sp.Expr, sp.Expr,
 
 def summary(equations: Equations) -> str:
     """The equations as text for a terminal: motion, program, law, forces."""
-    lines = [equations.problem.title or "Equations of motion", ""]
+    lines = [equations.problem.title, ""] if equations.problem.title else []
     lines += _section("Equations of motion", _motion_lines(equations))
     lines += _section("Program (kept at zero)", _program_lines(equations))
     lines += _section("Law of the deviations", _law_lines(equations))

@@ -15,6 +15,7 @@ from holdfast.page.html import Markup, document, element, joined, paragraph
 from holdfast.page.sections.in_order import SECTIONS
 from holdfast.page.subject import Subject, readable
 from holdfast.page.verdict import Verdict, verdict_of
+from holdfast.problem.file import loads
 from holdfast.results.store import write_atomically
 from holdfast.results.trajectory import Trajectory
 from holdfast.stability.certificate import Certificate
@@ -42,10 +43,34 @@ def report(
         raise BadRequest(
             "this run does not know its problem", where="report", fix="runs made by hf.simulate, or saved by it, do"
         )
+    if certificate is not None:
+        _require_own(trajectory, certificate)
     if len(trajectory.times) < 1:
         raise BadRequest("the run has no rows", where="report", fix="run it again with every=1")
     drawn, remark = readable(trajectory)
     return Report(Subject(drawn, trajectory.problem, certificate, tuning, command, (*remarks, *remark)))
+
+
+def _require_own(trajectory: Trajectory, certificate: Certificate) -> None:
+    """A certificate stands on the page of its own problem, scheme, step and duration only."""
+    facts = {
+        "scheme": (certificate.scheme, trajectory.scheme),
+        "step": (certificate.step, trajectory.step),
+        "begin": (certificate.begin, float(trajectory.times[0])),
+    }
+    wrong = [name for name, (said, made) in facts.items() if said != made]
+    if certificate.duration < trajectory.times[-1] - trajectory.times[0] - 1e-9:
+        wrong.append("duration")
+    if certificate.problem and trajectory.problem is not None:
+        stated, made = loads(certificate.problem, "the certificate's problem"), trajectory.problem
+        if (stated.system, stated.program) != (made.system, made.program):
+            wrong.insert(0, "problem")
+    if dict(certificate.parameters) != dict(trajectory.parameters):
+        wrong.append("parameters")
+    if wrong:
+        raise BadRequest(
+            f"the certificate was made for another {wrong[0]}", where="report(certificate=...)", fix="certify this run"
+        )
 
 
 @dataclass(frozen=True, eq=False)

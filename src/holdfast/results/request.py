@@ -47,7 +47,7 @@ def request_of(
         raise BadRequest(
             "the gains of this law are still to be chosen",
             where="program.law",
-            fix="hf.tuned(problem) chooses them, or give law=...",
+            fix="`holdfast run` and hf.tuned(problem) choose them; `holdfast tune FILE --write NEW.toml` writes them",
         )
     chosen = scheme_named(run.scheme if scheme is None else scheme)
     begin = run.begin
@@ -61,12 +61,17 @@ def request_of(
         limit = _checked_tolerance(tolerance if tolerance is not None else run.tolerance, step, chosen.name)
         return Request(chosen, begin, float(length), None, 0, limit, int(kept), wanted)
     size = step if step is not None else run.step
-    if tolerance is not None and step is None:
+    if tolerance is not None:
         raise BadRequest(f"{chosen.name} has a fixed step and takes no tolerance", fix="give step=")
     if size is None:
         raise BadRequest(f"{chosen.name} needs a step", fix="give step=")
     _positive(size, "step")
     return Request(chosen, begin, float(length), float(size), whole_steps(length, size), None, int(kept), wanted)
+
+
+def run_as_stated(equations: Equations) -> Request:
+    """The problem's own run, completed and judged: an unknown scheme or a step that does not fit is an error."""
+    return request_of(equations, None, step=None, tolerance=None, duration=None, every=None, at=None)
 
 
 def _stated_duration(stated: float | None, wanted: np.ndarray | None, begin: float) -> float:

@@ -129,6 +129,9 @@ class Certificate:
         known = ", ".join(name for block in self.blocks for name in block.constraints)
         raise BadRequest(f"there is no constraint {constraint!r} in this certificate", fix=f"known: {known}")
 
+    def __str__(self) -> str:
+        return self.summary()
+
     def summary(self) -> str:
         """The certificate in a few lines."""
         lines = [f"{self.title or 'Certificate'}: {self.scheme}" + (f", step {self.step:g}" if self.step else "")]

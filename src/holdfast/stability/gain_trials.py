@@ -72,6 +72,8 @@ class Trials:
         self.holonomic, self.constraints = tuple(program.holonomic), program.constraints
         begun = consistent_start(self.equations, start, "project", parameters, request.begin)
         self.state, self.start = np.array(begun.state), begun
+        kept = consistent_start(self.equations, start, None, parameters, request.begin)
+        self.deviates = not kept.on_program  # what a run from this start would have to bring back
         self.constants = np.array(parameter_vector(self.equations, parameters))
         y, w = self.equations.deviations.y, self.equations.deviations.w
         watched = (*y, *w[len(y) :], *w[: len(y)], self.equations.observables["energy"])

@@ -244,7 +244,7 @@ def _with_proof(setting: Setting, checked: BlockCertificate, proof: Proof, told:
         entry = " The start deviates: the bounds hold once that has died away."
     reason = (
         f"One step contracts by {proof.gamma:.6g} and adds at most {defect:.3g} ({proof.rounding:.2g} of it rounding) "
-        f"for every state of the region, shown over {proof.cells} cells.{entry}"
+        f"for every state of the region, shown over {proof.cells} cell{'s' if proof.cells != 1 else ''}.{entry}"
     )
     stayed, settles = stays(checked.names, proof, told.run), begun > proof.radius
     seen = zip(told.observed, bounds, told.reading_errors, strict=True)

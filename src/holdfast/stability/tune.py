@@ -221,7 +221,19 @@ class _Search:
                 where=f"tune over {self.trials.request.duration:g}",
                 fix="use a smaller step",
             )
+        if self.trials.deviates:
+            return self._attracting()
         return Unstabilised(), None, None, self.none
+
+    def _attracting(self) -> tuple[Law, float | None, float | None, Numbers]:
+        """Drift does not decide, but the start is off the program: a law that brings it back within half the run."""
+        request = self.trials.request
+        rate = 20 / request.duration
+        if request.step is not None:
+            rate = min(rate, 0.2 / request.step)
+        stiffness, damping = (_rounded(x) for x in self.trials.gains(np.array([[rate]]), np.array([[1.0]])))
+        measured = self.trials.measure_gains(stiffness, damping)
+        return self._law(stiffness[0], damping[0]), rate, 1.0, _numbers(measured, 0)
 
     def _law(self, stiffness: np.ndarray, damping: np.ndarray) -> SpringDamper:
         held = dict(zip(self.trials.constraints, stiffness.tolist(), strict=True))
@@ -246,10 +258,14 @@ class _Search:
     def _notes(self) -> tuple[str, ...]:
         trials = self.trials
         notes = [f"errors allowed: {TWICE:g} times those without gains, against DOP853 at {1e-12:g}"]
-        if not self.none_steady:
+        if not self.none_steady and self.none.deviation > 0:
             notes.append("without gains the run leaves the program: a smaller step is worth more than any gains")
-        if trials.start.changes:
-            notes.append(f"measured from {trials.start}")
+        if trials.deviates:
+            notes.append(
+                "the start is off the program, so the law must attract; drift is measured from a start moved onto it"
+            )
+        elif trials.start.changes:
+            notes.append(f"for the measurement, {trials.start}")
         if trials.request.step is None:
             notes.append(f"evaluations allowed: {COST:g} times those without gains")
         return tuple(notes)

@@ -58,7 +58,7 @@ def verify(certificate: Certificate | str | Path) -> Verification:
         names = ", ".join(block.constraints)
         try:
             cells = _check(stated, block)
-            findings.append(f"{names}: holds, {cells} cells re-checked")
+            findings.append(f"{names}: holds, {cells} cell{'s' if cells != 1 else ''} re-checked")
         except _Fails as failure:
             holds = False
             findings.append(f"{names}: does not hold: {failure}")
