@@ -15,7 +15,7 @@ from holdfast.errors import HoldfastError
 from holdfast.problem.file import dumps
 from holdfast.problem.frozen import Frozen
 from holdfast.problem.problem import Problem
-from holdfast.problem.quantities import latex_name
+from holdfast.problem.quantities import latex_name, time
 from holdfast.results.motion import Motion, motion_of
 from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.by_name import Scheme, scheme_named
@@ -91,6 +91,22 @@ class Subject:
         """How much energy is in motion: the largest kinetic energy, or change of the total energy, along the run."""
         run = self.trajectory
         return max(float(np.abs(run["kinetic"]).max()), float(np.ptp(run["energy"])), 1e-300)
+
+    @property
+    def lost_energy(self) -> float:
+        """The largest change of energy, as a part of the energy in motion, where nothing may change it; else 0."""
+        run = self.trajectory
+        return float(np.abs(run.energy_balance.change).max()) / self.energy_size if self._conservative else 0.0
+
+    @property
+    def _conservative(self) -> bool:
+        """Whether nothing does work: no forces, losses, controls, noise or states, no time, and no start to bring back."""
+        system, program = self.problem.system, self.problem.program
+        others = (system.forces, system.states, system.noise, system.masses, program.controls, program.nonholonomic)
+        if any(others) or system.dissipation != 0 or not self.trajectory.start.on_program:
+            return False
+        stated = (system.kinetic, system.potential, *program.holonomic.values())
+        return not any(time in system.vocabulary.dependence(expression) for expression in stated)
 
     def label(self, name: str) -> str:
         """A name as a label of a figure, with its unit where one is stated; names are identifiers, so this is safe."""

@@ -66,16 +66,21 @@ def _of_certificate(subject: Subject) -> list[str]:
 def _of_energy(subject: Subject) -> list[str]:
     """Reactions must not drive the motion: work of their corrections is an error of the run, not a result."""
     run, program = subject.trajectory, subject.problem.program
-    if not subject.held or program.controls or len(run.times) < 3:
+    if len(run.times) < 3:
         return []
+    lost = []
+    if subject.lost_energy > PUMPED:
+        part = number(100 * subject.lost_energy, 2)
+        lost = [f"The energy changed by {part} % of what is in motion, though nothing does work. Use a smaller step."]
+    if not subject.held or program.controls:
+        return lost
     work = np.abs(run.energy_balance.correction)
     worst = float(np.nanmax(work))
     if worst <= PUMPED * subject.energy_size:
-        return []
+        return lost
     part = number(100 * worst / subject.energy_size, 2)
-    return [
-        f"The program is held at a price: corrections of the deviations did work of {part} % of the energy in motion."
-    ]
+    price = f"corrections of the deviations did work of {part} % of the energy in motion"
+    return [*lost, f"The program is held at a price: {price}."]
 
 
 def _praise(subject: Subject) -> str:

@@ -79,6 +79,11 @@ def _of_energy(subject: Subject) -> list[str]:
     if len(run.times) < 3:
         return []
     balance, found = run.energy_balance, []
+    if subject.lost_energy > UNEXPLAINED:
+        part = number(100 * subject.lost_energy, 2)
+        found.append(
+            f"The energy changed by {part} % of what is in motion, though nothing does work: an error of the run."
+        )
     residual = float(np.nanmax(np.abs(balance.residual)))
     if residual > UNEXPLAINED * subject.energy_size:
         part = number(100 * residual / subject.energy_size, 2)
