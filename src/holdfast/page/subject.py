@@ -100,7 +100,7 @@ class Subject:
 
     @property
     def _conservative(self) -> bool:
-        """Whether nothing does work: no forces, losses, controls, noise or states, no time, and no start to bring back."""
+        """Whether nothing does work: no forces, losses, controls, noise, states or time, and a start on the program."""
         system, program = self.problem.system, self.problem.program
         others = (system.forces, system.states, system.noise, system.masses, program.controls, program.nonholonomic)
         if any(others) or system.dissipation != 0 or not self.trajectory.start.on_program:
