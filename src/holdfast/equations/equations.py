@@ -25,6 +25,7 @@ from holdfast.graph.nodes import Node
 from holdfast.problem.laws import Gain, Law, LawForm
 from holdfast.problem.problem import Problem
 from holdfast.problem.quantities import Deviation, DeviationRate, Parameter, State, time
+from holdfast.problem.vocabulary import by_name
 
 if TYPE_CHECKING:
     from holdfast.equations.values import Values
@@ -189,15 +190,18 @@ class Equations:
         state: Mapping[Any, Any] | Sequence[float] | None = None,
         time: float | None = None,
         *,
+        start: Mapping[Any, Any] | None = None,
         parameters: Mapping[Any, Any] | None = None,
         law: Law | None = None,
     ) -> Values:
         """All quantities as numbers at one state (a mapping by symbol or name, or the array q, v, s) and time.
 
-        What a mapping does not give is taken from the start.
+        What a mapping does not give is taken from the start: from `start=` if it is there, else from the problem's own.
         """
         from holdfast.equations.values import values_at
 
+        if start is not None and (state is None or isinstance(state, Mapping)):
+            state = by_name(start, where="start") | by_name(state or {}, where="state")
         return values_at(self if law is None else self.with_law(law), state, time, parameters or {})
 
     # ── formulas ──────────────────────────────────────────────────────────────────────────────────

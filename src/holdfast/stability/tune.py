@@ -44,6 +44,7 @@ def tune(
     tolerance: float | None = None,
     duration: float | None = None,
     start: Mapping[Any, Any] | Sequence[float] | None = None,
+    law: Law | None = None,
     parameters: Mapping[Any, Any] | None = None,
     per_constraint: bool = False,
     threads: int | None = None,
@@ -52,13 +53,13 @@ def tune(
 
     Measured on the model itself over `duration`, from the start moved onto the program. One rate and damping ratio for
     all constraints, or one pair for each with `per_constraint`. "No gains" is a legal answer. With an adaptive scheme
-    the law may cost a quarter more evaluations.
+    the law may cost a quarter more evaluations. A `law` (like the one of the equations) is replaced by the one chosen.
     """
     if not isinstance(equations, Equations):
         raise BadRequest(f"tune() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first")
     if not equations.constraints:
         raise BadRequest("there is nothing to hold, so nothing to tune", fix="state a program")
-    plain = equations.with_law(SpringDamper(stiffness=0, damping=0))
+    plain = (equations if law is None else equations.with_law(law)).with_law(SpringDamper(stiffness=0, damping=0))
     request = request_of(plain, scheme, step=step, tolerance=tolerance, duration=duration, every=None, at=None)
     trials = Trials(plain, replace(request, every=1), start, parameters or {}, threads)
     return _Search(trials).tuning(per_constraint=per_constraint)

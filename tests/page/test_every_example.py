@@ -1,0 +1,21 @@
+"""`holdfast run` on each shipped problem: the exit code that the file expects, and one small page."""
+
+from importlib import resources
+
+import pytest
+from click.testing import CliRunner
+
+import holdfast as hf
+from holdfast.cli import main
+
+FOLDER = resources.files("holdfast") / "examples"
+EXAMPLES = sorted(entry.name for entry in FOLDER.iterdir() if entry.name.endswith(".toml"))
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_each_shipped_problem_runs_to_its_page(name, tmp_path):
+    file = str(FOLDER / name)
+    target = tmp_path / "page.html"
+    result = CliRunner().invoke(main, ["run", file, "-q", "--effort", "0.2", "-o", str(target)])
+    assert result.exit_code == (1 if hf.load(file).expect == "negative" else 0), result.output
+    assert 50_000 < target.stat().st_size < 1_000_000
