@@ -81,8 +81,10 @@ def test_words_stand_apart(latex, spaces):
 
 def test_the_formulas_of_examples_are_well_formed():
     for file in EXAMPLES[::3]:
-        for line in re.findall(r"\\\[(.*?)\\\]", hf.derive(hf.load(file)).latex())[:12]:
-            ElementTree.fromstring(formula(line.strip()))
+        lines = re.findall(r"\\\[(.*?)\\\]", hf.derive(hf.load(file)).latex())[:12]
+        assert len(lines) > 1
+        for line in lines:
+            assert ElementTree.fromstring(formula(line.strip())).find(".//math") is not None
 
 
 def test_a_formula_offers_its_latex():
