@@ -300,3 +300,10 @@ def test_the_shortened_step_to_an_event_does_not_count_as_a_defect():
     assert ended.outcome is hf.Outcome.event
     defects = [hf.certify(equations, hf.RK4, trajectory=run, effort=0.01)["rod"].defect for run in (ended, whole)]
     assert defects[0] == pytest.approx(defects[1], rel=1e-6)
+
+
+def test_a_projected_run_does_not_speak_for_the_scheme():
+    equations = hf.derive(pendulum(0.2))
+    run = hf.simulate(equations, hf.RK4, step=0.01, duration=0.2, project=True)
+    with pytest.raises(hf.BadRequest, match="moved back"):
+        hf.certify(equations, hf.RK4, trajectory=run)

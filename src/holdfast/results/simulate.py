@@ -67,8 +67,8 @@ def simulate(
     passage = Passage(equations, request, job.every, constants, directions, events, back, told)
     rows = passage.run(kernel, begun.state)
     if back is not None and back.failed:
-        return job.named(_without_last(rows), Outcome.projection_failed)
-    return job.named(rows)
+        return replace(job.named(_without_last(rows), Outcome.projection_failed), projected=project)
+    return replace(job.named(rows), projected=project)
 
 
 def under_law(equations: Equations, law: Law | None, *, verb: str) -> Equations:

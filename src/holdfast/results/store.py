@@ -73,6 +73,7 @@ def _about(trajectory: Trajectory) -> str:
             "columns": list(trajectory.columns),
             "outcome": trajectory.outcome.name,
             "note": trajectory.note,
+            "projected": trajectory.projected,
             "scheme": trajectory.scheme,
             "step": trajectory.step,
             "tolerance": trajectory.tolerance,
@@ -120,6 +121,7 @@ def _rebuilt(about: str, times: np.ndarray, columns: dict[str, np.ndarray]) -> T
         ),
         parameters=Frozen(data["parameters"]),
         events=Frozen({name: np.array(found) for name, found in data["events"].items()}),
+        projected=data.get("projected", False),
         **{name: data[name] for name in ("scheme", "step", "tolerance", "steps", "nfev", "rejected", "every", "note")},
     )
 

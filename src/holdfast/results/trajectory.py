@@ -46,6 +46,7 @@ class Trajectory:
     every: int = 1
     events: Mapping[str, Array] = field(default_factory=Frozen)
     note: str = ""
+    projected: bool = False  # moved back onto the program after each step: not the scheme's own motion
     interpolant: Callable[[Array], Array] | None = None
 
     # ── by name ───────────────────────────────────────────────────────────────────────────────────

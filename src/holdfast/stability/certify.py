@@ -65,6 +65,12 @@ def _require_same(job: Promises, run: Trajectory, step: float | None) -> None:
         ours = job.scheme.name + (f", step {step:g}" if step is not None else "")
         theirs = run.scheme + (f", step {run.step:g}" if run.step is not None else "")
         raise BadRequest(f"the run was made with {theirs}, not with {ours}", where="certify(trajectory=...)")
+    if run.projected:
+        raise BadRequest(
+            "the run was moved back onto the program after each step: it is not the scheme's own motion",
+            where="certify(trajectory=...)",
+            fix="run it with project=False",
+        )
     asked, made = job.equations.problem, run.problem
     if made is not None and (asked.system, asked.program) != (made.system, made.program):
         raise BadRequest(
