@@ -7,6 +7,21 @@ import holdfast as hf
 
 AIM = 0.4683  # phi at which the adaptive optics start on their program, roughly
 
+ALL_SWINGS = {  # of the pendulum below, released at any angle up to the horizontal
+    "x": (-1.01, 1.01),
+    "y": (-1.01, 1.01),
+    "x_dot": (-4.6, 4.6),
+    "y_dot": (-4.6, 4.6),
+    "energy": (-10, 0.05),
+}
+LOWER_SWINGS = {  # and up to 60 degrees
+    "x": (-0.9, 0.9),
+    "y": (-1.01, -0.45),
+    "x_dot": (-3.2, 3.2),
+    "y_dot": (-2.5, 2.5),
+    "energy": (-10, -4.9),
+}
+
 
 def adaptive_optics() -> hf.Problem:
     """A mirror on a crank: the law holds the aim, and the crank only neutrally."""

@@ -10,7 +10,7 @@ import sympy as sp
 
 import holdfast as hf
 from holdfast.stability.certificate import Certificate
-from tests.stability.held import adaptive_optics, pendulum
+from tests.stability.held import LOWER_SWINGS, adaptive_optics, pendulum
 from tests.stability.trials import violations_of_checked, violations_of_proved
 
 EXAMPLES = resources.files("holdfast") / "examples"
@@ -153,6 +153,15 @@ def test_the_aim_of_the_adaptive_optics_is_proved_under_euler():
     block = certificate["aim"]
     assert block.label is hf.Label.proved
     assert all(seen <= bound <= 8 * seen for bound, seen in zip(block.bounds, block.observed, strict=True))
+
+
+@pytest.mark.slow
+def test_the_lower_swings_of_the_cartesian_pendulum_are_proved():
+    equations = hf.derive(pendulum(np.pi / 3))
+    block = hf.certify(equations, hf.RK4, step=0.01, duration=20, region=LOWER_SWINGS, effort=10)["rod"]
+    assert block.label is hf.Label.proved
+    seen = hf.certify(equations, hf.RK4, step=0.01, duration=20, effort=0.01)["rod"].defect
+    assert seen <= block.defect <= 100 * seen
 
 
 def test_checked_bounds_hold_along_the_run_and_cover_both_halves_of_the_theorem():

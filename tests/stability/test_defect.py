@@ -1,14 +1,19 @@
 """Enclosures of the defect: what is evaluated at single states lies in what is enclosed over cells."""
 
+import flint
 import numpy as np
 import pytest
 
 import holdfast as hf
+from holdfast.errors import Undecided
 from holdfast.graph.arithmetic import ball, precision
+from holdfast.graph.taylor import range_of
 from holdfast.stability.block import blocks_of, motion_of
 from holdfast.stability.cells import plain_cell
-from holdfast.stability.defect import DefectModel, _reached, terms_of
-from holdfast.stability.enclosure import symmetric
+from holdfast.stability.chart import Charts
+from holdfast.stability.defect import DefectModel, terms_of
+from holdfast.stability.enclosure import column, entries, symmetric
+from tests.graph.test_taylor import at
 from tests.stability.held import pendulum
 
 TUBE = 3e-3
@@ -25,6 +30,16 @@ def states_on_the_program(random, count):
     return np.array([np.cos(angle), np.sin(angle), -speed * np.sin(angle), speed * np.cos(angle)]).T
 
 
+def states_near(random, centre, size, tube, count):
+    """Random states of a box within a tube around the program."""
+    for _ in range(count):
+        x = centre + size * random.uniform(-1, 1, 4)
+        x[:2] *= np.sqrt(1 + 2 * random.uniform(-tube, tube)) / np.linalg.norm(x[:2])
+        x[2:] -= x[:2] * (x[:2] @ x[2:] - random.uniform(-tube, tube)) / (x[:2] @ x[:2])
+        if (np.abs(x - centre) <= size).all():
+            yield x
+
+
 @pytest.mark.parametrize("scheme", [hf.Euler, hf.RK4], ids=lambda scheme: scheme.name)
 def test_the_coefficient_at_each_state_lies_in_its_enclosure(scheme):
     random, seen = np.random.default_rng(1), 0
@@ -36,36 +51,38 @@ def test_the_coefficient_at_each_state_lies_in_its_enclosure(scheme):
             cell = model.cell(tuple(zip(centre - size, centre + size, strict=True)), limits)
             if cell is None:
                 continue
-            total, _ = model.centred(cell)
-            for _ in range(12):
-                x = centre + size * random.uniform(-1, 1, 4)
-                x[:2] *= np.sqrt(1 + random.uniform(-TUBE, TUBE)) / np.linalg.norm(x[:2])
-                x[2:] -= x[:2] * (x[:2] @ x[2:] - random.uniform(-TUBE, TUBE)) / (x[:2] @ x[:2])
-                if (np.abs(x - centre) > size).any():
-                    continue
-                point = model.plain(plain_cell([ball(float(value)) for value in x]))
+            total = [range_of(form) for form in model.enclosed(cell)]
+            for x in states_near(random, centre, size, TUBE, 12):
+                point = [range_of(form) for form in model.enclosed(plain_cell([ball(float(value)) for value in x]))]
                 assert all(wide.overlaps(value) for wide, value in zip(total, point, strict=True))
                 seen += 1
     assert seen > 50
 
 
-def test_slopes_are_taken_over_all_of_the_path_from_the_centre():
-    """In coordinates along the program, the corner x₀ + N u_N of the path may lie outside the cell's own box."""
-    random, outside = np.random.default_rng(0), 0
+def test_a_chart_holds_every_state_of_its_cell():
+    """x = c + T u + N v(u, z): with u and z read off a state of the cell, the form must give that state back."""
+    random, seen = np.random.default_rng(0), 0
     with precision(80, terms_of(hf.RK4)):
         model = model_of(hf.RK4, 0.05)
-        for centre in states_on_the_program(random, 400):
-            size = 10 ** random.uniform(-3, -1, 4)
-            tube = 10 ** random.uniform(-4, -1.5)
+        charts = Charts(model._cutter)
+        for centre in states_on_the_program(random, 60):
+            size, tube = 10 ** random.uniform(-2.5, -1, 4), 10 ** random.uniform(-6, -1.5)
             cell = model.cell(tuple(zip(centre - size, centre + size, strict=True)), [symmetric(tube)] * 2)
             if cell is None:
                 continue
-            small = [k for k in range(4) if k not in cell.wide]
-            thin = [
-                middle + sum((cell.basis[i, k] * cell.offset[k] for k in small), ball(0))
-                for i, middle in enumerate(cell.centre)
-            ]
-            outside += any(not box.contains(value) for box, value in zip(cell.box, thin, strict=True))
-            around = _reached(cell, thin, cell.wide, [])
-            assert all(box.contains(value) for box, value in zip(around, thin, strict=True))
-    assert outside > 0
+            try:
+                places = charts.places(cell)[1:]
+            except Undecided:
+                continue
+            for x in states_near(random, centre, size, tube, 10):
+                offset = column([ball(float(value)) - middle for value, middle in zip(x, cell.centre, strict=True)])
+                along = entries(cell.inverse * offset)[: cell.along]
+                psi = (x[0] ** 2 + x[1] ** 2 - 1) / 2, x[0] * x[2] + x[1] * x[3]
+                chosen = [(u - o.mid()) / o.rad() for u, o in zip(along, cell.offset, strict=False)]
+                chosen += [(ball(psi[j]) - cell.limits[j].mid()) / cell.limits[j].rad() for j in cell.wide]
+                for form, value in zip(places, x, strict=True):
+                    there = at(form, chosen)
+                    assert there.overlaps(flint.arb(float(value), 1e-13))
+                    assert range_of(form).overlaps(flint.arb(float(value), 1e-13))
+                seen += 1
+    assert seen > 100

@@ -149,11 +149,12 @@ def _ball_select(c: Any, a: Any, b: Any) -> Any:
 
 def _ball_power(a: Any, exponent: int) -> Any:
     """A whole power by multiplication (flint's own goes through logarithms); an even one is not negative."""
-    result = _repeated(a, exponent)
+    result = repeated(a, exponent)
     return result.nonnegative_part() if exponent % 2 == 0 and result.is_finite() and not result >= 0 else result
 
 
-def _repeated(a: Any, exponent: int) -> Any:
+def repeated(a: Any, exponent: int) -> Any:
+    """A whole power by repeated squaring, in whatever multiplies."""
     result = None
     while True:
         if exponent & 1:
@@ -192,7 +193,7 @@ def balls() -> Arithmetic:
 # ── power series of balls ─────────────────────────────────────────────────────────────────────────
 
 
-def _head(a: Any) -> Any:
+def constant_ball(a: Any) -> Any:
     """The constant coefficient, which decides branches over the whole box."""
     import flint
 
@@ -200,7 +201,7 @@ def _head(a: Any) -> Any:
 
 
 def _decided(c: Any, positive: Any, otherwise: Any) -> Any:
-    head = _head(c)
+    head = constant_ball(c)
     if head > 0:
         return positive
     if head < 0:
@@ -227,30 +228,29 @@ def _series_hyperbolic(name: str) -> Callable[[Any], Any]:
     return value
 
 
-def _series_atan2(y: Any, x: Any) -> Any:
-    """The angle of (x, y): its constant coefficient by balls, the others from a quotient that is defined there."""
+def angle(y: Any, x: Any, *, quotient: Callable[..., Any], arctangent: Callable[..., Any], values: Any) -> Any:
+    """atan2 by a quotient that is defined over the whole box; `values` gives the ball that decides."""
     import flint
 
-    if not _head(x) > 0 and _head(y).contains(0):
-        raise Undecided("the angle jumps within this box", fix="bisect the box")
-    head = flint.arb.atan2(_head(y), _head(x))
-    if not isinstance(y, flint.arb_series) and not isinstance(x, flint.arb_series):
-        return head
-    if abs(_head(x)) > 0:
-        local = (y / x) * flint.arb_series([1])
-        series = local.atan()
-    elif abs(_head(y)) > 0:
-        local = (x / y) * flint.arb_series([1])
-        series = -local.atan()
-    else:
-        raise Undecided("the angle of a box around 0 is not defined", fix="bisect the box")
-    return series - _head(series) + head
+    up, right, half = values(y), values(x), flint.arb.pi() / 2
+    steep = abs(up.mid()) > abs(right.mid())
+    if (steep or right.contains(0)) and not up.contains(0):
+        return (half if up > 0 else -half) - arctangent(quotient(x, y))
+    if right > 0:
+        return arctangent(quotient(y, x))
+    if right < 0 and not up.contains(0):
+        return arctangent(quotient(y, x)) + (2 * half if up > 0 else -2 * half)
+    raise Undecided("the angle jumps within this box", fix="bisect the box")
+
+
+def _series_atan2(y: Any, x: Any) -> Any:
+    return angle(y, x, quotient=lambda a, b: a / b, arctangent=lambda a: a.atan(), values=constant_ball)
 
 
 def _series_power(a: Any, exponent: int) -> Any:
     import flint
 
-    return _repeated(a, exponent) if isinstance(a, flint.arb_series) else _ball_power(a, exponent)
+    return repeated(a, exponent) if isinstance(a, flint.arb_series) else _ball_power(a, exponent)
 
 
 def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:

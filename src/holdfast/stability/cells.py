@@ -8,14 +8,16 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.linalg import qr
 
 from holdfast.graph.arithmetic import ball, balls
 from holdfast.graph.derivatives import jacobian
 from holdfast.graph.evaluate import Evaluator, Tape
 from holdfast.stability.block import Motion
-from holdfast.stability.enclosure import Ball, Box, ball_between, ball_matrix, column, entries, matrix
+from holdfast.stability.enclosure import Ball, Box, ball_between, ball_matrix, column, entries, magnitude, matrix
 
 ROUNDS = 12  # of cutting a box down, as long as it shrinks
+THIN = 1e-3  # a deviation that moves the state by less than this part of a cell's length is no variable of its chart
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,19 +33,33 @@ class Cell:
     inverse: Any
     offset: list[Ball]
     along: int  # how many of the offsets lie along the program
+    limits: list[Ball]  # of the deviations within the cell
+    slopes: np.ndarray  # of the deviations, roughly
 
     @property
-    def thick(self) -> bool:
-        """Whether the cell is as wide across the program as it is long, more or less."""
-        sizes = [float(u.rad()) for u in self.offset]
-        return max(sizes[self.along :], default=0.0) > 0.1 * max(sizes[: self.along], default=0.0)
+    def length(self) -> float:
+        """The largest offset along the program."""
+        return max((float(u.rad()) for u in self.offset[: self.along]), default=0.0)
 
-    @property
+    @cached_property
+    def moves(self) -> list[float]:
+        """How far each deviation moves the state across the program, roughly, as a part of the cell's length."""
+        sizes = np.maximum(np.linalg.norm(self.slopes, axis=1) * self.length, 1e-300)
+        return [float(limit.rad()) / float(size) for limit, size in zip(self.limits, sizes, strict=True)]
+
+    @cached_property
     def wide(self) -> list[int]:
-        """The offsets that are not small beside the largest: those along the program, and others in a thick tube."""
-        sizes = [float(u.rad()) for u in self.offset]
-        small = (1e-3 if self.along == 1 else 0.05) * max(sizes, default=0.0)  # measured: what is worth a tangent each
-        return [k for k, size in enumerate(sizes) if k < self.along or size > small]
+        """The deviations that move the state enough to be variables of a chart."""
+        return [j for j, move in enumerate(self.moves) if move > THIN]
+
+    def direction(self, k: int) -> list[float]:
+        """How much each variable of the box moves coordinate k along or across the program."""
+        return [magnitude(self.inverse[k, j]) for j in range(len(self.box))]
+
+    def spreading(self, row: Sequence[float]) -> int:
+        """The variable of the box that spreads the cell most, where it moves it as the row says."""
+        reach = [abs(share) * float(x.rad()) for share, x in zip(row, self.box, strict=True)]
+        return max(range(len(reach)), key=reach.__getitem__)
 
 
 class Cutter:
@@ -56,7 +72,7 @@ class Cutter:
         return Tape((self.motion.time, *self.motion.state), tuple(nodes))
 
     @cached_property
-    def _bounds(self) -> tuple[Evaluator, Evaluator, list[list[int]]]:
+    def bounds(self) -> tuple[Evaluator, Evaluator, list[list[int]]]:
         """All deviations and their partials by the variables, in balls."""
         motion = self.motion
         nodes = (*motion.psi, *motion.others, *motion.extras)
@@ -75,8 +91,8 @@ class Cutter:
         """
         balls_of = [ball_between(low, high) for low, high in box]
         if self.motion.affine:
-            return self._affine_cell(balls_of)
-        value, slopes, places = self._bounds
+            return plain_cell(balls_of)  # a stretch of time: the reduced state is on the program
+        value, slopes, places = self.bounds
         for _ in range(ROUNDS):
             centre = [x.mid() for x in balls_of]
             at_centre = value(self.full(centre))
@@ -91,48 +107,74 @@ class Cutter:
                 break
         return self._along_and_across(balls_of, limits[: len(limits) - len(self.motion.extras)])
 
-    def _affine_cell(self, box: list[Ball]) -> Cell:
-        """A stretch of time: the reduced state is on the program."""
-        return plain_cell(box)
-
-    def _along_and_across(self, box: list[Ball], limits: Sequence[Ball]) -> Cell:
-        """Coordinates in which the region is thin across the program: u_N = G_N⁻¹(ψ − ψ(c) − G_T u_T)."""
-        value, slopes, places = self._bounds
-        centre = [x.mid() for x in box]
-        at_centre = value(self.full(centre))[: len(limits)]
+    def slopes(self, box: Sequence[Ball]) -> list[list[Ball]]:
+        """The partials of all deviations by the variables, over a box."""
+        _, slopes, places = self.bounds
         flat = iter(slopes(self.full(box)))
+        rows = [[ball(0)] * len(box) for _ in (*self.motion.psi, *self.motion.others)]
+        for row, columns in zip(rows, places, strict=False):
+            for j in columns:
+                row[j] = next(flat)
+        return rows
+
+    def _along_and_across(self, box: list[Ball], limits: Sequence[Ball]) -> Cell | None:
+        """Coordinates along and across the program, in which the box is cut down once more."""
         size, rank = len(box), len(limits)
-        slope = [[ball(0)] * size for _ in limits]
-        for i, row in enumerate(places[:rank]):
-            for j in row:
-                slope[i][j] = next(flat)
-        middle = np.array([[float(x.mid()) for x in row] for row in slope])
+        centre = [x.mid() for x in box]
         offset = [x - c for x, c in zip(box, centre, strict=True)]
-        if rank >= size or not np.isfinite(middle).all():
+        slopes = self.slopes(box)
+        middle = np.array([[float(x.mid()) for x in row] for row in slopes]).reshape(rank, size)
+        if not 0 < rank < size or not np.isfinite(middle).all():
             return plain_cell(box)
-        _, _, vt = np.linalg.svd(middle)
-        basis = ball_matrix(np.vstack([vt[rank:], vt[:rank]]).T)
+        basis = ball_matrix(_coordinates(middle, np.array([float(u.rad()) for u in offset])))
         inverse = basis.inv()
-        turned = entries(inverse * column(offset))
-        along = turned[: size - rank]
-        try:
-            carried = matrix(slope) * basis
-            across = matrix([[carried[i, size - rank + k] for k in range(rank)] for i in range(rank)])
-            tilt = matrix([[carried[i, k] for k in range(size - rank)] for i in range(rank)])
-            lacking = [limit - at for limit, at in zip(limits, at_centre, strict=True)]
-            right = column(lacking) - tilt * column(along)
-            thin = entries(across.solve(right))
-            turned = along + [common(a, b) for a, b in zip(turned[size - rank :], thin, strict=True)]
-        except ZeroDivisionError:
-            pass
-        return Cell(box, centre, basis, inverse, turned, size - rank)
+        carried = matrix(slopes) * basis
+        at_centre = self.bounds[0](self.full(centre))[:rank]
+        turned = _contracted(
+            [
+                {j: table[i, j] for j in range(size)}
+                for table, rows in ((carried, rank), (basis, size))
+                for i in range(rows)
+            ],
+            [*at_centre, *[ball(0)] * size],
+            [*limits, *offset],
+            entries(inverse * column(offset)),
+        )
+        if turned is None:
+            return None
+        within = [
+            common(limit, at + sum((a * u for a, u in zip(row, offset, strict=True)), ball(0)))
+            for limit, at, row in zip(limits, at_centre, slopes, strict=True)
+        ]
+        return Cell(box, centre, basis, inverse, turned, size - rank, within, middle)
+
+
+def _coordinates(slopes: np.ndarray, widths: np.ndarray) -> np.ndarray:
+    """Directions along the program, each moving one variable of its own, and orthonormal ones across it.
+
+    The variables are those that bound the cell most, so that the cell is nearly a box in these coordinates too.
+    """
+    rank = len(slopes)
+    _, _, rows = np.linalg.svd(slopes)
+    along, across = rows[rank:].T, rows[:rank].T
+    _, _, order = qr((along / np.maximum(widths, 1e-300)[:, None]).T, pivoting=True)
+    return np.hstack([along @ np.linalg.inv(along[order[: along.shape[1]]]), across])
 
 
 def plain_cell(box: list[Ball]) -> Cell:
     """A box as a cell in its own coordinates."""
     centre = [x.mid() for x in box]
     identity = ball_matrix(np.eye(len(box)))
-    return Cell(box, centre, identity, identity, [x - c for x, c in zip(box, centre, strict=True)], len(box))
+    return Cell(
+        box,
+        centre,
+        identity,
+        identity,
+        [x - c for x, c in zip(box, centre, strict=True)],
+        len(box),
+        [],
+        np.zeros((0, len(box))),
+    )
 
 
 def _contracted(

@@ -23,7 +23,7 @@ from holdfast.stability.certificate import BlockCertificate, Certificate, Label,
 from holdfast.stability.checked import Told, stays
 from holdfast.stability.choice import ChosenNorm, chosen_norm
 from holdfast.stability.hurwitz import place_of_roots
-from holdfast.stability.prove import BITS, Setting, prove, total_defect
+from holdfast.stability.prove import BITS, Setting, prove, total_defect, widened
 from holdfast.stability.sampled import Sampled
 
 Bounds = dict[str, tuple[float, float]]
@@ -108,11 +108,11 @@ class Promises:
     def _certified(self, block: Block, run: Trajectory, step: float | None, seconds: float) -> BlockCertificate:
         """The best that can be said of one block."""
         told, place = Told(block, run), place_of_roots(block.matrix)
-        if not run.success and run.outcome.name != "off_program":
-            return told.refused(f"the run did not end well: {run.message}")
         if block.constant and place.right:
             root = np.linalg.eigvals(block.matrix).real.max()
-            return told.refused(f"the law drives deviations away: a root has the real part {root:.4g}")
+            return told.refused(f"the law is unstable: it drives deviations away, a root has the real part {root:.4g}")
+        if not run.success and run.outcome.name != "off_program":
+            return told.refused(f"the run did not end well: {run.message}")
         if block.constant and not place.hurwitz:
             return self._kept(block, told, step)
         if step is None:
@@ -228,15 +228,14 @@ class Promises:
 def _with_proof(setting: Setting, checked: BlockCertificate, proof: Proof, told: Told) -> BlockCertificate:
     """The certificate of a proved block, with the line that this run stayed in the region."""
     factor = np.array(proof.factor)
-    begun = float(np.linalg.norm(told.psi[0] @ factor))
     with precision(BITS):
+        begun = setting.begun(factor, float(told.run.times[0]), told.run.y[:, 0].tolist())
         contraction = setting.contraction(factor, proof.gamma)
         defect = total_defect(proof.coefficient, proof.rounding, setting.scheme, setting.step)
-        bounds = tuple(contraction.settled(defect))
-        if begun <= proof.radius:  # a start as near as doubles allow
-            bounds = tuple(
-                bound + 1.001 * begun * width for bound, width in zip(bounds, contraction.widths(), strict=True)
-            )
+        share = begun if begun <= proof.radius else 0.0  # a start as near as doubles allow
+        bounds = tuple(
+            widened(a, share, b) for a, b in zip(contraction.settled(defect), contraction.widths(), strict=True)
+        )
     entry = ""
     if begun > proof.tube:
         entry = " The start lies outside the tube: the promise holds from the moment the deviation has entered it."

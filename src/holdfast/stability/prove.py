@@ -6,25 +6,39 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector
-from holdfast.graph.arithmetic import precision
+from holdfast.graph.arithmetic import ball, balls, precision
+from holdfast.graph.evaluate import Tape
 from holdfast.graph.nodes import Node
 from holdfast.schemes.runge_kutta import RungeKutta
 from holdfast.stability.block import Block, Motion, motion_of, whole_motion
 from holdfast.stability.certificate import Proof
 from holdfast.stability.contraction import Contraction, propagator
 from holdfast.stability.defect import DefectModel, terms_of
-from holdfast.stability.enclosure import Ball, Box, ball_between, halves, hull, symmetric, upper
+from holdfast.stability.enclosure import (
+    Ball,
+    Box,
+    ball_between,
+    ball_matrix,
+    column,
+    entries,
+    hull,
+    norm,
+    symmetric,
+    upper,
+)
 from holdfast.stability.rounding import RoundingModel
-from holdfast.stability.search import EMPTY, LEAF, Piece, cover
+from holdfast.stability.search import NEAR, Cover, Judgement, cover, judge
 
 BITS = 80
 TUBES, SHRINK = 12, 3  # a tube is left for a narrower one as soon as its radius is this part of it
+CLOSE = 2.5  # the first tube, as a multiple of what the measured defect would need
 GENEROUS = 100  # a tube this wide costs nothing where it is still thin beside the region
 
 
@@ -60,6 +74,14 @@ class Setting:
     def contraction(self, factor: np.ndarray, gamma: float) -> Contraction:
         return Contraction(factor, gamma, propagator(self.scheme, self.block.matrix, self.step))
 
+    def begun(self, factor: np.ndarray, moment: float, state: Sequence[float]) -> float:
+        """The size of the deviation at a start, not below it."""
+        motion = whole_motion(self.equations, self.block, self.parameters)
+        psi = Tape((motion.time, *motion.state), motion.psi).compiled(balls())(
+            [ball(float(x)) for x in (moment, *state)]
+        )
+        return norm(entries(ball_matrix(factor.T) * column(psi)))
+
     def rounding(self, factor: np.ndarray) -> RoundingModel:
         values = parameter_vector(self.equations, self.parameters)
         moment = max(abs(x) for x in (*self.region["t"], self.equations.problem.run.begin)) + self.step
@@ -76,6 +98,11 @@ def total_defect(coefficient: float, rounding: float, scheme: RungeKutta, step: 
     return upper(ball_between(rounding, rounding) + truncation(coefficient, scheme, step))
 
 
+def widened(bound: float, begun: float, width: float) -> float:
+    """bound + begun · width, not below: the start's own deviation, which never grows, added to what the steps add."""
+    return upper(ball(bound) + ball(begun) * ball(width))
+
+
 def prove(
     setting: Setting, factor: np.ndarray, gamma: float, *, expected: float, reach: float, seconds: float
 ) -> Proof | None:
@@ -84,94 +111,73 @@ def prove(
     `expected` is the defect measured along a run and `reach` the largest deviation, both in the norm of the proof. The
     tube is a guess; a proof needs radius ≤ tube, and is better the nearer they are. An affine block holds in any tube.
     """
-    started = time.monotonic()
+    started = time.thread_time()
     with precision(BITS, terms_of(setting.scheme)):
-        motion = setting.motion()
-        contraction = setting.contraction(factor, gamma)
-        if not contraction.holds():
+        trial = Trial(setting, factor, gamma)
+        if not trial.contraction.holds():
             return None
-        model = DefectModel(motion, setting.scheme, setting.step, factor)
-        region = setting.box(motion.variable_names)
-        scale = setting.step ** (setting.scheme.order + 1)
-        rounding_bound, rounding_cover, rounding_tube = math.inf, "", 0.0
-        least = contraction.radius(expected + 1e-15)
-        thin = GENEROUS * least * max(contraction.widths()) < 1e-4 * max(
-            (high - low for low, high in region), default=0
-        )
-        tube = (GENEROUS if thin else 12) * least
-        if motion.affine:
+        least = trial.contraction.radius(expected + 1e-15)
+        thin = trial.is_thin(GENEROUS * least)
+        tube = (GENEROUS if thin else CLOSE) * least
+        if trial.motion.affine:
             tube = max(tube, 1.05 * reach)
         best: Proof | None = None
         for _ in range(TUBES):
-            left = seconds - (time.monotonic() - started)
+            left = seconds - (time.thread_time() - started)
             if left <= 0.05 * seconds:
                 break
-            limits = setting.limit_balls(motion, contraction, tube)
-            good, enough = 1.2 * expected / scale, 0.0 if thin else (1 - gamma) * tube / SHRINK / scale
-            found = cover(model, region, limits, wanted=max(good, enough), seconds=(0.85 if thin else 0.7) * left)
-            if not found.bound < math.inf:
+            enough = 0.0 if thin else (1 - gamma) * tube / SHRINK
+            proof = trial.attempt(tube, max(NEAR * expected, enough), (0.85 if thin else 0.7) * left)
+            holds = proof is not None and proof.radius <= tube
+            best = proof if holds else best
+            if proof is None or (best is not proof and best is not None):
                 break
-            if tube > rounding_tube or rounding_cover != LEAF:  # a single cell serves every smaller tube
-                until = max(started + seconds, time.monotonic() + 0.1 * seconds)
-                rounding_bound, rounding_cover = _rounding(setting, factor, tube, contraction, until)
-                rounding_tube = tube
-            defect = total_defect(found.bound, rounding_bound, setting.scheme, setting.step)
-            radius = contraction.radius(defect)
-            if radius <= tube:
-                best = _proof(
-                    setting,
-                    motion,
-                    factor,
-                    gamma,
-                    tube,
-                    found.bound,
-                    rounding_bound,
-                    radius,
-                    found.root,
-                    rounding_cover,
-                    found.cells,
-                )
-                if thin or motion.affine or (found.bound <= good and tube <= 3 * radius):
-                    break
-                tube = 1.5 * radius
-            elif best is not None:
+            if holds and (thin or trial.motion.affine or tube <= SHRINK * proof.radius):
                 break
-            else:
-                tube = 4 * radius
+            tube = 1.5 * proof.radius
         return best
 
 
-def _proof(
-    setting: Setting,
-    motion: Motion,
-    factor: np.ndarray,
-    gamma: float,
-    tube: float,
-    coefficient: float,
-    rounding: float,
-    radius: float,
-    root: Piece,
-    rounding_cover: str,
-    cells: int,
-) -> Proof:
-    return Proof(
-        factor=tuple(tuple(float(x) for x in row) for row in factor),
-        gamma=gamma,
-        tube=tube,
-        coefficient=coefficient,
-        rounding=rounding,
-        radius=radius,
-        region=tuple((name, float(low), float(high)) for name, (low, high) in setting.region.items()),
-        limits=tuple((name, float(low), float(high)) for name, (low, high) in setting.limits.items()),
-        cover=root.text(),
-        rounding_cover=rounding_cover,
-        cells=cells,
-    )
+class Trial:
+    """Bounds the defect and the rounding over one region, tube after tube."""
+
+    def __init__(self, setting: Setting, factor: np.ndarray, gamma: float) -> None:
+        self.setting, self.factor, self.gamma = setting, factor, gamma
+        self.motion, self.contraction = setting.motion(), setting.contraction(factor, gamma)
+        self._model = DefectModel(self.motion, setting.scheme, setting.step, factor)
+        self._region = setting.box(self.motion.variable_names)
+
+    def is_thin(self, tube: float) -> bool:
+        """Whether a tube this wide is thin beside the region."""
+        longest = max((high - low for low, high in self._region), default=0.0)
+        return tube * max(self.contraction.widths()) < 1e-4 * longest
+
+    def attempt(self, tube: float, wanted: float, seconds: float) -> Proof | None:
+        """What can be shown in this tube, a proof if its radius is within; None where the defect has no bound."""
+        setting, scale = self.setting, self.setting.step ** (self.setting.scheme.order + 1)
+        limits = setting.limit_balls(self.motion, self.contraction, tube)
+        judged = partial(judge, self._model, limits, self._region)
+        found = cover(judged, self._region, wanted=wanted / scale, seconds=seconds)
+        if not found.bound < math.inf:
+            return None
+        rounding = _rounding(setting, self.factor, tube, self.contraction, 0.1 * scale * found.bound, 0.1 * seconds)
+        defect = total_defect(found.bound, rounding.bound, setting.scheme, setting.step)
+        return Proof(
+            factor=tuple(tuple(float(x) for x in row) for row in self.factor),
+            gamma=self.gamma,
+            tube=tube,
+            coefficient=found.bound,
+            rounding=rounding.bound,
+            radius=self.contraction.radius(defect),
+            region=tuple((name, float(low), float(high)) for name, (low, high) in setting.region.items()),
+            limits=tuple((name, float(low), float(high)) for name, (low, high) in setting.limits.items()),
+            cover=found.root.text(),
+            rounding_cover=rounding.root.text(),
+            cells=found.cells,
+        )
 
 
 # ── rounding over the same region ─────────────────────────────────────────────────────────────────
-
-COARSEST = 10  # cuts in a row before rounding is given up
 
 
 def rounding_pieces(
@@ -201,32 +207,19 @@ def _whole_motion(setting: Setting) -> Motion:
 
 
 def _rounding(
-    setting: Setting, factor: np.ndarray, tube: float, contraction: Contraction, until: float
-) -> tuple[float, str]:
-    """A bound of the rounding of one step over the region, cut only where it would be infinite or much coarser."""
+    setting: Setting, factor: np.ndarray, tube: float, contraction: Contraction, wanted: float, seconds: float
+) -> Cover:
+    """A bound of the rounding of one step over the region, cut until it counts little."""
     cut, region, bound = rounding_pieces(setting, factor, tube, contraction)
-    root = Piece(region)
-    worst = _rounding_below(root, region, cut, bound, COARSEST, until)
-    return worst, root.text()
 
+    def judge_rounding(box: Box) -> Judgement | None:
+        balls = cut(box)
+        if balls is None:
+            return None
+        tight = hull(balls)
+        sizes = [
+            (high - low) / max(top - bottom, 1e-300) for (low, high), (bottom, top) in zip(tight, region, strict=True)
+        ]
+        return Judgement(float(bound(balls)), max(range(len(sizes)), key=sizes.__getitem__), tight)
 
-def _rounding_below(piece: Piece, region: Box, cut: Any, bound: Any, depth: int, until: float) -> float:
-    balls = cut(piece.box)
-    if balls is None:
-        piece.kind = EMPTY
-        return 0.0
-    piece.box = hull(balls)
-    here = float(bound(balls))
-    if here < math.inf or depth == 0 or time.monotonic() > until:
-        return here
-    sizes = [
-        (high - low) / max(top - bottom, 1e-300) for (low, high), (bottom, top) in zip(piece.box, region, strict=True)
-    ]
-    piece.variable = max(range(len(sizes)), key=sizes.__getitem__)
-    piece.parts = tuple(Piece(half) for half in halves(piece.box, piece.variable))
-    worst = 0.0
-    for part in piece.parts:
-        worst = max(worst, _rounding_below(part, region, cut, bound, depth - 1, until))
-        if not worst < math.inf:
-            break
-    return worst
+    return cover(judge_rounding, region, wanted=wanted, seconds=seconds)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
+from typing import Any
 
 from holdfast.errors import Undecided
+from holdfast.graph.taylor import Form, least_of, range_of
 from holdfast.stability.cells import Cell
 from holdfast.stability.defect import DefectModel
 from holdfast.stability.enclosure import Ball, Box, halves, hull, magnitude, norm
 
 EMPTY, LEAF = "e", "c"
-COARSE = {1: 1 / 100, 2: 1 / 60, 3: 1 / 12}  # the length of thin cells, as a part of the region, when first evaluated
-THICK = 0.3  # the same of thick cells, which cost less
+COARSE = 1 / 4  # the length of cells, as a part of the region, when first evaluated
+NEAR = 1.2  # a bound within this factor of a value that is attained is not bettered any more
 
 
 @dataclass(eq=False)
@@ -43,98 +45,96 @@ class Piece:
 
 @dataclass(frozen=True, eq=False)
 class Cover:
-    """A region covered by cells, with the largest bound of ‖Lᵀc‖ over them."""
+    """A region covered by cells, with the largest bound over them."""
 
     root: Piece
     bound: float
     cells: int
-    finished: bool  # the wanted bound was reached
+    finished: bool  # the bound is as wanted, or near what is attained
 
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """A bound of ‖Lᵀc‖ over the part of a box that lies in the region, and which variable to cut to better it."""
+    """A bound over the part of a box that lies in the region, and which variable to cut to better it."""
 
     bound: float
     variable: int
     box: Box  # the given one, cut down to the region
+    reached: float = 0.0  # about a value that is attained, which no cutting betters
 
 
-def judge(model: DefectModel, box: Box, region: Box, limits: Sequence[Ball]) -> Judgement | None:
-    """A bound by the centred form; None where the box misses the region.
+def judge(model: DefectModel, limits: Sequence[Ball], region: Box, box: Box) -> Judgement | None:
+    """A bound of ‖Lᵀc‖ by Taylor forms; None where the box misses the region.
 
     A cell that is still long along the program is not evaluated: it is cut first.
     """
     cell = model.cell(box, limits)
     if cell is None:
         return None
-    length, variable = _length_along(cell, region)
     tight = hull(cell.box)
-    if length > (THICK if cell.thick or model.motion.affine else COARSE.get(cell.along, THICK)):
+    length, variable = _longest(cell, region, cell.along)
+    if length > COARSE:
         return Judgement(float("inf"), variable, tight)
+    _, variable = _longest(cell, region, len(cell.offset))
     try:
-        best, slopes = model.enclosed(cell)
+        forms = model.enclosed(cell)
     except Undecided:
         return Judgement(float("inf"), variable, tight)
-    return Judgement(norm(best), _most_moving(cell, slopes, variable), tight)
+    bound = norm([range_of(form) for form in forms])
+    reached = norm([least_of(form) for form in forms]) if bound < float("inf") else 0.0
+    return Judgement(bound, _most_moving(cell, forms, variable), tight, reached)
 
 
-def _length_along(cell: Cell, region: Box) -> tuple[float, int]:
-    """How long the cell is, as a part of the region, and which variable to cut to shorten it.
-
-    Along the program, mostly; across it only where the cell could not be cut down to the tube.
-    """
+def _longest(cell: Cell, region: Box, count: int) -> tuple[float, int]:
+    """How long the cell is in its first so many directions, as a part of the region, and which variable to cut then."""
     longest, variable = 0.0, 0
-    sizes = [float(u.rad()) for u in cell.offset]
-    for k, size in enumerate(sizes):
-        if k >= cell.along and size < 0.3 * max(sizes):
-            continue
-        shares = [magnitude(cell.inverse[k, j]) for j in range(len(region))]
-        extent = sum(share * (high - low) for share, (low, high) in zip(shares, region, strict=True))
-        length = 2 * size / extent if extent > 0 else 0.0
+    for k, offset in enumerate(cell.offset[:count]):
+        row = cell.direction(k)
+        extent = sum(share * (high - low) for share, (low, high) in zip(row, region, strict=True))
+        length = 2 * float(offset.rad()) / extent if extent > 0 else 0.0
         if length > longest:
-            longest, variable = length, _spreading(cell, k)
+            longest, variable = length, cell.spreading(row)
     return longest, variable
 
 
-def _spreading(cell: Cell, direction: int) -> int:
-    """The variable that spreads the cell most in one direction."""
-    reach = [magnitude(cell.inverse[direction, j]) * float(x.rad()) for j, x in enumerate(cell.box)]
-    return max(range(len(reach)), key=reach.__getitem__)
-
-
-def _most_moving(cell: Cell, slopes: dict[int, list[Ball]], otherwise: int) -> int:
+def _most_moving(cell: Cell, forms: Sequence[Any], otherwise: int) -> int:
     """The variable to cut: the one that spreads the direction along which the coefficient moves most."""
-    shares = {k: sum(map(magnitude, slope)) * magnitude(cell.offset[k]) for k, slope in slopes.items()}
-    if not shares or not max(shares.values()) < float("inf"):
+    shares = [0.0] * (cell.along + len(cell.wide))
+    for form in forms:
+        for k, share in enumerate(form.shares() if isinstance(form, Form) else ()):
+            shares[k] += magnitude(share)
+    if not 0 < max(shares, default=0.0) < float("inf"):
         return otherwise
-    return _spreading(cell, max(shares, key=shares.__getitem__))
+    most = max(range(len(shares)), key=shares.__getitem__)
+    return cell.spreading(cell.direction(most) if most < cell.along else cell.slopes[cell.wide[most - cell.along]])
 
 
 def cover(
-    model: DefectModel, region: Box, limits: Sequence[Ball], *, wanted: float, seconds: float, most: int = 200_000
+    judge: Callable[[Box], Judgement | None], region: Box, *, wanted: float, seconds: float, most: int = 200_000
 ) -> Cover:
-    """Bisect the worst cell again and again, until the bound is as wanted or the time is up."""
-    started, number = time.monotonic(), count()
-    root = Piece(region)
+    """Bisect the worst cell again and again, until the bound is as wanted, near the truth, or the time is up."""
+    started, number = time.thread_time(), count()
+    root, attained = Piece(region), 0.0
     waiting: list[tuple[float, int, Piece]] = []
 
     def add(piece: Piece) -> int:
-        judgement = judge(model, piece.box, region, limits)
+        nonlocal attained
+        judgement = judge(piece.box)
         if judgement is None:
             piece.kind = EMPTY
             return 0
         piece.bound, piece.variable, piece.box = judgement.bound, judgement.variable, judgement.box
+        attained = max(attained, judgement.reached)
         heappush(waiting, (-judgement.bound, next(number), piece))
         return 1
 
     cells = add(root)
     while waiting and region:
         worst = -waiting[0][0]
-        if worst <= wanted or cells >= most or time.monotonic() - started > seconds:
+        if worst <= max(wanted, NEAR * attained) or cells >= most or time.thread_time() - started > seconds:
             break
         piece = heappop(waiting)[2]
         piece.parts = tuple(Piece(half) for half in halves(piece.box, piece.variable))
         cells += sum(add(part) for part in piece.parts) - 1
     bound = -waiting[0][0] if waiting else 0.0
-    return Cover(root, bound, cells, bound <= wanted)
+    return Cover(root, bound, cells, bound <= max(wanted, NEAR * attained))

@@ -17,6 +17,7 @@ import numpy as np
 from holdfast.equations.derive import derive
 from holdfast.errors import BadRequest, HoldfastError, Undecided
 from holdfast.graph.arithmetic import precision
+from holdfast.graph.taylor import range_of
 from holdfast.problem.file import loads
 from holdfast.results.simulate import simulate
 from holdfast.schemes.by_name import scheme_named
@@ -26,7 +27,7 @@ from holdfast.stability.certificate import BlockCertificate, Certificate, Label,
 from holdfast.stability.checked import stays
 from holdfast.stability.defect import DefectModel, terms_of
 from holdfast.stability.enclosure import Ball, Box, halves, hull, norm
-from holdfast.stability.prove import BITS, Setting, rounding_pieces, total_defect
+from holdfast.stability.prove import BITS, Setting, rounding_pieces, total_defect, widened
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,28 +105,22 @@ def _check(stated: Certificate, block: BlockCertificate) -> int:
             what="rounding",
         )
         defect = total_defect(proof.coefficient, proof.rounding, setting.scheme, setting.step)
-        radius, settled, widths = contraction.radius(defect), contraction.settled(defect), contraction.widths()
+        _require(bool(stated.start), "there is no start")
+        begun = setting.begun(factor, stated.begin, stated.start)
+        radius = contraction.radius(defect)
+        _require(block.settles == (begun > proof.radius), "it is not said rightly whether the start deviates")
+        share = 0.0 if block.settles else begun
+        shown = [widened(a, share, b) for a, b in zip(contraction.settled(defect), contraction.widths(), strict=True)]
     _require(radius <= proof.radius <= proof.tube, "the radius is smaller than the defect allows, or beyond the tube")
     _require(block.gamma == proof.gamma, "the contraction is not the one of the proof")
     _require(_number(block.defect) >= defect, "the defect is smaller than what was shown")
     _require(_number(block.epsilon) >= radius, "epsilon is smaller than what was shown")
-    begun = _begun(stated, proof, setting)
-    _require(block.settles == (begun > proof.radius), "it is not said rightly whether the start deviates")
-    share = 0.0 if block.settles else begun
-    for name, claimed, shown, width in zip(block.names, block.bounds, settled, widths, strict=True):
-        _require(claimed >= shown + share * width, f"the bound of {name} is smaller than what was shown")
+    for name, claimed, least in zip(block.names, block.bounds, shown, strict=True):
+        _require(claimed >= least, f"the bound of {name} is smaller than what was shown")
     _require(cells == proof.cells, "the number of cells is not the stated one")
     if block.stayed:
         _require(_stays(stated, block, proof, setting), "the run it speaks of does not stay in the region")
     return cells
-
-
-def _begun(stated: Certificate, proof: Proof, setting: Setting) -> float:
-    """The size of the deviation at the start that the certificate speaks of."""
-    _require(bool(stated.start), "there is no start")
-    values = setting.equations.evaluate(stated.start, stated.begin, parameters=setting.parameters)
-    psi = np.concatenate([values.deviation, values.deviation_rate])[list(setting.block.places)]
-    return float(np.linalg.norm(psi @ np.array(proof.factor)))
 
 
 def _number(value: float | None) -> float:
@@ -186,7 +181,7 @@ def _defect(model: DefectModel, box: Box, limits: Sequence[Ball]) -> float:
     if cell is None:
         return 0.0
     try:
-        return norm(model.enclosed(cell)[0])
+        return norm([range_of(form) for form in model.enclosed(cell)])
     except Undecided:
         return float("inf")
 
