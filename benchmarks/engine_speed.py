@@ -61,8 +61,8 @@ def shortest(
 ) -> tuple[float, np.ndarray]:
     """The shortest time of the loop in many bursts (minima survive a shared machine), and the state at the end."""
     x = np.repeat(start[None, :, None], lanes, axis=2)
-    memory = Memory(kernel.assembly, x, np.repeat(np.array(parameters)[None, :, None], lanes, axis=2))
     machine = kernel.lanes(lanes)
+    memory = Memory(machine.layout, x, np.repeat(np.array(parameters)[None, :, None], lanes, axis=2))
     steps = round(DURATION / STEP)
     rows = np.empty((1, len(start), lanes))
     arrays = (memory.x, memory.f, memory.p, memory.watch, memory.events, memory.status, memory.done, rows, memory.work)

@@ -17,10 +17,8 @@ SCRIPT = """
 import sys
 from importlib import resources
 from time import perf_counter
-import llvmlite.binding
 import holdfast as hf
 hf.simulate, hf.derive, hf.Trajectory, hf.RK4
-from holdfast.engine import kernel
 problem = hf.load(str(resources.files("holdfast") / "examples" / (sys.argv[1] + ".toml")))
 began = perf_counter()
 equations = hf.derive(problem)

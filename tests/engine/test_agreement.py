@@ -17,9 +17,12 @@ from holdfast.engine.kernel import compiled
 from holdfast.engine.machine import NativeMachine
 from holdfast.engine.memory import reals
 from holdfast.engine.status import Status
+from holdfast.errors import BadRequest
 from holdfast.schemes.by_name import ALL_SCHEMES
 from holdfast.schemes.dop853 import DOP853
+from holdfast.schemes.implicit_midpoint import IMPLICIT_MIDPOINT
 from holdfast.schemes.kutta import RK4
+from holdfast.schemes.radau import RADAU5
 from tests.engine.fields import blow_up, chain, everything, pendulum
 
 START, PARAMETERS = [0.4, -0.7], [0.3]
@@ -191,7 +194,7 @@ def test_a_machine_without_fused_products_is_served_too():
     text = kernel.assembly.llvm(1, fused=False)
     found = []
     for optimised in (False, True):
-        loaded = native.Loaded(
+        loaded = native.LoadedObject(
             native.object_code(text, optimised=optimised), {"rates": kernel.assembly.signatures["rates"]}
         )
         out, work = reals(len(start) + 3), reals(kernel.assembly.work)
@@ -217,3 +220,24 @@ def test_without_llvm_the_python_target_serves(monkeypatch):
     monkeypatch.setattr(native, "available", lambda: False)
     rows = compiled(pendulum(), RK4).run([1.0, 0.0], [2.5], step=0.1, steps=3)
     assert rows.status == Status.completed
+
+
+@pytest.mark.parametrize("scheme", [IMPLICIT_MIDPOINT, RADAU5], ids=lambda scheme: scheme.name)
+def test_implicit_schemes_run_their_cases_one_by_one_whatever_lanes_are_asked_for(scheme):
+    kernel = compiled(pendulum(), scheme)
+    states, parameters = np.array([[0.1 * k, 0.0] for k in range(11)]), np.array([[2.0]])
+    wide = run_ensemble(kernel, states, parameters, step=0.02, steps=20, lanes=8)
+    for number, state in enumerate(states):
+        alone = kernel.run(state, [2.0], step=0.02, steps=20)
+        assert np.array_equal(wide.states[number], alone.states)
+        assert np.array_equal(wide.observables[number], alone.observables)
+    with pytest.raises(BadRequest, match="cannot run 8 cases side by side"):
+        kernel.lanes(8)
+
+
+def test_python_runs_its_cases_one_by_one():
+    states, parameters = np.array([[0.1 * k, 0.0] for k in range(5)]), np.array([[2.0]])
+    kernel = compiled(pendulum(), RK4, target="python")
+    wide = run_ensemble(kernel, states, parameters, step=0.02, steps=20, lanes=4)
+    for number, state in enumerate(states):
+        assert np.array_equal(wide.states[number], kernel.run(state, [2.0], step=0.02, steps=20).states)

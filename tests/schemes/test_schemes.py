@@ -122,3 +122,11 @@ def test_a_scheme_is_found_by_its_name_and_a_near_miss_is_helped():
     with pytest.raises(BadRequest, match=r"did you mean 'dop853'"):
         scheme_named("dop835")
     assert len({scheme.name for scheme in ALL_SCHEMES}) == len(ALL_SCHEMES)
+
+
+def test_schemes_of_one_name_are_told_apart_by_their_tableaus():
+    other = RungeKutta(name="rk4", order=2, stages=((), (F(1, 2),)), weights=(F(0), F(1)))
+    same = RungeKutta(name=RK4.name, order=RK4.order, stages=RK4.stages, weights=RK4.weights)
+    assert same == RK4
+    assert hash(same) == hash(RK4)
+    assert len({RK4, same, other}) == 2

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from holdfast.engine.assembly import Assembly
 from holdfast.engine.dense import Dense
 from holdfast.engine.machine import Machine, Pace
-from holdfast.engine.memory import Memory, reals, whole
+from holdfast.engine.memory import Memory, reals
 from holdfast.engine.status import Status
 from holdfast.schemes.by_name import Scheme
 from holdfast.schemes.embedded import Embedded
@@ -34,6 +34,12 @@ class Gathered:
         if coefficients is not None:
             self.coefficients.append(coefficients.copy())
 
+    def add_at(self, wanted: np.ndarray, piece: Dense) -> None:
+        """The rows at those of the wanted times that a piece of the run covers."""
+        inside = wanted[(wanted > piece.times[0]) & (wanted <= piece.times[-1])]
+        if len(inside):
+            self.add(inside, piece(inside))
+
     def together(self, size: int) -> tuple[np.ndarray, np.ndarray]:
         """Times and states of all rows."""
         if not self.times:
@@ -55,10 +61,11 @@ def first_step(
     scale = absolute + relative * np.abs(x)
 
     def norm(values: np.ndarray) -> float:
-        return float(np.sqrt(np.mean((values / scale) ** 2)))
+        parts = values / scale
+        return math.sqrt(float(parts @ parts) / size)
 
-    slope = norm(f)
-    guess = 0.01 * norm(x) / slope if min(norm(x), slope) > 1e-5 else 1e-6
+    extent, slope = norm(x), norm(f)
+    guess = 0.01 * extent / slope if min(extent, slope) > 1e-5 else 1e-6
     guess = min(guess, duration)
     trial, rates = reals(size, 1), reals(memory.width, 1)
     trial[:, 0] = x + guess * f
@@ -89,7 +96,6 @@ class AdaptiveRun:
         cls,
         machine: Machine,
         memory: Memory,
-        assembly: Assembly,
         order: int,
         t0: float,
         duration: float,
@@ -101,11 +107,11 @@ class AdaptiveRun:
         cost: float,
     ) -> AdaptiveRun:
         """A run at its start, with a first step chosen from the field there."""
-        tolerances = whole(np.broadcast_to(absolute, memory.size), memory.size)
+        tolerances = np.full(memory.size, absolute, float)
         step = first_step(machine, memory, t0, duration, relative, tolerances, order) if duration else 0.0
         control = np.array([t0, t0 + duration, step, relative, 1e-4, 0.0, 0.0, longest])
         counts = np.array([0, 0, 0, 0, int(interpolants)], dtype=np.int64)
-        return cls(machine, memory, control, counts, tolerances, int(assembly.constants["TERMS"]), cost)
+        return cls(machine, memory, control, counts, tolerances, int(machine.layout.constants["TERMS"]), cost)
 
     @property
     def time(self) -> float:
@@ -139,13 +145,13 @@ class AdaptiveRun:
 
     def go(self, gathered: Gathered, at: np.ndarray | None, stop: Callable[[float], bool | None]) -> None:
         """Until the end, a bad end, an event or an interruption; what was accepted is gathered chunk by chunk."""
-        pace = Pace(self.cost)
+        pace, wanted = Pace(self.cost), bool(self.counts[WANTED])
         memory, size = self.memory, self.memory.size
         begin, start = self.time, memory.state.copy()
         while self.time < self.control[END] and not self.status_code():
             attempts = min(pace.count, LONGEST_CHUNK)
             times, states = reals(attempts), reals(attempts, size)
-            coefficients = reals(attempts, self.terms, size)
+            coefficients = reals(attempts if wanted else 0, self.terms, size)
             pace.start()
             self.machine.call(
                 "adaptive", attempts, self.control, self.counts, memory.x, memory.f, memory.p, memory.watch,
@@ -153,21 +159,15 @@ class AdaptiveRun:
             )  # fmt: skip
             pace.stop(attempts)
             kept = int(self.counts[KEPT])
-            ends, points = np.append(begin, times[:kept]), np.vstack([start, states[:kept]])
-            self._gather(gathered, Dense(ends, points, coefficients[:kept]), at)
-            begin, start = float(ends[-1]), points[-1]
-            self.machine.expect(self.cost * self.accepted)  # as much again is to come
+            if at is None:
+                gathered.add(times[:kept], states[:kept], coefficients[:kept] if wanted else None)
+            elif kept:
+                ends, points = np.append(begin, times[:kept]), np.vstack([start, states[:kept]])
+                gathered.add_at(at, Dense(ends, points, coefficients[:kept]))
+                begin, start = float(ends[-1]), points[-1]
+            self.machine.expect(self.cost * kept)
             if stop(self.time):
                 return
 
     def status_code(self) -> bool:
         return bool(self.memory.status[0, 0] or self.control[STATUS])
-
-    def _gather(self, gathered: Gathered, piece: Dense, at: np.ndarray | None) -> None:
-        wanted = bool(self.counts[WANTED])
-        if at is None:
-            gathered.add(piece.times[1:], piece.states[1:], piece.coefficients if wanted else None)
-            return
-        inside = at[(at > piece.times[0]) & (at <= piece.times[-1])]
-        if len(inside):
-            gathered.add(inside, piece(inside))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, cached_property, partial
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 from holdfast.engine.drivers import adaptive, fixed, implicit
@@ -17,31 +17,57 @@ from holdfast.engine.emit.body import Body, lowered
 from holdfast.engine.emit.c_writer import PREAMBLE, CWriter
 from holdfast.engine.emit.llvm import BODY_SIGNATURE, scratch_size, write_body, write_elementary
 from holdfast.engine.emit.llvm_writer import LLVMWriter
-from holdfast.engine.emit.python import python_body, python_functions
+from holdfast.engine.emit.python import python_functions
 from holdfast.engine.emit.target import Signature
 from holdfast.engine.emit.translate import signatures, source_of, translate
+from holdfast.engine.layout import Layout
 from holdfast.errors import BadRequest
 from holdfast.graph.derivatives import jacobian
 from holdfast.graph.field import Field
-from holdfast.graph.nodes import Node
+from holdfast.graph.nodes import Node, fingerprint
+from holdfast.problem.frozen import Frozen
 from holdfast.schemes.by_name import Scheme
 from holdfast.schemes.embedded import Embedded
 from holdfast.schemes.runge_kutta import RungeKutta
 from holdfast.schemes.symplectic_euler import SymplecticEuler
 
+Text = Callable[[], str]  # a function of the driver language, written when it is asked for
+
 
 @dataclass(frozen=True, eq=False)
 class Assembly:
-    """Bodies by name, functions of the driver language in order, their constants, and the Reals of work space."""
+    """Bodies by name, functions of the driver language in order, and their constants.
 
-    bodies: dict[str, Body]
-    sources: tuple[str, ...]
-    constants: dict[str, int | float]
-    work: int
+    Bodies and functions are written out only when they are asked for: to find code that is kept, `name` is enough.
+    """
+
+    name: str  # tells what is computed from all else, names of quantities not included
+    field: Field
+    outputs: Mapping[str, Mapping[int, Node]]  # of each body, by their places in its result
+    texts: tuple[Text, ...]
+    constants: Mapping[str, int | float]
+    own_work: int  # Reals, besides the scratch of the bodies
+
+    @cached_property
+    def bodies(self) -> dict[str, Body]:
+        field = self.field
+        return {name: lowered(nodes, field.time, field.state, field.parameters) for name, nodes in self.outputs.items()}
+
+    @cached_property
+    def sources(self) -> tuple[str, ...]:
+        return tuple(text() for text in self.texts)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """What it takes to run it."""
+        scratch = max(scratch_size(body) for body in self.bodies.values())
+        operations = sum(len(body.statements) for body in self.bodies.values())
+        return Layout(self.constants, self.own_work + scratch, operations)
 
     @property
-    def operations(self) -> int:
-        return sum(len(body.statements) for body in self.bodies.values())
+    def work(self) -> int:
+        """Reals of work space."""
+        return self.layout.work
 
     def llvm(self, lanes: int, *, fused: bool) -> str:
         """The module as LLVM IR."""
@@ -79,53 +105,56 @@ class Assembly:
 
     @property
     def fingerprint(self) -> str:
-        """A hash of everything that is computed, names of quantities not included."""
-        digest = sha256(repr((emitter(), sorted(self.constants.items()))).encode())
-        for name, body in self.bodies.items():
-            digest.update(python_body(name, body).encode())
-        for source in self.sources:
-            digest.update(source.encode())
-        return digest.hexdigest()
+        """A hash of everything that is computed, and of what writes it down."""
+        return sha256(f"{emitter()}|{self.name}|{sorted(self.constants.items())}".encode()).hexdigest()
 
 
 @cache
 def emitter() -> str:
-    """A hash of the emitters' own text: whoever changes them also changes the keys of the cache."""
+    """A hash of the emitters' and the drivers' own text: whoever changes them also changes the keys of the cache."""
     digest = sha256()
-    for file in sorted(Path(c.__file__).parent.glob("*.py")):
-        digest.update(file.read_bytes())
+    for folder in map(os.path.dirname, (c.__file__, fixed.__file__)):
+        for name in sorted(os.listdir(folder)):
+            if name.endswith(".py"):
+                with open(os.path.join(folder, name), "rb") as file:
+                    digest.update(file.read())
     return digest.hexdigest()
 
 
 def stepping(field: Field, scheme: Scheme, events: Sequence[Node] = ()) -> Assembly:
     """The assembly that steps a field by a scheme."""
-    size, pivots = len(field.state), len(field.pivots)
-    width = size + pivots
-    bodies = {
-        "rates": _body(field, (*field.rates, *field.pivots)),
-        "event_values": _body(field, events),
+    size, width = len(field.state), len(field.state) + len(field.pivots)
+    driver = _driver(field, scheme)
+    outputs = {
+        "rates": _numbered((*field.rates, *field.pivots)),
+        "event_values": _numbered(events),
+        **driver.outputs,
     }
-    constants: dict[str, int | float] = {"N": size, "WIDTH": width, "PIVOTS": pivots, "EVENTS": len(events)}
+    constants: dict[str, int | float] = {"N": size, "WIDTH": width, "PIVOTS": len(field.pivots), "EVENTS": len(events)}
     constants |= {name: value for name, value in vars(fixed).items() if name.isupper() and isinstance(value, float)}
     constants["LEAST_PIVOT"] = field.least_pivot
     constants |= {"POSITIONS": field.positions, "PARAMETERS": len(field.parameters)}
-    common: tuple[Callable[..., object], ...] = (fixed.judged, fixed.remember_pivots, fixed.crossed)
-    driver, work = _driver(field, scheme, bodies, constants)
-    constants["STAGES_END"] = work
-    sources = [*map(source_of, common), *driver, source_of(fixed.rates_blocks)]
-    scratch = max(scratch_size(body) for body in bodies.values())
-    return Assembly(bodies, tuple(sources), constants, size + width + len(events) + work + scratch)
+    constants |= {**driver.constants, "STAGES_END": driver.work}
+    common = _texts(fixed.judged, fixed.remember_pivots, fixed.crossed)
+    texts = (*common, *driver.texts, *_texts(fixed.rates_blocks))
+    further = [(*nodes, fingerprint(tuple(nodes.values()), field.inputs)) for nodes in driver.outputs.values()]
+    name = f"{field.fingerprint}|{fingerprint(events, field.inputs)}|{further}|{scheme!r}"
+    return Assembly(name, field, outputs, texts, constants, size + width + len(events) + driver.work)
 
 
-def _driver(
-    field: Field, scheme: Scheme, bodies: dict[str, Body], constants: dict[str, int | float]
-) -> tuple[list[str], int]:
-    """The sources of a step and of the loop round it, and the work space of the step.
+@dataclass(frozen=True, slots=True)
+class _Driver:
+    """The texts of a step and of the loop round it, the Reals a step works on, and what only this scheme needs."""
 
-    Bodies and constants that only this scheme needs are added.
-    """
+    texts: tuple[Text, ...]
+    work: int
+    outputs: Mapping[str, Mapping[int, Node]] = Frozen()
+    constants: Mapping[str, int | float] = Frozen()
+
+
+def _driver(field: Field, scheme: Scheme) -> _Driver:
     size, width = len(field.state), len(field.state) + len(field.pivots)
-    loop = [source_of(fixed.fixed), source_of(fixed.fixed_blocks)]
+    loop = _texts(fixed.fixed, fixed.fixed_blocks)
     if isinstance(scheme, SymplecticEuler):
         if not field.positions:
             raise BadRequest(
@@ -133,22 +162,22 @@ def _driver(
                 where="compiled(field, scheme)",
                 fix="use another scheme, or say how many of the states are coordinates",
             )
-        bodies["position_rates"] = _body(field, field.rates[: field.positions])
-        return [SYMPLECTIC_STEP, *loop], size
+        positions = _numbered(field.rates[: field.positions])
+        return _Driver((lambda: SYMPLECTIC_STEP, *loop), size, {"position_rates": positions})
     if isinstance(scheme, Embedded):
         further = len(scheme.extra_stages)
         work = explicit_work(scheme.main, size, width) + further * width
-        constants |= _control(scheme) | {"TERMS": 3 + len(scheme.dense)}
-        step = explicit_step(scheme.main, further)
-        return [step, error_norm(scheme), interpolant(scheme), source_of(adaptive.adaptive)], work
+        step = partial(explicit_step, scheme.main, further)
+        measured: tuple[Text, ...] = (step, partial(error_norm, scheme), partial(interpolant, scheme))
+        return _Driver(
+            (*measured, *_texts(adaptive.adaptive)), work, constants=_control(scheme) | {"TERMS": 3 + len(scheme.dense)}
+        )
     if scheme.explicit:
-        return [explicit_step(scheme), *loop], explicit_work(scheme, size, width)
-    return _implicit_driver(field, scheme, bodies, loop)
+        return _Driver((partial(explicit_step, scheme), *loop), explicit_work(scheme, size, width))
+    return _implicit_driver(field, scheme, loop)
 
 
-def _implicit_driver(
-    field: Field, scheme: RungeKutta, bodies: dict[str, Body], loop: list[str]
-) -> tuple[list[str], int]:
+def _implicit_driver(field: Field, scheme: RungeKutta, loop: tuple[Text, ...]) -> _Driver:
     """The step with Newton's method, which needs the partials of the field."""
     size, width = len(field.state), len(field.state) + len(field.pivots)
     partials = {
@@ -156,10 +185,9 @@ def _implicit_driver(
         for row, entries in enumerate(jacobian(field.rates, field.state))
         for column, node in entries.items()
     }
-    bodies["partials"] = lowered(partials, field.time, field.state, field.parameters)
-    parts: tuple[Callable[..., object], ...] = (implicit.factorise, implicit.solve, implicit.correction_size)
-    sources = [*map(source_of, parts), implicit.implicit_step(scheme), *loop]
-    return sources, implicit.implicit_work(scheme, size, width)
+    parts = _texts(implicit.factorise, implicit.solve, implicit.correction_size)
+    texts: tuple[Text, ...] = (*parts, partial(implicit.implicit_step, scheme), *loop)
+    return _Driver(texts, implicit.implicit_work(scheme, size, width), {"partials": partials})
 
 
 def _control(scheme: Embedded) -> dict[str, int | float]:
@@ -177,10 +205,22 @@ def _control(scheme: Embedded) -> dict[str, int | float]:
 
 def observing(field: Field, outputs: Sequence[Node]) -> Assembly:
     """The assembly that evaluates other nodes of the same inputs at many states."""
-    body = _body(field, outputs)
+    return _at_many_states(field, outputs, fingerprint(outputs, field.inputs))
+
+
+def observing_observables(field: Field) -> Assembly:
+    """The same for the field's own observables, which its fingerprint already tells."""
+    return _at_many_states(field, field.observables, f"{field.fingerprint}|the last {len(field.observables)}")
+
+
+def _at_many_states(field: Field, outputs: Sequence[Node], name: str) -> Assembly:
     constants: dict[str, int | float] = {"N": len(field.state), "PARAMETERS": len(field.parameters)}
-    return Assembly({"body": body}, (source_of(fixed.many),), constants, 1 + scratch_size(body))
+    return Assembly(name, field, {"body": _numbered(outputs)}, _texts(fixed.many), constants, 1)
 
 
-def _body(field: Field, outputs: Sequence[Node]) -> Body:
-    return lowered(dict(enumerate(outputs)), field.time, field.state, field.parameters)
+def _texts(*functions: Callable[..., object]) -> tuple[Text, ...]:
+    return tuple(partial(source_of, function) for function in functions)
+
+
+def _numbered(nodes: Sequence[Node]) -> dict[int, Node]:
+    return dict(enumerate(nodes))

@@ -16,7 +16,7 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
-MAGIC = b"holdfast object 1\n"
+MAGIC = b"holdfast code 2\n"
 MOST_OBJECTS = 2000
 
 
@@ -32,19 +32,20 @@ def directory() -> Path | None:
         return None
 
 
-def _trusted() -> Path | None:
-    """The directory, made if need be, if it is ours alone."""
+def _trusted(*, make: bool) -> Path | None:
+    """The directory if it is ours alone; made if it is missing and that is wanted."""
     place = directory()
     if place is None:
         return None
     try:
-        place.mkdir(parents=True, mode=0o700, exist_ok=True)
+        if make:
+            place.mkdir(parents=True, mode=0o700, exist_ok=True)
         found = place.lstat()
-        if not stat.S_ISDIR(found.st_mode):
-            return None
-        if hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & 0o022):
-            return None
     except OSError:
+        return None
+    if not stat.S_ISDIR(found.st_mode):
+        return None
+    if hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & 0o022):
         return None
     return place
 
@@ -59,7 +60,7 @@ def _seal(key: str, code: bytes) -> bytes:
 
 def fetch(key: str) -> bytes | None:
     """The object kept for this key, or None."""
-    place = _trusted()
+    place = _trusted(make=False)
     if place is None:
         return None
     try:
@@ -75,7 +76,7 @@ def fetch(key: str) -> bytes | None:
 
 def store(key: str, code: bytes) -> None:
     """Keep the object if that is possible."""
-    place = _trusted()
+    place = _trusted(make=True)
     if place is None:
         return
     temporary = None

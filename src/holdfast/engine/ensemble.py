@@ -57,11 +57,12 @@ def run_ensemble(
 ) -> EnsembleRows:
     """Run every row of `states` (cases, n) with its row of `parameters`; one row of parameters serves all cases.
 
+    `lanes` is the number of cases side by side; those of an implicit scheme, or in Python, go one by one all the same.
     `progress(cases_done, cases)` is told now and then. An interruption keeps what was computed.
     """
     check_fixed(kernel.scheme, step, steps, every)
     x, p = checked_cases(kernel.field, states, parameters)
-    job = _Job(kernel, x, p, Steps(t0, step, steps, every), lanes or _lanes(kernel), observe=observe)
+    job = _Job(kernel, x, p, Steps(t0, step, steps, every), _lanes(kernel, lanes), observe=observe)
     job.machine.expect(kernel.cost * steps * len(x) / job.width)
     with _workers(threads) as (pool, cancelled):
         group = job.group(threads or os.cpu_count() or 1)
@@ -133,9 +134,8 @@ class _Job:
         last = len(self.states) - 1
         blocks = min(group, -(-(last + 1 - first) // self.width))
         chosen = np.minimum(first + np.arange(blocks * self.width), last)
-        memory = Memory(
-            self.kernel.assembly, self._in_lanes(self.states[chosen]), self._in_lanes(self.parameters[chosen])
-        )
+        states, parameters = self._in_lanes(self.states[chosen]), self._in_lanes(self.parameters[chosen])
+        memory = Memory(self.machine.layout, states, parameters)
         memory.begin(self.machine, self.steps.t0, np.zeros(0))
         stop = lambda done: cancelled()  # noqa: E731
         rows = run_fixed(self.machine, memory, self.steps, cost=self.kernel.cost, stop=stop)
@@ -162,9 +162,9 @@ class _Job:
             out.observables[cases] = self.kernel.observe_cases(out.times, states, self.parameters[cases])
 
 
-def _lanes(kernel: Kernel) -> int:
-    """As many cases side by side as the machine takes; implicit steps differ in their iterations, and go alone."""
-    return 1 if kernel.target == "python" or not kernel.scheme.explicit else native.lane_width()
+def _lanes(kernel: Kernel, wanted: int | None) -> int:
+    """As many cases side by side as are wanted, or as the machine takes; or one, where cases can only go alone."""
+    return (wanted or native.lane_width()) if kernel.in_lanes else 1
 
 
 @contextmanager

@@ -17,7 +17,7 @@ import numpy as np
 
 from holdfast.engine import native
 from holdfast.engine.adaptive_run import AdaptiveRun, Gathered
-from holdfast.engine.assembly import Assembly, observing, stepping
+from holdfast.engine.assembly import Assembly, observing, observing_observables, stepping
 from holdfast.engine.dense import Dense, hermite
 from holdfast.engine.events import Event, locate
 from holdfast.engine.fixed_run import After, Steps, Stop, case_rows, outcomes, run_fixed
@@ -27,6 +27,7 @@ from holdfast.engine.memory import Memory, reals, whole
 from holdfast.engine.requests import Numbers, check_adaptive, check_fixed, checked_values, event_directions
 from holdfast.engine.rows import Rows
 from holdfast.engine.status import Status
+from holdfast.errors import BadRequest
 from holdfast.graph.field import Field
 from holdfast.graph.nodes import Node, fingerprint
 from holdfast.schemes.by_name import Scheme
@@ -48,7 +49,7 @@ def compiled(
 ) -> Kernel:
     """The kernel of a field and a scheme; native where LLVM is there. The last few are remembered."""
     chosen: TargetName = target or ("native" if native.available() else "python")
-    marks = fingerprint(tuple(events), field.inputs)
+    marks = fingerprint(tuple(events), field.inputs) if events else ""
     shape = (field.positions, len(field.rates), len(field.pivots), len(field.observables))
     key = (field.fingerprint, field.least_pivot, shape, scheme, marks, chosen, tier)
     if key not in _MADE:
@@ -76,8 +77,15 @@ class Kernel:
             return PythonMachine(assembly)
         return NativeMachine(assembly, lanes, tier=self.tier)
 
+    @property
+    def in_lanes(self) -> bool:
+        """Whether cases can go side by side: implicit steps differ in their iterations, and Python has no lanes."""
+        return self.target == "native" and self.scheme.explicit
+
     def lanes(self, count: int) -> Machine:
         """The machine that runs this many cases side by side; made once."""
+        if count != 1 and not self.in_lanes:
+            raise BadRequest(f"{self.scheme.name} cannot run {count} cases side by side here", fix="use one lane")
         with self._lock:
             if count not in self._lanes:
                 self._lanes[count] = self._machine_for(self.assembly, count)
@@ -86,7 +94,7 @@ class Kernel:
     @property
     def cost(self) -> float:
         """Operations of one step, roughly."""
-        return self.scheme.stage_count * (len(self.assembly.bodies["rates"].statements) + 4.0 * len(self.field.state))
+        return self.scheme.stage_count * (self.machine.layout.operations + 4.0 * len(self.field.state))
 
     # ── runs ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -162,7 +170,7 @@ class Kernel:
         wanted = check_adaptive(self.scheme, t0, duration, relative, absolute, at)
         memory = self.memory(state, parameters, t0, directions)
         run = AdaptiveRun.begun(
-            self.machine, memory, self.assembly, self.scheme.order, t0, duration, relative, absolute, longest,
+            self.machine, memory, self.scheme.order, t0, duration, relative, absolute, longest,
             interpolants=dense or wanted is not None, cost=self.cost,
         )  # fmt: skip
         gathered = Gathered()
@@ -195,13 +203,13 @@ class Kernel:
         """The interpolant of the part of a step before an event: a cubic, filled up with zeros."""
         times, states = np.array([t, event.time]), np.vstack([memory.state, event.state])
         cubic = hermite(times, states, self.rates_at(times, states, memory.p[0, :, 0])).coefficients
-        terms = int(self.assembly.constants["TERMS"])
+        terms = int(self.machine.layout.constants["TERMS"])
         return np.concatenate([cubic, np.zeros((1, terms - 3, memory.size))], axis=1)
 
     def memory(self, state: Numbers, parameters: Numbers, t0: float, directions: Sequence[int] | None) -> Memory:
         """The arrays of a run of one case, at its start."""
         x, p = checked_values(self.field, state, parameters)
-        memory = Memory(self.assembly, x[None, :, None], p[None, :, None])
+        memory = Memory(self.machine.layout, x[None, :, None], p[None, :, None])
         memory.begin(self.machine, t0, event_directions(self.events, directions))
         return memory
 
@@ -210,49 +218,48 @@ class Kernel:
     def rates(self, t: float, state: Numbers, parameters: Numbers = ()) -> np.ndarray:
         """F(x, p, t)."""
         x, p = checked_values(self.field, state, parameters)
-        out, work = reals(len(x) + len(self.field.pivots)), reals(self.assembly.work)
+        out, work = reals(len(x) + len(self.field.pivots)), reals(self.machine.layout.work)
         self.machine.call("rates", float(t), whole(x, len(x)), whole(p, len(p)), out, work)
         return out[: len(x)].copy()
 
     def rates_at(self, times: np.ndarray, states: np.ndarray, parameters: Numbers = ()) -> np.ndarray:
         """F at each row, (rows, states)."""
-        return self._at_rows(self._rating, times, states, np.asarray(parameters, float))
+        return self._at_rows(self._rating, len(self.field.rates), times, states, np.asarray(parameters, float))
 
     def observe(self, times: np.ndarray, states: np.ndarray, parameters: Numbers = ()) -> np.ndarray:
         """The observables at each row, (rows, observables)."""
-        if not self.field.observables:
+        width = len(self.field.observables)
+        if not width:
             return np.zeros((len(times), 0))
-        return self._at_rows(self._observing, times, states, np.asarray(parameters, float))
+        return self._at_rows(self._observing, width, times, states, np.asarray(parameters, float))
 
     def observe_cases(self, times: np.ndarray, states: np.ndarray, parameters: np.ndarray) -> np.ndarray:
         """Observables of cases with parameters of their own: (cases, rows, observables) of (cases, rows, states)."""
         shape = (*states.shape[:2], len(self.field.observables))
         if 0 in shape:
             return np.zeros(shape)
-        return self._at_rows(self._observing, times, states.reshape(-1, states.shape[2]), parameters).reshape(shape)
+        rows = states.reshape(-1, states.shape[2])
+        return self._at_rows(self._observing, shape[2], times, rows, parameters).reshape(shape)
 
     @cached_property
-    def _observing(self) -> tuple[Assembly, Machine]:
-        assembly = observing(self.field, self.field.observables)
-        return assembly, self._machine_for(assembly)
+    def _observing(self) -> Machine:
+        return self._machine_for(observing_observables(self.field))
 
     @cached_property
-    def _rating(self) -> tuple[Assembly, Machine]:
-        assembly = observing(self.field, self.field.rates)
-        return assembly, self._machine_for(assembly)
+    def _rating(self) -> Machine:
+        return self._machine_for(observing(self.field, self.field.rates))
 
     def _at_rows(
-        self, made: tuple[Assembly, Machine], times: np.ndarray, states: np.ndarray, parameters: np.ndarray
+        self, machine: Machine, width: int, times: np.ndarray, states: np.ndarray, parameters: np.ndarray
     ) -> np.ndarray:
-        assembly, machine = made
         t, x = np.ascontiguousarray(times, float), np.ascontiguousarray(states, float)
-        width = len(assembly.bodies["body"].outputs)
-        p, out, work = np.ascontiguousarray(parameters), np.empty((len(x), width)), reals(assembly.work)
-        machine.expect(float(assembly.operations) * len(x))
+        p, out, work = np.ascontiguousarray(parameters), np.empty((len(x), width)), reals(machine.layout.work)
+        operations = machine.layout.operations
+        machine.expect(float(operations) * len(x))
         if len(x) != len(t):  # several cases
             machine.call("many", len(x), len(t), width, t, x, p, out, work)
             return out
-        chunk = Pace(assembly.operations).count
+        chunk = Pace(operations).count
         for first in range(0, len(x), chunk):
             count = min(chunk, len(x) - first)
             machine.call("many", count, count, width, t[first:], x[first:], p, out[first:], work)

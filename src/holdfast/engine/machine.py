@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from time import perf_counter
 from typing import Any, Protocol
 
@@ -10,10 +11,13 @@ import numpy as np
 
 from holdfast.engine import cache, native
 from holdfast.engine.assembly import Assembly
+from holdfast.engine.code import Code, Loaded
+from holdfast.engine.layout import Layout
 
 # seconds, measured on chains of 5 to 200 links
 COMPILING, COMPILING_EACH = 0.05, 200e-6  # the optimised tier: at least, and for each operation
 RUNNING = 1.5e-9  # an operation in the quick tier
+WORTH = 0.5  # of that time: it is spent on another core, and what it gives is kept for later
 EXPORTED = ("rates", "rates_blocks", "event_values", "take_step", "fixed", "fixed_blocks", "adaptive", "many")
 
 
@@ -21,6 +25,7 @@ class Machine(Protocol):
     """Calls functions of an assembly. Every array is contiguous and stays alive during the call."""
 
     lanes: int
+    layout: Layout
 
     def call(self, name: str, *arguments: Any) -> Any: ...
 
@@ -34,6 +39,7 @@ class PythonMachine:
     lanes = 1
 
     def __init__(self, assembly: Assembly) -> None:
+        self.layout = assembly.layout
         self._functions = assembly.python()
 
     def call(self, name: str, *arguments: Any) -> Any:
@@ -52,58 +58,63 @@ class NativeMachine:
         """`tier` is "quick" or "optimised" to have it so, or None to let the work decide."""
         self.lanes = lanes
         self._assembly, self._tier = assembly, tier
-        self._signatures = {
-            name: signature
-            for name, signature in assembly.signatures.items()
-            if name in EXPORTED and (lanes == 1 or signature.returns != "r")  # lanes cannot leave through ctypes
-        }
-        self._key = f"{assembly.fingerprint}|{lanes}|{native.fused()}|{native.machine_name()}"
+        self._key = f"{assembly.fingerprint}|{lanes}|{native.machine_name()}"
         self._thread: threading.Thread | None = None
-        self._text: str | None = None
-        self._loaded = self._first()
-        self._functions = self._loaded.functions
+        self._done = 0.0
+        found = None if tier == "quick" else self._kept("optimised")
+        self._is_optimised = found is not None or tier == "optimised"
+        code, loaded = found or self._code("optimised" if self._is_optimised else "quick")
+        self.layout = code.layout
+        self._loaded = [loaded]  # all tiers stay: a call may be under way in any of them
+        self._functions = loaded.functions
 
     @property
     def optimised(self) -> bool:
         """Whether the optimised tier is the one that runs now."""
         return self._is_optimised
 
-    def _first(self) -> native.Loaded:
-        """The optimised tier if it is wanted or kept from an earlier run, else the quick one."""
-        code = None if self._tier == "quick" else cache.fetch(self._key + "|optimised")
-        self._is_optimised = code is not None or self._tier == "optimised"
-        if code is None:
-            code = self._code(optimised=self._is_optimised)
-        return native.Loaded(code, self._signatures)
+    def _kept(self, tier: str) -> tuple[Code, Loaded] | None:
+        """Kept code, loaded; None where there is none, or where this process lacks a function it calls."""
+        kept = cache.fetch(f"{self._key}|{tier}")
+        with suppress(LookupError):
+            if kept is not None:
+                code = Code.from_bytes(kept)
+                return code, code.loaded()
+        return None
 
-    def _code(self, *, optimised: bool) -> bytes:
-        key = self._key + ("|optimised" if optimised else "|quick")
-        code = cache.fetch(key)
-        if code is None:
-            if self._text is None:
-                self._text = self._assembly.llvm(self.lanes, fused=native.fused())
-            code = native.object_code(self._text, optimised=optimised)
-            cache.store(key, code)
-        return code
+    def _code(self, tier: str) -> tuple[Code, Loaded]:
+        """The code of a tier, kept or made now, and loaded."""
+        return self._kept(tier) or self._made(tier)
+
+    def _made(self, tier: str) -> tuple[Code, Loaded]:
+        assembly, lanes = self._assembly, self.lanes
+        signatures = {
+            name: signature
+            for name, signature in assembly.signatures.items()
+            if name in EXPORTED and (lanes == 1 or signature.returns != "r")  # lanes cannot leave through ctypes
+        }
+        file = native.object_code(assembly.llvm(lanes, fused=native.fused()), optimised=tier == "optimised")
+        code = Code.of(file, signatures, assembly.layout)
+        cache.store(f"{self._key}|{tier}", code.to_bytes())
+        return code, code.loaded()
 
     def call(self, name: str, *arguments: Any) -> Any:
         plain = [a.ctypes.data if isinstance(a, np.ndarray) else a for a in arguments]
         return self._functions[name](*plain)
 
     def expect(self, operations: float) -> None:
-        """Start making the optimised tier in the background once the work to come is longer than that takes."""
+        """Start making the optimised tier in the background once all work, past and to come, is worth it."""
+        self._done += operations
         if self._is_optimised or self._tier == "quick" or self._thread is not None:
             return
-        if operations * RUNNING > COMPILING + COMPILING_EACH * self._assembly.operations:
+        if self._done * RUNNING > WORTH * (COMPILING + COMPILING_EACH * self.layout.operations):
             self._thread = threading.Thread(target=self._promote, name="holdfast-optimise")
             self._thread.start()
 
     def _promote(self) -> None:
-        better = native.Loaded(self._code(optimised=True), self._signatures)
-        self._better = better  # both tiers stay loaded: a call may be under way in the other one
-        self._functions = better.functions
+        self._loaded.append(self._code("optimised")[1])
+        self._functions = self._loaded[-1].functions
         self._is_optimised = True
-        self._text = None
 
     def wait(self) -> None:
         """Until the optimised tier, if it is being made, is there."""

@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import math
+from itertools import accumulate
 
 import numpy as np
 
-from holdfast.engine.assembly import Assembly
+from holdfast.engine.layout import Layout
 from holdfast.engine.machine import Machine
 from holdfast.engine.status import Status
+
+LINE = 8  # doubles in a line of the cache
 
 
 def reals(*shape: int) -> np.ndarray:
     """Zeros that start on a cache line."""
     size = math.prod(shape)
-    raw = np.zeros(size + 8)
-    start = (-raw.ctypes.data // 8) % 8
+    raw = np.zeros(size + LINE)
+    start = (-raw.ctypes.data // 8) % LINE
     return raw[start : start + size].reshape(shape)
+
+
+def arrays(*shapes: tuple[int, ...]) -> list[np.ndarray]:
+    """Zeros of several shapes, side by side in memory, each from a cache line on."""
+    sizes = [math.prod(shape) for shape in shapes]
+    places = list(accumulate((-(-size // LINE) * LINE for size in sizes), initial=0))
+    block = reals(places.pop())
+    return [block[at : at + size].reshape(shape) for at, size, shape in zip(places, sizes, shapes, strict=True)]
 
 
 def whole(array: object, *shape: int) -> np.ndarray:
@@ -33,20 +44,23 @@ class Memory:
     `events` the event functions and then their directions. Arrays are (blocks, quantities, lanes).
     """
 
-    def __init__(self, assembly: Assembly, states: np.ndarray, parameters: np.ndarray) -> None:
+    def __init__(self, layout: Layout, states: np.ndarray, parameters: np.ndarray) -> None:
         """`states` and `parameters` are (blocks, quantities, lanes)."""
-        constants = assembly.constants
+        constants = layout.constants
         self.size, self.width = int(constants["N"]), int(constants["WIDTH"])
         self.pivots, self.event_count = int(constants["PIVOTS"]), int(constants["EVENTS"])
         self.blocks, _, self.lanes = blocks, _, lanes = states.shape
-        self.x = whole(states, *states.shape)
-        self.p = whole(parameters, *parameters.shape)
-        self.f = reals(blocks, self.width, lanes)
-        self.watch = reals(blocks, 3 * self.pivots, lanes)
-        self.events = reals(blocks, 2 * self.event_count, lanes)
-        self.status = reals(blocks, lanes)
-        self.done = reals(blocks, lanes)
-        self.work = reals(assembly.work, lanes)
+        self.x, self.p, self.f, self.watch, self.events, self.status, self.done, self.work = arrays(
+            states.shape,
+            parameters.shape,
+            (blocks, self.width, lanes),
+            (blocks, 3 * self.pivots, lanes),
+            (blocks, 2 * self.event_count, lanes),
+            (blocks, lanes),
+            (blocks, lanes),
+            (layout.work, lanes),
+        )
+        self.x[...], self.p[...] = states, parameters
         self.rest = self.work[self.size + self.width + self.event_count :]  # of a step: its stages
         self.scratch = self.rest[int(constants["STAGES_END"]) :]  # of a body
 
@@ -63,16 +77,17 @@ class Memory:
     def begin(self, machine: Machine, t0: float, directions: np.ndarray) -> None:
         """Evaluate the start, set the scales of the pivots, and refuse a start that is not good already."""
         machine.call("rates_blocks", self.blocks, t0, self.x, self.p, self.f, self.scratch)
-        pivots = self.f[:, self.size :]
-        watch = self._watched()
-        watch[:, :, 0], watch[:, :, 1], watch[:, :, 2] = np.copysign(1.0, pivots), np.abs(pivots), np.abs(pivots)
+        pivots, watch = self.f[:, self.size :], self._watched()
+        sizes = np.abs(pivots)
+        watch[:, :, 0], watch[:, :, 1], watch[:, :, 2] = np.copysign(1.0, pivots), sizes, sizes
         if self.event_count:  # of one case only
             machine.call("event_values", t0, self.x, self.p, self.events, self.scratch)
             self.events[:, self.event_count :] = directions[:, None]
         finite = np.isfinite(self.x).all(axis=1)
         rated = np.isfinite(self.f[:, : self.size]).all(axis=1)
-        held = (np.abs(pivots) > 0).all(axis=1)
-        self.status[...] = np.where(finite & rated, Status.completed, Status.not_finite)
+        held = (sizes > 0).all(axis=1)
+        self.status[...] = Status.completed
+        self.status[~(finite & rated)] = Status.not_finite
         self.status[finite & ~held] = Status.rank_lost
 
     def _watched(self) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""From LLVM IR to functions in memory: object code by tier, loaded by MCJIT.
+"""From LLVM IR to object code by tier; and its loading by LLVM itself, where it could not be linked to an image.
 
     quick       no passes, code generation level 0: there at once
     optimised   level 2, without inlining, unrolling and the straight-line vectoriser, none of which pays:
@@ -9,21 +9,32 @@ Both compute the same bits, since the IR leaves nothing to decide.
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache
+from importlib import import_module
+from itertools import takewhile
 from typing import Any
 
 from holdfast.engine.emit.target import Signature
+from holdfast.engine.image import function_at
+from holdfast.engine.link import linkable_here
+from holdfast.errors import BadRequest
 
-C_TYPES: dict[str, Any] = {"i": ctypes.c_int64, "d": ctypes.c_double, "r": ctypes.c_double, "": None}
+TELLING = ("vendor_id", "cpu family", "model", "stepping", "flags")  # lines of /proc/cpuinfo
 
 
 @cache
 def binding() -> Any:
-    """llvmlite, started once."""
-    import llvmlite.binding as llvm
-
+    """llvmlite, started once: its import takes ten times longer than the first run of code that is kept."""
+    try:
+        import llvmlite.binding as llvm
+    except (ImportError, OSError, RuntimeError) as error:
+        raise BadRequest(
+            f"LLVM cannot be loaded: {error}",
+            where="llvmlite",
+            fix="install it again; where it is not installed at all, runs are made by plain Python, slowly",
+        ) from error
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     return llvm
@@ -31,10 +42,10 @@ def binding() -> Any:
 
 @cache
 def available() -> bool:
-    """Whether native code can be made here."""
+    """Whether native code can be made here; LLVM is looked for, and not loaded yet."""
     try:
-        binding()
-    except (ImportError, OSError, RuntimeError):
+        import_module("llvmlite")
+    except ImportError:
         return False
     return True
 
@@ -58,15 +69,22 @@ def lane_width() -> int:
     return 8 if features().get("avx512f") or features().get("avx2") else 4
 
 
+@cache
 def machine_name() -> str:
-    """What object code depends on, besides the IR."""
-    llvm = binding()
+    """What object code depends on, besides the IR: who made it, and for which processor."""
     import llvmlite
 
-    version = ".".join(map(str, llvm.llvm_version_info))
-    return "|".join(
-        (llvmlite.__version__, version, llvm.get_process_triple(), llvm.get_host_cpu_name(), features().flatten())
-    )
+    return f"{llvmlite.__version__}|{processor()}"
+
+
+def processor() -> str:
+    """The processor and its abilities: as Linux tells them where images are made, since LLVM need not be asked then."""
+    if linkable_here():
+        with suppress(OSError), open("/proc/cpuinfo", encoding="utf-8") as lines:
+            first = takewhile(str.strip, lines)  # an empty line ends it
+            return "|".join(line.strip() for line in first if line.startswith(TELLING))
+    llvm = binding()
+    return f"{llvm.get_process_triple()}|{llvm.get_host_cpu_name()}|{features().flatten()}"
 
 
 def object_code(text: str, *, optimised: bool) -> bytes:
@@ -78,7 +96,7 @@ def object_code(text: str, *, optimised: bool) -> bytes:
         cpu=llvm.get_host_cpu_name(),
         features=features().flatten(),
         opt=1 if optimised else 0,  # higher levels take twice as long and gain nothing on straight-line code
-        jit=True,
+        **({"reloc": "pic", "codemodel": "small"} if linkable_here() else {"jit": True}),
     )
     if optimised:
         options = llvm.create_pipeline_tuning_options(speed_level=2)
@@ -91,8 +109,8 @@ def object_code(text: str, *, optimised: bool) -> bytes:
     return bytes(target.emit_object(module))
 
 
-class Loaded:
-    """Object code in memory; functions by name, alive as long as this is."""
+class LoadedObject:
+    """Object code in memory, by MCJIT; functions by name, alive as long as this is."""
 
     def __init__(self, code: bytes, signatures: Mapping[str, Signature]) -> None:
         llvm = binding()
@@ -108,6 +126,4 @@ class Loaded:
         address = self._engine.get_function_address(name)
         if not address:
             raise LookupError(f"the object code has no function {name!r}")
-        arguments = [C_TYPES.get(kind, ctypes.c_void_p) for kind in signature.arguments]
-        function: Callable[..., Any] = ctypes.CFUNCTYPE(C_TYPES[signature.returns], *arguments)(address)
-        return function
+        return function_at(address, signature)

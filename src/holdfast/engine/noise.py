@@ -21,7 +21,7 @@ from itertools import pairwise
 import numpy as np
 
 from holdfast.engine import native
-from holdfast.engine.assembly import Assembly, observing
+from holdfast.engine.assembly import observing
 from holdfast.engine.interruption import interruptible
 from holdfast.engine.machine import Machine, NativeMachine, PythonMachine
 from holdfast.engine.memory import reals
@@ -81,7 +81,6 @@ class NoiseField:
 
     field: Field
     channels: int
-    assembly: Assembly
     machine: Machine
 
     @staticmethod
@@ -94,13 +93,13 @@ class NoiseField:
             machine = PythonMachine(assembly)
         else:
             machine = NativeMachine(assembly)
-        return NoiseField(field, len(columns), assembly, machine)
+        return NoiseField(field, len(columns), machine)
 
     def at(self, t: float, states: np.ndarray, parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """F (cases, states) and Σ (cases, channels, coordinates) at the same time for all cases."""
         cases, size, n = len(states), states.shape[1], self.field.positions
         width = size + self.channels * n
-        out, work = np.empty((cases, width)), reals(self.assembly.work)
+        out, work = np.empty((cases, width)), reals(self.machine.layout.work)
         self.machine.call("many", cases, 1, width, np.array([t]), np.ascontiguousarray(states), parameters, out, work)
         return out[:, :size], out[:, size:].reshape(cases, self.channels, n)
 
@@ -132,7 +131,7 @@ def run_noise(
     rows = np.full((len(x), len(kept), x.shape[1]), np.nan)
     workers = max(1, min(threads or os.cpu_count() or 1, len(x) // 64 or 1))
     cuts = np.linspace(0, len(x), workers + 1).astype(int)
-    noise.machine.expect(float(noise.assembly.operations) * len(x) * steps)
+    noise.machine.expect(float(noise.machine.layout.operations) * len(x) * steps)
     with interruptible() as pressed, ThreadPoolExecutor(workers) as pool:
         ended = lambda done: pressed() or (stop is not None and bool(stop(done)))  # noqa: E731
         jobs = [

@@ -331,14 +331,14 @@ def rebuilt(node: Node, image: dict[int, Node]) -> Node:
 def fingerprint(outputs: Sequence[Node], inputs: Sequence[Node]) -> str:
     """A hash of what is computed, independent of names and of unrelated nodes."""
     place = {node.index: f"i{k}" for k, node in enumerate(inputs)}
-    digest = sha256()
+    lines = []
     for number, node in enumerate(ancestors(outputs)):
         if node.index not in place:
-            operands = ",".join(place[arg.index] for arg in node.args)
-            digest.update(f"{node.op}|{node.data if node.op != 'input' else ''}|{operands};".encode())
+            operands = ",".join([place[arg.index] for arg in node.args])
+            lines.append(f"{node.op}|{node.data if node.op != 'input' else ''}|{operands}")
             place[node.index] = str(number)
-    digest.update(",".join(place[node.index] for node in outputs).encode())
-    return digest.hexdigest()
+    lines.append(",".join([place[node.index] for node in outputs]))
+    return sha256(";".join(lines).encode()).hexdigest()
 
 
 def operation_count(outputs: Iterable[Node]) -> int:

@@ -41,6 +41,9 @@ class Embedded:
     shrink: Fraction
     growth: Fraction
 
+    def __hash__(self) -> int:
+        return hash(self.main)
+
     @property
     def name(self) -> str:
         return self.main.name

@@ -40,6 +40,9 @@ class RungeKutta:
         self._check_shape()
         self._check_order()
 
+    def __hash__(self) -> int:
+        return hash((self.name, self.order))  # schemes that differ only in their tableaus are told apart by ==
+
     @property
     def stage_count(self) -> int:
         return len(self.stages)

@@ -1,0 +1,15 @@
+"""What must be known of an assembly to run it, once it is compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The constants of the drivers, the Reals of work space, and the operations of all bodies together."""
+
+    constants: Mapping[str, int | float]
+    work: int
+    operations: int
