@@ -16,10 +16,10 @@ from holdfast.errors import BadRequest
 from holdfast.results.cases import Cases
 from holdfast.results.event import Watch
 from holdfast.results.job import Job, kept_rows
-from holdfast.results.judgement import Attraction, deviation_places, ended, far_off, grown
+from holdfast.results.judgement import attracted, deviation_places, ended, far_off, grown
 from holdfast.results.outcome import Outcome
 from holdfast.results.request import Request, rows_of_steps
-from holdfast.results.start import deviations_at, start_from
+from holdfast.results.start import deviations_at, off_program, start_from
 from holdfast.results.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -170,8 +170,9 @@ class Ensemble:
         equations, constants = self.equations, self.made_of.constants[number].tolist()
         outcome, stated = self.outcomes[number], self.made_of.states[number]
         used = stated if outcome is Outcome.no_start else self.used[number]
-        deviation = deviations_at(equations, self.kernel, used, constants, self.request.begin)
-        start = start_from(equations, self.policy, stated, used, deviation)
+        begin = self.request.begin
+        deviation = deviations_at(equations, self.kernel, used, constants, begin)
+        start = start_from(equations, self.policy, stated, used, deviation, begin, constants)
         job = Job(equations, self.request, self.kernel, start, constants, Watch({}, {}, {}))
         return job.named(self._rows(number, used, constants), outcome)
 
@@ -229,7 +230,8 @@ class Ensemble:
             deviation = block[:, :, places]
             grew[some], start[some] = grown(deviation), deviation[:, 0]
             first += len(block)
-        held = Attraction(equations).of(start, self.used, request.begin, constants)
+        off = off_program(equations, start, self.used, request.begin, constants)
+        held = attracted(equations, off, self.used, request.begin, constants)
         for number, outcome in enumerate(found):
             if outcome is not Outcome.completed:
                 continue

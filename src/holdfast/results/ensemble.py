@@ -19,10 +19,11 @@ from holdfast.results.collection import Counts, Ensemble
 from holdfast.results.job import check_size, kept_rows
 from holdfast.results.judgement import deviation_places
 from holdfast.results.passage import Passage
-from holdfast.results.projection import CLOSE, Projection
+from holdfast.results.projection import Projection
 from holdfast.results.request import Request, request_of
+from holdfast.results.rounding import CLOSE
 from holdfast.results.simulate import under_law
-from holdfast.results.start import OFF, chosen_policy, deviation_names, refuse_deviation
+from holdfast.results.start import chosen_policy, deviation_names, off_program, refuse_deviation
 from holdfast.results.table import stated_cases
 from holdfast.schemes.by_name import Scheme
 
@@ -69,7 +70,7 @@ def ensemble(
     observed = kernel.observe_cases(np.array([request.begin]), chosen.states[:, None], chosen.constants)
     deviation = observed[:, 0, deviation_places(equations)]
     if policy == "raise":
-        _refuse_deviations(equations, deviation)
+        _refuse_deviations(equations, deviation, chosen, request.begin)
     used, startable = _started(equations, deviation, projected, chosen, request.begin)
     run = _fixed if request.step is not None else _adaptive
     times, states, counts = run(kernel, request, used, chosen.constants, lanes, threads, progress)
@@ -119,11 +120,12 @@ def _started(
     return used, startable
 
 
-def _refuse_deviations(equations: Equations, deviation: np.ndarray) -> None:
+def _refuse_deviations(equations: Equations, deviation: np.ndarray, cases: Cases, begin: float) -> None:
     """What the policy "raise" does: name the first case that violates the program."""
-    names = deviation_names(equations)
-    for number in np.nonzero((np.abs(deviation) > OFF).any(axis=1))[0]:
-        refuse_deviation(dict(zip(names, deviation[number].tolist(), strict=True)), where=f"start of case {number}")
+    names, off = deviation_names(equations), off_program(equations, deviation, cases.states, begin, cases.constants)
+    for number in np.nonzero(off.any(axis=1))[0]:
+        violated = {names[k]: float(deviation[number, k]) for k in np.nonzero(off[number])[0]}
+        refuse_deviation(violated, where=f"start of case {number}")
 
 
 def _fixed(
@@ -145,7 +147,7 @@ def _fixed(
         steps=request.steps,
         every=kept_rows(request),
         observe=False,
-        lanes=lanes if kernel.scheme.explicit else 1,  # implicit steps differ in their iterations
+        lanes=lanes,
         threads=threads,
         progress=_told(progress),
     )

@@ -47,16 +47,16 @@ class Job:
         equations, request, watch = self.equations, self.request, self.watch
         noted = noted_times(watch, self.kernel, rows, self.constants, request.step, self.every, self.after)
         shown = self._picked(rows)
-        columns = dict(zip(equations.state_names, shown.states.T, strict=True))
-        columns |= dict(zip(equations.observables, shown.observables.T, strict=True))
+        columns = dict(zip(equations.state_names, _fixed(shown.states.T), strict=True))
+        columns |= dict(zip(equations.observables, _fixed(shown.observables.T), strict=True))
         ended = list(watch.terminal)[rows.event] if rows.event is not None else ""
         happened = {name: rows.times[-1:] if name == ended else np.zeros(0) for name in watch.terminal} | noted
         return Trajectory(
             problem=equations.problem,
             times=_fixed(shown.times),
-            columns=Frozen({name: _fixed(values) for name, values in columns.items()}),
+            columns=Frozen(columns),
             state_names=equations.state_names,
-            outcome=outcome or judged(equations, rows, self.constants),
+            outcome=outcome or judged(equations, rows, self.constants, self.start),
             start=self.start,
             scheme=request.scheme.name,
             step=request.step,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -10,9 +10,9 @@ from holdfast.engine.rows import Rows
 from holdfast.engine.status import Status
 from holdfast.equations.blocks import decoupled_blocks
 from holdfast.equations.equations import Equations
-from holdfast.graph.evaluate import Tape
+from holdfast.graph.evaluate import Ledger, Tape
 from holdfast.results.outcome import Outcome
-from holdfast.results.start import OFF, deviation_names
+from holdfast.results.start import Start, deviation_names
 
 OUTCOMES = {
     Status.completed: Outcome.completed,
@@ -45,20 +45,25 @@ def ended(status: int, pivots: np.ndarray) -> Outcome:
     return outcome
 
 
-def judged(equations: Equations, rows: Rows, constants: Sequence[float]) -> Outcome:
+def judged(equations: Equations, rows: Rows, constants: Sequence[float], start: Start) -> Outcome:
     """How one run ended; a run that completed is called good only if its deviations behaved."""
     outcome = ended(rows.status, rows.pivots)
     if outcome in BROKEN and mass_gone(equations, rows, constants):
         return Outcome.mass_gone
     if outcome not in (Outcome.completed, Outcome.event) or not equations.constraints:
         return outcome
-    deviation = rows.observables[:, deviation_places(equations)]
-    if grown(deviation[None])[0] and far_off(equations, rows.states[-1], float(rows.times[-1]), constants):
+    ends = rows.observables[np.ix_([0, -1], deviation_places(equations))]
+    if grown(ends[None])[0] and far_off(equations, rows.states[-1], float(rows.times[-1]), constants):
         return Outcome.deviation_grew
-    held = Attraction(equations).of(deviation[:1], rows.states[:1], float(rows.times[0]), np.array([constants]))
-    if not held[0]:
-        return Outcome.off_program
-    return outcome
+    return outcome if _held(equations, rows, constants, start.off) else Outcome.off_program
+
+
+def _held(equations: Equations, rows: Rows, constants: Sequence[float], off: Mapping[str, float]) -> bool:
+    """Whether nothing was off the program at the start, or all that was is attracted."""
+    if not off:
+        return True
+    which = np.array([[name in off for name in deviation_names(equations)]])
+    return bool(attracted(equations, which, rows.states[:1], float(rows.times[0]), np.array([constants]))[0])
 
 
 def mass_gone(equations: Equations, rows: Rows, constants: Sequence[float]) -> bool:
@@ -95,36 +100,44 @@ def far_off(equations: Equations, state: np.ndarray, time: float, constants: Seq
     )
 
 
-class Attraction:
-    """Whether a law attracts every decoupled block of deviations that does not start at zero."""
+def attracted(
+    equations: Equations, off: np.ndarray, states: np.ndarray, time: float, constants: np.ndarray
+) -> np.ndarray:
+    """Whether the law attracts, in each case, every decoupled block of deviations that is `off` at the start."""
+    found = np.ones(len(off), dtype=bool)
+    cases = np.nonzero(off.any(axis=1))[0]
+    if not len(cases):
+        return found
+    matrices = _law_matrices(equations, states[cases], time, constants[cases])
+    found[cases] = np.isfinite(matrices).all(axis=(1, 2))
+    for members in _alike(matrices):
+        some = cases[members]
+        some, chosen = some[found[some]], matrices[members][found[some]]
+        for block in decoupled_blocks(matrices[members[0]]):
+            largest = np.linalg.eigvals(chosen[:, block][:, :, block]).real.max(axis=1)
+            found[some] &= (largest < 0) | ~off[some][:, block].any(axis=1)
+    return found
 
-    def __init__(self, equations: Equations) -> None:
-        m, r = len(equations.deviations.y), len(equations.constraints)
-        self._shape, zero = (m, r), equations.inputs.graph.zero
-        nodes = [row.get(j, zero) for row in equations.demand_law.matrix for j in range(m + r)]
-        self._tape = Tape(equations.field.inputs, tuple(nodes))
 
-    def of(self, deviation: np.ndarray, states: np.ndarray, time: float, constants: np.ndarray) -> np.ndarray:
-        """For each case: true where nothing deviates at the start, or all that does is attracted."""
-        off = np.abs(deviation) > OFF
-        attracted = np.ones(len(off), dtype=bool)
-        cases = np.nonzero(off.any(axis=1))[0]
-        if not len(cases):
-            return attracted
-        matrices = self._matrices(states[cases], time, constants[cases])
-        attracted[cases] = np.isfinite(matrices).all(axis=(1, 2))
-        patterns, number = np.unique(matrices != 0, axis=0, return_inverse=True)
-        for k, pattern in enumerate(patterns):
-            members = (number.reshape(-1) == k) & attracted[cases]
-            for block in decoupled_blocks(pattern):
-                largest = np.linalg.eigvals(matrices[members][:, block][:, :, block]).real.max(axis=1)
-                attracted[cases[members]] &= (largest < 0) | ~off[cases[members]][:, block].any(axis=1)
-        return attracted
+def _alike(matrices: np.ndarray) -> list[np.ndarray]:
+    """The numbers of the matrices that have their zeros at the same places, for each such pattern."""
+    groups: dict[bytes, list[int]] = {}
+    for number, pattern in enumerate(matrices != 0):
+        groups.setdefault(pattern.tobytes(), []).append(number)
+    return [np.array(numbers) for numbers in groups.values()]
 
-    def _matrices(self, states: np.ndarray, time: float, constants: np.ndarray) -> np.ndarray:
-        """H of d(y, w)/dt = H (y, w) for each case."""
-        m, r = self._shape
-        rows = zip(states.tolist(), constants.tolist(), strict=True)
-        law = np.array([self._tape([time, *state, *values]) for state, values in rows]).reshape(-1, r, m + r)
-        upper = np.hstack([np.zeros((m, m)), np.eye(m, r)])
-        return np.concatenate([np.broadcast_to(upper, (len(law), m, m + r)), law], axis=1)
+
+def _law_matrices(equations: Equations, states: np.ndarray, time: float, constants: np.ndarray) -> np.ndarray:
+    """H of d(y, w)/dt = H (y, w) for each case."""
+    m, r = len(equations.deviations.y), len(equations.constraints)
+    zero = equations.inputs.graph.zero
+    nodes = [row.get(j, zero) for row in equations.demand_law.matrix for j in range(m + r)]
+    inputs, points = equations.field.inputs, zip(states.tolist(), constants.tolist(), strict=True)
+    rows = [[time, *state, *values] for state, values in points]
+    if len(rows) == 1:  # code is written for many only
+        law = np.array(Ledger(dict(zip(inputs, rows[0], strict=True))).of(nodes))
+    else:
+        law = np.array(list(map(Tape(inputs, tuple(nodes)), rows)))
+    law = law.reshape(-1, r, m + r)
+    upper = np.hstack([np.zeros((m, m)), np.eye(m, r)])
+    return np.concatenate([np.broadcast_to(upper, (len(law), m, m + r)), law], axis=1)

@@ -12,10 +12,9 @@ from holdfast.graph.derivatives import jacobian
 from holdfast.graph.evaluate import Tape
 from holdfast.graph.linear_algebra import Rows
 from holdfast.graph.nodes import Node
+from holdfast.results.rounding import CLOSE, OFF, unit_of
 
 ITERATIONS = 50
-CLOSE = 1e-12  # below this, a deviation that no longer halves is one of rounding
-ENOUGH = 1e-9  # a deviation above this after all iterations means that there is no such state
 
 
 class Projection:
@@ -42,23 +41,26 @@ class Projection:
     def _solved(
         self, state: np.ndarray, time: float, constants: Sequence[float], rows: list[int], *, positions: bool
     ) -> np.ndarray:
+        """The best state of Newton's iteration; deviations count in units of the rounding of their terms."""
         if not rows:
             return state
         part = slice(0, self._n) if positions else slice(self._n, 2 * self._n)
-        used, smallest = state, np.inf
+        best, smallest, used = state, np.inf, state
         for _ in range(ITERATIONS):
             deviation, slope, mass = self._values(used, time, constants, positions=positions)
-            deviation = deviation[rows]
-            size = np.abs(deviation).max()
-            if size == 0 or (size < CLOSE and size >= smallest / 2):
-                return used  # as close as rounding allows
-            if not np.isfinite(size):
+            deviation, slope = deviation[rows], slope[rows]
+            size = (np.abs(deviation) / unit_of(np.abs(slope) @ np.abs(used[part]))).max()
+            halved = size < smallest / 2
+            if size < smallest:
+                best, smallest = used, size
+            if smallest == 0 or (smallest < CLOSE and not halved):
+                return best  # as close as rounding allows
+            if not (np.isfinite(size) and np.isfinite(slope).all() and np.isfinite(mass).all()):
                 break
-            smallest = min(size, smallest)
             used = used.copy()
-            used[part] += _correction(mass, slope[rows], deviation)
-        if smallest < ENOUGH:
-            return used
+            used[part] += _correction(mass, slope, deviation)
+        if smallest < OFF:
+            return best
         worst = self._names[rows[int(np.abs(np.nan_to_num(deviation, nan=np.inf)).argmax())]]
         raise BadRequest(
             f"no state near the start keeps constraint {worst!r}",

@@ -56,15 +56,15 @@ def request_of(
     _positive(length, "duration")
     kept = run.every if every is None else every
     if isinstance(kept, bool) or not isinstance(kept, (int, np.integer)) or kept < 1:
-        raise BadRequest(f"every = {kept!r}", fix="keep every n-th row: a whole number, at least 1")
+        raise BadRequest(f"every = {kept!r}", where="every", fix="keep every n-th row: a whole number, at least 1")
     if chosen.adaptive:
         limit = _checked_tolerance(tolerance if tolerance is not None else run.tolerance, step, chosen.name)
         return Request(chosen, begin, float(length), None, 0, limit, int(kept), wanted)
     size = step if step is not None else run.step
     if tolerance is not None:
-        raise BadRequest(f"{chosen.name} has a fixed step and takes no tolerance", fix="give step=")
+        raise BadRequest(f"{chosen.name} has a fixed step and takes no tolerance", where="tolerance", fix="give step=")
     if size is None:
-        raise BadRequest(f"{chosen.name} needs a step", fix="give step=")
+        raise BadRequest(f"{chosen.name} needs a step", where="step", fix="give step=")
     _positive(size, "step")
     return Request(chosen, begin, float(length), float(size), whole_steps(length, size), None, int(kept), wanted)
 
@@ -78,26 +78,28 @@ def _stated_duration(stated: float | None, wanted: np.ndarray | None, begin: flo
     if wanted is not None and len(wanted):
         return float(wanted[-1] - begin) or 1.0
     if stated is None:
-        raise BadRequest("how long shall the run last?", fix="give duration=")
+        raise BadRequest("how long shall the run last?", where="duration", fix="give duration=")
     return stated
 
 
 def _positive(value: Any, name: str) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
-        raise BadRequest(f"{name} = {value!r} is not a number", fix=f"give a positive {name}")
+        raise BadRequest(f"{name} = {value!r} is not a number", where=name, fix=f"give a positive {name}")
     if not math.isfinite(value) or value <= 0:
-        raise BadRequest(f"{name} = {value!r} is not positive", fix=f"give a positive {name}")
+        raise BadRequest(f"{name} = {value!r} is not positive", where=name, fix=f"give a positive {name}")
 
 
 def _checked_tolerance(tolerance: float | None, step: float | None, name: str) -> float:
     if step is not None:
-        raise BadRequest(f"{name} chooses its own steps and takes no step", fix="give tolerance=")
+        raise BadRequest(f"{name} chooses its own steps and takes no step", where="step", fix="give tolerance=")
     if tolerance is None:
-        raise BadRequest(f"{name} needs a tolerance", fix="e.g. tolerance=1e-9")
+        raise BadRequest(f"{name} needs a tolerance", where="tolerance", fix="e.g. tolerance=1e-9")
     _positive(tolerance, "tolerance")
     if tolerance < SMALLEST_TOLERANCE:
         raise BadRequest(
-            f"a tolerance of {tolerance:g} is beyond double precision", fix=f"at least {SMALLEST_TOLERANCE:g}"
+            f"a tolerance of {tolerance:g} is beyond double precision",
+            where="tolerance",
+            fix=f"at least {SMALLEST_TOLERANCE:g}",
         )
     return float(tolerance)
 
@@ -110,6 +112,7 @@ def whole_steps(duration: float, step: float) -> int:
         below, above = math.floor(ratio) * step, math.ceil(ratio) * step
         raise BadRequest(
             f"a duration of {duration:g} is not a whole number of steps of {step:g}",
+            where="duration",
             fix=f"use {below:g} or {above:g}, or another step",
         )
     return count

@@ -12,12 +12,13 @@ from holdfast.engine.kernel import Kernel, compiled
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector, state_vector
 from holdfast.errors import BadRequest
+from holdfast.graph.nodes import Node
 from holdfast.problem.frozen import Frozen
-from holdfast.results.projection import CLOSE, Projection
+from holdfast.results.projection import Projection
+from holdfast.results.rounding import CLOSE, OFF, deviation_units
 from holdfast.schemes.euler import EULER
 
 SAME = 1e-13  # a change this small, relative to the value, is rounding
-OFF = 1e-9  # a deviation above this counts as one
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +29,20 @@ class Start:
     state: tuple[float, ...]
     changes: Frozen[tuple[float, float]]  # name -> (stated, used)
     deviation: Frozen[float]  # y_ and w_ by name, at the state used
+    units: Frozen[float] = Frozen()  # of the deviations whose terms are so large that rounding counts (see `rounding`)
+
+    @property
+    def off(self) -> dict[str, float]:
+        """The deviations that count."""
+        return {name: value for name, value in self.deviation.items() if abs(value) > OFF * self.units.get(name, 1.0)}
 
     @property
     def on_program(self) -> bool:
-        return not any(abs(value) > OFF for value in self.deviation.values())
+        return not self.off
 
     def __str__(self) -> str:
         moved = ", ".join(f"{name}: {old:.10g} -> {new:.10g}" for name, (old, new) in self.changes.items())
-        off = ", ".join(f"{name} = {value:.6g}" for name, value in self.deviation.items() if abs(value) > OFF)
+        off = ", ".join(f"{name} = {value:.6g}" for name, value in self.off.items())
         if moved:
             return f"the start was moved onto the program: {moved}" + (f"; it deviates: {off}" if off else "")
         return f"the start deviates: {off}" if off else "the start keeps the program"
@@ -69,16 +76,16 @@ def started(
     Without a policy, constraints held by reactions are projected and those held by controls keep their deviation.
     """
     policy, projected = chosen_policy(equations, policy)
-    refuse_undefined(equations, kernel.rates(begin, stated, constants))
-    deviation = deviations_at(equations, kernel, stated, constants, begin)
-    if policy == "raise":
-        refuse_deviation(deviation)
-    used = stated
+    refuse_undefined(equations, kernel, stated, begin, constants)
+    deviation, used = deviations_at(equations, kernel, stated, constants, begin), stated
     if any(abs(deviation[name]) > CLOSE for name in deviation_names(equations, projected)):
         used = Projection(equations, projected).of(stated, begin, constants)
-        refuse_undefined(equations, kernel.rates(begin, used, constants))
+        refuse_undefined(equations, kernel, used, begin, constants)
         deviation = deviations_at(equations, kernel, used, constants, begin)
-    return start_from(equations, policy, stated, used, deviation)
+    start = start_from(equations, policy, stated, used, deviation, begin, constants)
+    if policy == "raise":
+        refuse_deviation(start.off)
+    return start
 
 
 def deviation_names(equations: Equations, constraints: Sequence[str] | None = None) -> tuple[str, ...]:
@@ -109,20 +116,55 @@ def chosen_policy(equations: Equations, policy: str | None) -> tuple[str, tuple[
     return name, tuple(projected[name])
 
 
+def off_program(
+    equations: Equations, deviation: np.ndarray, states: np.ndarray, time: float, constants: np.ndarray
+) -> np.ndarray:
+    """Which deviations of (cases, deviations) count, at the states and constants of their cases."""
+    off: np.ndarray = np.abs(deviation) > OFF
+    cases = np.nonzero(off.any(axis=1))[0]
+    if len(cases):
+        units = deviation_units(equations, _deviation_nodes(equations), states[cases], time, constants[cases])
+        off[cases] = np.abs(deviation[cases]) > OFF * units
+    return off
+
+
+def _deviation_nodes(equations: Equations) -> list[Node]:
+    return [equations.observables[name] for name in deviation_names(equations)]
+
+
 def start_from(
-    equations: Equations, policy: str, stated: np.ndarray, used: np.ndarray, deviation: dict[str, float]
+    equations: Equations,
+    policy: str,
+    stated: np.ndarray,
+    used: np.ndarray,
+    deviation: Mapping[str, float],
+    begin: float,
+    constants: Sequence[float],
 ) -> Start:
     """The report of a start: what was stated, what is used, and what deviates there."""
+    units: dict[str, float] = {}
+    if any(abs(value) > OFF for value in deviation.values()):
+        found = deviation_units(equations, _deviation_nodes(equations), used[None], begin, np.array([constants]))[0]
+        units = {name: float(unit) for name, unit in zip(deviation, found, strict=True) if unit > 1}
     changed = {
         name: (float(old), float(new))
         for name, old, new in zip(equations.state_names, stated, used, strict=True)
         if abs(new - old) > SAME * (1 + abs(old))
     }
-    return Start(policy, tuple(used.tolist()), Frozen(changed), Frozen(deviation))
+    return Start(policy, tuple(used.tolist()), Frozen(changed), Frozen(deviation), Frozen(units))
 
 
-def refuse_undefined(equations: Equations, rates: np.ndarray) -> None:
-    """Refuse a start at which the equations are not defined."""
+def refuse_undefined(
+    equations: Equations, kernel: Kernel, state: np.ndarray, begin: float, constants: Sequence[float]
+) -> None:
+    """Refuse a start at which the equations are not defined, and say what is missing there if that is known."""
+    rates = kernel.rates(begin, state, constants)
+    if np.isfinite(rates).all():
+        return
+    parameters = dict(zip(equations.parameter_names, constants, strict=True))
+    reason = equations.evaluate(state.tolist(), begin, parameters=parameters).singularity
+    if reason is not None:
+        raise reason
     n = len(equations.coordinates)
     for k, (name, value) in enumerate(zip(equations.state_names, rates.tolist(), strict=True)):
         if not np.isfinite(value):
@@ -136,9 +178,8 @@ def refuse_undefined(equations: Equations, rates: np.ndarray) -> None:
             )
 
 
-def refuse_deviation(deviation: Mapping[str, float], where: str = "start") -> None:
-    """What the policy "raise" does: name the constraint that is violated most."""
-    off = {name: value for name, value in deviation.items() if abs(value) > OFF}
+def refuse_deviation(off: Mapping[str, float], where: str = "start") -> None:
+    """What the policy "raise" does: name the constraint that is violated most, if one is."""
     if off:
         name, value = max(off.items(), key=lambda item: abs(item[1]))
         raise BadRequest(

@@ -88,6 +88,7 @@ def _about(trajectory: Trajectory) -> str:
                 "state": start.state,
                 "changes": dict(start.changes),
                 "deviation": dict(start.deviation),
+                "units": dict(start.units),
             },
         }
     )
@@ -118,6 +119,7 @@ def _rebuilt(about: str, times: np.ndarray, columns: dict[str, np.ndarray]) -> T
             tuple(start["state"]),
             Frozen({name: (old, new) for name, (old, new) in start["changes"].items()}),
             Frozen(start["deviation"]),
+            Frozen(start.get("units", {})),
         ),
         parameters=Frozen(data["parameters"]),
         events=Frozen({name: np.array(found) for name, found in data["events"].items()}),

@@ -11,6 +11,7 @@ import numpy as np
 
 from holdfast.errors import BadRequest
 from holdfast.problem.frozen import Frozen
+from holdfast.problem.nearest import did_you_mean
 from holdfast.problem.problem import Problem
 from holdfast.results.outcome import Outcome
 from holdfast.results.start import Start
@@ -55,13 +56,8 @@ class Trajectory:
         key = name if isinstance(name, str) else getattr(name, "name", str(name))
         if key in self.columns:
             return self.columns[key]
-        import difflib
-
-        near = difflib.get_close_matches(key, self.columns, n=1)
         known = ", ".join(list(self.columns)[:40])
-        raise BadRequest(
-            f"the run has no quantity {key!r}", fix=f"did you mean {near[0]!r}?" if near else f"known: {known}"
-        )
+        raise BadRequest(f"the run has no quantity {key!r}", fix=did_you_mean(key, self.columns, f"known: {known}"))
 
     def __contains__(self, name: object) -> bool:
         return (name if isinstance(name, str) else getattr(name, "name", "")) in self.columns
