@@ -42,6 +42,15 @@ MEANINGS = {
 }
 
 
+SAYS = {
+    "K1": "M is symmetric, and so are its derivatives by the rates",
+    "K2": "∂A_ij/∂v_k = 2(∂M_ik/∂q_j - ∂M_jk/∂q_i): the curl A of B in the rates fits M",
+    "K3": "∂A_ij/∂q_k + ∂A_jk/∂q_i + ∂A_ki/∂q_j = 0: the gyroscopic part has a vector potential",
+    "K5": "forces at rest have no curl, so that D needs no terms linear in the rates",
+}
+LONGEST = 120  # letters of a defect that is written out
+
+
 @dataclass(frozen=True)
 class Defect:
     """One condition that fails: its number, where (by coordinates), by how much, and what was found at a point."""
@@ -52,8 +61,15 @@ class Defect:
     decision: Decision
 
     def __str__(self) -> str:
-        place = ", ".join(self.indices)
-        return f"{self.condition} fails at ({place}) by {self.value}"
+        return f"{self.condition} fails at ({', '.join(self.indices)}) by {self.shown}"
+
+    @property
+    def shown(self) -> str:
+        """By how much, on part of a line: the formula, or its size and its value at a point where it is long."""
+        text = str(self.value)
+        if len(text) <= LONGEST:
+            return text
+        return f"a formula of {sp.count_ops(self.value)} operations, {self.decision.value:.3g} at a random state"
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +91,8 @@ class Helmholtz:
     def A(self) -> sp.Matrix:
         """A_ij = ∂B_i/∂v_j − ∂B_j/∂v_i."""
         B, v, n = self.B, self.system.v, len(self.B)
-        return sp.Matrix(n, n, lambda i, j: tidied(sp.diff(B[i], v[j]) - sp.diff(B[j], v[i])) if i != j else 0)
+        above = {(i, j): tidied(sp.diff(B[i], v[j]) - sp.diff(B[j], v[i])) for i, j in combinations(range(n), 2)}
+        return sp.Matrix(n, n, lambda i, j: 0 if i == j else above[i, j] if i < j else -above[j, i])
 
     @cached_property
     def s(self) -> sp.Matrix:

@@ -18,6 +18,7 @@ from holdfast.problem.derivative import parts_first
 
 MOST_TIDIED = 250  # operations of an expression that is tidied at all
 MOST_TERMS = 5000  # of an expression that is multiplied out in this process
+MOST_SPREAD = 600  # ... only to see whether it reads better so
 MOST_CANCELLED, MOST_FACTORED = 150, 60  # ... of its numerator and denominator: both grow fast with size
 
 
@@ -90,7 +91,7 @@ def _reduced(expression: sp.Expr, symbol: sp.Symbol, power: int, value: sp.Expr)
     return sp.expand(sp.Add(*terms))
 
 
-def expandable(expression: sp.Expr) -> bool:
+def expandable(expression: sp.Expr, most: float = MOST_TERMS) -> bool:
     """Whether the expression has few enough terms when it is multiplied out: (x + y)**100 looks short, but is not."""
     terms: dict[sp.Basic, float] = {}
     for part in parts_first(expression):
@@ -104,7 +105,7 @@ def expandable(expression: sp.Expr) -> bool:
         else:
             count = max([1.0, *inner])
         terms[part] = min(count, 1e12)
-    return terms[expression] <= MOST_TERMS
+    return terms[expression] <= most
 
 
 @lru_cache(maxsize=4096)
@@ -114,10 +115,14 @@ def tidied(expression: sp.Expr) -> sp.Expr:
         return expression
     if not expandable(expression):
         return expression
-    forms = [expression, sp.expand(expression), sp.factor_terms(expression)]
+    forms = [expression, sp.factor_terms(expression)]
+    if expandable(expression, MOST_SPREAD):
+        forms.append(sp.expand(expression))
     with suppress(sp.PolynomialError, NotImplementedError, ValueError, TypeError, ZeroDivisionError):
         forms += _combined(expression)
-    return min(forms, key=lambda e: (sp.count_ops(e), len(str(e))))
+    sizes = [sp.count_ops(form) for form in forms]
+    shortest = [form for form, size in zip(forms, sizes, strict=True) if size == min(sizes)]
+    return shortest[0] if len(shortest) == 1 else min(shortest, key=lambda form: len(str(form)))
 
 
 def _combined(expression: sp.Expr) -> list[sp.Expr]:

@@ -2,29 +2,65 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
+
+from holdfast.equations.writing import text
+from holdfast.structure.helmholtz import MEANINGS, SAYS
 
 if TYPE_CHECKING:
     from holdfast.structure.lagrangian import LagrangeForm
 
 
 LONG = 300  # characters of a balance that is still worth reading
+PLACES = 3  # at which a condition fails, that are named
+QUESTIONS = {
+    "wide": "L and D exist (wide)",
+    "strict": "D is Rayleigh's: no terms linear in the rates (strict)",
+    "dissipative": "D only takes power (dissipative)",
+}
 
 
 def summary(form: LagrangeForm) -> str:
-    lines = ["f_i = d/dt ∂L/∂v_i - ∂L/∂q_i + ∂D/∂v_i"]
-    for name in ("wide", "strict", "dissipative"):
-        lines.append(f"  {name:<12} {getattr(form, name)}")
-    if form.wide:
-        lines += [f"  L = {form.L}", f"  D = {form.D}", f"  residual     {form.residual}"]
-        balance = f"  balance      d/dt ({form.energy}) = {form.energy_rate}"
-        lines += [balance] if form.exact and len(balance) < LONG else []
-        lines.append(f"  freedom      {form.freedom}")
-    else:
-        lines += [f"  {defect}" for defect in form.conditions.defects[:6]]
+    lines = ["Are these Lagrange's equations, f_i = d/dt ∂L/∂v_i - ∂L/∂q_i + ∂D/∂v_i ?"]
+    lines += _yes(form) if form.wide else _no(form)
     return "\n".join([*lines, *(f"  note: {note}" for note in form.notes)]) + "\n"
+
+
+def _yes(form: LagrangeForm) -> list[str]:
+    L, D, energy, rate = (sp.sympify(part) for part in (form.L, form.D, form.energy, form.energy_rate))
+    width = max(map(len, QUESTIONS.values()))
+    lines = [f"  {words:<{width}}  {getattr(form, name)}" for name, words in QUESTIONS.items()]
+    lines += [f"  L = {text(L)}", f"  D = {text(D)}"]
+    lines.append(f"  check        f minus the right side is {form.residual}")
+    if form.exact:
+        balance = f"  balance      d/dt ({text(energy)}) = {text(rate)}"
+        lines += [balance] if len(balance) < LONG else []
+    lines.append(f"  freedom      {form.freedom}")
+    return [*lines, *_conditions(form, ("K1", "K2", "K3", "K5"))]
+
+
+def _no(form: LagrangeForm) -> list[str]:
+    first = form.conditions.defects[0].condition
+    return [
+        f"  no: {MEANINGS[first]} ({first} fails), so that no L and D exist",
+        *_conditions(form, ("K1", "K2", "K3")),
+    ]
+
+
+def _conditions(form: LagrangeForm, names: Sequence[str]) -> list[str]:
+    """Each condition in words, whether it holds, and where it does not."""
+    found = form.conditions.defects or form.conditions.strict_defects
+    good = "not seen to fail" if form.conditions.found_at_points else "holds"
+    lines = ["  conditions on f = M a + B, with A_ij = ∂B_i/∂v_j - ∂B_j/∂v_i:"]
+    for name in names:
+        failing = [defect for defect in found if defect.condition == name]
+        lines.append(f"    {name} {'fails' if failing else good}: {SAYS[name]}")
+        lines += [f"       at ({', '.join(defect.indices)}) by {defect.shown}" for defect in failing[:PLACES]]
+        lines += [f"       and at {len(failing) - PLACES} more" for _ in failing[PLACES : PLACES + 1]]
+    return lines
 
 
 def latex(form: LagrangeForm) -> str:
