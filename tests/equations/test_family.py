@@ -156,7 +156,27 @@ def test_what_fits_no_form_is_refused(arguments, message):
         hf.family(sphere, (x, y, z), start=start, **arguments)
 
 
-def test_controls_are_refused():
-    program = hf.Program(holonomic={"a": x}, controls={"F": {x: 1}})
-    with pytest.raises(hf.BadStatement, match="no controls"):
-        hf.family(program, (x,))
+@pytest.mark.parametrize("metric", [None, [[2, 0, 0], [0, 1 + x**2, 0], [0, 0, 3]]])
+def test_controls_choose_the_member_in_which_they_hold_the_program(metric):
+    held = hf.Program(holonomic=sphere.holonomic, controls={"F": {x: 1, y: z}}, law=law)
+    u = {x: 1, y: z.rate, z: x}
+    made = hf.family(held, (x, y, z), u, metric=metric, start=start)
+    at, mass = made.evaluate(), np.diag([2, 1 + start[x] ** 2, 3]) if metric else np.eye(3)
+    direction, given = np.array([1, start[z], 0.0]), np.array([1, start[z.rate], start[x]])
+    assert_allclose(at.jacobian @ at.accelerations, at.demand - at.drift_term, atol=1e-12)
+    assert_allclose(at.accelerations, given + np.linalg.solve(mass, direction) * at["F"], atol=1e-12)
+    K, wanted = made.formula()
+    values = {**{s.name: value for s, value in start.items()}, **made.parameter_values}
+    values |= {name: at[name] for name in ("y_sphere", "w_sphere")}
+    numbers = {s: values[s.name] for s in K.free_symbols | wanted.free_symbols}
+    K, wanted = (np.array(part.subs(numbers).evalf(), float) for part in (K, wanted))
+    shown = (K @ wanted)[:, 0] + (np.eye(3) - K @ at.jacobian) @ given
+    assert_allclose(shown, at.accelerations, atol=1e-12)
+    assert "held by the controls F" in made.explain()
+    least = hf.family(sphere, (x, y, z), start=start).general_solution()
+    assert_allclose(made.general_solution().particular, least.particular, atol=1e-12)  # of all systems, as without
+
+
+def test_controls_without_authority_make_no_family():
+    with pytest.raises(hf.NoAuthority):
+        hf.family(hf.Program(holonomic={"a": x}, controls={"F": {y: 1}}), (x, y))

@@ -8,6 +8,8 @@ tangential part P u matters. The same family in other words:
     null space       a = K(Y − γ) + N u', the columns of N spanning ker G
     cross product    a = K(Y − γ) + c₀ [g¹ ... gᵐ c ... c],   with n − 1 − m vectors c and a number c₀
     mass-weighted    a = K_M(Y − γ) + P_M u,   K_M = M⁻¹Gᵀ(G M⁻¹Gᵀ)⁻¹
+    by controls      a = K_E(Y − γ) + P_E u,   K_E = M⁻¹E(G M⁻¹E)⁻¹: u is what the system does by itself, controls the
+                     rest, along their directions E
 
 Mukharlyamov (2024), (2.13), (2.14).
 """
@@ -87,11 +89,14 @@ class Family(Equations):
         return float(u @ w / (w @ w)), rows
 
     def formula(self) -> tuple[sp.Matrix, sp.Matrix]:
-        """K and Y − γ as formulas, the deviations written y and w: a = K(Y − γ) + P u."""
-        G = self.jacobian
+        """K (with a metric or controls, K_M or K_E) and Y − γ as formulas, the deviations written y and w.
+
+        a = K(Y − γ) + (I − K G) u
+        """
         if not len(self.constraints):
             return sp.zeros(len(self.coordinates), 0), sp.zeros(0, 1)
-        return G.T * (G * G.T).inv(), self.demand - self.drift_term
+        response = self.mass_matrix.inv() * self.holder_matrix  # M⁻¹Gᵀ, or M⁻¹E
+        return response * (self.jacobian * response).inv(), self.demand - self.drift_term
 
     def cross_product(self, *vectors: Sequence[Any]) -> sp.Matrix:
         """[g¹ ... gᵐ c ...] as a formula, for n − 1 − m vectors c."""
@@ -101,6 +106,7 @@ class Family(Equations):
         """In words: how large the family is, and why its forms say the same."""
         n, m, k = len(self.coordinates), len(self.constraints), self.freedom
         at = self.general_solution()
+        controls = ", ".join(self.problem.program.controls)
         lines = [
             f"{n} accelerations, {m} equations G a = Y - gamma: the solutions are an affine space of dimension {k}.",
             f"At the start G has rank {at.rank}, its smallest singular value is {at.smallest:.6g}.",
@@ -115,6 +121,11 @@ class Family(Equations):
                 " over all c it fills ker G: for u in ker G take the c's orthogonal to G and u, and c0 = u.w/w.w.",
                 "Mass-weighted form: K_M(Y - gamma) - K(Y - gamma) is in ker G: a metric changes the tangential part.",
             ]
+        if controls:
+            lines.append(
+                f"This member is held by the controls {controls}: a = K_E(Y - gamma) + (I - K_E G) u, where K_E = "
+                "M^-1 E (G M^-1 E)^-1 and E are their directions."
+            )
         return "\n".join(lines)
 
 
@@ -148,15 +159,10 @@ def family(
 
     `tangential` is u by coordinate (accelerations; only the part along the program acts), or give `c0` and `vectors`
     for the cross-product form. `metric` is a symmetric positive matrix M, as rows, for K_M and P_M in place of K and P.
+    Controls of the program choose the member in which they hold it: u is then all that the system does without them.
     """
     if not isinstance(program, Program):
         raise BadRequest(f"family() takes a Program, not {type(program).__name__}", fix="hf.Program(holonomic={...})")
-    if program.controls:
-        raise BadStatement(
-            "a family has no controls: all its members are asked for",
-            where="program.controls",
-            fix="leave the controls out, or use hf.derive for a system that they hold",
-        )
     listed = tuple(coordinates) if isinstance(coordinates, Iterable) else (coordinates,)
     q = tuple(Coordinate(c if isinstance(c, str) else c.name) for c in listed)
     u = _field(program, q, tangential, c0, vectors)
