@@ -100,7 +100,6 @@ def test_report_takes_a_saved_run(typed, tmp_path):
     assert typed("report", "missing.npz").exit_code == 2
 
 
-@pytest.mark.skipif("tune" not in hf.__all__, reason="hf.tune is not there yet")
 def test_gains_still_to_be_chosen_are_chosen(typed, tmp_path):
     text = short(HELD.read_text("utf-8")).replace(
         'kind = "spring-damper"\nstiffness = 25\ndamping = 10', 'kind = "tuned"'

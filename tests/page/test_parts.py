@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import holdfast as hf
-from holdfast.page.figure import figure, thinned
+from holdfast.page.figure import even_groups, figure, thinned
 from holdfast.page.html import Markup, document, element, table
 from holdfast.page.mathml import formula, mathml
+from holdfast.page.subject import counted
 from holdfast.results.motion import motion_of
 from tests.page.pages import EXAMPLES
 
@@ -191,3 +192,21 @@ def test_the_rate_of_a_coordinate_called_y_is_no_deviation():
     assert run.deviation.shape[1] == 0
     assert run.deviation_rate.shape[1] == 1
     assert len(run.plot_deviation().lines) == 1
+
+
+# ── counts and groups ─────────────────────────────────────────────────────────────────────────────
+
+
+@given(st.integers(0, 40), st.integers(1, 6))
+def test_curves_are_grouped_evenly(count, most):
+    names = [str(k) for k in range(count)]
+    groups = even_groups(names, most)
+    assert [name for group in groups for name in group] == names
+    sizes = [len(group) for group in groups]
+    assert max(sizes, default=0) <= most
+    assert max(sizes, default=0) - min(sizes, default=0) <= 1
+    assert len(groups) == -(-count // most)
+
+
+def test_nouns_follow_their_numbers():
+    assert [counted(k, "step") for k in (0, 1, 2, 1000)] == ["0 steps", "1 step", "2 steps", "1,000 steps"]

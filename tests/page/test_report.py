@@ -193,11 +193,23 @@ def test_an_adaptive_run_of_a_python_problem_says_how_to_make_it_again():
 def test_what_cannot_be_a_file_still_has_a_page():
     q = hf.coordinates("q")
     system = hf.System(coordinates=(q,), kinetic=q.rate**2 / 2, potential=sp.Piecewise((q**2, q > 0), (0, True)))
-    try:
-        run = hf.simulate(hf.derive(hf.Problem(system, start={q: 1})), hf.RK4, step=0.01, duration=0.1)
-    except hf.HoldfastError:
-        pytest.skip("such a potential is refused at the door")
+    run = hf.simulate(hf.derive(hf.Problem(system, start={q: 1})), hf.RK4, step=0.01, duration=0.1)
     assert "has no form as a file" in hf.report(run).html
+
+
+def test_a_law_that_does_not_attract_has_words_in_the_place_of_a_limit():
+    html = hf.report(run_of(pendulum(law=hf.Unstabilised()))).html
+    assert "<td>none: kept, not attracted</td>" in html
+    assert "<td>none: the law itself grows</td>" in hf.report(run_of(pendulum(law=hf.SpringDamper(stiffness=-1)))).html
+    assert "none: kept" not in hf.report(run_of(pendulum())).html
+
+
+def test_the_page_of_a_tuned_run_names_the_law_that_was_chosen():
+    equations = hf.derive(pendulum())
+    tuning = hf.tune(equations, hf.RK4, step=0.01, duration=0.5)
+    html = hf.report(hf.simulate(tuning.equations, hf.RK4, step=0.01, duration=0.5), tuning=tuning).html
+    assert ">chosen here<" in html
+    assert "the problem&#x27;s own law" in html
 
 
 def test_symplectic_euler_shows_its_multipliers():
@@ -233,7 +245,6 @@ def test_a_page_is_written_as_a_whole_or_not_at_all(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["page.html"]
 
 
-@pytest.mark.skipif("tune" not in hf.__all__, reason="hf.tune is not there yet")
 def test_a_tuned_run_shows_its_map():
     equations = hf.derive(pendulum())
     tuning = hf.tune(equations, hf.RK4, step=0.02, duration=1)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -200,3 +201,10 @@ def thinned(times: np.ndarray, values: np.ndarray, most: int = POINTS) -> tuple[
     starts = np.arange(len(padded)) * length
     rows = np.unique([0, *(starts + padded.argmin(axis=1)), *(starts + padded.argmax(axis=1)), len(times) - 1])
     return times[rows], values[rows]
+
+
+def even_groups(names: Sequence[str], most: int) -> list[list[str]]:
+    """Names in as few groups of at most `most` as there need be, and as equal as they can be: 4 are 2 and 2."""
+    count = -(-len(names) // most)
+    edges = [-(-len(names) * k // count) for k in range(count + 1)] if count else [0]
+    return [list(names[a:b]) for a, b in pairwise(edges)]

@@ -137,6 +137,11 @@ def sentence(text: str) -> str:
     return EXPONENT.sub(lambda found: number(float(found[0]), 12), text)
 
 
+def counted(count: int, word: str) -> str:
+    """A number with its noun: 1 step, 1,000 steps."""
+    return f"{count:,} {word}" + "s" * (count != 1)
+
+
 def number(value: float, digits: int = 4) -> str:
     """A number for reading: 0.01, 1.2 × 10⁻⁹."""
     if not np.isfinite(value):

@@ -9,7 +9,7 @@ import numpy as np
 from holdfast.page.figure import figure, legend, log_scale, thinned
 from holdfast.page.html import Markup, joined, paragraph
 from holdfast.page.sections.section import Section, side_by_side
-from holdfast.page.subject import Subject
+from holdfast.page.subject import Subject, counted
 
 MOST = 6  # blocks with a figure of their own
 
@@ -20,7 +20,11 @@ def write(subject: Subject) -> Markup:
     blocks = subject.spectrum.blocks
     made = [_block(subject, k, list(block.names)) for k, block in enumerate(blocks[:MOST])]
     rest = len(blocks) - MOST
-    note = paragraph(f"{rest} more blocks are not drawn.", class_="quiet") if rest > 0 else None
+    note = (
+        paragraph(f"{counted(rest, 'further block')} {'is' if rest == 1 else 'are'} not drawn.", class_="quiet")
+        if rest > 0
+        else None
+    )
     bounded = any(_bounds(subject, name) for block in blocks for name in block.names)
     words = "Dashed: the certificate's bound." if bounded else "There is no bound to draw in."
     return joined(paragraph(words, class_="quiet"), side_by_side(*made), note)

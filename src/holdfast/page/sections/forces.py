@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 
 from holdfast.equations.writing import formula as latex
-from holdfast.page.figure import figure, thinned
+from holdfast.page.figure import even_groups, figure, thinned
 from holdfast.page.html import Markup, details, joined, paragraph
 from holdfast.page.mathml import formula
 from holdfast.page.sections.section import Section, side_by_side
-from holdfast.page.subject import Subject
+from holdfast.page.subject import Subject, counted
 from holdfast.problem.quantities import latex_name
 
 MOST = 60  # statements that are typeset
+CURVES = 9
 
 
 def write(subject: Subject) -> Markup:
@@ -33,7 +34,7 @@ def _formulas(subject: Subject) -> Markup:
     rest = len(statements) - MOST
     names = ", ".join(equations.holder_names)
     return joined(
-        paragraph(f"No short closed form: {names} follow by elimination, in {len(statements)} statements."),
+        paragraph(f"No short closed form: {names} follow by elimination, in {counted(len(statements), 'statement')}."),
         details(
             f"The {len(lines)} statements" if rest <= 0 else f"The first {MOST} of {len(statements)} statements",
             *lines,
@@ -45,8 +46,7 @@ def _formulas(subject: Subject) -> Markup:
 def _curves(subject: Subject) -> list[Markup]:
     run, names = subject.trajectory, list(subject.equations.holder_names)
     made = []
-    for number, start in enumerate(range(0, min(len(names), 8), 2)):
-        group = names[start : start + 2]
+    for number, group in enumerate(even_groups(names[:CURVES], 3)):
 
         def draw(axes: Any, group: list[str] = group) -> None:
             panels = np.atleast_1d(axes)
@@ -56,7 +56,7 @@ def _curves(subject: Subject) -> list[Markup]:
             panels[-1].set_xlabel("$t$")
 
         caption = "Held forces over time: " + ", ".join(group)
-        made.append(figure(f"forces-{number}", caption, draw, panels=len(group), height=1.0 + 1.15 * len(group)))
+        made.append(figure(f"forces-{number}", caption, draw, panels=len(group), height=1.0 + 1.05 * len(group)))
     return made
 
 

@@ -14,6 +14,7 @@ from holdfast.page.subject import Subject, number
 from holdfast.problem.laws import Gain, Unstabilised
 from holdfast.problem.quantities import latex_name
 from holdfast.stability.dialects import dialects
+from holdfast.stability.spectrum import Verdict
 
 GREEK = {"alpha": "α", "beta": "β", "kappa": "κ", "omega": "ω", "zeta": "ζ", "time constant": "T", "damping ratio": "ζ"}
 
@@ -81,11 +82,18 @@ def _blocks(subject: Subject) -> Markup:
             block.verdict.value,
             "; ".join(_complex(root) for root in block.eigenvalues[:6]) + ("; …" if len(block.eigenvalues) > 6 else ""),
             per_step,
-            "–" if limit is None else number(limit.spectral.step),
+            "–" if limit is None else _limit(block.verdict, limit.spectral.step),
         ]
         rows.append(row)
     head: list[Child] = ["constraints", "verdict", "roots", "factor per step", "linear step limit"]
     return joined(element("h3", "Roots, and one step of the scheme"), table(head, rows))
+
+
+def _limit(verdict: Verdict, step: float) -> str:
+    """The largest step at which the scheme still contracts; words where the law leaves nothing to contract."""
+    if step > 0:
+        return number(step)
+    return "none: the law itself grows" if verdict is Verdict.unstable else "none: kept, not attracted"
 
 
 def _complex(root: complex) -> str:

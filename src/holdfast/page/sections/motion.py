@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.page.figure import figure, thinned
+from holdfast.page.figure import even_groups, figure, thinned
 from holdfast.page.html import Markup, element
 from holdfast.page.sections.section import Section, side_by_side
 from holdfast.page.subject import Subject
 
+MOST = 12  # curves
 CAPTION = "The mechanism in motion, drawn to scale"
 
 
@@ -70,7 +71,7 @@ def _packed(values: np.ndarray) -> str:
 def _curves(subject: Subject) -> list[Markup]:
     run, equations = subject.trajectory, subject.equations
     names = [*equations.coordinates, *subject.problem.system.states]
-    groups = [names[k : k + 3] for k in range(0, min(len(names), 12), 3)]
+    groups = even_groups(names[:MOST], 3)
     made = []
     for number, group in enumerate(groups):
 

@@ -6,7 +6,7 @@ from holdfast.equations.writing import formula as latex
 from holdfast.page.html import Child, Markup, code, details, element, joined, paragraph, table
 from holdfast.page.mathml import formula, mathml
 from holdfast.page.sections.section import Section
-from holdfast.page.subject import Subject, number
+from holdfast.page.subject import Subject, counted, number
 from holdfast.problem.quantities import latex_name
 
 
@@ -18,11 +18,10 @@ def _in_words(subject: Subject) -> Markup:
     run, equations = subject.trajectory, subject.equations
     size = f"step {number(run.step)}" if run.step is not None else f"tolerance {number(run.tolerance or 0)}"
     kept = len(equations.constraints)
-    what = f"{kept} constraint{'s' if kept != 1 else ''} to keep" if kept else "nothing to hold"
-    count = len(equations.coordinates)
+    what = f"{counted(kept, 'constraint')} to keep" if kept else "nothing to hold"
     return paragraph(
-        f"{count} coordinate{'s' if count != 1 else ''}, {what}; run with {run.scheme}, {size}, "
-        f"from t = {number(float(run.times[0]))} to {number(float(run.times[-1]))} in {run.steps:,} steps."
+        f"{counted(len(equations.coordinates), 'coordinate')}, {what}; run with {run.scheme}, {size}, "
+        f"from t = {number(float(run.times[0]))} to {number(float(run.times[-1]))} in {counted(run.steps, 'step')}."
     )
 
 

@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from holdfast.page.html import Child, Markup, element, joined, paragraph, table
 from holdfast.page.sections.section import Section
-from holdfast.page.subject import Subject
+from holdfast.page.subject import Subject, counted
 
 PACKAGES = "holdfast numpy sympy scipy llvmlite python-flint matplotlib latex2mathml".split()
 
@@ -19,7 +19,7 @@ def write(subject: Subject) -> Markup:
         ["problem hash", element("code", _hash(subject))],
         ["equations", element("code", subject.equations.fingerprint)],
         ["seed", "none: the run has no random part"],
-        ["evaluations", f"{run.nfev:,} in {run.steps:,} steps, {run.rejected:,} rejected"],
+        ["evaluations", f"{run.nfev:,} in {counted(run.steps, 'step')}, {run.rejected:,} rejected"],
         ["versions", ", ".join(f"{name} {_version(name)}" for name in PACKAGES)],
         ["machine", f"Python {platform.python_version()}, {platform.system()}, {platform.machine()}"],
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from holdfast.page.figure import drawing, shown
 from holdfast.page.html import Child, Markup, bullets, joined, paragraph, table
 from holdfast.page.sections.section import Section, side_by_side
-from holdfast.page.subject import Subject, number, sentence
+from holdfast.page.subject import Subject, counted, number, sentence
 
 
 def write(subject: Subject) -> Markup:
@@ -14,11 +14,7 @@ def write(subject: Subject) -> Markup:
         return Markup("")
     rows: list[list[Child]] = [
         [name, number(found.deviation), number(found.state_error), number(found.energy_error)]
-        for name, found in (
-            ("this law", tuning.numbers),
-            ("no gains", tuning.unstabilised),
-            *((mark.name, mark.numbers) for mark in tuning.textbook),
-        )
+        for name, found in tuning.rows.items()
     ]
     head: list[Child] = ["law", "worst scaled deviation", "state error", "energy error"]
     first = tuning.summary().splitlines()[0]
@@ -27,7 +23,7 @@ def write(subject: Subject) -> Markup:
         table(head, rows),
         bullets(list(tuning.notes)) if tuning.notes else None,
         side_by_side(_map(tuning)),
-        paragraph(f"Measured on this model in {tuning.runs:,} runs.", class_="quiet"),
+        paragraph(f"Measured on this model in {counted(tuning.runs, 'run')}.", class_="quiet"),
     )
 
 

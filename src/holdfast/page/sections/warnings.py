@@ -37,7 +37,7 @@ def _of_run(subject: Subject) -> list[str]:
     if subject.problem.system.noise:
         found.append("The problem states noise; this run is the motion without it.")
     if run.every > 1:
-        found.append(f"Only every {run.every}th step was kept: what happened between is not shown.")
+        found.append(f"Only one step in {run.every} was kept: what happened between is not shown.")
     if subject.held and len(run.times):
         values = subject.equations.evaluate(list(run.start.state), float(run.times[0]), parameters=dict(run.parameters))
         if values.condition > ILL:
