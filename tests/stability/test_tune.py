@@ -114,6 +114,8 @@ def test_no_gains_is_a_legal_answer():
     assert tuning.law == hf.Unstabilised()
     assert tuning.numbers == tuning.unstabilised
     assert "none" in tuning.summary()
+    assert next(iter(tuning.rows)) == "chosen here: no gains"
+    assert "no gains" not in tuning.rows
 
 
 def test_one_compilation_serves_all_runs(monkeypatch):
@@ -170,6 +172,40 @@ def test_tuned_leaves_other_laws_alone():
         hf.tuned(hf.derive(problem))
 
 
+def test_tuned_takes_the_run_that_the_problem_lacks():
+    problem = pendulum(law=hf.Tuned())
+    with pytest.raises(hf.BadRequest, match="states no such run") as caught:
+        hf.tuned(problem)
+    assert "hf.tuned(problem, hf.RK4, step=..., duration=...)" in caught.value.fix
+    law = hf.tuned(problem, hf.RK4, step=0.01, duration=1).program.law
+    assert law == hf.tune(hf.derive(problem), hf.RK4, step=0.01, duration=1).law
+
+
+def test_the_problems_own_law_is_measured_beside_the_chosen_one():
+    tuning = hf.tune(hf.derive(pendulum(law=hf.Baumgarte(alpha=5))), hf.RK4, step=0.01, duration=2)
+    same = next(mark for mark in tuning.textbook if mark.name == "alpha = beta = 5")
+    assert tuning.own == same.numbers
+    assert list(tuning.rows)[:3] == ["chosen here", "the problem's own law", "no gains"]
+    assert tuning.to_dict()["own_law"]["deviation"] == same.numbers.deviation
+    assert "the problem's own law" in tuning.summary()
+
+
+def test_a_law_of_any_form_is_measured_as_the_own_one():
+    y = hf.deviations("rod")
+    law = hf.GeneralLaw({"rod": -25 * y - 10 * y.rate})
+    asked = {"step": 0.01, "duration": 1}
+    general = hf.tune(hf.derive(pendulum(law=law)), hf.RK4, **asked).own
+    linear = hf.tune(hf.derive(pendulum(law=hf.Baumgarte(alpha=5))), hf.RK4, **asked).own
+    assert general.deviation == pytest.approx(linear.deviation, rel=1e-3)
+
+
+@pytest.mark.parametrize("law", [hf.Tuned(), hf.Unstabilised()])
+def test_a_law_without_gains_has_no_row_of_its_own(law):
+    tuning = hf.tune(hf.derive(pendulum(law=law)), hf.RK4, step=0.01, duration=1)
+    assert tuning.own is None
+    assert "the problem's own law" not in tuning.rows
+
+
 def test_a_start_off_the_program_is_moved_onto_it_and_said():
     tuning = hf.tune(hf.derive(adaptive_optics()), hf.RK4, step=0.01, duration=2, start={"phi": 0.45})
     assert any("moved" in note for note in tuning.notes)
@@ -209,7 +245,7 @@ def test_the_map_marks_the_textbook_choices():
     axes = tuning.plot()
     told = [text.get_text() for text in axes.get_legend().get_texts()]
     assert any(text.startswith("alpha = beta = 1/step") for text in told)
-    assert any(text.startswith("this law") for text in told)
+    assert any(text.startswith("chosen: ") for text in told)
     plt.close("all")
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
+from holdfast.problem.nearest import did_you_mean
 
 Region = Mapping[Any, tuple[float, float]]
 KEYS = ("drift", "region", "weights", "effort")
@@ -46,14 +47,16 @@ def asked_of(equations: Equations, region: Region | None, drift: float | None, e
     for key, limits in stated.items():
         name = key if isinstance(key, str) else key.name
         if name not in known:
-            raise BadRequest(f"the region bounds an unknown quantity {name!r}", fix="states, t, or observables")
+            hint = did_you_mean(name, known, "states, t, or observables")
+            raise BadRequest(f"the region bounds an unknown quantity {name!r}", where="certificate.region", fix=hint)
         bounds[name] = _limits(limits, f"region.{name}")
     wanted = drift if drift is not None else table.get("drift")
     seconds = effort if effort is not None else table.get("effort", EFFORT)
     weights = {name: _positive(value, f"weights.{name}") for name, value in dict(table.get("weights", {})).items()}
     for name in weights:
         if name not in equations.constraints:
-            raise BadRequest(f"there is no constraint {name!r}", where="certificate.weights")
+            hint = did_you_mean(name, equations.constraints, "constraints: " + ", ".join(equations.constraints))
+            raise BadRequest(f"there is no constraint {name!r}", where="certificate.weights", fix=hint)
     return Asked(bounds, None if wanted is None else _positive(wanted, "drift"), weights, _positive(seconds, "effort"))
 
 
@@ -79,5 +82,7 @@ def _number(value: Any, where: str) -> float:
 def _positive(value: Any, where: str) -> float:
     number = _number(value, where)
     if not number > 0:
-        raise BadRequest(f"{where} = {number:g} is not positive", fix="give a positive number")
+        raise BadRequest(
+            f"{where} = {number:g} is not positive", where=f"certificate.{where}", fix="give a positive number"
+        )
     return number

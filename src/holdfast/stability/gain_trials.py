@@ -23,6 +23,7 @@ from holdfast.engine.status import Status
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest
+from holdfast.graph.field import Field
 from holdfast.problem.laws import SpringDamper
 from holdfast.results.judgement import FAR, grown
 from holdfast.results.request import Request
@@ -75,9 +76,7 @@ class Trials:
         kept = consistent_start(self.equations, start, None, parameters, request.begin)
         self.deviates = not kept.on_program  # what a run from this start would have to bring back
         self.constants = np.array(parameter_vector(self.equations, parameters))
-        y, w = self.equations.deviations.y, self.equations.deviations.w
-        watched = (*y, *w[len(y) :], *w[: len(y)], self.equations.observables["energy"])
-        self._field = replace(self.equations.field, observables=watched)
+        self._field = _watched(self.equations)
         self.reference = self._reference()
         self.scales, self._rate_scales = self._scales()
 
@@ -177,20 +176,28 @@ class Trials:
             constants[:, names.index(f"law.damping.{name}")] = damping[:, k]
             if name in self.holonomic:
                 constants[:, names.index(f"law.stiffness.{name}")] = stiffness[:, k]
+        return self._measure(self.kernel, constants)
+
+    def measure_law(self, equations: Equations, parameters: Mapping[Any, Any]) -> Measured:
+        """The three numbers of the law that some equations have, whatever its form."""
+        kernel = compiled(_watched(equations), self.request.scheme)
+        return self._measure(kernel, np.array([parameter_vector(equations, parameters)]))
+
+    def _measure(self, kernel: Kernel, constants: np.ndarray) -> Measured:
         states = np.tile(self.state, (len(constants), 1))
         if self.request.step is None:
-            return self._adaptive(states, constants)
+            return self._adaptive(kernel, states, constants)
         rows = run_ensemble(
-            self.kernel, states, constants, t0=self.request.begin, step=self.request.step, steps=self.request.steps,
+            kernel, states, constants, t0=self.request.begin, step=self.request.step, steps=self.request.steps,
             every=self.every, threads=self.threads,
         )  # fmt: skip
         done = rows.status == Status.completed
         evaluations = 1 + rows.steps * self.request.scheme.stage_count
         return self._judged(rows.states, rows.observables, done, evaluations)
 
-    def _adaptive(self, states: np.ndarray, constants: np.ndarray) -> Measured:
+    def _adaptive(self, kernel: Kernel, states: np.ndarray, constants: np.ndarray) -> Measured:
         found = run_ensemble_adaptive(
-            self.kernel, states, constants, t0=self.request.begin, duration=self.request.duration,
+            kernel, states, constants, t0=self.request.begin, duration=self.request.duration,
             relative=self.request.tolerance or 0.0, absolute=self.request.tolerance or 0.0, at=self.reference.times,
             threads=self.threads,
         )  # fmt: skip
@@ -214,3 +221,10 @@ class Trials:
             steady = done & ~(grown(sizes) & (sizes[:, -1].max(axis=1) > FAR))
         ended = [np.where(done & np.isfinite(x), x, np.inf) for x in (deviation, state, energy)]
         return Measured(ended[0], ended[1], ended[2], evaluations, steady)
+
+
+def _watched(equations: Equations) -> Field:
+    """The field with what is measured for observables: y, w of the nonholonomic constraints, the other w, energy."""
+    y, w = equations.deviations.y, equations.deviations.w
+    watched = (*y, *w[len(y) :], *w[: len(y)], equations.observables["energy"])
+    return replace(equations.field, observables=watched)

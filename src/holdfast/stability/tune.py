@@ -16,12 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.equations.derive import derive
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
+from holdfast.problem.arguments import clear_arguments
 from holdfast.problem.frozen import Frozen
 from holdfast.problem.laws import Law, SpringDamper, Tuned, Unstabilised
-from holdfast.problem.problem import Problem
 from holdfast.results.request import request_of
 from holdfast.schemes.by_name import Scheme
 from holdfast.stability.candidates import RATIOS, swept_rates, textbook
@@ -36,6 +35,7 @@ PENALTY = 3  # the power at which an error beyond its limit counts in the search
 MARGIN = 1.04  # a law must survive rates larger and smaller by this factor
 
 
+@clear_arguments
 def tune(
     equations: Equations,
     scheme: Scheme | str | None = None,
@@ -53,25 +53,25 @@ def tune(
 
     Measured on the model itself over `duration`, from the start moved onto the program. One rate and damping ratio for
     all constraints, or one pair for each with `per_constraint`. "No gains" is a legal answer. With an adaptive scheme
-    the law may cost a quarter more evaluations. A `law` (like the one of the equations) is replaced by the one chosen.
+    the law may cost a quarter more evaluations. A `law` (like the one of the equations) is measured beside the one
+    chosen, which replaces it.
     """
     if not isinstance(equations, Equations):
         raise BadRequest(f"tune() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first")
     if not equations.constraints:
         raise BadRequest("there is nothing to hold, so nothing to tune", fix="state a program")
-    plain = (equations if law is None else equations.with_law(law)).with_law(SpringDamper(stiffness=0, damping=0))
+    stated = equations if law is None else equations.with_law(law)
+    plain = stated.with_law(SpringDamper(stiffness=0, damping=0))
     request = request_of(plain, scheme, step=step, tolerance=tolerance, duration=duration, every=None, at=None)
     trials = Trials(plain, replace(request, every=1), start, parameters or {}, threads)
-    return _Search(trials).tuning(per_constraint=per_constraint)
+    return _Search(trials).tuning(_own_numbers(trials, stated, parameters or {}), per_constraint=per_constraint)
 
 
-def tuned(problem: Problem) -> Problem:
-    """The problem with gains in place of `Tuned()`, chosen for its own run; any other problem as it is."""
-    if not isinstance(problem, Problem):
-        raise BadRequest(f"tuned() takes a Problem, not {type(problem).__name__}", fix="hf.load(...) gives one")
-    if not isinstance(problem.program.law, Tuned):
-        return problem
-    return problem.with_law(tune(derive(problem)).law)
+def _own_numbers(trials: Trials, stated: Equations, parameters: Mapping[Any, Any]) -> Numbers | None:
+    """What the law that is stated gives; nothing where it has no gains, or none yet."""
+    if isinstance(stated.problem.program.law, (Unstabilised, Tuned)):
+        return None
+    return _numbers(trials.measure_law(stated, parameters), 0)
 
 
 class _Search:
@@ -91,7 +91,7 @@ class _Search:
         if trials.request.step is None:
             self.limits["evaluations"] = COST * self.none.evaluations if not self.none.diverged else np.inf
 
-    def tuning(self, *, per_constraint: bool) -> Tuning:
+    def tuning(self, own: Numbers | None, *, per_constraint: bool) -> Tuning:
         trials, request = self.trials, self.trials.request
         grid = self._sweep()
         marks = self._textbook()
@@ -110,12 +110,13 @@ class _Search:
             ratio=ratio,
             numbers=numbers,
             unstabilised=self.none,
+            own=own,
             textbook=marks,
             tightest=self._tightest(),
             map=grid,
             scales=Frozen(trials.scales),
             limits=Frozen(self.limits),
-            runs=len(self.rates) + 1,
+            runs=len(self.rates) + 1 + (own is not None),
             notes=self._notes(),
         )
 

@@ -71,6 +71,7 @@ class Tuning:
     ratio: float | None
     numbers: Numbers
     unstabilised: Numbers
+    own: Numbers | None  # of the law that the problem states; None where it states none, or one without gains
     textbook: tuple[Marked, ...]
     tightest: Marked | None  # the least deviation that was seen, whatever its errors
     map: GainMap
@@ -99,16 +100,25 @@ class Tuning:
         size = f"step {self.step:g}" if self.step is not None else f"tolerance {self.tolerance:g}"
         lines = [f"Gains for {self.scheme}, {size}, over {self.duration:g}: " + self._answer()]
         lines += [f"  {name}: {in_words(words)}" for name, words in self.dialects.items()]
-        rows = {"this law": self.numbers, "no gains": self.unstabilised}
-        rows |= {mark.name: mark.numbers for mark in self.textbook}
-        if self.tightest is not None and not self.tightest.allowed:
-            rows[f"{self.tightest.name}: rate {self.tightest.rate:.4g}"] = self.tightest.numbers
-        width = max(map(len, rows))
-        lines += [f"  {name:<{width}}  {numbers}" for name, numbers in rows.items()]
+        width = max(map(len, self.rows))
+        lines += [f"  {name:<{width}}  {numbers}" for name, numbers in self.rows.items()]
         scales = ", ".join(f"{name} / {value:.4g}" for name, value in self.scales.items())
         lines.append(f"  deviations are scaled: {scales}")
         lines += [f"  {note}" for note in self.notes]
         return "\n".join(lines) + "\n"
+
+    @property
+    def rows(self) -> dict[str, Numbers]:
+        """The laws that were compared, each by a name one can say, the chosen one first."""
+        rows = {"chosen here" if self.stabilised else "chosen here: no gains": self.numbers}
+        if self.own is not None:
+            rows["the problem's own law"] = self.own
+        if self.stabilised:
+            rows["no gains"] = self.unstabilised
+        rows |= {mark.name: mark.numbers for mark in self.textbook}
+        if self.tightest is not None and not self.tightest.allowed:
+            rows[f"{self.tightest.name}: rate {self.tightest.rate:.4g}"] = self.tightest.numbers
+        return rows
 
     def _answer(self) -> str:
         if not self.stabilised:
@@ -141,6 +151,7 @@ class Tuning:
             },
             "this_law": _numbers(self.numbers),
             "no_gains": _numbers(self.unstabilised),
+            "own_law": None if self.own is None else _numbers(self.own),
             "textbook": {mark.name: _numbers(mark.numbers) for mark in self.textbook},
             "scales": dict(self.scales),
             "limits": {name: _plain(value) for name, value in self.limits.items()},

@@ -64,7 +64,7 @@ def _surface(figure: Any, axes: Any, tuning: Tuning) -> None:
             axes.plot(mark.rate, height, style, color="white", markeredgecolor="k", markersize=7, label=_told(mark))
     if tuning.rate is not None and tuning.ratio is not None:
         height = float(np.clip(tuning.ratio, edges[1][0], edges[1][-1]))
-        label = f"this law: {_short(tuning.numbers)}"
+        label = f"chosen: {_short(tuning.numbers)}"
         axes.plot(tuning.rate, height, "*", color="gold", markeredgecolor="k", markersize=19, label=label)
     axes.set_xlim(edges[0][0], edges[0][-1])
     axes.set_ylim(edges[1][0], edges[1][-1])
@@ -93,7 +93,7 @@ def _curve(axes: Any, tuning: Tuning) -> None:
         if not mark.numbers.diverged:
             axes.plot(mark.rate, mark.numbers.deviation, style, color="white", markeredgecolor="k", label=_told(mark))
     if tuning.rate is not None:
-        label = f"this law: {_short(tuning.numbers)}"
+        label = f"chosen: {_short(tuning.numbers)}"
         axes.plot(
             tuning.rate, tuning.numbers.deviation, "*", color="gold", markeredgecolor="k", markersize=17, label=label
         )
