@@ -139,6 +139,42 @@ def test_ensemble_runs_the_table_of_the_file(cart, tmp_path):
     assert data["cases"]["m2"] == [1, 1, 2, 2]
 
 
+def test_an_ensemble_is_told_case_by_case(cart):
+    cart.write_text(cart.read_text() + "\n[ensemble]\ngrid = { m2 = [1, 2], law.stiffness.home = [1, -4] }\n")
+    lines = invoke("ensemble", cart, "--every", "100").stdout.splitlines()
+    head = next(k for k, line in enumerate(lines) if line.split()[:1] == ["case"])
+    assert lines[head].split() == [
+        "case",
+        "m2",
+        "law.stiffness.home",
+        "outcome",
+        "largest",
+        "|y_home|",
+        "largest",
+        "|y_upright|",
+    ]
+    assert [line.split()[:4] for line in lines[head + 1 :]] == [
+        ["0", "1", "1", "completed"],
+        ["1", "1", "-4", "not_finite"],
+        ["2", "2", "1", "completed"],
+        ["3", "2", "-4", "not_finite"],
+    ]
+    assert any(line.startswith("  final ") and "phi = 1.597" in line for line in lines)
+    data = json.loads(invoke("ensemble", cart, "--every", "100", "--json").stdout)
+    assert data["largest_deviation"]["y_home"][0] == pytest.approx(0.1)
+    assert data["final"]["phi"][0] == pytest.approx(1.59676, abs=1e-5)
+    assert data["final"]["phi"][1] is None
+
+
+def test_of_many_cases_those_that_went_worst_are_shown(cart):
+    cart.write_text(cart.read_text() + "\n[ensemble]\ngrid = { x = { from = 0.01, to = 0.3, count = 30 } }\n")
+    result = invoke("ensemble", cart, "--every", "100")
+    assert "... the 12 that went worst, of 30" in result.stdout
+    assert "\n  29 " in result.stdout
+    assert "\n  0 " not in result.stdout
+    assert "largest   y_home = 0.01 .. 0.3" in result.stdout
+
+
 def test_an_ensemble_that_goes_well_exits_0(cart):
     cart.write_text(cart.read_text() + "\n[ensemble]\ngrid = { m2 = [1, 2] }\n")
     assert invoke("ensemble", cart).exit_code == 0
@@ -164,6 +200,57 @@ def test_check_derive_and_examples(cart, tmp_path, monkeypatch):
     assert (tmp_path / "pendulum.toml").exists()
     assert invoke("examples", "pendulum").exit_code == 2
     assert invoke("examples", "unicycle").exit_code == 2
+
+
+@pytest.fixture
+def open_gains(tmp_path):
+    """The pendulum with gains that are still to be chosen."""
+    text = (EXAMPLES / "pendulum.toml").read_text().replace('"critically-damped"\nrate = 5', '"tuned"')
+    assert '"tuned"' in text
+    (tmp_path / "open.toml").write_text(text)
+    return tmp_path / "open.toml"
+
+
+def test_gains_that_are_open_are_chosen_first_and_said(open_gains):
+    result = invoke("simulate", open_gains, "--duration", "2")
+    assert result.exit_code == 0
+    assert "  tuned     Gains for rk4, step 0.01, over 2: rate" in result.stdout
+    assert "law.damping.rod = " in result.stdout
+    data = json.loads(invoke("simulate", open_gains, "--duration", "2", "--json").stdout)
+    assert data["tuning"]["duration"] == 2
+    result = invoke("certify", open_gains, "--duration", "2", "--effort", "0.1", "--json")
+    assert result.stderr.startswith("Gains for rk4, step 0.01, over 2")
+    assert json.loads(result.stdout)["parameters"]["law.damping.rod"] > 0
+
+
+def test_derive_says_that_gains_are_open(open_gains):
+    text = invoke("derive", open_gains).stdout
+    assert "with gains still to be chosen" in text
+    assert "k_rod = 0" not in text
+    assert json.loads(invoke("derive", open_gains, "--json").stdout)["gains"]["law.damping.rod"] is None
+
+
+def test_check_names_the_control_that_has_no_authority_at_the_start():
+    text = """schema = 1
+[system]
+coordinates = ["x", "y"]
+kinetic = "(x_dot**2 + y_dot**2)/2"
+[program.holonomic]
+circle = "x**2 + y**2 - 1"
+[program.controls]
+F = { x = "1" }
+[start]
+y = 1
+"""
+    result = invoke("check", "-", input=text)
+    assert result.exit_code == 2
+    assert "the control 'F' cannot move 'circle' at the start" in result.stderr
+    assert "standard input:8:1" in result.stderr
+    assert invoke("check", "-", input=text.replace("y = 1\n", "x = 1\n")).exit_code == 0
+
+
+def test_an_unknown_example_is_answered_with_the_nearest():
+    assert "did you mean 'pendulum'?" in invoke("examples", "pendulm").stderr
 
 
 def test_debug_shows_the_traceback(tmp_path):

@@ -12,10 +12,12 @@ from holdfast.cli import main
 
 DOCS = Path(__file__).parents[1] / "docs" / "command-line.md"
 EXAMPLES = resources.files("holdfast") / "examples"
+TABLES = "\n[ensemble]\ngrid.g = [9.81, 1.62]\n"
 CALLS = {
     "check": ["cart_rod"],
     "derive": ["cart_rod"],
     "simulate": ["cart_rod", "--duration", "1"],
+    "ensemble": ["cart_rod", "--duration", "1"],
     "certify": ["cart_rod", "--duration", "1", "--effort", "1"],
     "tune": ["pendulum", "--duration", "0.5"],
     "lagrangian": ["rlc"],
@@ -32,6 +34,6 @@ def documented(verb: str) -> list[str]:
 @pytest.mark.parametrize("verb", CALLS)
 def test_the_keys_of_json_are_the_documented_ones(verb):
     name, *options = CALLS[verb] or [""]
-    arguments = [str(EXAMPLES / f"{name}.toml"), *options] if name else []
-    result = CliRunner().invoke(main, [verb, *arguments, "--json"])
+    text = (EXAMPLES / f"{name}.toml").read_text("utf-8") + TABLES if name else ""
+    result = CliRunner().invoke(main, [verb, *(["-"] if name else []), *options, "--json"], input=text)
     assert list(json.loads(result.stdout)) == documented(verb)

@@ -29,7 +29,7 @@ _HOMES = {
     "Unstabilised Tuned",
     "holdfast.problem.run": "Run",
     "holdfast.problem.problem": "Problem",
-    "holdfast.problem.file": "load loads dump dumps",
+    "holdfast.problem.file": "load loads located dump dumps",
     "holdfast.problem.domains": "DOMAINS",
     "holdfast.problem.elements": "Inertia Compliance Resistance Source Transformer Gyrator "
     "flow momentum displacement effort",
@@ -62,7 +62,8 @@ _HOMES = {
     "holdfast.stability.certify": "certify",
     "holdfast.stability.certificate": "Certificate Label",
     "holdfast.stability.verify": "verify",
-    "holdfast.stability.tune": "tune tuned",
+    "holdfast.stability.tune": "tune",
+    "holdfast.stability.tuned": "tuned",
     "holdfast.stability.tuning": "Tuning",
     "holdfast.stability.dialects": "dialects",
     "holdfast.stability.spectrum": "spectrum",
@@ -102,7 +103,18 @@ def __getattr__(name: str) -> Any:
         value = getattr(import_module(home), attribute)
         globals()[name] = value
         return value
-    raise AttributeError(f"module 'holdfast' has no attribute {name!r}")
+    raise AttributeError(f"module 'holdfast' has no attribute {name!r}" + _did_you_mean(name))
+
+
+def _did_you_mean(name: str) -> str:
+    """The nearest public name, for ``hf.rk4`` and ``hf.SprngDamper``."""
+    from difflib import get_close_matches
+
+    if name.startswith("_"):
+        return ""
+    known = {public.lower(): public for public in __all__}
+    near = get_close_matches(name.lower(), known, n=1)
+    return f"; did you mean {known[near[0]]!r}?" if near else ""
 
 
 def __dir__() -> list[str]:
@@ -124,6 +136,6 @@ if TYPE_CHECKING:
     from holdfast.stability.certificate import Label as Label
     from holdfast.stability.certify import certify as certify
     from holdfast.stability.tune import tune as tune
-    from holdfast.stability.tune import tuned as tuned
+    from holdfast.stability.tuned import tuned as tuned
     from holdfast.stability.tuning import Tuning as Tuning
     from holdfast.stability.verify import verify as verify

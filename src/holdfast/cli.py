@@ -14,9 +14,10 @@ from typing import Any
 import click
 
 import holdfast as hf
+from holdfast.cli_ensemble import ensemble
 from holdfast.cli_page import report, run
 from holdfast.cli_parts import FILE, JSON, print_json, problem_in, reports_errors
-from holdfast.cli_runs import ensemble, simulate
+from holdfast.cli_runs import simulate
 from holdfast.cli_stability import certify, tune, verify
 from holdfast.cli_structure import family, lagrangian
 
@@ -82,6 +83,8 @@ def check(file: str, as_json: bool) -> None:
     if problem.run.duration is not None and not isinstance(problem.program.law, hf.Tuned):
         hf.run_as_stated(equations)
     values = equations.evaluate()
+    if values.singularity is not None:
+        raise values.singularity
     deviations = {name: values[name] for name in equations.observables if name.startswith(("y_", "w_"))}
     if as_json:
         print_json(
@@ -138,12 +141,19 @@ def examples(name: str | None, output: str | None, as_json: bool) -> None:
                 click.echo(f"{key:<{width}}  {title}")
         return
     if name not in shelf:
-        raise hf.BadRequest(f"there is no example {name!r}", fix="known: " + ", ".join(sorted(shelf)))
+        raise hf.BadRequest(f"there is no example {name!r}", fix=_near(name, sorted(shelf)))
     target = Path(output or f"{name}.toml")
     if target.exists():
         raise hf.BadRequest(f"{target} exists already", fix="name another file with -o, or remove it first")
     _write(target, shelf[name].read_text("utf-8"))
     click.echo(str(target))
+
+
+def _near(name: str, known: list[str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, known, n=1)
+    return f"did you mean {near[0]!r}?" if near else "known: " + ", ".join(known)
 
 
 def _shipped() -> list[Any]:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 import holdfast as hf
-from holdfast.cli_parts import FILE, JSON, print_json, problem_in, progress_bar, reports_errors
+from holdfast.cli_parts import FILE, JSON, equations_in, print_json, problem_in, progress_bar, reports_errors
 
 SAVED = (".npz", ".nc")
 OUTPUT = click.option("-o", "--output", type=click.Path(dir_okay=False), help="The page; default: FILE's name, .html.")
@@ -23,6 +23,7 @@ class Made:
     """What a command has computed so far: an interruption keeps it."""
 
     run: hf.Trajectory
+    equations: hf.Equations | None = None
     certificate: hf.Certificate | None = None
     tuning: hf.Tuning | None = None
     remarks: list[str] = field(default_factory=list)
@@ -60,28 +61,32 @@ def run(file: str, output: str | None, effort: float, opened: bool, quiet: bool,
 def report(file: str, output: str | None, certificate: str | None, opened: bool, quiet: bool, as_json: bool) -> None:
     """The page of a saved run (RUN.npz, RUN.nc), or of a problem FILE that is run first, without a proof.
 
-    ``holdfast run`` adds tuning and a certificate.
+    ``holdfast run`` adds a certificate.
     """
     target = _target(file, output)
     if Path(file).suffix in SAVED:
         made = Made(hf.Trajectory.load(file))
     else:
-        with progress_bar("simulate", quiet=quiet) as progress:
-            made = Made(hf.simulate(hf.derive(problem_in(file)), progress=progress))
+        made = _run(problem_in(file), quiet)
         made.interrupted = made.run.outcome is hf.Outcome.interrupted
     if certificate:
         made.certificate = hf.Certificate.load(certificate)
     _finish(made, target, " ".join(map(_quoted, ["holdfast", "report", file])), opened, as_json)
 
 
-def _everything(problem: hf.Problem, effort: float, quiet: bool) -> Made:
-    equations, tuning = hf.derive(problem), None
+def _run(problem: hf.Problem, quiet: bool) -> Made:
+    """The run, after choosing gains where the law leaves them open."""
     if isinstance(problem.program.law, hf.Tuned):
         _say("choosing gains", quiet)
-        tuning = hf.tune(equations)
-        equations = tuning.equations
+    equations, tuning = equations_in(problem)
     with progress_bar("simulate", quiet=quiet) as progress:
-        made = Made(hf.simulate(equations, progress=progress), tuning=tuning)
+        return Made(hf.simulate(equations, progress=progress), equations, tuning=tuning)
+
+
+def _everything(problem: hf.Problem, effort: float, quiet: bool) -> Made:
+    made = _run(problem, quiet)
+    equations = made.equations
+    assert equations is not None
     made.interrupted = made.run.outcome is hf.Outcome.interrupted
     if made.interrupted or not equations.constraints:
         return made

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -16,6 +17,7 @@ import holdfast as hf
 F = TypeVar("F", bound=Callable[..., Any])
 
 FILE = click.argument("file", type=click.Path(allow_dash=True), metavar="FILE")
+RUN_WORDS = ("scheme", "step", "tolerance", "duration", "every", "start_policy")  # options, and keys of [run]
 JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 
 
@@ -30,7 +32,7 @@ def reports_errors(command: F) -> F:
         except hf.HoldfastError as error:
             if context.find_root().obj["debug"]:
                 raise
-            click.echo(_error_text(error), err=True)
+            click.echo(_error_text(_placed(error, context)), err=True)
             context.exit(2)
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)
@@ -44,9 +46,40 @@ def _error_text(error: hf.HoldfastError) -> str:
     return text if text.startswith("error:") else f"error: {text}"
 
 
+def _placed(error: hf.HoldfastError, context: click.Context) -> hf.HoldfastError:
+    """The error at its line of the problem file, where the file is to blame and not an option."""
+    text, name = context.find_root().obj.get("problem", ("", ""))
+    if error.where in RUN_WORDS and all(context.params.get(word) is None for word in RUN_WORDS):
+        error.where = f"run.{error.where}"
+    return hf.located(error, text, name)
+
+
 def problem_in(file: str) -> hf.Problem:
-    """The problem of a file, or of standard input."""
-    return hf.loads(sys.stdin.read(), "standard input") if file == "-" else hf.load(file)
+    """The problem of a file, or of standard input; its text is kept for the places of later errors."""
+    if file == "-":
+        text, name = sys.stdin.read(), "standard input"
+        problem = hf.loads(text, name)
+    else:
+        problem, name = hf.load(file), file
+        text = Path(file).read_text("utf-8-sig")
+    click.get_current_context().find_root().obj["problem"] = (text, name)
+    return problem
+
+
+def equations_in(problem: hf.Problem, **asked: Any) -> tuple[hf.Equations, hf.Tuning | None]:
+    """The equations of a problem, ready to run: gains that are still open are tuned first, for the run asked."""
+    equations = hf.derive(problem)
+    if not isinstance(problem.program.law, hf.Tuned) or not equations.constraints:
+        return equations, None
+    wanted: dict[str, Any] = {word: asked.get(word) for word in ("scheme", "step", "tolerance", "duration")}
+    tuning = hf.tune(equations, **wanted)
+    return tuning.equations, tuning
+
+
+def gains_line(tuning: hf.Tuning) -> str:
+    """One line on gains that were chosen on the way: for what, how good, and which."""
+    gains = ", ".join(f"{name} = {value:g}" for name, value in tuning.to_dict()["gains"].items())
+    return tuning.summary().splitlines()[0] + (f" ({gains})" if gains else "")
 
 
 def print_json(data: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""``holdfast simulate`` and ``holdfast ensemble``."""
+"""``holdfast simulate``, and what it shares with ``holdfast ensemble``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,17 @@ from typing import Any
 import click
 
 import holdfast as hf
-from holdfast.cli_parts import FILE, JSON, F, print_json, problem_in, progress_bar, reports_errors
+from holdfast.cli_parts import (
+    FILE,
+    JSON,
+    F,
+    equations_in,
+    gains_line,
+    print_json,
+    problem_in,
+    progress_bar,
+    reports_errors,
+)
 
 FORMS = (".npz", ".nc", ".csv")
 
@@ -44,53 +54,26 @@ def simulate(file: str, output: str | None, quiet: bool, as_json: bool, **asked:
 
     Exit code 0: it went well; 1: it did not (see the outcome); 130: interrupted, with the rows so far written.
     """
-    _check_output(output)
+    check_output(output)
     problem = problem_in(file)
-    equations = hf.derive(problem)
+    equations, tuning = equations_in(problem, **asked)
     with progress_bar("simulate", quiet=quiet) as progress:
         run = hf.simulate(equations, progress=progress, **asked)
     if output:
         run.save(output)
     if as_json:
-        print_json(_run_data(run, output))
+        print_json(_run_data(run, tuning, output))
     else:
-        _print_run(run, problem.title or file, output)
-    _leave(run.success, interrupted=run.outcome is hf.Outcome.interrupted)
+        _print_run(run, problem.title or file, tuning, output)
+    leave(run.success, interrupted=run.outcome is hf.Outcome.interrupted)
 
 
-@click.command()
-@FILE
-@run_options
-@click.option("--threads", type=click.IntRange(min=1), help="Default: all cores.")
-@JSON
-@reports_errors
-def ensemble(file: str, output: str | None, quiet: bool, as_json: bool, **asked: Any) -> None:
-    """Run all cases of the [ensemble] table of FILE.
-
-    The table has `grid = { m = [1, 2], l = { from = 1, to = 2, count = 5 } }` for all combinations, `zip = { ... }` for
-    columns that go together, or both. Names are start values, parameters, or gains such as law.stiffness.home.
-
-    Exit code 0: all cases went well; 1: some did not; 130: interrupted, with the rows so far written.
-    """
-    _check_output(output)
-    problem = problem_in(file)
-    equations = hf.derive(problem)
-    with progress_bar("ensemble", quiet=quiet) as progress:
-        runs = hf.ensemble(equations, progress=progress, **asked)
-    if output:
-        runs.save(output)
-    if as_json:
-        print_json(_ensemble_data(runs, output))
-    else:
-        _print_ensemble(runs, problem.title or file, output)
-    _leave(bool(runs.success.all()), interrupted=hf.Outcome.interrupted in runs.outcomes)
-
-
-def _leave(success: bool, *, interrupted: bool) -> None:
+def leave(success: bool, *, interrupted: bool) -> None:
+    """Exit as a run went: 0 well, 1 not well, 130 interrupted."""
     click.get_current_context().exit(130 if interrupted else 0 if success else 1)
 
 
-def _check_output(output: str | None) -> None:
+def check_output(output: str | None) -> None:
     """Refuse at the door what could not be written after a long run."""
     if output is None:
         return
@@ -105,9 +88,6 @@ def _check_output(output: str | None) -> None:
         raise hf.BadRequest("xarray is not installed", where="-o", fix='pip install "holdfast[xarray]", or use .npz')
 
 
-# ── one run ───────────────────────────────────────────────────────────────────────────────────────
-
-
 def _largest(run: hf.Trajectory) -> dict[str, float]:
     """The largest size of each deviation."""
     return {name: float(abs(run[name]).max()) for name in run.start.deviation}
@@ -120,7 +100,7 @@ def _balance(run: hf.Trajectory) -> dict[str, float]:
     return {part: float(getattr(balance, part)[-1]) for part in parts}
 
 
-def _run_data(run: hf.Trajectory, output: str | None) -> dict[str, Any]:
+def _run_data(run: hf.Trajectory, tuning: hf.Tuning | None, output: str | None) -> dict[str, Any]:
     return {
         "schema": 1,
         "title": run.problem.title if run.problem else "",
@@ -141,61 +121,33 @@ def _run_data(run: hf.Trajectory, output: str | None) -> dict[str, Any]:
         "final": {name: float(run[name][-1]) for name in run.names},
         "largest_deviation": _largest(run),
         "energy_balance": _balance(run),
+        "tuning": None if tuning is None else tuning.to_dict(),
         "output": output,
     }
 
 
-def _print_run(run: hf.Trajectory, title: str, output: str | None) -> None:
+def _print_run(run: hf.Trajectory, title: str, tuning: hf.Tuning | None, output: str | None) -> None:
     size = f"steps of {run.step:g}" if run.step is not None else f"steps within {run.tolerance:g}"
     click.echo(title)
-    _line("outcome", run.outcome.value)
-    _line("start", str(run.start))
-    _line("run", f"{run.scheme}, {run.steps} {size}, {len(run.times)} rows to t = {run.times[-1]:.6g}")
-    _line("final", _listed({name: float(run[name][-1]) for name in run.state_names}))
+    line("outcome", run.outcome.value)
+    line("start", str(run.start))
+    if tuning is not None:
+        line("tuned", gains_line(tuning))
+    line("run", f"{run.scheme}, {run.steps} {size}, {len(run.times)} rows to t = {run.times[-1]:.6g}")
+    line("final", listed({name: float(run[name][-1]) for name in run.state_names}))
     if run.deviation_rate.shape[1]:
-        _line("largest", _listed(_largest(run)))
+        line("largest", listed(_largest(run)))
     balance = _balance(run)
-    _line("energy", _listed({name: balance[name] for name in balance if name == "change" or balance[name]}))
+    line("energy", listed({name: balance[name] for name in balance if name == "change" or balance[name]}))
     if output:
-        _line("written", output)
+        line("written", output)
 
 
-def _line(word: str, text: str) -> None:
+def line(word: str, text: str) -> None:
+    """One line of a result: a word, and what is said of it."""
     click.echo(f"  {word:<9} {text}")
 
 
-def _listed(values: dict[str, float]) -> str:
+def listed(values: dict[str, float]) -> str:
+    """Values by name on one line."""
     return ", ".join(f"{name} = {value:.6g}" for name, value in values.items())
-
-
-# ── many runs ─────────────────────────────────────────────────────────────────────────────────────
-
-
-def _ensemble_data(runs: hf.Ensemble, output: str | None) -> dict[str, Any]:
-    return {
-        "schema": 1,
-        "title": runs.equations.problem.title,
-        "runs": len(runs),
-        "success": int(runs.success.sum()),
-        "outcomes": [outcome.name for outcome in runs.outcomes],
-        "cases": {name: values.tolist() for name, values in runs.cases.items()},
-        "output": output,
-    }
-
-
-def _print_ensemble(runs: hf.Ensemble, title: str, output: str | None) -> None:
-    request = runs.request
-    size = f"steps of {request.step:g}" if request.step is not None else f"within {request.tolerance:g}"
-    click.echo(title)
-    _line("cases", f"{len(runs)} of {', '.join(runs.cases)}")
-    _line("run", f"{request.scheme.name}, {size}, {len(runs.times)} rows to t = {request.begin + request.duration:.6g}")
-    for outcome, count in runs.tally.items():
-        _line("outcome" if outcome is next(iter(runs.tally)) else "", f"{count} x {outcome.value}")
-    bad = (~runs.success).nonzero()[0]
-    for number in bad[:5]:
-        case = _listed({name: float(values[number]) for name, values in runs.cases.items()})
-        _line("case", f"{number}: {case}: {runs.outcomes[number].name}")
-    if len(bad) > 5:
-        _line("", f"... and {len(bad) - 5} more")
-    if output:
-        _line("written", output)

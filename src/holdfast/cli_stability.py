@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 import holdfast as hf
-from holdfast.cli_parts import FILE, JSON, F, print_json, problem_in, reports_errors
+from holdfast.cli_parts import FILE, JSON, F, equations_in, gains_line, print_json, problem_in, reports_errors
 
 PICTURES = (".png", ".svg", ".pdf")
 
@@ -43,7 +43,10 @@ def certify(file: str, output: str | None, as_json: bool, **asked: Any) -> None:
     """
     if output and not output.endswith(".json"):
         raise hf.BadRequest(f"a certificate is JSON, {output!r} is not", where="-o", fix="name it NAME.json")
-    certificate = hf.certify(hf.derive(hf.tuned(problem_in(file))), **asked)
+    equations, tuning = equations_in(problem_in(file), **asked)
+    if tuning is not None:
+        click.echo(gains_line(tuning), err=as_json)
+    certificate = hf.certify(equations, **asked)
     if output:
         certificate.save(output)
     if as_json:

@@ -27,11 +27,11 @@ def refused(problem):
         ({"nonholonomic": {"roll": x.acceleration}}, "an acceleration", "program.nonholonomic.roll", "rates"),
         ({"holonomic": {"rod": sp.Symbol("zz")}}, "unknown name 'zz'", "program.holonomic.rod", "did you mean 'z'?"),
         ({"holonomic": {"rod": sp.Symbol("rod")}}, "'rod' is a constraint", "program.holonomic.rod", "known names"),
-        ({"holonomic": {"x": z}}, "'x' is given twice", "program.x", "rename"),
+        ({"holonomic": {"x": z}}, "'x' is given twice", "program.holonomic.x", "rename"),
         ({"holonomic": {"rod": x}, "controls": {"rod": {x: 1}}}, "'rod' is given twice", "program.controls.rod", ""),
         ({"holonomic": {"rod": x}, "controls": {"F": {"xx": 1}}}, "unknown name 'xx'", "program.controls.F", "'x'"),
         ({"holonomic": {"rod": x}, "controls": {"F": {m: 1}}}, "'m' is a parameter", "program.controls.F", "a coord"),
-        ({"holonomic": {"lambda_a": x}}, "kept for results", "program.lambda_a", "another"),
+        ({"holonomic": {"lambda_a": x}}, "kept for results", "program.holonomic.lambda_a", "another"),
     ],
 )
 def test_a_bad_program_is_refused_when_it_meets_its_system(given, what, where, fix):

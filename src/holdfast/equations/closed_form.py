@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import sympy as sp
 
 from holdfast.equations.sample import Sample
+from holdfast.equations.shown import without_idle_gains
 from holdfast.graph.display import expanded_terms, tree_size
 from holdfast.graph.linear_algebra import Rows, factor_general, pivot_order, times
 from holdfast.graph.nodes import Node
@@ -27,7 +28,7 @@ def closed_form(equations: Equations) -> dict[str, sp.Expr]:
     n, r = len(equations.coordinates), len(equations.constraints)
     if r == 0 or (r != n and r != 1):
         return {}
-    nodes = _inverse_dynamics(equations) if r == n else _single(equations)
+    nodes = without_idle_gains(equations, _inverse_dynamics(equations) if r == n else _single(equations))
     if any(tree_size(node) > LONGEST or expanded_terms(node) > LONGEST for node in nodes):
         return {}
     return {name: _tidy_quotient(equations, node) for name, node in zip(equations.holder_names, nodes, strict=True)}

@@ -13,9 +13,11 @@ from holdfast.equations.mass_checks import check_masses, check_thrust
 from holdfast.equations.sample import samples_of
 from holdfast.equations.solution import solution_of
 from holdfast.errors import BadRequest
+from holdfast.problem.arguments import clear_arguments
 from holdfast.problem.problem import Problem
 
 
+@clear_arguments
 def derive(problem: Problem, *, second_order: bool = True) -> Equations:
     """The equations of motion that have the program as partial integrals, with deviations obeying the law.
 

@@ -3,51 +3,91 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from holdfast.errors import ConstraintsDependent, HoldfastError, NoAuthority, SingularSystem
 from holdfast.problem.problem import Problem
+from holdfast.problem.program import Program
+
+if TYPE_CHECKING:
+    from holdfast.equations.values import Values
 
 SMALL = 1e-10  # relative size below which a singular value counts as zero
 
 
 def why_singular(
-    problem: Problem, mass: np.ndarray, jacobian: np.ndarray, holders: np.ndarray, deviations: np.ndarray
+    problem: Problem,
+    mass: np.ndarray,
+    jacobian: np.ndarray,
+    holders: np.ndarray,
+    deviations: np.ndarray,
+    state: str = "",
 ) -> HoldfastError:
-    """The error that explains why the accelerations and multipliers are not determined at a generic state.
+    """The error that explains why the accelerations and multipliers are not determined.
 
     `deviations` holds the values of the holonomic functions at several states (rows): constraints that depend on each
-    other but differ by the same amount everywhere contradict each other.
+    other but differ by the same amount everywhere contradict each other. `state` names the only state at which this is
+    so ("the start"); nothing, if it is so at every one.
     """
-    constraints = problem.program.constraints
-    where = f"program of {problem.title!r}" if problem.title else "program"
+    program, constraints = problem.program, problem.program.constraints
+    there = f" at {state}" if state else ""
     dependent = _null_space(_scaled(jacobian))
-    if dependent.size:
-        combination = dependent[:, -1]
-        return _dependent(constraints, combination, where, _misfit(jacobian, combination, deviations))
-    free = _null_space(np.vstack([mass, jacobian]).T)
-    if free.size:
-        names = _involved([c.name for c in problem.system.coordinates], np.abs(free).max(axis=1))
-        return SingularSystem(
-            f"nothing determines the acceleration of {_listed(names)}: no inertia, and no constraint",
-            where="system.kinetic",
-            fix="give the kinetic energy a term in its rate, or add a constraint that fixes it",
-        )
-    if not problem.program.controls:  # held by reactions alone, nothing else can be the cause
-        return _dependent(constraints, _null_space(_scaled(jacobian), small=np.inf)[:, -1], where, 0.0)
-    weak = _null_space(_authority(mass, jacobian, holders))
-    names = _involved(constraints, weak[:, -1]) if weak.size else list(constraints)
-    return NoAuthority(
-        f"the chosen controls cannot move {_listed(names)}",
-        where=f"{where}, controls {', '.join(problem.program.controls)}",
-        fix="choose a control that acts on it, or let it be held by its reaction (reactions=...)",
-    )
+    if not dependent.size:
+        free = _null_space(np.vstack([mass, jacobian]).T)
+        if free.size:
+            names = _involved([c.name for c in problem.system.coordinates], np.abs(free).max(axis=1))
+            return SingularSystem(
+                f"nothing determines the acceleration of {_listed(names)}{there}: no inertia, and no constraint",
+                where="system.kinetic",
+                fix="give the kinetic energy a term in its rate, or add a constraint that fixes it",
+            )
+        if program.controls:
+            weak = _null_space(_authority(mass, jacobian, holders))
+            names = _involved(constraints, weak[:, -1]) if weak.size else list(constraints)
+            return NoAuthority(
+                f"the {'control' if len(program.controls) == 1 else 'controls'} {_listed(list(program.controls))} "
+                f"cannot move {_listed(names)}{there}",
+                where="program.controls",
+                fix=(f"start elsewhere, or choose a control that acts on it at {state}" if state else
+                     "choose a control that acts on it, or let it be held by its reaction (reactions=...)"),
+            )  # fmt: skip
+        dependent = _null_space(
+            _scaled(jacobian), small=np.inf
+        )  # held by reactions alone, nothing else can be the cause
+    return _dependent(program, dependent[:, -1], _misfit(jacobian, dependent[:, -1], deviations), state)
+
+
+def why_undefined(values: Values, state: str = "the start") -> HoldfastError | None:
+    """Why the accelerations are not finite at one state, where a singular system is the reason; nothing otherwise."""
+    parts = (values.mass_matrix, values.jacobian, values.holders)
+    if not all(np.isfinite(part).all() for part in parts) or not singular(*parts):
+        return None
+    return why_singular(values.equations.problem, *parts, np.zeros((0, len(values.deviation))), state)
+
+
+def singular(mass: np.ndarray, jacobian: np.ndarray, holders: np.ndarray) -> bool:
+    """Whether accelerations and holders are not determined: the saddle system, in units of its own, has no inverse."""
+    r = holders.shape[1]
+    saddle = np.block([[mass, -holders], [jacobian, np.zeros((r, r))]])
+    for axis in (1, 0):  # sizes of rows and columns are matters of units
+        size = np.abs(saddle).max(axis=axis, keepdims=True)
+        if not (size > 0).all():
+            return True
+        saddle = saddle / size
+    try:
+        inverse = np.linalg.inv(saddle)
+    except np.linalg.LinAlgError:
+        return True
+    return bool(np.linalg.norm(saddle, 1) * np.linalg.norm(inverse, 1) > 1e13)
 
 
 def _misfit(jacobian: np.ndarray, combination: np.ndarray, deviations: np.ndarray) -> float:
     """The constant by which dependent holonomic constraints differ; 0 where it is not a constant, or not there."""
     count = deviations.shape[1]
+    if not len(deviations):
+        return 0.0
     size = np.linalg.norm(jacobian[:count], axis=1)
     if np.abs(combination[count:]).max(initial=0.0) > 1e-6 or not (size > 0).all():
         return 0.0
@@ -55,24 +95,33 @@ def _misfit(jacobian: np.ndarray, combination: np.ndarray, deviations: np.ndarra
     return float(abs(differences[0])) if np.ptp(differences) < 1e-9 * abs(differences[0]) else 0.0
 
 
-def _dependent(constraints: Sequence[str], combination: np.ndarray, where: str, misfit: float) -> HoldfastError:
-    names = _involved(constraints, combination)
-    if len(names) == 1:
+def _dependent(program: Program, combination: np.ndarray, misfit: float, state: str) -> HoldfastError:
+    names = _involved(program.constraints, combination)
+    last, others = names[-1], names[:-1]
+    where = f"program.{'holonomic' if last in program.holonomic else 'nonholonomic'}.{last}"
+    if not others:
         return ConstraintsDependent(
-            f"nothing can hold the constraint {names[0]!r}: it changes with no coordinate, and with no rate",
+            f"nothing can hold the constraint {last!r}"
+            + (f" at {state}: there it" if state else ": it")
+            + " changes with no coordinate, and with no rate",
             where=where,
-            fix="state it in the coordinates (or rates) that it is to hold, or remove it",
+            fix="start elsewhere"
+            if state
+            else "state it in the coordinates (or rates) that it is to hold, or remove it",
         )
     if misfit > 1e-6:
         return ConstraintsDependent(
-            f"constraint {names[-1]!r} contradicts {_listed(names[:-1])}: they differ by {misfit:.3g} everywhere",
+            f"constraint {last!r} contradicts {_listed(others)}: they differ by {misfit:.3g} everywhere",
             where=where,
             fix="remove one of them, or correct its value; no motion keeps them all",
         )
+    there = f" at {state}" if state else ""
     return ConstraintsDependent(
-        f"constraint {names[-1]!r} repeats what {_listed(names[:-1])} already {'fixes' if len(names) == 2 else 'fix'}",
+        f"constraint {last!r} repeats what {_listed(others)} already {'fixes' if len(names) == 2 else 'fix'}{there}",
         where=where,
-        fix="remove it: its multiplier is not determined, and the motion is the same without it",
+        fix="start elsewhere: there the multipliers are not determined"
+        if state
+        else "remove it: its multiplier is not determined, and the motion is the same without it",
     )
 
 

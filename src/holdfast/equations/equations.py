@@ -15,7 +15,7 @@ from holdfast.equations.holders import Solver
 from holdfast.equations.inputs import Inputs
 from holdfast.equations.lagrange import Dynamics
 from holdfast.equations.masses import powers
-from holdfast.equations.shown import ShownDynamics
+from holdfast.equations.shown import ShownDynamics, without_idle_gains
 from holdfast.equations.solution import Solution
 from holdfast.errors import BadRequest
 from holdfast.graph.display import Display, Statement
@@ -286,7 +286,8 @@ class Equations:
     @cached_property
     def demand(self) -> sp.Matrix:
         """Y in the deviations y and w, gains by name."""
-        return self._column(self.demand_law.value if self.second_order else self.demand_law.linear)
+        demand = self.demand_law.value if self.second_order else self.demand_law.linear
+        return self._column(without_idle_gains(self, demand))
 
     @cached_property
     def demand_rest(self) -> sp.Matrix:
@@ -298,7 +299,10 @@ class Equations:
     def deviation_matrix(self) -> sp.Matrix:
         """H of d(y, w)/dt = H (y, w), on the program: [[0, S], [K, B]]."""
         m, r = len(self.deviations.y), len(self.deviations.w)
-        lower = self._matrix(self.demand_law.matrix, m + r)
+        rows = [
+            dict(zip(row, without_idle_gains(self, [*row.values()]), strict=True)) for row in self.demand_law.matrix
+        ]
+        lower = self._matrix(rows, m + r)
         upper = sp.zeros(m, m + r)
         for i in range(m):
             upper[i, m + i] = 1
@@ -323,11 +327,9 @@ class Equations:
     @cached_property
     def statements(self) -> tuple[Statement, ...]:
         """Holders' forces and accelerations as straight-line computation, shared parts named."""
-        wanted = dict(zip(self.holder_names, self.solution.mu, strict=True))
-        wanted |= {
-            f"{name}_ddot": node for name, node in zip(self.coordinates, self.solution.accelerations, strict=True)
-        }
-        return self.display.statements(wanted)
+        names = (*self.holder_names, *(f"{name}_ddot" for name in self.coordinates))
+        wanted = without_idle_gains(self, (*self.solution.mu, *self.solution.accelerations))
+        return self.display.statements(dict(zip(names, wanted, strict=True)))
 
     def latex(self) -> str:
         """The equations as LaTeX, ready for a paper."""

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from holdfast.equations.deviation import Deviations
-from holdfast.equations.diagnosis import why_singular
+from holdfast.equations.diagnosis import singular, why_singular
 from holdfast.equations.inputs import Inputs
 from holdfast.equations.lagrange import Dynamics
 from holdfast.equations.sample import Sample
@@ -153,23 +153,8 @@ def _refuse_generic_rank_loss(
         forces = sample.dense(holders, r)
         if not all(np.isfinite(part).all() for part in (mass, jacobian, forces)):
             continue
-        if not _singular(mass, jacobian, forces):
+        if not singular(mass, jacobian, forces):
             return
         found = (mass, jacobian, forces)
     if found is not None:
         raise why_singular(problem, *found, np.array([sample.of(deviations.y) for sample in samples]))
-
-
-def _singular(mass: np.ndarray, jacobian: np.ndarray, holders: np.ndarray) -> bool:
-    r = holders.shape[1]
-    saddle = np.block([[mass, -holders], [jacobian, np.zeros((r, r))]])
-    for axis in (1, 0):  # sizes of rows and columns are matters of units
-        size = np.abs(saddle).max(axis=axis, keepdims=True)
-        if not (size > 0).all():
-            return True
-        saddle = saddle / size
-    try:
-        inverse = np.linalg.inv(saddle)
-    except np.linalg.LinAlgError:
-        return True
-    return bool(np.linalg.norm(saddle, 1) * np.linalg.norm(inverse, 1) > 1e13)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import sympy as sp
@@ -9,9 +10,18 @@ import sympy as sp
 from holdfast.equations.lagrange import Dynamics, dynamics_of
 from holdfast.graph.derivatives import gradient
 from holdfast.graph.nodes import Node, ancestors, substitute
+from holdfast.problem.laws import Unstabilised
 
 if TYPE_CHECKING:
     from holdfast.equations.equations import Equations
+
+
+def without_idle_gains(equations: Equations, nodes: Sequence[Node]) -> list[Node]:
+    """Nodes as they are to be read: a law that corrects nothing has no gains to show, though its kernel takes them."""
+    if not isinstance(equations.problem.program.law, Unstabilised):
+        return list(nodes)
+    zero = equations.inputs.graph.zero
+    return list(substitute(list(nodes), {gain: zero for gain in equations.inputs.gains.values()}))
 
 
 class ShownDynamics:

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from holdfast.equations.diagnosis import why_undefined
 from holdfast.equations.sample import constant_value, start_values
-from holdfast.errors import BadRequest
+from holdfast.errors import BadRequest, HoldfastError
 from holdfast.graph.evaluate import Tape
 from holdfast.graph.linear_algebra import Rows
 from holdfast.graph.nodes import Node
+from holdfast.problem.nearest import did_you_mean
 from holdfast.problem.quantities import Coordinate, Parameter, Rate, State
 from holdfast.problem.vocabulary import CONSTANT, by_name
 
@@ -59,7 +61,9 @@ class Values:
         accelerations = zip(self.equations.coordinates, self.accelerations.tolist(), strict=True)
         known |= {f"{c}_ddot": value for c, value in accelerations}
         if key not in known:
-            raise BadRequest(f"there is no quantity {key!r}", fix="known: " + ", ".join(known))
+            raise BadRequest(
+                f"there is no quantity {key!r}", fix=did_you_mean(key, known, "known: " + ", ".join(known))
+            )
         return float(known[key])
 
     @property
@@ -95,6 +99,13 @@ class Values:
             return float(np.linalg.cond(self.authority))
         none = np.zeros((len(self.mu), len(self.mu)))
         return float(np.linalg.cond(np.block([[self.mass_matrix, -self.holders], [self.jacobian, none]])))
+
+    @property
+    def singularity(self) -> HoldfastError | None:
+        """Why nothing determines the accelerations at this state, in the names of the problem; nothing where they are
+        determined.
+        """
+        return why_undefined(self)
 
     @cached_property
     def deviation_matrix(self) -> Array:
@@ -149,7 +160,10 @@ class Values:
         given = dict(weights or {})
         unknown = set(given) - set(names)
         if unknown:
-            raise BadRequest(f"there is no deviation {unknown.pop()!r}", fix="known: " + ", ".join(names))
+            name = unknown.pop()
+            raise BadRequest(
+                f"there is no deviation {name!r}", fix=did_you_mean(name, names, "known: " + ", ".join(names))
+            )
         scale = np.array([given.get(name, 1.0) for name in names])
         return float(np.linalg.norm(scale * np.concatenate([self.deviation, self.deviation_rate])))
 
@@ -191,7 +205,13 @@ def state_vector(
 ) -> list[float]:
     """The state (q, v, s) from a mapping over the start, or from an array as it is."""
     if given is not None and not isinstance(given, Mapping):
-        vector = [float(x) for x in given]
+        try:
+            vector = [float(x) for x in given]
+        except (TypeError, ValueError):
+            raise BadRequest(
+                f"{given!r} is not a state",
+                fix="give values by name, or numbers for " + ", ".join(equations.state_names),
+            ) from None
         if len(vector) != len(equations.state_names):
             raise BadRequest(
                 f"the state has {len(equations.state_names)} components, not {len(vector)}",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 from sympy.printing.str import StrPrinter
 
-from holdfast.problem.laws import Gain, Unstabilised
+from holdfast.problem.laws import Gain, Tuned, Unstabilised
 from holdfast.problem.quantities import Acceleration, latex_name, pretty_name
 
 if TYPE_CHECKING:
@@ -97,14 +97,16 @@ def _program_lines(equations: Equations) -> Iterable[str]:
 
 
 def _law_lines(equations: Equations) -> Iterable[str]:
-    values = equations.form.gains
-    if equations.constraints and isinstance(equations.problem.program.law, Unstabilised):
+    values, law = equations.form.gains, equations.problem.program.law
+    if equations.constraints and isinstance(law, Unstabilised):
         yield "none: deviations stay where they are, or drift"
         return
     for name, demand in zip(equations.constraints, equations.demand, strict=True):
         left = f"y_{name}''" if name in equations.problem.program.holonomic else f"w_{name}'"
         yield f"{left} = {_shortened(demand)}"
-    if values:
+    if isinstance(law, Tuned) and values:
+        yield "with gains still to be chosen, for a scheme and a step: hf.tuned(problem), or holdfast tune"
+    elif values:
         shown = [f"{Gain(name).letter} = {_number(value)}" for name, value in values.items()]
         yield "with " + ", ".join(shown[:MOST_LINES]) + (", ..." if len(shown) > MOST_LINES else "")
 
@@ -195,6 +197,7 @@ def as_data(equations: Equations) -> dict[str, Any]:
     def column(entries: Iterable[Any]) -> list[str]:
         return [str(entry) for entry in entries]
 
+    open_gains = isinstance(equations.problem.program.law, Tuned)  # still to be chosen
     return {
         "schema": 1,
         "title": equations.problem.title,
@@ -214,7 +217,7 @@ def as_data(equations: Equations) -> dict[str, Any]:
         "drift_term": column(equations.drift_term),
         "holder_matrix": [column(row) for row in equations.holder_matrix.tolist()],
         "demand": column(equations.demand),
-        "gains": {name: float(value) for name, value in equations.form.gains.items()},
+        "gains": {name: None if open_gains else float(value) for name, value in equations.form.gains.items()},
         "closed_form": {name: str(value) for name, value in equations.inverse_dynamics.items()},
         "statements": [{"name": s.name.name, "value": str(s.value)} for s in equations.statements],
         "operations": len(equations.statements),

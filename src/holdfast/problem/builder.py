@@ -13,6 +13,7 @@ import sympy as sp
 
 from holdfast.problem import scalars, vectors
 from holdfast.problem.magnitude import Magnitude, Refusal, decimal
+from holdfast.problem.nearest import did_you_mean
 from holdfast.problem.quantities import FUNCTIONS
 from holdfast.problem.scalars import Scalar
 from holdfast.problem.spelling import MAX_DEPTH, Unreadable, check_spelling
@@ -178,8 +179,8 @@ class Builder:
             )
         if name == "e":
             return "'e' is not a constant here", "write exp(1)"
-        near = difflib.get_close_matches(name, [*self.reader.names.names, *self.reader.points, "pi"], n=1)
-        return f"unknown name {name!r}", f"did you mean {near[0]!r}?" if near else self.reader.names.suggestion(name)
+        known = [*self.reader.names.names, *self.reader.points, "pi"]
+        return f"unknown name {name!r}", did_you_mean(name, known, self.reader.names.suggestion(name))
 
     # ── sums and products, each chain at once ─────────────────────────────────────────────────────
 

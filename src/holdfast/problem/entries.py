@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
@@ -13,6 +12,7 @@ from holdfast.errors import BadStatement
 from holdfast.problem.expression import Expressions
 from holdfast.problem.findings import Findings, key_text
 from holdfast.problem.magnitude import Refusal, decimal, of_fraction
+from holdfast.problem.nearest import did_you_mean
 from holdfast.problem.places import Path
 from holdfast.problem.spelling import Unreadable
 from holdfast.problem.vocabulary import Kinds, Vocabulary
@@ -93,13 +93,11 @@ class Entries:
         for key in table:
             if key in known:
                 continue
-            near = difflib.get_close_matches(key, known, n=1)
             home = HOMES.get(key, "")
-            hint = "known keys: " + ", ".join(known)
-            if near:
-                hint = f"did you mean {near[0]!r}?"
-            elif home and path != tuple(home.strip("[]").split(".")):
-                hint = f"it belongs in {home}" if home.startswith("[") else f"it belongs at {home}, as [{key}]"
+            otherwise = "known keys: " + ", ".join(known)
+            if home and path != tuple(home.strip("[]").split(".")):
+                otherwise = f"it belongs in {home}" if home.startswith("[") else f"it belongs at {home}, as [{key}]"
+            hint = did_you_mean(key, known, otherwise)
             self.findings.add((*path, key), f"unknown key {key[:40]!r}", hint, on_key=True)
 
     def text(self, table: Mapping[str, Any], path: Path, default: str) -> str:

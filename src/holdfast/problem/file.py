@@ -15,7 +15,7 @@ from pathlib import Path
 
 from sympy.core.parameters import distribute
 
-from holdfast.errors import BadFile, BadRequest, BadStatement, Finding
+from holdfast.errors import BadFile, BadRequest, BadStatement, Finding, HoldfastError
 from holdfast.problem.entries import Written
 from holdfast.problem.findings import Findings
 from holdfast.problem.places import Places
@@ -42,12 +42,16 @@ TOML_HINTS = {
 
 def load(path: str | os.PathLike[str]) -> Problem:
     """The problem stated in a file."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise BadRequest(f"{path!r} is not the name of a file", where="hf.load", fix='e.g. hf.load("pendulum.toml")')
     file = Path(path)
     return loads(_text(file), name=str(file))
 
 
 def loads(text: str, name: str = "<text>") -> Problem:
     """The problem stated in a text; `name` stands for the file in errors."""
+    if not isinstance(text, str):
+        raise BadRequest(f"a problem is a text, not {type(text).__name__}", where="hf.loads", fix="decode it first")
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     if len(text) > MAX_BYTES:
         raise _unusable(name, f"the problem is longer than {MAX_BYTES:,} characters", "a problem file is a page or two")
@@ -61,6 +65,19 @@ def loads(text: str, name: str = "<text>") -> Problem:
         raise _not_toml(name, text, str(error)) from None
     with distribute(False):  # set once: SymPy empties its cache at each change
         return read_problem(raw, Findings(name, Places(text)))
+
+
+def located(error: HoldfastError, text: str, name: str = "<text>") -> HoldfastError:
+    """The error at its place in the text of the problem, with line and caret; as it is where it names no such place.
+
+    What is found after loading (a scheme that is not there, constraints that repeat each other) says where by a dotted
+    path such as ``run.scheme``, which is looked up in the text here.
+    """
+    findings = Findings(name, Places(text.removeprefix("\ufeff").replace("\r\n", "\n")))
+    if isinstance(error, BadFile) or not findings.knows(error.where):
+        return error
+    findings.blame_where(error)
+    return findings.error()
 
 
 def dumps(problem: Problem) -> str:

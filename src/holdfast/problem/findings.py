@@ -5,11 +5,21 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from holdfast.errors import BadFile, BadStatement, Finding
+from holdfast.errors import BadFile, Finding, HoldfastError
 from holdfast.problem.places import Path, Places
 from holdfast.problem.spelling import Unreadable
 
 QUOTED = re.compile(r"'([A-Za-z][\w.]*)'")
+DOTTED = re.compile(r"\w+(\.\w+|\[\d+\])*")
+PART = re.compile(r"\w+")
+HOMES: dict[
+    str, tuple[tuple[Path, int], ...]
+] = {  # where the first word stands in a file, and how many parts it replaces
+    "law": ((("program",), 0),),
+    "cases": ((("ensemble", "grid"), 1), (("ensemble", "zip"), 1)),
+    "region": ((("certificate",), 0),),
+    "weights": ((("certificate",), 0),),
+}
 MAX_FINDINGS = 50  # shown
 ENOUGH = 200  # found: reading stops
 
@@ -57,7 +67,7 @@ class Findings:
         start = key_text(path)
         return any(finding.key == start or finding.key.startswith(f"{start}.") for finding in self._found.values())
 
-    def blame(self, error: BadStatement, path: Path, value: Any = None) -> None:
+    def blame(self, error: HoldfastError, path: Path, value: Any = None) -> None:
         """An error that was raised for a path: at the characters it names, or else at a name it quotes."""
         if isinstance(error, Unreadable):
             self.add(path, error.what, error.fix, within=(error.start, error.end))
@@ -72,20 +82,38 @@ class Findings:
                 return
         self.add(path, error.what, error.fix)
 
-    def blame_where(self, error: BadStatement) -> None:
-        """An error whose `where` is a dotted path, as `System`, `Program` and laws give it."""
-        parts: Path = tuple(error.where.split("."))
-        self.blame(error, ("program", *parts) if parts[0] == "law" else parts)
+    def blame_where(self, error: HoldfastError) -> None:
+        """An error whose `where` is a dotted path, as `System`, `Program`, laws and verbs give it."""
+        path = self._path(error.where)
+        if path in self.places.spans and any(
+            key_text(path).endswith(f".{name}") for name in QUOTED.findall(error.what)
+        ):
+            self.add(path, error.what, error.fix, on_key=True)  # it is about the very thing that stands there
+        else:
+            self.blame(error, path)
+
+    def knows(self, where: str) -> bool:
+        """Whether a `where` is a dotted path to something that stands in the file."""
+        return bool(DOTTED.fullmatch(where)) and bool(self.places.known(self._path(where)))
+
+    def _path(self, where: str) -> Path:
+        """A dotted path as the file has it: laws, cases and regions stand in tables of their own."""
+        parts: Path = tuple(int(part) if part.isdigit() else part for part in PART.findall(where))
+        homes = [(*home, *parts[drop:]) for home, drop in HOMES.get(where.partition(".")[0], ())]
+        return next((path for path in homes if path in self.places.spans), homes[0] if homes else parts)
 
     def raise_if_any(self) -> None:
-        if not self._found:
-            return
+        if self._found:
+            raise self.error()
+
+    def error(self) -> BadFile:
+        """All that was found, in the order of the file."""
         ordered = [self._found[place] for place in sorted(self._found)]
         if len(ordered) > MAX_FINDINGS:
             count = f"at least {ENOUGH - MAX_FINDINGS}" if len(ordered) >= ENOUGH else len(ordered) - MAX_FINDINGS
             more = Finding(f"and {count} more errors", hint="mend these first")
             ordered = [*ordered[:MAX_FINDINGS], more]
-        raise BadFile(self.file, tuple(ordered))
+        return BadFile(self.file, tuple(ordered))
 
 
 def key_text(path: Path) -> str:

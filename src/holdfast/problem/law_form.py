@@ -11,6 +11,7 @@ import sympy as sp
 
 from holdfast.errors import BadStatement
 from holdfast.problem.frozen import Frozen
+from holdfast.problem.nearest import did_you_mean
 from holdfast.problem.quantities import Deviation, DeviationRate, NamedSymbol, latex_name
 from holdfast.problem.vocabulary import MOTION, Vocabulary, exact
 
@@ -119,11 +120,14 @@ class Coupling:
                 raise BadStatement(
                     f"{row!r} is not a constraint of this program",
                     where=f"law.{self.kind}",
-                    fix="constraints: " + ", ".join(self.rows) if self.rows else "this program has none",
+                    fix=constraint_hint(row, self.rows),
                 )
             if column not in self.columns:
-                reason = "is nonholonomic: it has no y, only w" if column in self.rows else "is not a constraint"
-                raise BadStatement(f"{column!r} {reason}", where=f"law.{self.kind}", fix="give it a damping instead")
+                if column in self.rows:
+                    reason, fix = "is nonholonomic: it has no y, only w", "give it a damping instead"
+                else:
+                    reason, fix = "is not a constraint of this program", constraint_hint(column, self.columns)
+                raise BadStatement(f"{column!r} {reason}", where=f"law.{self.kind}", fix=fix)
         for name in self.diagonal:
             yield name, name, self.value.get(name, self.value.get(f"{name}.{name}", sp.S.Zero))
         for key, number in self.value.items():
@@ -186,8 +190,13 @@ def check_constraints(value: Any, known: Sequence[str], kind: str) -> None:
             raise BadStatement(
                 f"{name!r} is not a constraint that has a gain {kind!r}",
                 where=f"law.{kind}",
-                fix="constraints: " + ", ".join(known) if known else "this program has none",
+                fix=constraint_hint(name, known),
             )
+
+
+def constraint_hint(name: str, known: Sequence[str]) -> str:
+    """What to write in the place of a constraint that is not there."""
+    return did_you_mean(name, known, "constraints: " + ", ".join(known) if known else "this program has none")
 
 
 def by_constraint(value: Any, name: str) -> Any:

@@ -15,7 +15,6 @@ Every gain may be a number or an expression in quotes. A complex root is a text 
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from typing import Any
 
@@ -37,6 +36,7 @@ from holdfast.problem.laws import (
     Tuned,
     Unstabilised,
 )
+from holdfast.problem.nearest import did_you_mean
 from holdfast.problem.places import Path
 from holdfast.problem.vocabulary import LAW
 
@@ -93,8 +93,7 @@ def _note_kind(kind: Any, entries: Entries) -> None:
     elif not isinstance(kind, str):
         entries.findings.add((*PATH, "kind"), f"the kind of a law is a text, not {kind_of(kind)}", f"kinds: {listed}")
     else:
-        near = difflib.get_close_matches(kind.lower().replace("_", "-").replace(" ", "-"), KINDS, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"kinds: {listed}"
+        hint = did_you_mean(kind.lower().replace("_", "-").replace(" ", "-"), KINDS, f"kinds: {listed}")
         entries.findings.add((*PATH, "kind"), f"unknown kind of law {kind[:40]!r}", hint)
 
 

@@ -26,6 +26,7 @@ from typing import Any
 import sympy as sp
 
 from holdfast.errors import BadStatement
+from holdfast.problem.arguments import clear_arguments
 from holdfast.problem.law_form import (
     Constraints,
     Gain,
@@ -58,6 +59,7 @@ __all__ = [
 ]
 
 
+@clear_arguments
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpringDamper(Law):
     """Y = -K y - B w, with positive numbers for an attracting law.
@@ -81,6 +83,7 @@ class SpringDamper(Law):
         return linear.form()
 
 
+@clear_arguments
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baumgarte(Law):
     """y'' + 2 alpha y' + beta² y = 0, and w' = -kappa w for velocity constraints (kappa is alpha unless given)."""
@@ -122,6 +125,7 @@ def _needed(value: Any, constraint: str, kind: str) -> Any:
     return found
 
 
+@clear_arguments
 @dataclass(frozen=True, slots=True)
 class CriticallyDamped(Law):
     """The double root -rate for holonomic constraints, w' = -rate w for nonholonomic ones."""
@@ -179,6 +183,7 @@ class Roots(Law):
         return self.spring_damper(constraints).form(constraints)
 
 
+@clear_arguments
 @dataclass(frozen=True, slots=True)
 class Unstabilised(Law):
     """Y = 0: the classical equations, whose deviations stay where they are or drift."""
@@ -190,6 +195,7 @@ class Unstabilised(Law):
         return self.spring_damper(constraints).form(constraints)
 
 
+@clear_arguments
 @dataclass(frozen=True, slots=True)
 class Tuned(Law):
     """Gains still to be chosen for the scheme and step; `holdfast run` and `hf.tuned(problem)` choose them."""
@@ -198,6 +204,7 @@ class Tuned(Law):
         return SpringDamper(stiffness=0, damping=0).form(constraints)
 
 
+@clear_arguments
 def critically_damped(rate: Any) -> CriticallyDamped:
     """The law with the double root -rate (w' = -rate w for nonholonomic constraints)."""
     return CriticallyDamped(rate)

@@ -11,7 +11,7 @@ thrust = [0, "P2", "P3"]
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from typing import Any
 
 import sympy as sp
@@ -129,13 +129,13 @@ class _Reader:
                 given[key] = self._scalar(row[key], (*path, key), allowed)
             else:
                 given[key] = self._vector(row[key], (*path, key), allowed)
-        try:
-            return kind(**given)
-        except TypeError:
-            missing = [key for key in keys if key not in row]
-            self.entries.findings.add(path, f"{' and '.join(missing)} is missing here", "state it")
+        missing = [part.name for part in fields(kind) if part.default is MISSING and part.name not in row]
+        if missing:
+            verb = "is" if len(missing) == 1 else "are"
+            self.entries.findings.add(path, f"{' and '.join(missing)} {verb} missing here", "state it")
             self.sound = False
             return None
+        return kind(**given)
 
     def _thrust(self, value: Any) -> tuple[Any, ...]:
         if isinstance(value, list) and all(isinstance(part, str) or part == 0 for part in value):

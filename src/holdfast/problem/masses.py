@@ -16,6 +16,7 @@ from typing import Any
 import sympy as sp
 
 from holdfast.errors import BadStatement
+from holdfast.problem.arguments import clear_arguments
 from holdfast.problem.quantities import Acceleration, Parameter
 from holdfast.problem.vocabulary import MOTION, POSITION, Kinds, Vocabulary
 
@@ -23,6 +24,7 @@ Vector = tuple[sp.Expr, ...]
 REACTIVE: Kinds = (*MOTION, Acceleration)
 
 
+@clear_arguments
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stream:
     """Mass that joins a point (`rate` > 0) or leaves it (`rate` < 0) with a velocity, absolute or `relative` to it.
@@ -46,6 +48,7 @@ class Stream:
         return Stream(velocity=velocity, rate=rate, relative=bool(self.relative))
 
 
+@clear_arguments
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inner:
     """Particles that move inside a point: their mass, and velocity and acceleration in the frame that `turning` turns.
@@ -66,6 +69,7 @@ class Inner:
         )
 
 
+@clear_arguments
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Jump:
     """A flow of mass (kg/s, positive) whose relative velocity jumps by `change`, after − before: the force −flow Δu."""
@@ -78,6 +82,7 @@ class Jump:
         return Jump(flow=names.admit(self.flow, MOTION, where=f"{where}.flow"), change=change)
 
 
+@clear_arguments
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MovingMass:
     """A point of mass m(q, v, t) at a position r(q, t).

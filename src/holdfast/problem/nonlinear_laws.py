@@ -9,6 +9,7 @@ from typing import Any
 import sympy as sp
 
 from holdfast.errors import BadStatement
+from holdfast.problem.arguments import clear_arguments
 from holdfast.problem.frozen import Frozen
 from holdfast.problem.law_form import (
     Constraints,
@@ -18,12 +19,14 @@ from holdfast.problem.law_form import (
     Linear,
     by_constraint,
     check_constraints,
+    constraint_hint,
     frozen_gains,
 )
 from holdfast.problem.quantities import Deviation, DeviationRate, NamedSymbol
 from holdfast.problem.vocabulary import LAW
 
 
+@clear_arguments
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quadratic(Law):
     """Y^μ = -a0 y - a1 w - Σ a2^μ_κσ w^κ w^σ.
@@ -66,6 +69,7 @@ class Quadratic(Law):
             yield (pair[0], pair[1]), number
 
 
+@clear_arguments
 @dataclass(frozen=True, slots=True)
 class GeneralLaw(Law):
     """dw/dt by constraint as expressions in deviations (`hf.deviations`), coordinates, rates, time and parameters.
@@ -86,13 +90,15 @@ class GeneralLaw(Law):
         missing = [name for name in constraints.all if name not in self.demand]
         unknown = [name for name in self.demand if name not in constraints.all]
         if missing or unknown:
-            word, name = ("no expression for", missing[0]) if missing else ("an expression for the unknown", unknown[0])
-            raise BadStatement(f"the law has {word} constraint {name!r}", where="law", fix=", ".join(constraints.all))
+            word, name = ("an expression for the unknown", unknown[0]) if unknown else ("no expression for", missing[0])
+            hint = constraint_hint(name, constraints.all) if unknown else f"add {name!r} to it"
+            raise BadStatement(f"the law has {word} constraint {name!r}", where="law", fix=hint)
         admit = constraints.vocabulary.admit
         demand = {name: admit(self.demand[name], LAW, where=f"law.{name}") for name in constraints.all}
         return LawForm(demand=Frozen(demand))
 
 
+@clear_arguments
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExcessEnergies(Law):
     """Lagrange's equations of the deviations themselves: energies that vanish, with first derivatives, on the program.

@@ -9,8 +9,10 @@ from typing import Any
 import sympy as sp
 
 from holdfast.errors import BadStatement
+from holdfast.problem.arguments import clear_arguments
 from holdfast.problem.frozen import Frozen
 from holdfast.problem.laws import Law, LawForm
+from holdfast.problem.nearest import did_you_mean
 from holdfast.problem.program import Program
 from holdfast.problem.quantities import Coordinate, Rate, State
 from holdfast.problem.run import Run
@@ -19,6 +21,7 @@ from holdfast.problem.units import check_units
 from holdfast.problem.vocabulary import CONSTANT, by_name
 
 
+@clear_arguments
 @dataclass(frozen=True, slots=True)
 class Problem:
     """Everything a user states, checked as a whole. Start values that are not given are 0; they may depend on
@@ -71,7 +74,8 @@ class Problem:
             used |= {name: f"system.masses.{mass}.thrust" for name in point.thrust if name}
         for name, where in used.items():
             if name not in known:
-                fix = "controls: " + ", ".join(known) if known else "name it in the program's controls"
+                listed = "controls: " + ", ".join(known) if known else "name it in the program's controls"
+                fix = did_you_mean(name, known, listed)
                 raise BadStatement(f"{name!r} is not a control of the program", where=where, fix=fix)
 
     def with_law(self, law: Law) -> Problem:

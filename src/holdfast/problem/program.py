@@ -9,12 +9,15 @@ from typing import Any
 import sympy as sp
 
 from holdfast.errors import BadStatement
+from holdfast.problem.arguments import clear_arguments
 from holdfast.problem.frozen import Frozen
 from holdfast.problem.laws import Constraints, Law, LawForm, Unstabilised
+from holdfast.problem.nearest import did_you_mean
 from holdfast.problem.system import System, directions
 from holdfast.problem.vocabulary import MOTION, POSITION, by_name
 
 
+@clear_arguments
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
     """Functions that the motion keeps at zero.
@@ -40,7 +43,7 @@ class Program:
         put(self, "controls", Frozen({name: Frozen(components) for name, components in directed.items()}))
         put(self, "reactions", _names(self.reactions))
         if not isinstance(self.law, Law):
-            raise BadStatement(f"{self.law!r} is not a law", where="program.law", fix="e.g. hf.critically_damped(5)")
+            raise _not_a_law(self.law)
         self._check_holders()
 
     @property
@@ -61,7 +64,7 @@ class Program:
                 raise BadStatement(
                     f"there is no constraint {name!r} to be held by a reaction",
                     where="program.reactions",
-                    fix="constraints: " + ", ".join(self.constraints),
+                    fix=did_you_mean(name, self.constraints, "constraints: " + ", ".join(self.constraints)),
                 )
         if len(set(self.reactions)) < len(self.reactions):
             raise BadStatement("a constraint is named twice among the reactions", where="program.reactions")
@@ -87,8 +90,9 @@ class Program:
     def admitted(self, system: System) -> Program:
         """This program in the system's words, each expression checked for what it may depend on."""
         names = system.vocabulary
-        for name in self.constraints:
-            names.declare_name(name, "constraint", where=f"program.{name}")
+        for kind in ("holonomic", "nonholonomic"):
+            for name in getattr(self, kind):
+                names.declare_name(name, "constraint", where=f"program.{kind}.{name}")
         for name in self.controls:
             names.declare_name(name, "control", where=f"program.controls.{name}")
         return Program(
@@ -108,6 +112,14 @@ class Program:
         holonomic, nonholonomic = tuple(self.holonomic), tuple(self.nonholonomic)
         words = system.vocabulary.with_deviations(holonomic, nonholonomic)
         return (law or self.law).form(Constraints(holonomic, nonholonomic, words))
+
+
+def _not_a_law(given: Any) -> BadStatement:
+    if isinstance(given, type) and issubclass(given, Law):  # the class in the place of a law
+        what, fix = f"{given.__name__} is a kind of law, not yet a law", f"write hf.{given.__name__}(...)"
+    else:
+        what, fix = f"{given!r} is not a law", "e.g. hf.critically_damped(5), or hf.Tuned()"
+    return BadStatement(what, where="program.law", fix=fix)
 
 
 def _counted(number: int, word: str) -> str:

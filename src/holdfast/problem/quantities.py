@@ -19,6 +19,7 @@ from holdfast.problem.derivative import derivative
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,40}")
 RESERVED_WORDS = frozenset({"t", "pi", "ddt", "dot", "cross"} | set(keyword.kwlist))
+OTHER_WORDS = dict.fromkeys("dot velocity speed derivative".split(), "rate") | {"ddot": "acceleration"}
 RESERVED_STARTS = ("lambda_", "y_", "w_", "R_", "law")
 FUNCTIONS = (
     "sqrt exp log sin cos tan asin acos atan atan2 sinh cosh tanh abs sign min max".split()
@@ -39,6 +40,12 @@ class NamedSymbol(sp.Symbol):
     def class_key(cls) -> tuple[int, int, str]:
         """Parameters are printed before coordinates, and these before rates: m*g*x, not x*g*m."""
         return 2, cls.rank, "Symbol"
+
+    def __xor__(self, other: Any) -> Any:
+        raise BadExpression("'^' is not a power here", where=f"{self} ^ {other}", fix=f"write ** for powers: {self}**2")
+
+    def __rxor__(self, other: Any) -> Any:
+        raise BadExpression("'^' is not a power here", where=f"{other} ^ {self}", fix=f"write ** for powers: {self}**2")
 
     def _latex(self, printer: Any) -> str:
         return latex_name(self.name)
@@ -61,6 +68,12 @@ class Coordinate(NamedSymbol):
 
     __slots__ = ()
     rank = 1
+
+    def __getattr__(self, name: str) -> Any:
+        """Other words for the rate and the acceleration are answered with ours."""
+        ours = OTHER_WORDS.get(name)
+        hint = f"; write {self.name}.{ours}" if ours else ""
+        raise AttributeError(f"a coordinate has no {name!r}{hint}")
 
     @property
     def rate(self) -> Rate:
@@ -171,41 +184,44 @@ class RateOf(sp.Function):
         return r"\frac{d}{dt}\left(" + printer._print(self.args[0]) + r"\right)"
 
 
-def _symbols(kind: type[NamedSymbol], names: str | Iterable[str], assumptions: dict[str, Any]) -> Any:
-    if isinstance(names, str):
-        listed = names.replace(",", " ").split()
-        single = len(listed) == 1 and "," not in names
+def _symbols(kind: type[NamedSymbol], names: tuple[str | Iterable[str], ...], assumptions: dict[str, Any]) -> Any:
+    given: Any = names[0] if len(names) == 1 else names
+    if isinstance(given, str):
+        listed = given.replace(",", " ").split()
+        single = len(listed) == 1 and "," not in given
     else:
-        listed, single = list(names), False
-    if not listed:
-        raise BadStatement("no name was given", fix='write the names in one string, e.g. hf.coordinates("x phi")')
+        listed, single = list(given) if isinstance(given, Iterable) else [given], False
+    wrong = [name for name in listed if not isinstance(name, str)]
+    if wrong or not listed:
+        what = f"{wrong[0]!r} is not a name" if wrong else "no name was given"
+        raise BadStatement(what, fix='write the names in one string, e.g. hf.coordinates("x phi")')
     for name in listed:
         check_name(name)
     made = tuple(kind(name, **assumptions) for name in listed)
     return made[0] if single else made
 
 
-def coordinates(names: str | Iterable[str]) -> Any:
+def coordinates(*names: str | Iterable[str]) -> Any:
     """Generalised coordinates by name: one symbol for one name, a tuple for several, as in `sympy.symbols`."""
     return _symbols(Coordinate, names, {})
 
 
-def parameters(names: str | Iterable[str], **assumptions: Any) -> Any:
+def parameters(*names: str | Iterable[str], **assumptions: Any) -> Any:
     """Parameters by name; assumptions such as ``positive=True`` help SymPy simplify what you write."""
     return _symbols(Parameter, names, assumptions)
 
 
-def states(names: str | Iterable[str]) -> Any:
+def states(*names: str | Iterable[str]) -> Any:
     """First-order states by name, for `System(states={s: its rate})`."""
     return _symbols(State, names, {})
 
 
-def controls(names: str | Iterable[str]) -> Any:
+def controls(*names: str | Iterable[str]) -> Any:
     """The values of controls by the controls' names, for the rates of states: mdot = -sqrt(P2**2 + P3**2)/c."""
     return _symbols(Control, names, {})
 
 
-def deviations(names: str | Iterable[str]) -> Any:
+def deviations(*names: str | Iterable[str]) -> Any:
     """The deviations y of constraints by the constraints' names, for writing laws; ``y.rate`` is w."""
     return _symbols(Deviation, names, {})
 

@@ -33,6 +33,7 @@ from holdfast.problem.vocabulary import CONSTANT, MOTION, POSITION, STATE_RATE, 
 SCHEMA = 1
 SYSTEM_KEYS = "coordinates kinetic potential dissipation forces masses states noise".split()
 PROGRAM_KEYS = "holonomic nonholonomic controls reactions law".split()
+RUN_KEYS = [field.name for field in fields(Run)]
 PLAIN_TABLES = "certificate ensemble units animation".split()
 TOP_KEYS = "schema title expect system definitions points parameters program start run".split() + PLAIN_TABLES
 
@@ -273,14 +274,14 @@ class _Reading:
 
     def run(self) -> Run:
         """How to run; each setting is judged by itself."""
-        table = plain(self.entries.table(self.raw, ("run",), known=[field.name for field in fields(Run)]))
+        table = plain(self.entries.table(self.raw, ("run",), known=RUN_KEYS))
         good = {}
         for key, value in table.items():
+            if key not in RUN_KEYS:
+                continue  # already noted
             try:
                 Run(**{key: value})
                 good[key] = value
-            except TypeError:
-                continue  # an unknown key, already noted
             except BadStatement as error:
                 self.note(("run", key), error.what, error.fix)
         return Run(**good)

@@ -7,10 +7,12 @@ from dataclasses import dataclass, fields
 from typing import Literal
 
 from holdfast.errors import BadStatement
+from holdfast.problem.arguments import clear_arguments
 
 StartPolicy = Literal["project", "keep", "raise"]
 
 
+@clear_arguments
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """Scheme, step or tolerance, and duration. `begin` is the time of the start values, `every` thins the rows kept."""

@@ -9,12 +9,14 @@ from typing import Any
 import sympy as sp
 
 from holdfast.errors import BadStatement
+from holdfast.problem.arguments import clear_arguments
 from holdfast.problem.frozen import Frozen
 from holdfast.problem.masses import MovingMass
 from holdfast.problem.quantities import Control, Coordinate, Parameter, State
 from holdfast.problem.vocabulary import CONSTANT, MOTION, POSITION, STATE_RATE, Vocabulary, by_name, exact
 
 
+@clear_arguments
 @dataclass(frozen=True, slots=True, kw_only=True)
 class System:
     """Coordinates and energies.

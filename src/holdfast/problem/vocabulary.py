@@ -7,7 +7,6 @@ rates.
 
 from __future__ import annotations
 
-import difflib
 import math
 import numbers
 from collections.abc import Iterable, Mapping
@@ -17,6 +16,7 @@ from typing import Any
 import sympy as sp
 
 from holdfast.errors import BadExpression, BadStatement
+from holdfast.problem.nearest import did_you_mean
 from holdfast.problem.quantities import (
     Acceleration,
     Control,
@@ -140,11 +140,9 @@ class Vocabulary:
     def suggestion(self, name: str, kinds: Kinds = ()) -> str:
         """A hint for a name that is not known: the nearest known one (of these kinds, if given), or the list."""
         known = [other for other, symbol in self._symbols.items() if not kinds or isinstance(symbol, kinds)]
-        near = difflib.get_close_matches(name, known, n=1)
-        if near:
-            return f"did you mean {near[0]!r}?"
         shown = [other for other in known if not other.endswith("_ddot")]
-        return "known names: " + ", ".join(shown[:24]) + (", ..." if len(shown) > 24 else "")
+        listed = "known names: " + ", ".join(shown[:24]) + (", ..." if len(shown) > 24 else "")
+        return did_you_mean(name, known, listed)
 
     def find(self, key: Any, kinds: Kinds, *, where: str) -> NamedSymbol:
         """The declared symbol that a key (a symbol or a name) means, if it is of one of these kinds."""
