@@ -25,7 +25,7 @@ from holdfast.graph.nodes import Node, ancestors, substitute
 class Motion:
     """dx/dt = rates(x, t) with the deviations psi(x, t) of one block, parameters put in.
 
-    `variables` are the inputs that a box covers: the state, and time where anything depends on it. `others` are the
+    `variables` are the inputs that a box covers: those of time and state on which anything depends. `others` are the
     deviations of the other blocks and `extras` further functions, which a region bounds too. `affine` marks the
     reduced motion of a block whose constraints are affine in the state: there the state *is* the block's own (J q, J
     v), and the deviation may be taken as zero.
@@ -44,18 +44,43 @@ class Motion:
     affine: bool = False
 
     @cached_property
-    def timed(self) -> bool:
-        return any(node is self.time for node in ancestors((*self.rates, *self.psi, *self.others, *self.extras)))
+    def _relevant(self) -> set[Node]:
+        """The inputs on which deviations and bounds depend, now or after a while."""
+        rates, found = dict(zip(self.state, self.rates, strict=True)), set[Node]()
+        waiting = [*self.psi, *self.others, *self.extras]
+        while waiting:
+            new = {node for node in ancestors(waiting) if node is self.time or node in rates} - found
+            found |= new
+            waiting = [rates[node] for node in new if node in rates]
+        return found
+
+    @cached_property
+    def moving(self) -> tuple[Node, ...]:
+        """The rates of the state, zero for what nothing depends on."""
+        zero = self.time.graph.zero
+        return tuple(
+            rate if node in self._relevant else zero for node, rate in zip(self.state, self.rates, strict=True)
+        )
 
     @cached_property
     def variables(self) -> tuple[Node, ...]:
-        state = () if self.affine else self.state
-        return (self.time, *state) if self.timed else state
+        inputs = (self.time,) if self.affine else (self.time, *self.state)
+        return tuple(node for node in inputs if node in self._relevant)
 
-    @property
+    @cached_property
     def variable_names(self) -> tuple[str, ...]:
-        names = () if self.affine else self.names
-        return ("t", *names) if self.timed else names
+        names = dict(zip((self.time, *self.state), ("t", *self.names), strict=True))
+        return tuple(names[node] for node in self.variables)
+
+    def covers(self, node: Node) -> bool:
+        """Whether a function depends on no other input than the variables do."""
+        inputs = {self.time, *self.state} - set(self.variables)
+        return not any(found in inputs for found in ancestors((node,)))
+
+    def placed(self, values: Sequence[Any], otherwise: Sequence[Any]) -> list[Any]:
+        """Time and state from values of the variables, and from others where nothing depends on them."""
+        known = dict(zip(self.variables, values, strict=True))
+        return [known.get(node, rest) for node, rest in zip((self.time, *self.state), otherwise, strict=True)]
 
 
 @dataclass(frozen=True, eq=False)

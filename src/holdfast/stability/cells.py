@@ -80,9 +80,9 @@ class Cutter:
         slopes = self._tape([node for row in rows for node in row.values()])
         return self._tape(nodes).compiled(balls()), slopes.compiled(balls()), [list(row) for row in rows]
 
-    def full(self, box: Sequence[Ball]) -> list[Ball]:
-        """Time and state from a box of the variables; a time on which nothing depends is 0."""
-        return list(box) if self.motion.timed else [ball(0), *box]
+    def full(self, box: Sequence[Any]) -> list[Any]:
+        """Time and state from values of the variables; 0 for what nothing depends on."""
+        return self.motion.placed(box, [ball(0)] * (1 + len(self.motion.state)))
 
     def cell(self, box: Box, limits: Sequence[Ball]) -> Cell | None:
         """The part of a box where deviations and extras lie within their limits; None where there is none.
@@ -116,6 +116,15 @@ class Cutter:
             for j in columns:
                 row[j] = next(flat)
         return rows
+
+    def bending(self, cell: Cell) -> int | None:
+        """The variable along which the program bends most within a cell; None where it is straight."""
+        bends = []
+        for k, wide in enumerate(cell.box):
+            box = [wide if k == j else centre for j, centre in enumerate(cell.centre)]
+            bends.append(sum(float(slope.rad()) for row in self.slopes(box) for slope in row))
+        most = max(range(len(bends)), key=bends.__getitem__)
+        return most if 0 < bends[most] < float("inf") else None
 
     def _along_and_across(self, box: list[Ball], limits: Sequence[Ball]) -> Cell | None:
         """Coordinates along and across the program, in which the box is cut down once more."""

@@ -39,13 +39,9 @@ class Charts:
         motion = self.cutter.motion
         return Tape((motion.time, *motion.state), (*motion.psi, *motion.others)).compiled(taylor_forms())
 
-    def full(self, variables: list[Form]) -> list[Any]:
-        """Time and state from the variables; a time on which nothing depends is 0."""
-        return variables if self.cutter.motion.timed else [ball(0), *variables]
-
     def places(self, cell: Cell) -> list[Any]:
         """Time and state as Taylor forms: u along the program first, then the deviations that are wide."""
-        return self.full(Chart(self, cell).places() if cell.limits else _straight(cell, shape_of(cell)))
+        return self.cutter.full(Chart(self, cell).places() if cell.limits else _straight(cell, shape_of(cell)))
 
 
 class Chart:
@@ -108,7 +104,7 @@ class Chart:
     def _lacking(self, targets: list[Form], v: list[Form]) -> list[Form]:
         """z − ψ at a place, in the monomials of z."""
         places = self._moved([form.over(targets[0].monomials) for form in v])
-        found = self._charts.deviations(self._charts.full(places))
+        found = self._charts.deviations(self._charts.cutter.full(places))
         return [target - value for target, value in zip(targets, found, strict=True)]
 
 

@@ -49,6 +49,10 @@ class DefectModel:
         """The part of a box where deviations and extras lie within their limits; None where there is none."""
         return self._cutter.cell(box, limits)
 
+    def bending(self, cell: Cell) -> int | None:
+        """The variable along which the program bends most within a cell; None where it is straight."""
+        return self._cutter.bending(cell)
+
     def enclosed(self, cell: Cell) -> list[Any]:
         """Lᵀc over the cell as Taylor forms; their variables are those of its chart."""
         places = self._charts.places(cell)

@@ -198,6 +198,8 @@ class Promises:
         region, limits = self._region(block, told.run)
         assert isinstance(self.scheme, RungeKutta)
         setting = Setting(self.equations, block, self.scheme, step, self.parameters, region, limits)
+        if not self.asked.region:
+            setting = _bounded_in_energy(setting, told.run)
         settled = defects[len(defects) // 2 :]  # the entry of a deviating start is not what a proof is measured by
         expected = float(np.linalg.norm(settled @ norm.factor, axis=1).max())
         reach = float(np.linalg.norm(told.psi @ norm.factor, axis=1).max())
@@ -223,6 +225,20 @@ class Promises:
                 size = 4 * float(np.abs(run[name]).max()) + 1e-12
                 limits[name] = asked.pop(name, (-size, size))
         return region, limits | {name: bounds for name, bounds in asked.items() if name not in block.names}
+
+
+def _bounded_in_energy(setting: Setting, run: Trajectory) -> Setting:
+    """The setting with the energies of the run and a twentieth of its kinetic energy to either side.
+
+    Only where that makes the region smaller: for a block that already depends on all that the energy depends on.
+    """
+    motion, energy = setting.motion(), setting.equations.observables.get("energy")
+    if motion.affine or energy is None or not motion.covers(energy):
+        return setting
+    values = run["energy"]
+    margin = 0.05 * float(np.abs(run["kinetic"]).max()) + 0.1 * float(np.ptp(values))
+    bounds = (float(values.min()) - margin, float(values.max()) + margin)
+    return replace(setting, limits={**setting.limits, "energy": bounds})
 
 
 def _with_proof(setting: Setting, checked: BlockCertificate, proof: Proof, told: Told) -> BlockCertificate:

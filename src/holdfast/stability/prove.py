@@ -188,17 +188,17 @@ def rounding_pieces(
     model = DefectModel(whole, setting.scheme, setting.step, factor)
     limits = setting.limit_balls(whole, contraction, tube)
     rounding = setting.rounding(factor)
-    names = whole.variable_names
+    anywhere = [ball_between(*setting.region[name]) for name in ("t", *whole.names)]
 
     def cut(box: Box) -> list[Ball] | None:
         cell = model.cell(box, limits)
         return None if cell is None else cell.box
 
     def bound(balls: Sequence[Ball]) -> float:
-        moments, state = (balls[:1], balls[1:]) if whole.timed else ([ball_between(*setting.region["t"])], balls)
-        return rounding.bound(moments[0], state)
+        moment, *state = whole.placed(balls, anywhere)
+        return rounding.bound(moment, state)
 
-    return cut, setting.box(names), bound
+    return cut, setting.box(whole.variable_names), bound
 
 
 def _whole_motion(setting: Setting) -> Motion:

@@ -79,7 +79,8 @@ def judge(model: DefectModel, limits: Sequence[Ball], region: Box, box: Box) -> 
     try:
         forms = model.enclosed(cell)
     except Undecided:
-        return Judgement(float("inf"), variable, tight)
+        bending = model.bending(cell)
+        return Judgement(float("inf"), variable if bending is None else bending, tight)
     bound = norm([range_of(form) for form in forms])
     reached = norm([least_of(form) for form in forms]) if bound < float("inf") else 0.0
     return Judgement(bound, _most_moving(cell, forms, variable), tight, reached)

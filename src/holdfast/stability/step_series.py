@@ -35,7 +35,7 @@ class StepSeries:
 
     @cached_property
     def _rates(self) -> Evaluator:
-        return self._evaluator(self.motion.rates)
+        return self._evaluator(self.motion.moving)
 
     @cached_property
     def _psi(self) -> Evaluator:
