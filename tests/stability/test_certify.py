@@ -28,7 +28,7 @@ def cart():
 @pytest.fixture(scope="module")
 def small_pendulum():
     """A proof over the small swings of a pendulum: nonlinear, with two free directions."""
-    return hf.certify(hf.derive(pendulum(0.05)), hf.Euler, step=0.01, duration=2, effort=3)
+    return hf.certify(hf.derive(pendulum(0.05)), hf.Euler, step=0.01, duration=2, effort=3, region={"t": (0, 2)})
 
 
 # ── labels ────────────────────────────────────────────────────────────────────────────────────────
@@ -145,6 +145,13 @@ def test_the_small_pendulum_is_proved_near_what_is_observed(small_pendulum):
     assert block.label is hf.Label.proved
     assert block.stayed
     assert all(seen <= bound <= 5 * seen for bound, seen in zip(block.bounds, block.observed, strict=True))
+
+
+def test_the_energies_of_a_run_bound_the_region_unless_one_is_given(small_pendulum):
+    """A pendulum keeps its energy, so the states of other energies need no proof; a region that is given is kept."""
+    proof = hf.certify(hf.derive(pendulum(0.05)), hf.Euler, step=0.01, duration=2, effort=3)["rod"].proof
+    assert [name for name, _, _ in proof.limits] == ["energy"]
+    assert small_pendulum["rod"].proof.limits == ()
 
 
 @pytest.mark.slow

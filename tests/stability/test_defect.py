@@ -1,5 +1,7 @@
 """Enclosures of the defect: what is evaluated at single states lies in what is enclosed over cells."""
 
+from importlib import resources
+
 import flint
 import numpy as np
 import pytest
@@ -86,3 +88,14 @@ def test_a_chart_holds_every_state_of_its_cell():
                     assert range_of(form).overlaps(flint.arb(float(value), 1e-13))
                 seen += 1
     assert seen > 100
+
+
+def test_what_the_deviations_do_not_depend_on_is_not_covered():
+    """The edge of a skate is held alike wherever on the plane it is."""
+    equations = hf.derive(hf.load(str(resources.files("holdfast") / "examples" / "skate.toml")))
+    (block,) = blocks_of(equations, {})
+    motion = motion_of(equations, block, {})
+    assert set(motion.names) - set(motion.variable_names) == {"x", "y"}
+    assert motion.placed([1, 2, 3, 4], [0] * 7) == [0, 0, 0, 1, 2, 3, 4]
+    assert not motion.covers(equations.observables["energy"])
+    assert motion.covers(equations.observables["kinetic"])

@@ -47,7 +47,7 @@ def test_curved_programs_survive_many_starts():
     equations = hf.derive(pendulum(0.05))
     inside = 0
     for scheme in (hf.Euler, hf.Midpoint):
-        certificate = hf.certify(equations, scheme, step=0.01, duration=2, effort=8)
+        certificate = hf.certify(equations, scheme, step=0.01, duration=2, effort=8, region={"t": (0, 2)})
         block = certificate["rod"]
         assert block.label is hf.Label.proved
         starts, broken = violations_of_proved(certificate, block, equations, count=2 * MANY)

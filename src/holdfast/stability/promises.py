@@ -198,12 +198,12 @@ class Promises:
         region, limits = self._region(block, told.run)
         assert isinstance(self.scheme, RungeKutta)
         setting = Setting(self.equations, block, self.scheme, step, self.parameters, region, limits)
-        if not self.asked.region:
-            setting = _bounded_in_energy(setting, told.run)
         settled = defects[len(defects) // 2 :]  # the entry of a deviating start is not what a proof is measured by
         expected = float(np.linalg.norm(settled @ norm.factor, axis=1).max())
         reach = float(np.linalg.norm(told.psi @ norm.factor, axis=1).max())
         try:
+            if not self.asked.region:
+                setting = _bounded_in_energy(setting, told.run)
             proof = prove(setting, norm.factor, norm.gamma, expected=expected, reach=reach, seconds=seconds)
         except HoldfastError as error:
             return error.what
