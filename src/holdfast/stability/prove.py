@@ -206,6 +206,9 @@ def _whole_motion(setting: Setting) -> Motion:
     return whole_motion(setting.equations, setting.block, setting.parameters, extras)
 
 
+ROUGHLY = 4  # a bound of rounding within this factor of its value at some state is near enough
+
+
 def _rounding(
     setting: Setting, factor: np.ndarray, tube: float, contraction: Contraction, wanted: float, seconds: float
 ) -> Cover:
@@ -220,6 +223,7 @@ def _rounding(
         sizes = [
             (high - low) / max(top - bottom, 1e-300) for (low, high), (bottom, top) in zip(tight, region, strict=True)
         ]
-        return Judgement(float(bound(balls)), max(range(len(sizes)), key=sizes.__getitem__), tight)
+        longest = max(range(len(sizes)), key=sizes.__getitem__) if sizes else 0
+        return Judgement(float(bound(balls)), longest, tight, float(bound([x.mid() for x in balls])))
 
-    return cover(judge_rounding, region, wanted=wanted, seconds=seconds)
+    return cover(judge_rounding, region, wanted=wanted, seconds=seconds, near=ROUGHLY)

@@ -17,6 +17,7 @@ from holdfast.stability.enclosure import Ball, Box, halves, hull, magnitude, nor
 
 EMPTY, LEAF = "e", "c"
 COARSE = 1 / 4  # the length of cells, as a part of the region, when first evaluated
+MOST = 200_000  # cells
 NEAR = 1.2  # a bound within this factor of a value that is attained is not bettered any more
 
 
@@ -111,7 +112,7 @@ def _most_moving(cell: Cell, forms: Sequence[Any], otherwise: int) -> int:
 
 
 def cover(
-    judge: Callable[[Box], Judgement | None], region: Box, *, wanted: float, seconds: float, most: int = 200_000
+    judge: Callable[[Box], Judgement | None], region: Box, *, wanted: float, seconds: float, near: float = NEAR
 ) -> Cover:
     """Bisect the worst cell again and again, until the bound is as wanted, near the truth, or the time is up."""
     started, number = time.thread_time(), count()
@@ -132,10 +133,10 @@ def cover(
     cells = add(root)
     while waiting and region:
         worst = -waiting[0][0]
-        if worst <= max(wanted, NEAR * attained) or cells >= most or time.thread_time() - started > seconds:
+        if worst <= max(wanted, near * attained) or cells >= MOST or time.thread_time() - started > seconds:
             break
         piece = heappop(waiting)[2]
         piece.parts = tuple(Piece(half) for half in halves(piece.box, piece.variable))
         cells += sum(add(part) for part in piece.parts) - 1
     bound = -waiting[0][0] if waiting else 0.0
-    return Cover(root, bound, cells, bound <= max(wanted, NEAR * attained))
+    return Cover(root, bound, cells, bound <= max(wanted, near * attained))
