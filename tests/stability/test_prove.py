@@ -26,7 +26,7 @@ def test_adaptive_optics_are_proved_near_their_settled_drift(scheme, factor):
 
 def test_the_cartesian_pendulum_is_proved_over_its_whole_energy_range():
     equations = hf.derive(pendulum())
-    certificate = hf.certify(equations, hf.RK4, step=0.01, duration=20, region=ALL_SWINGS, effort=58)
+    certificate = hf.certify(equations, hf.RK4, step=0.01, duration=20, region=ALL_SWINGS, effort=40)
     block = certificate["rod"]
     assert block.label is hf.Label.proved
     seen = hf.certify(equations, hf.RK4, step=0.01, duration=20, effort=0.01)["rod"].defect

@@ -34,7 +34,7 @@ from holdfast.stability.enclosure import (
     upper,
 )
 from holdfast.stability.rounding import RoundingModel
-from holdfast.stability.search import NEAR, Cover, Judgement, cover, judge
+from holdfast.stability.search import NEAR, Cover, Judgement, cover, judge, longest
 
 BITS = 80
 TUBES, SHRINK = 12, 3  # a tube is left for a narrower one as soon as its radius is this part of it
@@ -206,9 +206,6 @@ def _whole_motion(setting: Setting) -> Motion:
     return whole_motion(setting.equations, setting.block, setting.parameters, extras)
 
 
-ROUGHLY = 4  # a bound of rounding within this factor of its value at some state is near enough
-
-
 def _rounding(
     setting: Setting, factor: np.ndarray, tube: float, contraction: Contraction, wanted: float, seconds: float
 ) -> Cover:
@@ -220,10 +217,6 @@ def _rounding(
         if balls is None:
             return None
         tight = hull(balls)
-        sizes = [
-            (high - low) / max(top - bottom, 1e-300) for (low, high), (bottom, top) in zip(tight, region, strict=True)
-        ]
-        longest = max(range(len(sizes)), key=sizes.__getitem__) if sizes else 0
-        return Judgement(float(bound(balls)), longest, tight, float(bound([x.mid() for x in balls])))
+        return Judgement(float(bound(balls)), longest(tight, region), tight)
 
-    return cover(judge_rounding, region, wanted=wanted, seconds=seconds, near=ROUGHLY)
+    return cover(judge_rounding, region, wanted=wanted, seconds=seconds)

@@ -16,7 +16,6 @@ from holdfast.stability.defect import DefectModel
 from holdfast.stability.enclosure import Ball, Box, halves, hull, magnitude, norm
 
 EMPTY, LEAF = "e", "c"
-COARSE = 1 / 4  # the length of cells, as a part of the region, when first evaluated
 MOST = 200_000  # cells
 NEAR = 1.2  # a bound within this factor of a value that is attained is not bettered any more
 
@@ -67,36 +66,26 @@ class Judgement:
 def judge(model: DefectModel, limits: Sequence[Ball], region: Box, box: Box) -> Judgement | None:
     """A bound of ‖Lᵀc‖ by Taylor forms; None where the box misses the region.
 
-    A cell that is still long along the program is not evaluated: it is cut first.
+    Where the forms are not defined over the whole cell, it is to be cut where the program bends most.
     """
     cell = model.cell(box, limits)
     if cell is None:
         return None
     tight = hull(cell.box)
-    length, variable = _longest(cell, region, cell.along)
-    if length > COARSE:
-        return Judgement(float("inf"), variable, tight)
-    _, variable = _longest(cell, region, len(cell.offset))
     try:
         forms = model.enclosed(cell)
     except Undecided:
         bending = model.bending(cell)
-        return Judgement(float("inf"), variable if bending is None else bending, tight)
+        return Judgement(float("inf"), longest(tight, region) if bending is None else bending, tight)
     bound = norm([range_of(form) for form in forms])
     reached = norm([least_of(form) for form in forms]) if bound < float("inf") else 0.0
-    return Judgement(bound, _most_moving(cell, forms, variable), tight, reached)
+    return Judgement(bound, _most_moving(cell, forms, longest(tight, region)), tight, reached)
 
 
-def _longest(cell: Cell, region: Box, count: int) -> tuple[float, int]:
-    """How long the cell is in its first so many directions, as a part of the region, and which variable to cut then."""
-    longest, variable = 0.0, 0
-    for k, offset in enumerate(cell.offset[:count]):
-        row = cell.direction(k)
-        extent = sum(share * (high - low) for share, (low, high) in zip(row, region, strict=True))
-        length = 2 * float(offset.rad()) / extent if extent > 0 else 0.0
-        if length > longest:
-            longest, variable = length, cell.spreading(row)
-    return longest, variable
+def longest(box: Box, region: Box) -> int:
+    """The variable in which a box is longest, as a part of the region."""
+    sizes = [(high - low) / max(top - bottom, 1e-300) for (low, high), (bottom, top) in zip(box, region, strict=True)]
+    return max(range(len(sizes)), key=sizes.__getitem__, default=0)
 
 
 def _most_moving(cell: Cell, forms: Sequence[Any], otherwise: int) -> int:
@@ -111,9 +100,7 @@ def _most_moving(cell: Cell, forms: Sequence[Any], otherwise: int) -> int:
     return cell.spreading(cell.direction(most) if most < cell.along else cell.slopes[cell.wide[most - cell.along]])
 
 
-def cover(
-    judge: Callable[[Box], Judgement | None], region: Box, *, wanted: float, seconds: float, near: float = NEAR
-) -> Cover:
+def cover(judge: Callable[[Box], Judgement | None], region: Box, *, wanted: float, seconds: float) -> Cover:
     """Bisect the worst cell again and again, until the bound is as wanted, near the truth, or the time is up."""
     started, number = time.thread_time(), count()
     root, attained = Piece(region), 0.0
@@ -133,10 +120,10 @@ def cover(
     cells = add(root)
     while waiting and region:
         worst = -waiting[0][0]
-        if worst <= max(wanted, near * attained) or cells >= MOST or time.thread_time() - started > seconds:
+        if worst <= max(wanted, NEAR * attained) or cells >= MOST or time.thread_time() - started > seconds:
             break
         piece = heappop(waiting)[2]
         piece.parts = tuple(Piece(half) for half in halves(piece.box, piece.variable))
         cells += sum(add(part) for part in piece.parts) - 1
     bound = -waiting[0][0] if waiting else 0.0
-    return Cover(root, bound, cells, bound <= max(wanted, near * attained))
+    return Cover(root, bound, cells, bound <= max(wanted, NEAR * attained))
