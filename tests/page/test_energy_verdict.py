@@ -27,6 +27,6 @@ def test_a_certificate_of_another_run_is_refused():
     problem = hf.load(str(PENDULUM))
     equations = hf.derive(problem)
     run = hf.simulate(equations, hf.RK4, step=0.01, duration=1)
-    other = hf.certify(equations, hf.RK4, step=0.02, duration=1, effort=0.01)
+    other = hf.certify(equations, hf.RK4, step=0.02, duration=1, effort=1e-9)
     with pytest.raises(hf.BadRequest, match="another step"):
         hf.report(run, other)

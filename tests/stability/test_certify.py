@@ -98,7 +98,7 @@ def test_a_scheme_whose_order_is_only_claimed_gets_no_proof():
 
 
 def test_a_sampled_region_is_called_estimated():
-    certificate = hf.certify(hf.derive(pendulum(0.2)), hf.RK4, step=0.01, duration=1, effort=0.01, sample=True)
+    certificate = hf.certify(hf.derive(pendulum(0.2)), hf.RK4, step=0.01, duration=1, effort=1e-9, sample=True)
     block = certificate["rod"]
     assert block.label is hf.Label.estimated
     assert block.proof is None
@@ -167,12 +167,12 @@ def test_the_lower_swings_of_the_cartesian_pendulum_are_proved():
     equations = hf.derive(pendulum(np.pi / 3))
     block = hf.certify(equations, hf.RK4, step=0.01, duration=20, region=LOWER_SWINGS, effort=10)["rod"]
     assert block.label is hf.Label.proved
-    seen = hf.certify(equations, hf.RK4, step=0.01, duration=20, effort=0.01)["rod"].defect
+    seen = hf.certify(equations, hf.RK4, step=0.01, duration=20, effort=1e-9)["rod"].defect
     assert seen <= block.defect <= 100 * seen
 
 
 def test_checked_bounds_hold_along_the_run_and_cover_both_halves_of_the_theorem():
-    block = hf.certify(hf.derive(pendulum(1.0)), hf.RK4, step=0.01, duration=2, effort=0.01)["rod"]
+    block = hf.certify(hf.derive(pendulum(1.0)), hf.RK4, step=0.01, duration=2, effort=1e-9)["rod"]
     assert block.label is hf.Label.checked
     assert 0 < block.gamma < 1
     assert block.defect <= (1 - block.gamma) * block.epsilon * (1 + 1e-12)
@@ -314,7 +314,7 @@ def test_the_shortened_step_to_an_event_does_not_count_as_a_defect():
     ended = hf.simulate(equations, hf.RK4, step=0.01, duration=2, events={"low": hf.Event(x - 0.1, terminal=True)})
     whole = hf.simulate(equations, hf.RK4, step=0.01, duration=round(float(ended.times[-2]), 2))
     assert ended.outcome is hf.Outcome.event
-    defects = [hf.certify(equations, hf.RK4, trajectory=run, effort=0.01)["rod"].defect for run in (ended, whole)]
+    defects = [hf.certify(equations, hf.RK4, trajectory=run, effort=1e-9)["rod"].defect for run in (ended, whole)]
     assert defects[0] == pytest.approx(defects[1], rel=1e-6)
 
 
