@@ -1,6 +1,7 @@
 """Images: what LLVM compiled, linked by ourselves, computes what LLVM's own loader makes of it."""
 
 import math
+import os
 import subprocess
 import sys
 
@@ -182,3 +183,43 @@ def test_where_nothing_is_linked_llvm_makes_and_loads_everything(folder, monkeyp
     assert native.binding().get_host_cpu_name() in native.machine_name()
     assert np.array_equal(here, made)
     assert np.array_equal(here, kept)
+
+
+@here_only
+def test_a_long_chain_is_linked_and_computes_the_same_bits(monkeypatch, folder):
+    field, start, parameters = chain(200)
+
+    def run():
+        monkeypatch.setattr(kernel, "_MADE", {})
+        return compiled(field, RK4, tier="quick").run(start, parameters, step=1e-3, steps=20).states
+
+    by_image = run()
+    monkeypatch.setattr(code, "linked", lambda file: None)
+    monkeypatch.setenv("HOLDFAST_CACHE", "")
+    assert np.isfinite(by_image).all()
+    assert np.array_equal(run(), by_image)
+
+
+@here_only
+def test_a_child_process_runs_what_its_parent_loaded(folder):
+    found = compiled(everything(), RK4)
+    wanted = found.run(START, PARAMETERS, step=0.01, steps=10).states
+    child = os.fork()
+    if not child:
+        os._exit(not np.array_equal(found.run(START, PARAMETERS, step=0.01, steps=10).states, wanted))
+    assert os.waitpid(child, 0)[1] == 0
+
+
+@here_only
+@pytest.mark.xfail(strict=True, reason="image.py: a function does not keep the memory it lies in")
+def test_a_function_outlives_what_loaded_it():
+    script = (
+        "import os; os.environ['HOLDFAST_CACHE'] = ''\n"
+        "import numpy as np\n"
+        "from holdfast.engine.image import Image, LoadedImage\n"
+        "from holdfast.engine.emit.target import Signature\n"
+        "answer = bytes.fromhex('b82a000000c3')  # mov eax, 42; ret\n"
+        "function = LoadedImage(Image(answer, {'f': 0}, {}), {'f': Signature((), 'i')}).functions['f']\n"
+        "assert function() == 42\n"
+    )
+    assert subprocess.run([sys.executable, "-c", script], check=False, capture_output=True).returncode == 0

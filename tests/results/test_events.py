@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import holdfast as hf
-from tests.results.problems import falling, oscillator, pendulum, x
+from tests.results.problems import falling, oscillator, pendulum, x, z
 
 LANDING = (2 + np.sqrt(24)) / 10  # 1 + 2t − 5t² = 0
 HOWS = {
@@ -95,3 +95,15 @@ def test_directions_and_expressions_that_mean_nothing_are_refused():
         hf.simulate(falling(), hf.RK4, step=0.1, duration=1, events={"e": hf.Event(x, "up")})
     with pytest.raises(hf.HoldfastError):
         hf.simulate(falling(), hf.RK4, step=0.1, duration=1, events={"e": x.acceleration})
+
+
+def test_a_terminal_event_does_not_hide_that_the_run_is_off_its_program():
+    """Neither law nor event brings it back: the end is said, and is not called good."""
+    asked = {"scheme": hf.RK4, "step": 0.01, "duration": 3, "start": {x: 0.3, z: -1.1}, "start_policy": "keep"}
+    asked["events"] = {"low": hf.Event(x, terminal=True)}
+    run = hf.simulate(pendulum(), law=hf.Unstabilised(), **asked)
+    assert run.outcome is hf.Outcome.off_program
+    assert not run.success
+    assert "low" in run.message
+    assert run["x"][-1] == pytest.approx(0, abs=1e-9)
+    assert hf.simulate(pendulum(), **asked).outcome is hf.Outcome.event  # a law that attracts

@@ -59,3 +59,16 @@ def test_a_system_that_is_singular_in_every_order_still_ends_there():
     run = hf.simulate(derived("adaptive_optics"), hf.Euler, step=1e-3, duration=20, law=hf.Unstabilised())
     assert run.outcome is hf.Outcome.rank_lost
     assert run.times[-1] == pytest.approx(15.2, abs=0.1)
+
+
+def test_controls_are_right_where_a_pivot_nearly_vanishes():
+    """With as many constraints as coordinates J a = Y − γ gives the forces of a unit mass, in whatever order."""
+    run = hf.simulate(derived("bertrand"), hf.DOP853, tolerance=1e-12, duration=20)
+    x, y, u, v = run.y
+    r, turning = np.hypot(x, y), x * u + y * v
+    jacobian = np.array([[x / r - 0.5, y / r], [-y, x]]).transpose(2, 0, 1)
+    assert np.abs(jacobian[:, 0, 0]).min() < 1e-6  # the pivot of one order vanishes on the way
+    conic = -2 * (r - x / 2 - 1) - 3 * (turning / r - u / 2) - (u**2 + v**2) / r + turning**2 / r**3
+    forces = np.linalg.solve(jacobian, np.array([conic, 1 - (x * v - y * u)]).T[..., None])[..., 0]
+    assert_allclose(run["X"], forces[:, 0], rtol=0, atol=1e-8)
+    assert_allclose(run["Y"], forces[:, 1], rtol=0, atol=1e-8)

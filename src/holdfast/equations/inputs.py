@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import sympy as sp
+
+from holdfast.errors import BadStatement
 from holdfast.graph.derivatives import directional
-from holdfast.graph.nodes import Graph, Node
+from holdfast.graph.nodes import Graph, Node, ancestors
 from holdfast.graph.walk import Walker
 from holdfast.problem.laws import LawForm
 from holdfast.problem.problem import Problem
+from holdfast.problem.system import System
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,27 +71,67 @@ def inputs_of(problem: Problem, form: LawForm) -> Inputs:
 
     direction: dict[Node, Node] = {time: graph.one, **dict(zip(q.values(), v.values(), strict=True))}
     deviations = {node.data: node for node in (*y.values(), *w.values())}
-    walk = Walker(
-        graph,
-        {"t": time, **q, **v, **a, **s, **controls, **parameters, **gains, **deviations},
-        rate=lambda node: directional([node], direction)[0],
-    )
-    for name, expression in system.definitions.items():
-        walk.define(name, expression)
-    rates = tuple(walk(expression) for expression in system.states.values())
-    direction |= dict(zip(s.values(), rates, strict=True))
+    named = {"t": time, **q, **v, **a, **s, **controls, **parameters, **gains, **deviations}
+    stated = _Stated(system, graph, named, direction)
     return Inputs(
         graph=graph,
         time=time,
         q=tuple(q.values()),
         v=tuple(v.values()),
         s=tuple(s.values()),
-        state_rates=rates,
+        state_rates=stated.state_rates(),
         parameters=parameters,
         gains=gains,
         y=y,
         w=w,
-        walk=walk,
+        walk=stated.walk,
         a=tuple(a.values()),
         controls=controls,
     )
+
+
+class _Stated:
+    """Definitions and rates of states, walked as they are needed: either may contain d/dt of the other."""
+
+    def __init__(self, system: System, graph: Graph, named: dict[str, Node], direction: dict[Node, Node]) -> None:
+        self._system, self._direction = system, direction
+        self._states = {named[name]: name for name in system.states}
+        self._begun: set[str] = set()
+        self.walk = Walker(graph, named, rate=self._rate)
+        for name in system.definitions:
+            self._define(name)
+
+    def state_rates(self) -> tuple[Node, ...]:
+        """The rates of all states, in their order."""
+        return tuple(self._rate_of(node) for node in self._states)
+
+    def _rate(self, node: Node) -> Node:
+        for found in ancestors((node,)):
+            if found in self._states:
+                self._rate_of(found)
+        return directional([node], self._direction)[0]
+
+    def _rate_of(self, node: Node) -> Node:
+        name = self._states[node]
+        if node not in self._direction:
+            if name in self._begun:
+                raise BadStatement(
+                    f"the rate of {name!r} needs itself",
+                    where=f"system.states.{name}",
+                    fix="state it without d/dt of it",
+                )
+            self._begun.add(name)
+            self._define_all_in(self._system.states[name])
+            self._direction[node] = self.walk(self._system.states[name])
+        return self._direction[node]
+
+    def _define(self, name: str) -> None:
+        if name not in self._begun:
+            self._begun.add(name)
+            self._define_all_in(self._system.definitions[name])
+            self.walk.define(name, self._system.definitions[name])
+
+    def _define_all_in(self, expression: sp.Expr) -> None:
+        for symbol in expression.free_symbols:
+            if symbol.name in self._system.definitions:
+                self._define(symbol.name)
