@@ -159,7 +159,6 @@ def test_writers_at_the_same_time_do_not_disturb_each_other(folder):
     assert list(folder.glob("*.part")) == []
 
 
-@pytest.mark.xfail(strict=True, reason="machine.py _kept: only LookupError is taken for code that is not there")
 @pytest.mark.parametrize("skew", ["another layout", "no JSON", "other signatures"])
 def test_code_that_another_version_kept_is_made_again(folder, monkeypatch, skew):
     """The key tells the text of the emitters, not that of what writes and reads the kept code."""

@@ -211,7 +211,6 @@ def test_a_child_process_runs_what_its_parent_loaded(folder):
 
 
 @here_only
-@pytest.mark.xfail(strict=True, reason="image.py: a function does not keep the memory it lies in")
 def test_a_function_outlives_what_loaded_it():
     script = (
         "import os; os.environ['HOLDFAST_CACHE'] = ''\n"

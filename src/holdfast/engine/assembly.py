@@ -31,6 +31,7 @@ from holdfast.schemes.embedded import Embedded
 from holdfast.schemes.runge_kutta import RungeKutta
 from holdfast.schemes.symplectic_euler import SymplecticEuler
 
+KEEPERS = ("assembly", "code", "image", "layout", "link", "native")  # modules beside this one
 Text = Callable[[], str]  # a function of the driver language, written when it is asked for
 
 
@@ -111,13 +112,15 @@ class Assembly:
 
 @cache
 def emitter() -> str:
-    """A hash of the emitters' and the drivers' own text: whoever changes them also changes the keys of the cache."""
+    """A hash of the text of whatever makes code and keeps it: whoever changes that changes the keys of the cache."""
     digest = sha256()
+    engine = os.path.dirname(__file__)
+    files = [os.path.join(engine, f"{name}.py") for name in KEEPERS]
     for folder in map(os.path.dirname, (c.__file__, fixed.__file__)):
-        for name in sorted(os.listdir(folder)):
-            if name.endswith(".py"):
-                with open(os.path.join(folder, name), "rb") as file:
-                    digest.update(file.read())
+        files += [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".py")]
+    for path in files:
+        with open(path, "rb") as file:
+            digest.update(file.read())
     return digest.hexdigest()
 
 

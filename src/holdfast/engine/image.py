@@ -30,7 +30,7 @@ class Image:
 
 
 class LoadedImage:
-    """An image in memory; functions by name, alive as long as this is."""
+    """An image in memory; functions by name, each of which keeps it there."""
 
     def __init__(self, image: Image, signatures: Mapping[str, Signature]) -> None:
         """A `BadRequest` where memory may not be made executable, a `LookupError` where a function is missing."""
@@ -46,6 +46,8 @@ class LoadedImage:
             }
         except KeyError as missing:
             raise LookupError(f"the image has no function {missing}") from None
+        for function in self.functions.values():
+            vars(function)["memory"] = self._memory  # a function lives no longer than what it lies in
 
 
 def function_at(address: int, signature: Signature) -> Callable[..., Any]:

@@ -74,9 +74,9 @@ class NativeMachine:
         return self._is_optimised
 
     def _kept(self, tier: str) -> tuple[Code, Loaded] | None:
-        """Kept code, loaded; None where there is none, or where this process lacks a function it calls."""
+        """Kept code, loaded; None where there is none, or none that this version and this process can use."""
         kept = cache.fetch(f"{self._key}|{tier}")
-        with suppress(LookupError):
+        with suppress(LookupError, ValueError, TypeError, OSError):
             if kept is not None:
                 code = Code.from_bytes(kept)
                 return code, code.loaded()
