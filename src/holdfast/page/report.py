@@ -52,11 +52,12 @@ def report(
 
 
 def _require_own(trajectory: Trajectory, certificate: Certificate) -> None:
-    """A certificate stands on the page of its own problem, scheme, step and duration only."""
+    """A certificate stands on the page of its own problem, scheme, step, start and duration only."""
     facts = {
         "scheme": (certificate.scheme, trajectory.scheme),
         "step": (certificate.step, trajectory.step),
         "begin": (certificate.begin, float(trajectory.times[0])),
+        "start": (certificate.start or tuple(trajectory.start.state), tuple(trajectory.start.state)),
     }
     wrong = [name for name, (said, made) in facts.items() if said != made]
     if certificate.duration < trajectory.times[-1] - trajectory.times[0] - 1e-9:

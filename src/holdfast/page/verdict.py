@@ -99,11 +99,15 @@ def _promise(subject: Subject) -> str:
         return "without a certificate"
     bound = "the drift bound" if subject.trajectory.start.on_program else "the bound it settles below"
     kept = [name for block in certificate.blocks if block.label is Label.neutral for name in block.constraints]
-    but = f" (except for {', '.join(kept)}: kept, not attracted)" if kept else ""
+    said = {name for block in certificate.blocks for name in block.constraints}
+    silent = [name for name in subject.equations.constraints if name not in said]
+    exceptions = [f"{', '.join(kept)}: kept, not attracted"] if kept else []
+    exceptions += [f"{', '.join(silent)}: not certified"] if silent else []
+    but = f" (except for {'; '.join(exceptions)})" if exceptions else ""
     return {
         Label.proved: f"and {bound} is proved for every state of the region{but}",
         Label.checked: f"and {bound} was checked at every step{but}",
-        Label.estimated: "with an estimated drift bound",
+        Label.estimated: f"with an estimated drift bound{but}",
         Label.neutral: "kept but not attracted",
         Label.nothing: "with nothing to hold",
         Label.refused: "with no promise",

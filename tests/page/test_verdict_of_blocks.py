@@ -1,0 +1,48 @@
+"""The first line of a page names the constraints that are kept without being attracted."""
+
+import pytest
+
+import holdfast as hf
+from tests.stability.held import adaptive_optics
+
+
+@pytest.fixture(scope="module")
+def run():
+    return hf.simulate(hf.derive(adaptive_optics()), hf.RK4, step=0.01, duration=1, every=1)
+
+
+def verdict(run, **asked):
+    page = hf.report(run, hf.certify(hf.derive(adaptive_optics()), hf.RK4, trajectory=run, effort=1e-9, **asked))
+    assert page.good
+    return page.verdict
+
+
+def test_a_neutral_block_is_an_exception_to_what_is_promised(run):
+    line = verdict(run)
+    assert "was checked at every step (except for radius: kept, not attracted)" in line
+
+
+def test_where_all_is_neutral_nothing_is_promised(run):
+    law = hf.SpringDamper(stiffness=0, damping=0)
+    equations = hf.derive(adaptive_optics()).with_law(law)
+    drifting = hf.simulate(equations, hf.RK4, step=0.01, duration=1, every=1)
+    page = hf.report(drifting, hf.certify(equations, hf.RK4, trajectory=drifting))
+    assert "kept but not attracted" in page.verdict
+    assert "proved" not in page.verdict
+    assert "checked" not in page.verdict
+
+
+def test_a_neutral_block_is_an_exception_to_an_estimate_too(run):
+    assert "except for radius" in verdict(run, sample=True)
+
+
+def test_a_certificate_of_some_constraints_does_not_speak_for_the_rest(run):
+    assert "radius" in verdict(run, constraints=["aim"])
+
+
+def test_a_certificate_of_another_start_is_refused(run):
+    equations = hf.derive(adaptive_optics())
+    certificate = hf.certify(equations, hf.RK4, step=0.01, duration=1, effort=1e-9)
+    other = hf.simulate(equations, hf.RK4, step=0.01, duration=1, every=1, start={"phi": 0.6})
+    with pytest.raises(hf.BadRequest, match="another start"):
+        hf.report(other, certificate)
