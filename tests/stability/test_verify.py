@@ -189,12 +189,10 @@ def test_what_is_no_certificate_is_refused(tmp_path):
     assert not hf.verify(tmp_path / "missing.json")
 
 
-@pytest.mark.xfail(strict=True, reason="verify.py: names are joined outside of what is guarded", raises=TypeError)
 def test_names_that_are_no_texts_are_refused(honest, tmp_path):
     assert not verified(signed(edited(honest, (*BLOCK, "constraints"), lambda x: [None])), tmp_path)
 
 
-@pytest.mark.xfail(strict=True, reason="verify.py: says nothing of constraints that the certificate leaves out")
 def test_constraints_that_are_left_out_are_named(tmp_path):
     """Whoever drops the block that was refused must not be left with a certificate that holds, and no word more."""
     certificate = hf.certify(hf.derive(hf.load(str(EXAMPLES / "cart_rod.toml")))).to_dict()

@@ -190,6 +190,34 @@ def balls() -> Arithmetic:
     return Arithmetic("balls", functions, constant=ball, pi=lambda: flint.arb.pi())
 
 
+def _only_decided(name: str) -> Callable[..., Any]:
+    """The function of balls, where its first operand has a sign."""
+
+    def answer(a: Any, *others: Any) -> Any:
+        if not (a > 0 or a < 0):
+            raise Undecided("a function jumps within this box", fix="bisect the box")
+        return balls().functions[name](a, *others)
+
+    return answer
+
+
+def _continuous_angle(y: Any, x: Any) -> Any:
+    if not x > 0 and y.contains(0):
+        raise Undecided("the angle jumps within this box", fix="bisect the box")
+    return balls().functions["atan2"](y, x)
+
+
+JUMPING = frozenset({"sign", "select", "atan2"})
+
+
+@cache
+def continuous_balls() -> Arithmetic:
+    """Balls that refuse to be evaluated across a jump, where slopes say nothing of values."""
+    base = balls()
+    steady = {"sign": _only_decided("sign"), "select": _only_decided("select"), "atan2": _continuous_angle}
+    return Arithmetic("continuous balls", base.functions | steady, base.constant, base.pi)
+
+
 # ── power series of balls ─────────────────────────────────────────────────────────────────────────
 
 

@@ -18,6 +18,7 @@ from holdfast.equations.blocks import decoupled_blocks
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest
+from holdfast.graph.arithmetic import JUMPING
 from holdfast.graph.nodes import Node, ancestors, substitute
 
 
@@ -246,7 +247,15 @@ def _reduced(equations: Equations, block: Block, numbers: dict[Node, Node]) -> M
 
 
 def _affine(equations: Equations, held: Sequence[int], numbers: dict[Node, Node]) -> bool:
-    """Whether J is constant and γ depends on time alone for these constraints."""
+    """Whether y = J q + e(t) with a constant J for these constraints.
+
+    Judged by slopes: J must be constant and γ depend on time alone. A jump has no slope, and a first-order state moves
+    without one, so there must be none of these.
+    """
+    deviations = [*(equations.deviations.y[i] for i in held), *(equations.deviations.w[i] for i in held)]
+    inner = ancestors(substitute(deviations, numbers))
+    if any(node in equations.inputs.s or node.op in JUMPING for node in inner):
+        return False
     moving = {*equations.inputs.q, *equations.inputs.v, *equations.inputs.s}
     slopes = [node for i in held for node in equations.deviations.jacobian[i].values()]
     drifts = [equations.deviations.drift[i] for i in held]

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 from scipy.linalg import qr
 
-from holdfast.graph.arithmetic import ball, balls
+from holdfast.errors import Undecided
+from holdfast.graph.arithmetic import JUMPING, ball, balls, continuous_balls
 from holdfast.graph.derivatives import jacobian
 from holdfast.graph.evaluate import Evaluator, Tape
+from holdfast.graph.nodes import ancestors
 from holdfast.stability.block import Motion
 from holdfast.stability.enclosure import Ball, Box, ball_between, ball_matrix, column, entries, magnitude, matrix
 
@@ -80,6 +82,19 @@ class Cutter:
         slopes = self._tape([node for row in rows for node in row.values()])
         return self._tape(nodes).compiled(balls()), slopes.compiled(balls()), [list(row) for row in rows]
 
+    @cached_property
+    def _jumping(self) -> Evaluator | None:
+        """All deviations and extras, `Undecided` over a box in which one may jump; None where none ever does."""
+        nodes = (*self.motion.psi, *self.motion.others, *self.motion.extras)
+        if not any(node.op in JUMPING for node in ancestors(nodes)):
+            return None
+        return self._tape(nodes).compiled(continuous_balls())
+
+    def require_no_jump(self, box: Sequence[Ball]) -> None:
+        """`Undecided` where a deviation or an extra may jump within a box: slopes say nothing across a jump."""
+        if self._jumping is not None:
+            self._jumping(self.full(box))
+
     def full(self, box: Sequence[Any]) -> list[Any]:
         """Time and state from values of the variables; 0 for what nothing depends on."""
         return self.motion.placed(box, [ball(0)] * (1 + len(self.motion.state)))
@@ -94,6 +109,10 @@ class Cutter:
             return plain_cell(balls_of)  # a stretch of time: the reduced state is on the program
         value, slopes, places = self.bounds
         for _ in range(ROUNDS):
+            try:
+                self.require_no_jump(balls_of)
+            except Undecided:
+                return plain_cell(balls_of)
             centre = [x.mid() for x in balls_of]
             at_centre = value(self.full(centre))
             flat = iter(slopes(self.full(balls_of)))
@@ -108,7 +127,8 @@ class Cutter:
         return self._along_and_across(balls_of, limits[: len(limits) - len(self.motion.extras)])
 
     def slopes(self, box: Sequence[Ball]) -> list[list[Ball]]:
-        """The partials of all deviations by the variables, over a box."""
+        """The partials of all deviations by the variables, over a box; `Undecided` where one may jump."""
+        self.require_no_jump(box)
         _, slopes, places = self.bounds
         flat = iter(slopes(self.full(box)))
         rows = [[ball(0)] * len(box) for _ in (*self.motion.psi, *self.motion.others)]
@@ -122,7 +142,10 @@ class Cutter:
         bends = []
         for k, wide in enumerate(cell.box):
             box = [wide if k == j else centre for j, centre in enumerate(cell.centre)]
-            bends.append(sum(float(slope.rad()) for row in self.slopes(box) for slope in row))
+            try:
+                bends.append(sum(float(slope.rad()) for row in self.slopes(box) for slope in row))
+            except Undecided:
+                return k  # it jumps there
         most = max(range(len(bends)), key=bends.__getitem__)
         return most if 0 < bends[most] < float("inf") else None
 
@@ -135,8 +158,11 @@ class Cutter:
         middle = np.array([[float(x.mid()) for x in row] for row in slopes]).reshape(rank, size)
         if not 0 < rank < size or not np.isfinite(middle).all():
             return plain_cell(box)
-        basis = ball_matrix(_coordinates(middle, np.array([float(u.rad()) for u in offset])))
-        inverse = basis.inv()
+        try:
+            basis = ball_matrix(_coordinates(middle, np.array([float(u.rad()) for u in offset])))
+            inverse = basis.inv()
+        except (np.linalg.LinAlgError, ZeroDivisionError):
+            return plain_cell(box)
         carried = matrix(slopes) * basis
         at_centre = self.bounds[0](self.full(centre))[:rank]
         turned = _contracted(
@@ -166,7 +192,8 @@ def _coordinates(slopes: np.ndarray, widths: np.ndarray) -> np.ndarray:
     rank = len(slopes)
     _, _, rows = np.linalg.svd(slopes)
     along, across = rows[rank:].T, rows[:rank].T
-    _, _, order = qr((along / np.maximum(widths, 1e-300)[:, None]).T, pivoting=True)
+    least = max(1e-9 * widths.max(), 1e-150)
+    _, _, order = qr((along / np.maximum(widths, least)[:, None]).T, pivoting=True)
     return np.hstack([along @ np.linalg.inv(along[order[: along.shape[1]]]), across])
 
 

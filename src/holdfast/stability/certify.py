@@ -17,6 +17,7 @@ from holdfast.stability.certificate import Certificate, Label
 from holdfast.stability.promises import Promises
 
 TRIES = 14  # steps tried for a wanted drift
+MOST_STEPS = 1_000_000  # of a run that is tried for it
 
 
 def certify(
@@ -89,7 +90,7 @@ def _require_same(job: Promises, run: Trajectory, step: float | None) -> None:
 
 
 def _for_drift(job: Promises, asked: Asked, drift: float, step: float | None) -> Certificate:
-    """The largest step, within a factor of 1.1, whose bounds stay below the wanted drift."""
+    """The largest step that was found whose bounds stay below the wanted drift; mostly within a factor of 1.1."""
     if job.scheme.adaptive:
         raise BadRequest("a step for a wanted drift needs a fixed-step scheme", fix="e.g. hf.RK4")
     length = job.duration or job.equations.problem.run.duration
@@ -97,28 +98,39 @@ def _for_drift(job: Promises, asked: Asked, drift: float, step: float | None) ->
         raise BadRequest("how long shall the run last?", fix="give duration=")
     size = step or job.equations.problem.run.step or length / 1000
     best: Certificate | None = None
-    low, high = 0.0, math.inf
+    low, high, tried = 0.0, math.inf, set[int]()
     for _ in range(TRIES):
         count = max(1, round(length / size))
+        if count in tried or count > MOST_STEPS:
+            break
+        tried.add(count)
         size = length / count
         found = job.certificate(size, None, None)
         worst = _worst_bound(found, asked)
+        if worst == 0:
+            return found  # nothing is attracted, so no other step would do better
         if worst <= drift:
-            low, best = size, found
+            low, best = (size, found) if size > low else (low, best)
         else:
             high = min(high, size)
         if low and high / low < 1.1:
             break
-        guess = size * (0.8 * drift / worst) ** (1 / job.scheme.order) if 0 < worst < math.inf else size / 4
-        size = guess if low < guess < high else (math.sqrt(low * high) if low and high < math.inf else size / 3)
-        size = min(size, length)
-        if size == low:
-            break
+        guess = size * (0.8 * drift / worst) ** (1 / job.scheme.order) if worst < math.inf else size / 4
+        size = min(length, _between(guess, low, high))
     if best is None:
         raise BadRequest(
             f"no step was found that keeps the drift below {drift:g}", fix="allow more drift or other gains"
         )
     return best
+
+
+def _between(guess: float, low: float, high: float) -> float:
+    """A step to try next: larger than all that passed, smaller than all that did not."""
+    if high == math.inf:
+        return max(guess, 2 * low)
+    if low == 0:
+        return min(guess, 0.9 * high)
+    return guess if 1.02 * low < guess < 0.98 * high else math.sqrt(low * high)
 
 
 def _worst_bound(certificate: Certificate, asked: Asked) -> float:

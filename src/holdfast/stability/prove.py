@@ -13,6 +13,7 @@ import numpy as np
 
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector
+from holdfast.errors import BadRequest
 from holdfast.graph.arithmetic import ball, balls, precision
 from holdfast.graph.evaluate import Tape
 from holdfast.graph.nodes import Node
@@ -158,6 +159,8 @@ class Trial:
         limits = setting.limit_balls(self.motion, self.contraction, tube)
         judged = partial(judge, self._model, limits, self._region)
         found = cover(judged, self._region, wanted=wanted / scale, seconds=seconds)
+        if not found.cells:
+            raise BadRequest("no state of the region lies near the program", where="certificate.region")
         if not found.bound < math.inf:
             return None
         rounding = _rounding(setting, self.factor, tube, self.contraction, 0.1 * scale * found.bound, 0.1 * seconds)

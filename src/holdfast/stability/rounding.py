@@ -88,9 +88,10 @@ def _smooth(name: str, slope: Callable[[Ball], Ball]) -> Callable[[Pair], Pair]:
 def _atan2(y: Pair, x: Pair) -> Pair:
     import flint
 
-    if not x[0] > 0 and y[0].contains(0):  # the angle jumps there
+    up, right = (value + error * symmetric(1.0) for value, error in (y, x))
+    if not right > 0 and up.contains(0):  # the angle jumps there
         return flint.arb.atan2(y[0], x[0]), ball(7)
-    square = (x[0] * x[0] + y[0] * y[0]).abs_lower()
+    square = (right * right + up * up).abs_lower()
     carried = (_size(x[0]) * y[1] + _size(y[0]) * x[1]) / square
     return _made(flint.arb.atan2(y[0], x[0]), 2 * carried, FUNCTION)
 

@@ -56,7 +56,7 @@ def verify(certificate: Certificate | str | Path) -> Verification:
         return Verification(False, ("the certificate proves nothing",))
     findings, holds = [], True
     for block in proved:
-        names = ", ".join(block.constraints)
+        names = ", ".join(map(str, block.constraints))
         try:
             cells = _check(stated, block)
             findings.append(f"{names}: holds, {cells} cell{'s' if cells != 1 else ''} re-checked")
@@ -69,10 +69,23 @@ def verify(certificate: Certificate | str | Path) -> Verification:
         except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:
             holds = False
             findings.append(f"{names}: does not hold: it is not readable ({type(error).__name__})")
-    rest = [name for block in stated.blocks if block not in proved for name in block.constraints]
+    rest = [str(name) for block in stated.blocks if block not in proved for name in block.constraints]
     if rest:
         findings.append(f"{', '.join(rest)}: nothing is proved, so nothing was re-checked")
+    silent = _left_out(stated)
+    if silent:
+        findings.append(f"{', '.join(silent)}: left out, so nothing is said of it")
     return Verification(holds, tuple(findings))
+
+
+def _left_out(stated: Certificate) -> list[str]:
+    """The constraints of the problem that no block of the certificate speaks of."""
+    try:
+        program = loads(stated.problem, "the certificate's problem").program
+    except HoldfastError:
+        return []  # each block says so
+    told = {name for block in stated.blocks for name in block.constraints}
+    return [name for name in program.constraints if name not in told]
 
 
 def _check(stated: Certificate, block: BlockCertificate) -> int:
@@ -117,6 +130,7 @@ def _check(stated: Certificate, block: BlockCertificate) -> int:
     _require(_number(block.epsilon) >= radius, "epsilon is smaller than what was shown")
     for name, claimed, least in zip(block.names, block.bounds, shown, strict=True):
         _require(claimed >= least, f"the bound of {name} is smaller than what was shown")
+    _require(cells > 0, "no state of its region lies near the program")
     _require(cells == proof.cells, "the number of cells is not the stated one")
     if block.stayed:
         _require(_stays(stated, block, proof, setting), "the run it speaks of does not stay in the region")

@@ -1,0 +1,74 @@
+"""What doubles add to a step stays below its bound: measured against the same step in 200 bits."""
+
+import math
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import holdfast as hf
+from holdfast.engine.kernel import compiled
+from holdfast.equations.values import parameter_vector
+from holdfast.graph.arithmetic import ball, balls, precision
+from holdfast.graph.evaluate import Tape
+from holdfast.stability.block import blocks_of, whole_motion
+from holdfast.stability.enclosure import ball_between, norm
+from holdfast.stability.rounding import RoundingModel, rounded_balls
+
+
+def pointer(angle):
+    """A pointer that a constraint with atan2 keeps aimed at a moving point."""
+    x, y, turn = hf.coordinates("x y turn")
+    system = hf.System(coordinates=(x, y, turn), kinetic=(x.rate**2 + y.rate**2 + turn.rate**2) / 2, potential=3 * y)
+    program = hf.Program(holonomic={"aim": sp.atan2(y, x) - turn}, law=hf.SpringDamper(stiffness=25, damping=10))
+    start = {x: math.cos(angle), y: math.sin(angle), turn: angle, x.rate: 0.3}
+    return hf.derive(hf.Problem(system, program, start=start))
+
+
+def exact_step(rates, scheme, time, state, step):
+    """One step in balls, and the weights as the fractions they are."""
+    stages = []
+    for node, row in zip(scheme.nodes, scheme.stages, strict=True):
+        place = [
+            x + step * sum((ball(a) * k[i] for a, k in zip(row, stages, strict=False)), ball(0))
+            for i, x in enumerate(state)
+        ]
+        stages.append(rates([time + ball(node) * step, *place]))
+    return [
+        x + step * sum((ball(b) * k[i] for b, k in zip(scheme.weights, stages, strict=True)), ball(0))
+        for i, x in enumerate(state)
+    ]
+
+
+@pytest.mark.parametrize("angle", [0.4, 1.6, -2.9, 3.1])
+def test_the_rounding_of_a_step_with_atan2_stays_below_its_bound(angle):
+    equations, scheme, step = pointer(angle), hf.RK4, 0.01
+    (block,) = blocks_of(equations, {})
+    motion, constants = whole_motion(equations, block, {}), parameter_vector(equations, {})
+    kernel, random = compiled(equations.field, scheme), np.random.default_rng(5)
+    base = np.array(equations.evaluate().state)
+    states = base + 1e-3 * random.uniform(-1, 1, (25, 6))
+    with precision(80):
+        model = RoundingModel(equations, block.places, scheme, step, np.eye(2), constants, 1.0)
+        bound = model.bound(ball(0), [ball_between(float(x) - 1e-3, float(x) + 1e-3) for x in base])
+    assert bound < 1e-12
+    worst = 0.0
+    with precision(200):
+        inputs = (motion.time, *motion.state)
+        rates, psi = (Tape(inputs, nodes).compiled(balls()) for nodes in (motion.rates, motion.psi))
+        for state in states:
+            found = kernel.run(state, constants, step=step, steps=1).states[-1]
+            exact = exact_step(rates, scheme, ball(0), [ball(float(x)) for x in state], ball(step))
+            made = psi([ball(step), *(ball(float(x)) for x in found)])
+            worst = max(worst, norm([a - b for a, b in zip(made, psi([ball(step), *exact]), strict=True)]))
+    assert 0 < worst <= bound
+
+
+@pytest.mark.parametrize(
+    ("y", "x"), [((1e-20, 1e-17), (-1.0, 0.0)), ((0.0, 0.0), (1e-18, 1e-16)), ((1e-16, 1.2e-16), (0.0, 0.0))]
+)
+def test_an_error_that_reaches_across_the_jump_of_the_angle_counts_as_a_jump(y, x):
+    with precision(80):
+        _, error = rounded_balls().functions["atan2"](*((ball(value), ball(wrong)) for value, wrong in (y, x)))
+    places = [(y[0] + a * y[1], x[0] + b * x[1]) for a in (-1, 0, 1) for b in (-1, 0, 1)]
+    assert error >= max(abs(math.atan2(*place) - math.atan2(y[0], x[0])) for place in places)
