@@ -87,6 +87,7 @@ _SCHEMES = {
     "DOP853": "dop853.DOP853",
     "ImplicitMidpoint": "implicit_midpoint.IMPLICIT_MIDPOINT",
     "Radau5": "radau.RADAU5",
+    "Radau": "radau.RADAU",
 }
 
 _HOME_OF = {name: (home, name) for home, names in _HOMES.items() for name in names.split()}

@@ -54,6 +54,20 @@ def stiff() -> Field:
     return Field(time=t, state=(x,), parameters=(k,), rates=(-k * (x - g.call("cos", t)) - g.call("sin", t),))
 
 
+def van_der_pol() -> Field:
+    """q'' = k (1 - q²) q' - q."""
+    g = Graph()
+    t, q, v, k = (g.input(name) for name in "tqvk")
+    return Field(time=t, state=(q, v), parameters=(k,), rates=(v, k * (1 - q**2) * v - q), positions=1)
+
+
+def two_rates() -> Field:
+    """x' = 998 x + 1998 y, y' = -999 x - 1999 y: from (1, 0), x = 2 e^-t - e^-1000t and y = -e^-t + e^-1000t."""
+    g = Graph()
+    t, x, y = (g.input(name) for name in "txy")
+    return Field(time=t, state=(x, y), parameters=(), rates=(998 * x + 1998 * y, -999 * x - 1999 * y))
+
+
 def everything() -> Field:
     """One rate for each kind of operation, so that targets can be compared on all of them."""
     g = Graph()

@@ -11,6 +11,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from holdfast.engine import native
+from holdfast.engine.adaptive_run import AdaptiveRun, first_order
 from holdfast.engine.assembly import observing
 from holdfast.engine.ensemble import run_ensemble, run_ensemble_adaptive
 from holdfast.engine.kernel import compiled
@@ -22,7 +23,7 @@ from holdfast.schemes.by_name import ALL_SCHEMES
 from holdfast.schemes.dop853 import DOP853
 from holdfast.schemes.implicit_midpoint import IMPLICIT_MIDPOINT
 from holdfast.schemes.kutta import RK4
-from holdfast.schemes.radau import RADAU5
+from holdfast.schemes.radau import RADAU, RADAU5
 from tests.engine.fields import blow_up, chain, everything, pendulum
 
 START, PARAMETERS = [0.4, -0.7], [0.3]
@@ -89,9 +90,10 @@ def test_lanes_that_end_early_keep_their_last_good_state():
         assert np.array_equal(result.final[case], alone.states[-1])
 
 
-def test_adaptive_cases_do_not_depend_on_threads():
+@pytest.mark.parametrize("scheme", [DOP853, RADAU], ids=lambda scheme: scheme.name)
+def test_adaptive_cases_do_not_depend_on_threads(scheme):
     starts = np.random.default_rng(5).normal(size=(7, 2))
-    kernel = compiled(pendulum(), DOP853)
+    kernel = compiled(pendulum(), scheme)
     one = run_ensemble_adaptive(kernel, starts, np.array([2.0]), duration=5.0, at=[1.0, 5.0], threads=1)
     two = run_ensemble_adaptive(kernel, starts, np.array([2.0]), duration=5.0, at=[1.0, 5.0], threads=2)
     assert all(np.array_equal(a.states, b.states) for a, b in zip(one, two, strict=True))
@@ -128,14 +130,19 @@ def exact_terms(states):
             ]
 
 
-def by_c(field, states, parameter, folder):
-    """The observables by the C text and the system's compiler."""
-    assembly = observing(field, field.observables)
-    source, library = folder / "body.c", folder / "body.so"
+def c_library(assembly, folder, *flags):
+    """The C text through the system's compiler."""
+    source, library = folder / "module.c", folder / "module.so"
     source.write_text(assembly.c())
-    flags = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared"]
+    flags = ["-std=c99", "-O2", "-Werror", "-fPIC", "-shared", *flags]
     subprocess.run([shutil.which("cc"), *flags, str(source), "-o", str(library), "-lm"], check=True)
-    body = ctypes.CDLL(str(library)).hf_body
+    return ctypes.CDLL(str(library))
+
+
+def by_c(field, states, parameter, folder):
+    """The observables by the C text."""
+    assembly = observing(field, field.observables)
+    body = c_library(assembly, folder, "-Wall", "-Wextra").hf_body
     body.argtypes = [ctypes.c_double, *[ctypes.c_void_p] * 4]
     body.restype = None
     found = []
@@ -171,20 +178,56 @@ def test_the_c_driver_takes_the_same_steps(tmp_path):
         pytest.skip("no C compiler here")
     field, start, parameters = chain(3)
     kernel = compiled(field, RK4)
-    source, library = tmp_path / "chain.c", tmp_path / "chain.so"
-    source.write_text(kernel.assembly.c())
-    subprocess.run(
-        ["cc", "-std=c99", "-O2", "-Werror", "-fPIC", "-shared", str(source), "-o", str(library), "-lm"], check=True
-    )
-    fixed = ctypes.CDLL(str(library)).hf_fixed
+    library = c_library(kernel.assembly, tmp_path)
+    fixed, blocks = library.hf_fixed, library.hf_fixed_blocks
     fixed.argtypes = [*[ctypes.c_int64] * 3, *[ctypes.c_double] * 2, *[ctypes.c_void_p] * 9]
     fixed.restype = ctypes.c_int64
-    memory = kernel.memory(start, parameters, 0.0, None)
-    rows = np.empty((10, len(start)))
-    arrays = (memory.x, memory.f, memory.p, memory.watch, memory.events, memory.status, memory.done, rows, memory.work)
-    assert fixed(0, 100, 10, 0.0, 1e-3, *(array.ctypes.data for array in arrays)) == 100
+    blocks.argtypes = [*[ctypes.c_int64] * 5, *[ctypes.c_double] * 2, *[ctypes.c_void_p] * 9]
+    blocks.restype = None
     native_rows = kernel.run(start, parameters, step=1e-3, steps=100, every=10)
-    assert np.abs(rows - native_rows.states[1:]).max() < 1e-13
+    for function, counts in ((fixed, (0, 100, 10)), (blocks, (1, 0, 100, 10, 11))):
+        memory = kernel.memory(start, parameters, 0.0, None)
+        rows = np.zeros((10, len(start)))
+        arrays = [memory.x, memory.f, memory.p, memory.watch, memory.events, memory.status, memory.done, rows]
+        function(*counts, 0.0, 1e-3, *(array.ctypes.data for array in (*arrays, memory.work)))
+        assert memory.done[0, 0] == 100
+        assert np.abs(rows - native_rows.states[1:]).max() < 1e-13
+
+
+@pytest.mark.parametrize("scheme", [DOP853, RADAU], ids=lambda scheme: scheme.name)
+def test_the_c_driver_chooses_the_same_steps(scheme, tmp_path):
+    if shutil.which("cc") is None:
+        pytest.skip("no C compiler here")
+    field, start, parameters = chain(3)
+    kernel = compiled(field, scheme)
+    rows = kernel.run_adaptive(start, parameters, duration=0.5, relative=1e-7, absolute=1e-7)
+    adaptive = c_library(kernel.assembly, tmp_path).hf_adaptive
+    adaptive.argtypes = [ctypes.c_int64, *[ctypes.c_void_p] * 12]
+    adaptive.restype = None
+    memory = kernel.memory(start, parameters, 0.0, None)
+    run = AdaptiveRun.begun(
+        kernel.machine, memory, first_order(scheme), 0.0, 0.5, 1e-7, 1e-7, np.inf, interpolants=False, cost=1.0
+    )
+    times, states = np.zeros(1000), np.zeros((1000, len(start)))
+    arrays = [run.control, run.counts, memory.x, memory.f, memory.p, memory.watch, memory.events, run.absolutes]
+    adaptive(1000, *(array.ctypes.data for array in (*arrays, times, states, np.zeros(1), memory.work)))
+    assert (run.accepted, run.rejected) == (rows.steps, rows.rejected)
+    assert run.status == Status.completed
+    assert_allclose(states[: rows.steps], rows.states[1:], atol=1e-12)
+
+
+@pytest.mark.parametrize("scheme", [scheme for scheme in ALL_SCHEMES if scheme.adaptive], ids=lambda s: s.name)
+def test_python_chooses_the_same_steps(scheme):
+    """Their lengths differ by the rounding of a measured error, which is a difference; so the states are compared."""
+    found = [
+        compiled(pendulum(), scheme, target=target).run_adaptive(
+            [1.0, 0.0], [2.0], duration=5.0, relative=1e-9, absolute=1e-9
+        )
+        for target in ("native", "python")
+    ]
+    assert len({(rows.steps, rows.rejected, rows.evaluations) for rows in found}) == 1
+    wanted = np.linspace(0, 5, 101)
+    assert_allclose(found[0].dense(wanted), found[1].dense(wanted), rtol=0, atol=1e-12)
 
 
 def test_a_machine_without_fused_products_is_served_too():

@@ -15,7 +15,7 @@ from holdfast.schemes.dopri5 import DOPRI5
 from holdfast.schemes.euler import EULER
 from holdfast.schemes.implicit_midpoint import IMPLICIT_MIDPOINT
 from holdfast.schemes.kutta import RK4
-from holdfast.schemes.radau import RADAU5
+from holdfast.schemes.radau import RADAU, RADAU5
 from holdfast.schemes.symplectic_euler import SYMPLECTIC_EULER
 from tests.engine.fields import (
     blow_up,
@@ -225,7 +225,7 @@ def test_requests_that_do_not_fit_are_refused():
 # ── events ────────────────────────────────────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("scheme", [RK4, DOPRI5, DOP853, RADAU5], ids=lambda s: s.name)
+@pytest.mark.parametrize("scheme", [RK4, DOPRI5, DOP853, RADAU5, RADAU], ids=lambda s: s.name)
 def test_an_event_is_found_where_it_happens(scheme):
     """q = cos t + (cos t - cos 2t)/3 changes its sign where 4 cos t = cos 2t: cos t = 1 - √(3/2)."""
     field = forced_oscillator()

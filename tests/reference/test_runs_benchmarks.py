@@ -95,3 +95,7 @@ def test_the_flexible_slider_crank_under_the_stiff_scheme():
     assert (
         np.abs(end - case.state("0.1")) <= 1e-5 * largest
     ).all()  # the step spans a third of the fastest mode's radian
+    steered = hf.simulate(
+        equations, hf.Radau, tolerance=1e-12, duration=0.1, start=case.state("0"), start_policy="keep"
+    )
+    assert (np.abs(steered.y[:, -1] - case.state("0.1")) <= 1e-8 * largest).all()

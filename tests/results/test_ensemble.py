@@ -62,13 +62,14 @@ def test_results_do_not_depend_on_threads_and_lanes(way, threads, lanes):
     assert other.outcomes == one.outcomes
 
 
-def test_cases_of_an_adaptive_scheme_have_rows_at_common_times():
-    runs = hf.ensemble(pendulum(), hf.DOP853, tolerance=1e-10, duration=1, cases=PENDULUM, at=[0.25, 0.5, 1])
+@pytest.mark.parametrize("scheme", [hf.DOP853, hf.Radau], ids=lambda scheme: scheme.name)
+def test_cases_of_an_adaptive_scheme_have_rows_at_common_times(scheme):
+    runs = hf.ensemble(pendulum(), scheme, tolerance=1e-10, duration=1, cases=PENDULUM, at=[0.25, 0.5, 1])
     for number in range(len(runs)):
-        alone = single(pendulum(), PENDULUM, number, scheme=hf.DOP853, tolerance=1e-10, duration=1, at=[0.25, 0.5, 1])
+        alone = single(pendulum(), PENDULUM, number, scheme=scheme, tolerance=1e-10, duration=1, at=[0.25, 0.5, 1])
         assert_array_equal(runs["x"][number], alone["x"])
         assert runs[number].steps == alone.steps
-    assert len(hf.ensemble(pendulum(), hf.DOP853, tolerance=1e-6, duration=1, cases=PENDULUM).times) == 201
+    assert len(hf.ensemble(pendulum(), scheme, tolerance=1e-6, duration=1, cases=PENDULUM).times) == 201
 
 
 def test_rows_at_wanted_times():

@@ -13,6 +13,7 @@ HOWS = {
     "rk4 thinned": {"scheme": hf.RK4, "step": 0.01, "every": 25},
     "radau5": {"scheme": hf.Radau5, "step": 0.01},
     "dopri5": {"scheme": hf.DOPRI5, "tolerance": 1e-12},
+    "radau": {"scheme": hf.Radau, "tolerance": 1e-12},
     "dop853": {"scheme": hf.DOP853, "tolerance": 1e-12},
 }
 

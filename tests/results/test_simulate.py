@@ -3,6 +3,7 @@
 import signal
 import threading
 import time as clock
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -67,6 +68,38 @@ def test_the_interpolant_of_an_adaptive_run_meets_the_tolerance(scheme):
     t = np.linspace(0, 10, 1001)
     assert np.abs(run.sol(t)[0] - np.cos(t)).max() < 1e-7
     assert run.sol(3.0).shape == (2,)
+
+
+def test_radau_with_a_tolerance_chooses_its_steps_and_with_a_step_keeps_it():
+    steered = hf.simulate(pendulum(), hf.Radau5, tolerance=1e-8, duration=1)
+    assert_array_equal(steered.y, hf.simulate(pendulum(), "radau", tolerance=1e-8, duration=1).y)
+    assert (steered.scheme, steered.step, steered.tolerance) == ("radau", None, 1e-8)
+    stated = replace(pendulum().problem, run=hf.Run(scheme="radau5", tolerance=1e-8, duration=1))
+    assert_array_equal(hf.simulate(hf.derive(stated)).y, steered.y)
+    fixed = hf.simulate(hf.derive(stated), step=0.1)
+    assert (fixed.scheme, fixed.steps) == ("radau5", 10)
+
+
+def test_stiff_gains_cost_the_stiff_scheme_little():
+    """The same motion under gains of 10⁴ per second, whose explicit steps are a thousand times shorter."""
+    law = hf.critically_damped(1e4)
+    gentle = hf.simulate(pendulum(), hf.DOP853, tolerance=1e-12, duration=2)
+    implicit = hf.simulate(pendulum(), hf.Radau, tolerance=1e-8, duration=2, law=law)
+    explicit = hf.simulate(pendulum(), hf.DOP853, tolerance=1e-8, duration=2, law=law)
+    assert implicit.outcome is hf.Outcome.completed
+    assert_allclose(implicit.y[:, -1], gentle.y[:, -1], rtol=0, atol=1e-7)
+    assert implicit.nfev < explicit.nfev / 10
+
+
+def test_a_stiff_run_that_cannot_go_on_says_so():
+    s = hf.states("s")
+    system = hf.System(coordinates=(x,), kinetic=x.rate**2 / 2, states={s: s**2})
+    run = hf.simulate(hf.derive(hf.Problem(system, start={s: 1})), hf.Radau, tolerance=1e-8, duration=2)
+    assert run.outcome is hf.Outcome.step_collapsed
+    assert not run.success
+    assert "too small to go on" in run.message
+    assert run.times[-1] == pytest.approx(1, abs=1e-6)
+    assert np.isfinite(run.y).all()
 
 
 def test_the_interpolant_of_a_fixed_step_run_is_a_cubic():
@@ -231,6 +264,8 @@ def test_a_start_outside_of_the_domain_is_refused():
         ({"tolerance": 1e-8, "step": None}, "fixed step and takes no tolerance"),
         ({"scheme": "rk5"}, "there is no scheme 'rk5'"),
         ({"scheme": hf.DOP853}, "takes no step"),
+        ({"scheme": hf.Radau}, "takes no step"),
+        ({"scheme": hf.Radau5, "tolerance": 1e-8}, "fixed step and takes no tolerance"),
         ({"scheme": hf.DOP853, "step": None}, "needs a tolerance"),
         ({"scheme": hf.DOP853, "step": None, "tolerance": 1e-17}, "beyond double precision"),
         ({"scheme": hf.DOP853, "step": None, "tolerance": -1.0}, "not positive"),

@@ -10,7 +10,8 @@ from scipy.integrate._ivp import dop853_coefficients
 from scipy.linalg import expm
 
 from holdfast.errors import BadRequest, BadStatement
-from holdfast.schemes.by_name import ALL_SCHEMES, scheme_named
+from holdfast.schemes.by_name import ALL_SCHEMES, scheme_named, steered
+from holdfast.schemes.collocation import Collocation
 from holdfast.schemes.dop853 import DOP853
 from holdfast.schemes.dopri5 import DOPRI5
 from holdfast.schemes.embedded import Embedded
@@ -18,12 +19,12 @@ from holdfast.schemes.euler import EULER
 from holdfast.schemes.implicit_midpoint import IMPLICIT_MIDPOINT
 from holdfast.schemes.kutta import RK4
 from holdfast.schemes.order_conditions import residuals, trees
-from holdfast.schemes.radau import RADAU5
+from holdfast.schemes.radau import RADAU, RADAU5
 from holdfast.schemes.runge_kutta import RungeKutta
 from holdfast.schemes.symplectic_euler import SYMPLECTIC_EULER
 from holdfast.schemes.two_stage import HEUN, MIDPOINT, RALSTON, two_stage
 
-TABLEAUS = [s.main if isinstance(s, Embedded) else s for s in ALL_SCHEMES if s is not SYMPLECTIC_EULER]
+TABLEAUS = [s.main if isinstance(s, Embedded | Collocation) else s for s in ALL_SCHEMES if s is not SYMPLECTIC_EULER]
 
 
 def test_the_rooted_trees_are_counted_as_cayley_counted_them():
@@ -101,6 +102,38 @@ def test_the_numbers_of_dop853_are_those_scipy_uses():
     assert_allclose([float(e) for e in DOP853.error[0]], dop853_coefficients.E5[:12], rtol=1e-15)
     assert_allclose([float(e) for e in DOP853.error[1]], dop853_coefficients.E3[:12], rtol=1e-13, atol=1e-17)
     assert np.array_equal(np.array([[float(d) for d in row] for row in DOP853.dense]), dop853_coefficients.D)
+
+
+def test_the_error_of_radau_is_measured_with_the_numbers_of_the_book():
+    """Hairer and Wanner, IV.8: 1/γ₀ = 3 + ∛9 - ∛3 and γ₀ (-13 - 7√6, -13 + 7√6, -1)/3, here over γ₀."""
+    poles = RADAU.poles
+    assert poles.real == pytest.approx(3 + 9 ** (1 / 3) - 3 ** (1 / 3), abs=1e-11)
+    assert abs(sum(float(d) * poles.pair**k for k, d in enumerate(RADAU.stability.denominator))) < 1e-10
+    root = np.sqrt(6)
+    assert_allclose([float(e) for e in RADAU.error], [(-13 - 7 * root) / 3, (-13 + 7 * root) / 3, -1 / 3], rtol=1e-11)
+
+
+def test_newtons_equations_fall_apart_along_the_poles():
+    """A⁻¹ = μ r l + 2 Re(μ r l) over the real pole and the pair."""
+    poles = RADAU.poles
+    real = poles.real * np.outer(poles.real_right, poles.real_left)
+    pair = 2 * (poles.pair * np.outer(poles.pair_right, poles.pair_left)).real
+    assert_allclose(real + pair, [[float(a) for a in row] for row in RADAU.inverse], atol=1e-10)
+
+
+def test_the_polynomial_of_a_step_passes_through_its_stages():
+    Z = [F(3, 10), F(-2), F(5, 7)]
+    C = [sum((d * z for d, z in zip(row, Z, strict=True)), F(0)) for row in RADAU.dense]
+    for c, z in zip(RADAU5.nodes, Z, strict=True):
+        assert abs(c * (C[0] + (1 - c) * (C[1] + c * C[2])) - z) < F(1, 10**50)
+
+
+def test_only_three_stages_with_the_end_among_them_choose_their_steps():
+    assert steered(RADAU5) is RADAU
+    assert steered(RK4) is RK4
+    for other in (IMPLICIT_MIDPOINT, RK4):
+        with pytest.raises(BadStatement, match="cannot choose its steps"):
+            Collocation(name="other", main=other)
 
 
 def test_a_tableau_of_ones_own_is_checked_where_it_is_made():

@@ -13,10 +13,11 @@ from holdfast.engine.machine import Machine, Pace
 from holdfast.engine.memory import Memory, reals
 from holdfast.engine.status import Status
 from holdfast.schemes.by_name import Scheme
+from holdfast.schemes.collocation import Collocation
 from holdfast.schemes.embedded import Embedded
 
 LONGEST_CHUNK = 4096  # attempts
-TIME, END, STEP, RELATIVE, ERROR, REASON, STATUS, LONGEST = range(8)
+TIME, END, STEP, RELATIVE, ERROR, REASON, STATUS, LONGEST, TRIED = range(9)
 ACCEPTED, REJECTED, KEPT, AGAIN, WANTED = range(5)
 
 
@@ -50,6 +51,11 @@ class Gathered:
         """The interpolants of all steps."""
         coefficients = np.concatenate(self.coefficients) if self.coefficients else np.zeros((0, 3, size))
         return Dense(*self.together(size), coefficients)
+
+
+def first_order(scheme: Scheme) -> int:
+    """The power of the step that an adaptive scheme's measured error grows with."""
+    return scheme.exponent.denominator if isinstance(scheme, Embedded | Collocation) else scheme.order
 
 
 def first_step(
@@ -109,7 +115,7 @@ class AdaptiveRun:
         """A run at its start, with a first step chosen from the field there."""
         tolerances = np.full(memory.size, absolute, float)
         step = first_step(machine, memory, t0, duration, relative, tolerances, order) if duration else 0.0
-        control = np.array([t0, t0 + duration, step, relative, 1e-4, 0.0, 0.0, longest])
+        control = np.array([t0, t0 + duration, step, relative, 1e-4, 0.0, 0.0, longest, 0.0])
         counts = np.array([0, 0, 0, 0, int(interpolants)], dtype=np.int64)
         return cls(machine, memory, control, counts, tolerances, int(machine.layout.constants["TERMS"]), cost)
 
@@ -132,6 +138,8 @@ class AdaptiveRun:
 
     def evaluations(self, scheme: Scheme) -> int:
         """Of F: two for the first step, then those of every attempt and of every interpolant."""
+        if not scheme.explicit:
+            return 2 + int(self.memory.rest[0, 0])
         further = len(scheme.extra_stages) if isinstance(scheme, Embedded) and self.counts[WANTED] else 0
         return 2 + (self.accepted + self.rejected) * scheme.stage_count + self.accepted * further
 

@@ -10,8 +10,9 @@ from functools import cache, cached_property, partial
 from hashlib import sha256
 from typing import Any
 
-from holdfast.engine.drivers import adaptive, fixed, implicit
+from holdfast.engine.drivers import adaptive, complex_elimination, embedded, fixed, implicit, newton, stiff
 from holdfast.engine.drivers.steps import SYMPLECTIC_STEP, error_norm, explicit_step, explicit_work, interpolant
+from holdfast.engine.drivers.stiff_numbers import stiff_constants, stiff_work
 from holdfast.engine.emit import c
 from holdfast.engine.emit.body import Body, lowered
 from holdfast.engine.emit.c_writer import PREAMBLE, CWriter
@@ -27,6 +28,7 @@ from holdfast.graph.field import Field
 from holdfast.graph.nodes import Node, fingerprint
 from holdfast.problem.frozen import Frozen
 from holdfast.schemes.by_name import Scheme
+from holdfast.schemes.collocation import Collocation
 from holdfast.schemes.embedded import Embedded
 from holdfast.schemes.runge_kutta import RungeKutta
 from holdfast.schemes.symplectic_euler import SymplecticEuler
@@ -172,9 +174,10 @@ def _driver(field: Field, scheme: Scheme) -> _Driver:
         work = explicit_work(scheme.main, size, width) + further * width
         step = partial(explicit_step, scheme.main, further)
         measured: tuple[Text, ...] = (step, partial(error_norm, scheme), partial(interpolant, scheme))
-        return _Driver(
-            (*measured, *_texts(adaptive.adaptive)), work, constants=_control(scheme) | {"TERMS": 3 + len(scheme.dense)}
-        )
+        steered = _texts(embedded.attempt, embedded.next_step, embedded.shorter_step, adaptive.adaptive)
+        return _Driver((*measured, *steered), work, constants=_control(scheme) | _loop(3 + len(scheme.dense)))
+    if isinstance(scheme, Collocation):
+        return _stiff_driver(field, scheme)
     if scheme.explicit:
         return _Driver((partial(explicit_step, scheme), *loop), explicit_work(scheme, size, width))
     return _implicit_driver(field, scheme, loop)
@@ -183,14 +186,48 @@ def _driver(field: Field, scheme: Scheme) -> _Driver:
 def _implicit_driver(field: Field, scheme: RungeKutta, loop: tuple[Text, ...]) -> _Driver:
     """The step with Newton's method, which needs the partials of the field."""
     size, width = len(field.state), len(field.state) + len(field.pivots)
-    partials = {
+    parts = _texts(implicit.factorise, implicit.solve, implicit.correction_size)
+    texts: tuple[Text, ...] = (*parts, partial(implicit.implicit_step, scheme), *loop)
+    return _Driver(texts, implicit.implicit_work(scheme, size, width), {"partials": _partials(field)})
+
+
+def _stiff_driver(field: Field, scheme: Collocation) -> _Driver:
+    """Attempts by Newton's method along the poles of the scheme."""
+    size, width = len(field.state), len(field.state) + len(field.pivots)
+    texts = _texts(
+        implicit.factorise,
+        implicit.solve,
+        complex_elimination.factorise_complex,
+        complex_elimination.solve_complex,
+        newton.extent,
+        newton.stage_rates,
+        newton.correction,
+        newton.newton,
+        stiff.factors,
+        stiff.foretell,
+        stiff.polynomial,
+        stiff.take_step,
+        stiff.error_size,
+        stiff.between,
+        stiff.measured,
+        stiff.attempt,
+        stiff.next_step,
+        stiff.shorter_step,
+        stiff.interpolant,
+        adaptive.adaptive,
+    )
+    constants = stiff_constants(scheme, size, width) | _loop(terms=3)
+    return _Driver(texts, stiff_work(size, width), {"partials": _partials(field)}, constants)
+
+
+def _partials(field: Field) -> dict[int, Node]:
+    """∂F/∂x by its places, row by row, without what vanishes."""
+    size = len(field.state)
+    return {
         row * size + column: node
         for row, entries in enumerate(jacobian(field.rates, field.state))
         for column, node in entries.items()
     }
-    parts = _texts(implicit.factorise, implicit.solve, implicit.correction_size)
-    texts: tuple[Text, ...] = (*parts, partial(implicit.implicit_step, scheme), *loop)
-    return _Driver(texts, implicit.implicit_work(scheme, size, width), {"partials": partials})
 
 
 def _control(scheme: Embedded) -> dict[str, int | float]:
@@ -201,9 +238,12 @@ def _control(scheme: Embedded) -> dict[str, int | float]:
         "SAFETY": float(scheme.safety),
         "SHRINK": float(scheme.shrink),
         "GROWTH": float(scheme.growth),
-        "STEP_COLLAPSED": adaptive.STEP_COLLAPSED,
-        "RESOLUTION": adaptive.RESOLUTION,
     }
+
+
+def _loop(terms: int) -> dict[str, int | float]:
+    """The constants of the adaptive loop."""
+    return {"TERMS": terms, "STEP_COLLAPSED": adaptive.STEP_COLLAPSED, "RESOLUTION": adaptive.RESOLUTION}
 
 
 def observing(field: Field, outputs: Sequence[Node]) -> Assembly:

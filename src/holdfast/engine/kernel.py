@@ -16,7 +16,7 @@ from typing import Literal, final
 import numpy as np
 
 from holdfast.engine import native
-from holdfast.engine.adaptive_run import AdaptiveRun, Gathered
+from holdfast.engine.adaptive_run import AdaptiveRun, Gathered, first_order
 from holdfast.engine.assembly import Assembly, observing, observing_observables, stepping
 from holdfast.engine.dense import Dense, hermite
 from holdfast.engine.events import Event, locate
@@ -31,6 +31,7 @@ from holdfast.errors import BadRequest
 from holdfast.graph.field import Field
 from holdfast.graph.nodes import Node, fingerprint
 from holdfast.schemes.by_name import Scheme
+from holdfast.schemes.collocation import Collocation
 
 TargetName = Literal["native", "python"]
 Tier = Literal["quick", "optimised"]
@@ -170,7 +171,7 @@ class Kernel:
         wanted = check_adaptive(self.scheme, t0, duration, relative, absolute, at)
         memory = self.memory(state, parameters, t0, directions)
         run = AdaptiveRun.begun(
-            self.machine, memory, self.scheme.order, t0, duration, relative, absolute, longest,
+            self.machine, memory, first_order(self.scheme), t0, duration, relative, absolute, longest,
             interpolants=dense or wanted is not None, cost=self.cost,
         )  # fmt: skip
         gathered = Gathered()
@@ -200,7 +201,10 @@ class Kernel:
         )
 
     def _last_piece(self, memory: Memory, event: Event, t: float) -> np.ndarray:
-        """The interpolant of the part of a step before an event: a cubic, filled up with zeros."""
+        """The interpolant of the part of a step before an event: its own, or a cubic filled up with zeros."""
+        if isinstance(self.scheme, Collocation):
+            place = int(self.machine.layout.constants["AT_NEW_Q"])
+            return memory.rest[place : place + 3 * memory.size, 0].reshape(1, 3, memory.size)
         times, states = np.array([t, event.time]), np.vstack([memory.state, event.state])
         cubic = hermite(times, states, self.rates_at(times, states, memory.p[0, :, 0])).coefficients
         terms = int(self.machine.layout.constants["TERMS"])

@@ -12,7 +12,7 @@ import numpy as np
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
 from holdfast.problem.laws import Tuned
-from holdfast.schemes.by_name import Scheme, scheme_named
+from holdfast.schemes.by_name import Scheme, scheme_named, steered
 
 SMALLEST_TOLERANCE = 1e-15  # below, double precision cannot tell
 
@@ -50,6 +50,8 @@ def request_of(
             fix="`holdfast run` and hf.tuned(problem) choose them; `holdfast tune FILE --write NEW.toml` writes them",
         )
     chosen = scheme_named(run.scheme if scheme is None else scheme)
+    if step is None and (tolerance is not None or (run.step is None and run.tolerance is not None)):
+        chosen = steered(chosen)
     begin = run.begin
     wanted = None if at is None else _times(at, begin)
     length = duration if duration is not None else _stated_duration(run.duration, wanted, begin)

@@ -5,18 +5,19 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from holdfast.errors import BadRequest
+from holdfast.schemes.collocation import Collocation
 from holdfast.schemes.dop853 import DOP853
 from holdfast.schemes.dopri5 import DOPRI5
 from holdfast.schemes.embedded import Embedded
 from holdfast.schemes.euler import EULER
 from holdfast.schemes.implicit_midpoint import IMPLICIT_MIDPOINT
 from holdfast.schemes.kutta import KUTTA3, RK4, THREE_EIGHTHS
-from holdfast.schemes.radau import RADAU5
+from holdfast.schemes.radau import RADAU, RADAU5
 from holdfast.schemes.runge_kutta import RungeKutta
 from holdfast.schemes.symplectic_euler import SYMPLECTIC_EULER, SymplecticEuler
 from holdfast.schemes.two_stage import HEUN, MIDPOINT, RALSTON
 
-Scheme = RungeKutta | Embedded | SymplecticEuler
+Scheme = RungeKutta | Embedded | Collocation | SymplecticEuler
 
 ALL_SCHEMES: tuple[Scheme, ...] = (
     EULER,
@@ -31,14 +32,21 @@ ALL_SCHEMES: tuple[Scheme, ...] = (
     DOP853,
     IMPLICIT_MIDPOINT,
     RADAU5,
+    RADAU,
 )
 
+_STEERED = {scheme.main: scheme for scheme in ALL_SCHEMES if isinstance(scheme, Collocation)}
 _BY_NAME = {scheme.name: scheme for scheme in ALL_SCHEMES}
+
+
+def steered(scheme: Scheme) -> Scheme:
+    """The scheme that takes the steps of a fixed-step one at lengths of its own choice; itself where there is none."""
+    return _STEERED.get(scheme, scheme) if isinstance(scheme, RungeKutta) else scheme
 
 
 def scheme_named(name: str | Scheme) -> Scheme:
     """The scheme of this name ("rk4", "RK4", "symplectic_euler"); a scheme is returned as it is."""
-    if isinstance(name, RungeKutta | Embedded | SymplecticEuler):
+    if isinstance(name, RungeKutta | Embedded | Collocation | SymplecticEuler):
         return name
     key = str(name).strip().lower().replace("_", "-").replace(" ", "-")
     if key in _BY_NAME:

@@ -1,4 +1,4 @@
-"""Radau IIA of order 5: three stages, L-stable, for what is stiff.
+"""Radau IIA of order 5: three stages, L-stable, for what is stiff; with a fixed step, or with steps by its error.
 
 The tableau lies in Q(√6); √6 is kept to 60 digits, so that nothing computed from it in doubles can tell.
 Hairer, Wanner, *Solving Ordinary Differential Equations II*, table IV.5.6.
@@ -7,6 +7,7 @@ Hairer, Wanner, *Solving Ordinary Differential Equations II*, table IV.5.6.
 from fractions import Fraction as F
 from math import isqrt
 
+from holdfast.schemes.collocation import Collocation
 from holdfast.schemes.runge_kutta import RungeKutta
 
 DIGITS = 60
@@ -28,3 +29,5 @@ RADAU5 = RungeKutta(
     weights=(_number(F(16, 36), F(-1, 36)), _number(F(16, 36), F(1, 36)), F(1, 9)),
     digits=DIGITS,
 )
+
+RADAU = Collocation(name="radau", main=RADAU5)

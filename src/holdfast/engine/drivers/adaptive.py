@@ -1,43 +1,20 @@
-"""The loop of an adaptive run, in the driver language: Hairer's step control.
+"""The loop of an adaptive run, in the driver language.
 
-    err  = ‖ local error / (absolute + relative · max(|x|, |x⁺|)) ‖
-    step⁺ = step · clip(safety · err^-EXPONENT · old^FEEDBACK, SHRINK, GROWTH)      accepted when err <= 1
+    attempt       one step and the size of its error, in units of the tolerances
+    next_step     how long the step after an accepted one is
+    shorter_step  how long a step is tried after a rejected one
 
-A step whose end is not finite or has lost a pivot is rejected like one with too large an error, and tried again four
-times shorter; what stopped it is reported when no step is left to try. Hairer, Nørsett, Wanner, II.4.
+A step whose end is not finite or has lost a pivot is rejected like one with too large an error; what stopped it is
+reported when no step is left to try. Explicit schemes are attempted by `embedded`, stiff ones by `stiff`.
 """
 
 from __future__ import annotations
 
-from holdfast.engine.drivers.fixed import (
-    EVENT,
-    EVENTS,
-    STAGES_END,
-    WIDTH,
-    N,
-    crossed,
-    event_values,
-    judged,
-    rates,
-    remember_pivots,
-    take_step,
-)
-from holdfast.engine.drivers.language import (
-    Integer,
-    Integers,
-    Number,
-    Numbers,
-    Reals,
-    absolute,
-    larger,
-    part,
-    power,
-    smaller,
-)
+from holdfast.engine.drivers.fixed import EVENT, EVENTS, NOT_CONVERGED, WIDTH, N, crossed, event_values, remember_pivots
+from holdfast.engine.drivers.language import Integer, Integers, Number, Numbers, Reals, absolute, part, smaller
 
-# given by the assembly: the scheme's step control, how many coefficients its interpolant has
-EXPONENT = FEEDBACK = SAFETY = SHRINK = GROWTH = 0.0
-TERMS = 0
+# given by the assembly: how many coefficients the scheme's interpolant has, where a step's stages end
+TERMS = STAGES_END = 0
 
 STEP_COLLAPSED = 5.0
 RESOLUTION = 2.3e-15  # of the time: shorter steps do not move it
@@ -61,7 +38,7 @@ def adaptive(
     """Attempt up to `attempts` steps and keep every accepted one.
 
     control   time, final time, next step, relative tolerance, err of the last accepted step,
-              why the last attempt failed, status, longest step
+              why the last attempt failed, status, longest step, err of the last attempt
     counts    accepted, rejected, kept by this call, whether the last attempt was rejected,
               whether interpolants are wanted
     """
@@ -69,7 +46,6 @@ def adaptive(
     f_new = part(work, N)
     event_new = part(work, N + WIDTH)
     rest = part(work, N + WIDTH + EVENTS)
-    scratch = part(rest, STAGES_END)
     counts[2] = 0
     for _attempt in range(attempts):
         t = control[0]
@@ -83,16 +59,13 @@ def adaptive(
             later = end
         if h <= RESOLUTION * absolute(t):
             control[6] = control[5]
-            if control[5] == 0.0:
+            if control[5] == 0.0 or control[5] == NOT_CONVERGED:
                 control[6] = STEP_COLLAPSED
             return
-        take_step(t, h, x, f, p, new, rest)
-        rates(later, new, p, f_new, scratch)
-        err = h * error_norm(x, f, new, f_new, absolutes, control[3], rest)
-        verdict = judged(new, f_new, watch)
-        if err <= 1.0 and verdict == 0.0:
+        verdict = attempt(t, later, h, x, f, p, watch, new, f_new, absolutes, control, counts, rest)
+        if control[8] <= 1.0 and verdict == 0.0:
             if EVENTS > 0:
-                event_values(later, new, p, event_new, scratch)
+                event_values(later, new, p, event_new, part(rest, STAGES_END))
                 happened = crossed(events, event_new, part(events, EVENTS))
                 if happened > 0.0:
                     control[2] = h
@@ -110,21 +83,14 @@ def adaptive(
             for i in range(WIDTH):
                 f[i] = f_new[i]
             remember_pivots(f, watch)
-            factor = power(err, EXPONENT) / power(control[4], FEEDBACK) / SAFETY
-            factor = larger(1.0 / GROWTH, smaller(1.0 / SHRINK, factor))
-            if counts[3] > 0:
-                factor = larger(1.0, factor)
             control[0] = later
-            control[2] = h / factor
-            control[4] = larger(err, 0.0001)
+            control[2] = next_step(h, control, counts, rest)
             control[5] = 0.0
             counts[0] = counts[0] + 1
             counts[2] = kept + 1
             counts[3] = 0
         else:
-            control[2] = 0.25 * h
-            if err > 1.0 and verdict == 0.0:
-                control[2] = h / smaller(1.0 / SHRINK, power(err, EXPONENT) / SAFETY)
+            control[2] = shorter_step(h, verdict, control, counts, rest)
             control[5] = verdict
             counts[1] = counts[1] + 1
             counts[3] = 1
@@ -133,9 +99,29 @@ def adaptive(
 # given by the assembly as well
 
 
-def error_norm(
-    x: Reals, f: Reals, new: Reals, f_new: Reals, absolutes: Numbers, relative: Number, work: Reals
+def attempt(
+    t: Number,
+    later: Number,
+    h: Number,
+    x: Reals,
+    f: Reals,
+    p: Reals,
+    watch: Reals,
+    new: Reals,
+    f_new: Reals,
+    absolutes: Numbers,
+    control: Numbers,
+    counts: Integers,
+    work: Reals,
 ) -> Number:
+    raise NotImplementedError
+
+
+def next_step(h: Number, control: Numbers, counts: Integers, work: Reals) -> Number:
+    raise NotImplementedError
+
+
+def shorter_step(h: Number, verdict: Number, control: Numbers, counts: Integers, work: Reals) -> Number:
     raise NotImplementedError
 
 

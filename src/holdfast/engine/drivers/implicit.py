@@ -15,6 +15,7 @@ from fractions import Fraction
 
 from holdfast.engine.drivers.language import Integer, Integers, Number, Reals, absolute, larger, quotient
 from holdfast.engine.drivers.steps import HEADER
+from holdfast.schemes.exact_algebra import solved, transposed
 from holdfast.schemes.runge_kutta import RungeKutta
 
 N = 0  # given by the assembly
@@ -145,21 +146,6 @@ def _newton_matrix(rows: list[list[Fraction]]) -> list[str]:
 
 def _end(scheme: RungeKutta, rows: list[list[Fraction]]) -> str:
     """Σ d_i Z_i with d A = b."""
-    weights = [
-        weight if abs(weight) > Fraction(1, 10**30) else Fraction(0) for weight in _left_solve(rows, scheme.weights)
-    ]
+    exact = solved(transposed(rows), scheme.weights)
+    weights = [weight if abs(weight) > Fraction(1, 10**30) else Fraction(0) for weight in exact]
     return " + ".join(f"{float(d)!r} * z[{i} * N + i]" for i, d in enumerate(weights) if d)
-
-
-def _left_solve(rows: list[list[Fraction]], weights: tuple[Fraction, ...]) -> list[Fraction]:
-    """d with d A = b, exactly; A is regular for every scheme that needs no explicit stage."""
-    size = len(rows)
-    table = [[rows[j][i] for j in range(size)] + [weights[i]] for i in range(size)]
-    for k in range(size):
-        best = max(range(k, size), key=lambda i: abs(table[i][k]))
-        table[k], table[best] = table[best], table[k]
-        for i in range(size):
-            if i != k and table[i][k]:
-                factor = table[i][k] / table[k][k]
-                table[i] = [a - factor * b for a, b in zip(table[i], table[k], strict=True)]
-    return [table[i][size] / table[i][i] for i in range(size)]

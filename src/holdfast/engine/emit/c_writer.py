@@ -137,6 +137,10 @@ class CWriter(Target):
             self.line(f"{text};")
         return Value(returns, text)
 
+    def ignore(self, value: Value) -> None:
+        if value.kind:
+            self.line(f"(void){value.text};")
+
     @contextmanager
     def loop(self, name: str, start: Value, stop: Value) -> Iterator[None]:
         self.line(f"for ({name} = {start.text}; {name} < {stop.text}; {name}++) {{")

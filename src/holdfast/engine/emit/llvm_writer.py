@@ -206,6 +206,9 @@ class LLVMWriter(Target):
         self.lines.append(f"  {text}")
         return Value("", "")
 
+    def ignore(self, value: Value) -> None:
+        """Every value is computed where it stands."""
+
     # ── the flow ──────────────────────────────────────────────────────────────────────────────────
 
     @contextmanager

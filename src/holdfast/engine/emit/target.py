@@ -64,6 +64,10 @@ class Target(ABC):
     @abstractmethod
     def call(self, name: str, values: list[Value], returns: str) -> Value: ...
     @abstractmethod
+    def ignore(self, value: Value) -> None:
+        """A value computed for its effect only."""
+
+    @abstractmethod
     def loop(self, name: str, start: Value, stop: Value) -> AbstractContextManager[None]: ...
     @abstractmethod
     def repeat(self, condition: Callable[[], Value]) -> AbstractContextManager[None]: ...

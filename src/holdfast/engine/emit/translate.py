@@ -122,7 +122,7 @@ class _Function:
 
     def do_Expr(self, statement: ast.Expr) -> None:
         if not isinstance(statement.value, ast.Constant):  # a docstring says nothing to a machine
-            self.value(statement.value)
+            self.target.ignore(self.value(statement.value))
 
     def do_Assign(self, statement: ast.Assign) -> None:
         self.assign(statement.targets[0], self.value(statement.value))
