@@ -33,7 +33,11 @@ def main() -> None:
     data = {
         "schema": 1,
         "date": now.isoformat(timespec="seconds"),
-        "machine": {"processor": native.machine_name(), "cores": os.cpu_count(), "lanes": native.lane_width()},
+        "machine": {
+            "processor": native.binding().get_host_cpu_name(),
+            "cores": os.cpu_count(),
+            "lanes": native.lane_width(),
+        },
         "python": platform.python_version(),
         "ratios": [{"what": r.what, "value": r.value, "aim": r.bar, "at_most": r.most, "met": r.met} for r in ratios],
         "records": records,
