@@ -8,7 +8,8 @@ import flint
 import pytest
 
 from holdfast.errors import Undecided
-from holdfast.graph.arithmetic import FLOATS, ball, ball_series, balls, float_power, precision
+from holdfast.graph.arithmetic import FLOATS, float_power
+from holdfast.graph.balls import ball, ball_series, balls, precision
 
 f = FLOATS.functions
 nan, inf = math.nan, math.inf

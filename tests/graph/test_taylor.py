@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from holdfast.errors import Undecided
-from holdfast.graph.arithmetic import ball, ball_series, precision
+from holdfast.graph.balls import ball, ball_series, precision
 from holdfast.graph.evaluate import Tape
 from holdfast.graph.nodes import Graph
 from holdfast.graph.taylor import Form, monomials, range_of, taylor_forms

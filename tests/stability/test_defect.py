@@ -8,7 +8,7 @@ import pytest
 
 import holdfast as hf
 from holdfast.errors import Undecided
-from holdfast.graph.arithmetic import ball, precision
+from holdfast.graph.balls import ball, precision
 from holdfast.graph.taylor import range_of
 from holdfast.stability.block import blocks_of, motion_of
 from holdfast.stability.cells import plain_cell

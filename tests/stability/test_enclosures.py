@@ -10,7 +10,7 @@ import sympy as sp
 
 import holdfast as hf
 from holdfast.errors import Undecided
-from holdfast.graph.arithmetic import ball, balls, precision
+from holdfast.graph.balls import ball, balls, precision
 from holdfast.graph.evaluate import Tape
 from holdfast.graph.taylor import range_of
 from holdfast.schemes.dopri5 import DOPRI5

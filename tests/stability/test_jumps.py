@@ -9,7 +9,7 @@ import numpy as np
 import sympy as sp
 
 import holdfast as hf
-from holdfast.graph.arithmetic import precision
+from holdfast.graph.balls import precision
 from holdfast.stability.block import blocks_of, motion_of, whole_motion
 from holdfast.stability.cells import Cutter
 from holdfast.stability.enclosure import ball_between, symmetric

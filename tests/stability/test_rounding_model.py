@@ -9,7 +9,7 @@ import sympy as sp
 import holdfast as hf
 from holdfast.engine.kernel import compiled
 from holdfast.equations.values import parameter_vector
-from holdfast.graph.arithmetic import ball, balls, precision
+from holdfast.graph.balls import ball, balls, precision
 from holdfast.graph.evaluate import Tape
 from holdfast.stability.block import blocks_of, whole_motion
 from holdfast.stability.enclosure import ball_between, norm

@@ -15,7 +15,7 @@ from holdfast.equations.inputs import Inputs
 from holdfast.equations.lagrange import Dynamics, excess_of
 from holdfast.equations.sample import Sample
 from holdfast.errors import BadStatement
-from holdfast.graph.arithmetic import ball, balls, precision
+from holdfast.graph.balls import ball, balls, precision
 from holdfast.graph.derivatives import jacobian
 from holdfast.graph.evaluate import Tape
 from holdfast.graph.linear_algebra import Rows, factor_general, factor_symmetric, pivot_order, times

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import sympy as sp
 from sympy.simplify.fu import TR8
 
-from holdfast.graph.arithmetic import ball, balls, precision
+from holdfast.graph.balls import ball, balls, precision
 from holdfast.graph.evaluate import Ledger
 from holdfast.graph.nodes import LEAVES, Graph, Node, ancestors
 from holdfast.graph.walk import FUNCTIONS, Walker

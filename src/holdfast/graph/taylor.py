@@ -16,7 +16,8 @@ from itertools import combinations_with_replacement
 from math import factorial
 from typing import Any
 
-from holdfast.graph.arithmetic import Arithmetic, angle, ball, ball_series, constant_ball, repeated
+from holdfast.graph.arithmetic import Arithmetic
+from holdfast.graph.balls import angle, ball, ball_series, constant_ball, repeated
 from holdfast.graph.derivatives import directional
 from holdfast.graph.evaluate import Evaluator, Tape
 from holdfast.graph.nodes import UNARY, Graph, Node

@@ -22,7 +22,7 @@ import numpy as np
 from holdfast.errors import BadStatement
 from holdfast.schemes.exact_algebra import inverse, solved, transposed
 from holdfast.schemes.runge_kutta import RungeKutta
-from holdfast.schemes.stability_function import StabilityFunction
+from holdfast.schemes.steered import Steered
 
 STAGES = 3
 POLE_DIGITS = 12  # every machine agrees on them; more would only spare Newton's method a part in 10¹²
@@ -41,7 +41,7 @@ class Poles(NamedTuple):
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Collocation:
+class Collocation(Steered):
     """An implicit adaptive scheme round its `main` tableau."""
 
     name: str
@@ -63,10 +63,6 @@ class Collocation:
         return hash((self.name, self.main))
 
     @property
-    def order(self) -> int:
-        return self.main.order
-
-    @property
     def dense_order(self) -> int:
         return STAGES
 
@@ -74,26 +70,6 @@ class Collocation:
     def exponent(self) -> Fraction:
         """The measured error grows with this inverse power of the step."""
         return Fraction(1, STAGES + 1)
-
-    @property
-    def stage_count(self) -> int:
-        return self.main.stage_count
-
-    @property
-    def explicit(self) -> bool:
-        return False
-
-    @property
-    def adaptive(self) -> bool:
-        return True
-
-    @property
-    def stability(self) -> StabilityFunction:
-        return self.main.stability
-
-    def propagator(self, matrix: np.ndarray, step: float) -> np.ndarray:
-        """R(step·H) of the main weights."""
-        return self.main.propagator(matrix, step)
 
     @property
     def inverse(self) -> list[list[Fraction]]:

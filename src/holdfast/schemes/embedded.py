@@ -17,17 +17,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
-import numpy as np
-
 from holdfast.schemes.runge_kutta import RungeKutta
-from holdfast.schemes.stability_function import StabilityFunction
+from holdfast.schemes.steered import Steered
 
 Rows = tuple[tuple[Fraction, ...], ...]
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Embedded:
+class Embedded(Steered):
     """An explicit adaptive scheme round its `main` tableau."""
 
     main: RungeKutta
@@ -47,27 +45,3 @@ class Embedded:
     @property
     def name(self) -> str:
         return self.main.name
-
-    @property
-    def order(self) -> int:
-        return self.main.order
-
-    @property
-    def stage_count(self) -> int:
-        return self.main.stage_count
-
-    @property
-    def explicit(self) -> bool:
-        return True
-
-    @property
-    def adaptive(self) -> bool:
-        return True
-
-    @property
-    def stability(self) -> StabilityFunction:
-        return self.main.stability
-
-    def propagator(self, matrix: np.ndarray, step: float) -> np.ndarray:
-        """R(step·H) of the main weights."""
-        return self.main.propagator(matrix, step)

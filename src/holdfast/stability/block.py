@@ -18,7 +18,7 @@ from holdfast.equations.blocks import decoupled_blocks
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest
-from holdfast.graph.arithmetic import JUMPING
+from holdfast.graph.balls import JUMPING
 from holdfast.graph.nodes import Node, ancestors, substitute
 
 

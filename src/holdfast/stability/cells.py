@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg import qr
 
 from holdfast.errors import Undecided
-from holdfast.graph.arithmetic import JUMPING, ball, balls, continuous_balls
+from holdfast.graph.balls import JUMPING, ball, balls, continuous_balls
 from holdfast.graph.derivatives import jacobian
 from holdfast.graph.evaluate import Evaluator, Tape
 from holdfast.graph.nodes import ancestors

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.errors import Undecided
-from holdfast.graph.arithmetic import ball
+from holdfast.graph.balls import ball
 from holdfast.graph.evaluate import Evaluator, Tape
 from holdfast.graph.taylor import Form, Monomials, monomials, range_of, taylor_forms
 from holdfast.stability.cells import Cell, Cutter

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.graph.arithmetic import ball
+from holdfast.graph.balls import ball
 from holdfast.schemes.runge_kutta import RungeKutta
 from holdfast.stability.enclosure import Ball, ball_matrix, matrix, norm, upper
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.graph.arithmetic import ball
+from holdfast.graph.balls import ball
 from holdfast.graph.taylor import Form, range_of
 from holdfast.schemes.runge_kutta import RungeKutta
 from holdfast.stability.block import Motion

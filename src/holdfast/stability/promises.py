@@ -11,7 +11,7 @@ import numpy as np
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest, HoldfastError
-from holdfast.graph.arithmetic import precision
+from holdfast.graph.balls import precision
 from holdfast.problem.file import dumps
 from holdfast.results.simulate import simulate
 from holdfast.results.trajectory import Trajectory

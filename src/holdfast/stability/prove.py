@@ -14,7 +14,7 @@ import numpy as np
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest
-from holdfast.graph.arithmetic import ball, balls, precision
+from holdfast.graph.balls import ball, balls, precision
 from holdfast.graph.evaluate import Tape
 from holdfast.graph.nodes import Node
 from holdfast.schemes.runge_kutta import RungeKutta

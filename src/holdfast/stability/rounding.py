@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from holdfast.equations.equations import Equations
-from holdfast.graph.arithmetic import Arithmetic, ball, balls
+from holdfast.graph.arithmetic import Arithmetic
+from holdfast.graph.balls import ball, balls
 from holdfast.graph.derivatives import jacobian
 from holdfast.graph.evaluate import Tape
 from holdfast.schemes.runge_kutta import RungeKutta

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
-from holdfast.graph.arithmetic import ball
+from holdfast.graph.balls import ball
 from holdfast.graph.evaluate import Evaluator, Tape
 from holdfast.graph.taylor import Form, taylor_forms
 from holdfast.schemes.runge_kutta import RungeKutta

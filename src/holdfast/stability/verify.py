@@ -16,7 +16,7 @@ import numpy as np
 
 from holdfast.equations.derive import derive
 from holdfast.errors import BadRequest, HoldfastError, Undecided
-from holdfast.graph.arithmetic import precision
+from holdfast.graph.balls import precision
 from holdfast.graph.taylor import range_of
 from holdfast.problem.file import loads
 from holdfast.results.simulate import simulate

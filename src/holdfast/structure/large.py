@@ -8,7 +8,7 @@ from itertools import combinations
 
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector, state_vector
-from holdfast.graph.arithmetic import ball, balls, precision
+from holdfast.graph.balls import ball, balls, precision
 from holdfast.graph.derivatives import jacobian
 from holdfast.graph.display import tree_size
 from holdfast.graph.evaluate import Tape

@@ -17,7 +17,7 @@ from typing import Any
 import sympy as sp
 
 from holdfast.errors import HoldfastError
-from holdfast.graph.arithmetic import ball, balls, precision
+from holdfast.graph.balls import ball, balls, precision
 from holdfast.graph.evaluate import Tape
 from holdfast.graph.nodes import Graph
 from holdfast.graph.walk import Walker
