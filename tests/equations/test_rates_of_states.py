@@ -28,3 +28,14 @@ def test_in_the_rate_of_another_state():
     system = hf.System(coordinates=(x,), kinetic=x.rate**2 / 2, states={s: -s, r: hf.rate(s * x)})
     field = hf.derive(hf.Problem(system, start={**START, r: 0})).field
     assert Tape(field.inputs, field.rates)([0, 1, 1.5, 2, 0])[-1] == 1
+
+
+def test_the_rates_of_states_are_written_with_the_equations():
+    """Without them, what is printed is not a closed system."""
+    system = hf.System(
+        coordinates=(x,), kinetic=x.rate**2 / 2, forces={x: -s * x.rate}, states={r: -r, s: hf.rate(r * x)}
+    )
+    equations = hf.derive(hf.Problem(system))
+    assert "s' = ddt(r*x)" in equations.summary()
+    assert r"\dot{s} = " in equations.latex()
+    assert equations.to_dict()["state_rates"] == ["-r", "ddt(r*x)"]

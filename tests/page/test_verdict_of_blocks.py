@@ -46,3 +46,11 @@ def test_a_certificate_of_another_start_is_refused(run):
     other = hf.simulate(equations, hf.RK4, step=0.01, duration=1, every=1, start={"phi": 0.6})
     with pytest.raises(hf.BadRequest, match="another start"):
         hf.report(other, certificate)
+
+
+def test_a_kinetic_energy_that_is_not_positive_is_told():
+    x, mass = hf.coordinates("x"), hf.parameters("mass")
+    system = hf.System(coordinates=(x,), kinetic=mass * x.rate**2 / 2, potential=x**2, parameters={mass: -2})
+    page = hf.report(hf.simulate(hf.derive(hf.Problem(system, start={x: 0.1})), hf.RK4, step=0.01, duration=0.1))
+    assert any("not positive" in warning and "−2" in warning for warning in page.warnings)
+    assert "not positive" in page.html

@@ -82,6 +82,15 @@ def test_schemes_without_an_explicit_tableau_are_checked(scheme):
     assert "No proof" in certificate["rod"].reason
 
 
+def test_what_noise_drives_has_no_bound():
+    x = hf.coordinates("x")
+    system = hf.System(coordinates=(x,), kinetic=x.rate**2 / 2, noise={"wind": {x: 1}})
+    equations = hf.derive(hf.Problem(system, hf.Program(holonomic={"home": x}, law=hf.critically_damped(3))))
+    block = hf.certify(equations, hf.RK4, step=0.01, duration=1)["home"]
+    assert block.label is hf.Label.refused
+    assert "noise" in block.reason
+
+
 def test_gains_that_depend_on_the_state_are_checked():
     x = hf.coordinates("x")
     law = hf.SpringDamper(stiffness=25 + x**2, damping=10)

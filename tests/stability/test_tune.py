@@ -263,3 +263,12 @@ def test_nothing_to_hold_is_nothing_to_tune():
     problem = hf.Problem(hf.System(coordinates=(x,), kinetic=x.rate**2 / 2))
     with pytest.raises(hf.BadRequest, match="nothing to hold"):
         hf.tune(hf.derive(problem), hf.RK4, step=0.1, duration=1)
+
+
+def test_where_nothing_tells_gains_apart_the_answer_says_so():
+    """Constraints that are coordinates are held to rounding: gains only decide how soon a start is brought back."""
+    x = hf.coordinates("x")
+    program = hf.Program(holonomic={"home": x}, controls={"F": {x: 1}}, law=hf.Tuned())
+    problem = hf.Problem(hf.System(coordinates=(x,), kinetic=x.rate**2 / 2), program, start={x: 1})
+    found = hf.tune(hf.derive(problem), hf.RK4, step=0.01, duration=5)
+    assert "held to rounding with any gains" in found.summary().splitlines()[0]

@@ -186,7 +186,9 @@ def test_what_is_no_certificate_is_refused(tmp_path):
     for text in ("", "[]", "{}", '{"schema": 7}', "\x00"):
         path.write_text(text)
         assert not hf.verify(path)
-    assert not hf.verify(tmp_path / "missing.json")
+    found = hf.verify(tmp_path / "missing.json")
+    assert not found
+    assert found.findings == (f"there is no file {tmp_path / 'missing.json'}",)
 
 
 def test_names_that_are_no_texts_are_refused(honest, tmp_path):
@@ -258,3 +260,16 @@ def test_tune_prints_draws_and_writes(tmp_path):
     assert data["this_law"]["deviation"] < data["no_gains"]["deviation"]
     assert invoke("tune", EXAMPLES / "pendulum.toml", "-o", tmp_path / "map.txt").exit_code == 2
     assert invoke("tune", EXAMPLES / "rlc.toml").exit_code == 2
+
+
+def test_a_certificate_without_a_proof_has_nothing_to_verify(tmp_path):
+    certificate = hf.certify(hf.derive(pendulum(0.05)), hf.Euler, step=0.01, duration=0.1, effort=1e-9)
+    assert certificate.label is not hf.Label.proved
+    found = hf.verify(certificate)
+    assert not found
+    assert found.findings == ("nothing in it is proved, so there is nothing to verify",)
+    certificate.save(tmp_path / "c.json")
+    told = CliRunner().invoke(main, ["verify", str(tmp_path / "c.json")])
+    assert told.exit_code == 1
+    assert "there is nothing to verify" in told.output
+    assert "does not hold" not in told.output

@@ -50,6 +50,9 @@ class Canonical:
     mu: Nodes
     pivots: Nodes
 
+    def __repr__(self) -> str:
+        return f"<Canonical equations of {', '.join(self.equations.coordinates)}; summary() writes them out>"
+
     @property
     def momentum_names(self) -> tuple[str, ...]:
         return tuple(node.data for node in self.p)

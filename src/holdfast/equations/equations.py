@@ -52,6 +52,10 @@ class Equations:
 
     # ── names ─────────────────────────────────────────────────────────────────────────────────────
 
+    def __repr__(self) -> str:
+        held = f", held: {', '.join(self.constraints)}" if self.constraints else ""
+        return f"<{type(self).__name__} of {', '.join(self.coordinates)}{held}; summary() writes them out>"
+
     @property
     def coordinates(self) -> tuple[str, ...]:
         return tuple(c.name for c in self.problem.system.coordinates)

@@ -27,7 +27,7 @@ from holdfast.equations.derive import derive
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest, BadStatement
 from holdfast.problem.problem import Problem
-from holdfast.problem.program import Program
+from holdfast.problem.program import Program, counted
 from holdfast.problem.quantities import Coordinate, rate
 from holdfast.problem.run import Run
 from holdfast.problem.system import System
@@ -108,14 +108,16 @@ class Family(Equations):
         at = self.general_solution()
         controls = ", ".join(self.problem.program.controls)
         lines = [
-            f"{n} accelerations, {m} equations G a = Y - gamma: the solutions are an affine space of dimension {k}.",
+            f"{counted(n, 'acceleration')}, {counted(m, 'equation')} G a = Y - gamma: the solutions are an affine space"
+            f" of dimension {k}.",
             f"At the start G has rank {at.rank}, its smallest singular value is {at.smallest:.6g}.",
         ]
         if k == 0:
             lines.append("No tangential freedom is left: a = G^-1 (Y - gamma), and c0, c and u have nothing to choose.")
         else:
             lines += [
-                f"Null-space form: a = K(Y - gamma) + N u, with {k} functions u(q, v, t); K(Y - gamma) is the least.",
+                f"Null-space form: a = K(Y - gamma) + N u, with {counted(k, 'function')} u(q, v, t); K(Y - gamma) is"
+                " the least.",
                 f"Cross-product form: c0 [g ... c ...] with {n - 1 - m} vectors c and c0, {(n - 1 - m) * n + 1} numbers"
                 f" in place of {k}. For fixed c it sweeps one line of ker G (none where the vectors are dependent);"
                 " over all c it fills ker G: for u in ker G take the c's orthogonal to G and u, and c0 = u.w/w.w.",

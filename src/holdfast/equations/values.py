@@ -66,6 +66,11 @@ class Values:
             )
         return float(known[key])
 
+    def __repr__(self) -> str:
+        named = zip(self.equations.state_names, self.state.tolist(), strict=True)
+        state = ", ".join(f"{name} = {value:.6g}" for name, value in named)
+        return f"<Values at t = {self.time:g}, {state}>"
+
     @property
     def multipliers(self) -> Array:
         """λ of the constraints held by reactions, in their order."""
@@ -99,6 +104,14 @@ class Values:
             return float(np.linalg.cond(self.authority))
         none = np.zeros((len(self.mu), len(self.mu)))
         return float(np.linalg.cond(np.block([[self.mass_matrix, -self.holders], [self.jacobian, none]])))
+
+    @cached_property
+    def mass_range(self) -> tuple[float, float]:
+        """The smallest eigenvalue of the mass matrix, and the largest absolute one; nan where it is not finite."""
+        if not np.isfinite(self.mass_matrix).all() or not self.mass_matrix.size:
+            return float("nan"), float("nan")
+        found = np.linalg.eigvalsh(self.mass_matrix)
+        return float(found[0]), float(np.abs(found).max())
 
     @property
     def singularity(self) -> HoldfastError | None:

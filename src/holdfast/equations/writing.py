@@ -71,6 +71,8 @@ def _motion_lines(equations: Equations) -> Iterable[str]:
         right = [] if force == 0 and holders else [_shortened(force)]
         right += [_times(component, name) for component, name in holders]
         yield f"{_shortened(inertia)} = " + " + ".join(right).replace("+ -", "- ")
+    for name, rate in equations.problem.system.states.items():
+        yield f"{name}' = {_shortened(rate)}"
 
 
 def _times(component: sp.Expr, name: str) -> str:
@@ -154,6 +156,7 @@ def latex(equations: Equations) -> str:
         parts.append(_display(rf"E = {formula(equations.holder_matrix)}, \quad \mu = ({names})^{{\mathsf T}}"))
         motion += r" + E\,\mu"
     parts.append(_display(motion))
+    parts += [_display(line) for line in latex_of_states(equations)]
     parts += [_display(line) for line in _latex_program(equations)]
     closed = equations.inverse_dynamics
     if closed:
@@ -161,6 +164,11 @@ def latex(equations: Equations) -> str:
     elif equations.constraints:
         parts += [_display(f"{latex_name(s.name.name)} = {formula(s.value)}") for s in equations.statements]
     return "\n".join(parts) + "\n"
+
+
+def latex_of_states(equations: Equations) -> list[str]:
+    """The rates of the first-order states, one equation each."""
+    return [rf"\dot{{{latex_name(name)}}} = {formula(rate)}" for name, rate in equations.problem.system.states.items()]
 
 
 def _display(body: str) -> str:
@@ -203,6 +211,7 @@ def as_data(equations: Equations) -> dict[str, Any]:
         "title": equations.problem.title,
         "coordinates": list(equations.coordinates),
         "states": list(equations.problem.system.states),
+        "state_rates": column(equations.problem.system.states.values()),
         "constraints": {
             "holonomic": list(equations.problem.program.holonomic),
             "nonholonomic": list(equations.problem.program.nonholonomic),

@@ -13,8 +13,10 @@ from typing import Any
 from holdfast.errors import BadRequest
 from holdfast.page.html import Markup, document, element, joined, paragraph
 from holdfast.page.sections.in_order import SECTIONS
+from holdfast.page.sections.warnings import warnings_of
 from holdfast.page.subject import Subject, readable
 from holdfast.page.verdict import Verdict, verdict_of
+from holdfast.problem.arguments import clear_arguments
 from holdfast.problem.file import loads
 from holdfast.results.store import write_atomically
 from holdfast.results.trajectory import Trajectory
@@ -23,6 +25,7 @@ from holdfast.stability.certificate import Certificate
 FONTS = {"text": ("Holdfast Text", 400), "text-semibold": ("Holdfast Text", 600), "math": ("Holdfast Math", 400)}
 
 
+@clear_arguments
 def report(
     trajectory: Trajectory,
     certificate: Certificate | None = None,
@@ -96,6 +99,11 @@ class Report:
     def faults(self) -> tuple[str, ...]:
         """Why the verdict is negative; empty if it is good."""
         return self._verdict.faults
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """What the page tells to distrust, a sentence each."""
+        return tuple(warnings_of(self.subject))
 
     @cached_property
     def html(self) -> str:

@@ -70,8 +70,8 @@ def _of_energy(subject: Subject) -> list[str]:
         return []
     lost = []
     if subject.lost_energy > PUMPED:
-        part = number(100 * subject.lost_energy, 2)
-        lost = [f"The energy changed by {part} % of what is in motion, though nothing does work. Use a smaller step."]
+        part = f"{100 * subject.lost_energy:.0f} %"
+        lost = [f"The energy changed by {part} of what is in motion, though nothing does work. Use a smaller step."]
     if not subject.held or program.controls:
         return lost
     work = np.abs(run.energy_balance.correction)

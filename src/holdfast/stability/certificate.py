@@ -180,7 +180,7 @@ class Certificate:
             data = json.loads(Path(path).read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise BadRequest(
-                f"{path} is not a certificate: {error}", fix="hf.certify(...).save(path) writes one"
+                f"{path} is not a certificate", fix="hf.certify(...).save(path) and holdfast certify -o write one"
             ) from error
         return certificate_from(data)
 

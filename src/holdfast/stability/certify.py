@@ -9,6 +9,7 @@ from typing import Any
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest
+from holdfast.problem.arguments import clear_arguments
 from holdfast.problem.laws import Law
 from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.by_name import Scheme, scheme_named
@@ -20,6 +21,7 @@ TRIES = 14  # steps tried for a wanted drift
 MOST_STEPS = 1_000_000  # of a run that is tried for it
 
 
+@clear_arguments
 def certify(
     equations: Equations,
     scheme: Scheme | str | None = None,

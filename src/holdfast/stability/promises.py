@@ -99,8 +99,6 @@ class Promises:
             return f"{self.scheme.name} is implicit, or not a tableau"
         if self.scheme not in ALL_SCHEMES:  # a claimed order is what the proof rests on, and a name what it is kept by
             return f"{self.scheme.name} is not one of the schemes whose order is proved"
-        if self.equations.problem.system.noise:
-            return "the system is driven by noise"
         return None
 
     # ── one block ─────────────────────────────────────────────────────────────────────────────────
@@ -108,6 +106,8 @@ class Promises:
     def _certified(self, block: Block, run: Trajectory, step: float | None, seconds: float) -> BlockCertificate:
         """The best that can be said of one block."""
         told, place = Told(block, run), place_of_roots(block.matrix)
+        if self.equations.problem.system.noise:
+            return told.refused("the system is driven by noise, which no bound holds for")
         if block.constant and place.right:
             root = np.linalg.eigvals(block.matrix).real.max()
             return told.refused(f"the law is unstable: it drives deviations away, a root has the real part {root:.4g}")

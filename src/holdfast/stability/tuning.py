@@ -14,6 +14,8 @@ from holdfast.problem.frozen import Frozen
 from holdfast.problem.laws import Law, Unstabilised
 from holdfast.stability.dialects import Words, dialects, in_words
 
+ROUNDING = 1e-13  # of the scale of a deviation
+
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
@@ -123,6 +125,11 @@ class Tuning:
     def _answer(self) -> str:
         if not self.stabilised:
             return "none; no law that was tried holds the program better at the same accuracy."
+        if max(self.numbers.deviation, self.unstabilised.deviation) < ROUNDING and self.rate is not None:
+            return (
+                f"rate {self.rate:.4g}; the program is held to rounding with any gains, so that these only decide how "
+                "soon a start off it is brought back."
+            )
         if self.rate is None or self.ratio is None:
             return f"one pair for each constraint; {self.gain:.3g} times less deviation than without."
         ratio = f", damping ratio {self.ratio:.4g}" if any(name for name in self._holonomic) else ""

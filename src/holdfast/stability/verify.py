@@ -47,13 +47,15 @@ class _Fails(Exception):
 
 def verify(certificate: Certificate | str | Path) -> Verification:
     """Re-check every proved block of a certificate, given itself or as its file."""
+    if not isinstance(certificate, Certificate) and not Path(certificate).exists():
+        return Verification(False, (f"there is no file {certificate}",))
     try:
         stated = certificate if isinstance(certificate, Certificate) else Certificate.load(certificate)
     except BadRequest as error:
         return Verification(False, (error.what,))
     proved = [block for block in stated.blocks if block.label is Label.proved]
     if not proved:
-        return Verification(False, ("the certificate proves nothing",))
+        return Verification(False, ("nothing in it is proved, so there is nothing to verify",))
     findings, holds = [], True
     for block in proved:
         names = ", ".join(map(str, block.constraints))

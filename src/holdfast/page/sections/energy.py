@@ -15,7 +15,7 @@ WORDS = {
     "forces": "work of the stated forces",
     "dissipation": "lost to dissipation",
     "held": "work of the held forces",
-    "explicit": "through explicit dependence on time",
+    "explicit": "through time, states and changing masses",
     "residual": "unexplained (error of the run and of the quadrature)",
 }
 

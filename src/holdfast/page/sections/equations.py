@@ -5,6 +5,7 @@ from __future__ import annotations
 import sympy as sp
 
 from holdfast.equations.writing import formula as latex
+from holdfast.equations.writing import latex_of_states
 from holdfast.page.html import Markup, details, joined, paragraph
 from holdfast.page.mathml import formula
 from holdfast.page.sections.section import Section
@@ -17,11 +18,12 @@ LONGEST = 700  # letters of LaTeX of an equation that is written out in one line
 def write(subject: Subject) -> Markup:
     equations = subject.equations
     rows = [_row(subject, i) for i in range(len(equations.coordinates))]
+    states = [formula(line) for line in latex_of_states(equations)]
     if all(len(row) <= LONGEST for row in rows):
-        written = joined(*(formula(row) for row in rows))
+        written = joined(*(formula(row) for row in rows), *states)
         return joined(written, details("In matrix form", _matrices(subject)))
     note = paragraph("The equations are long; in matrix form they read M a = h + E μ.")
-    return joined(note, _matrices(subject))
+    return joined(note, _matrices(subject), *states)
 
 
 def _row(subject: Subject, i: int) -> str:

@@ -14,17 +14,20 @@ NEAR = 0.8  # of the linear limit of the step
 GROWTH = 2.0  # a transient worth a word
 UNEXPLAINED = 0.01  # of the energy about
 ILL = 1e8  # condition number
+NEGATIVE = 1e-9  # of the largest eigenvalue of the mass matrix
 
 
 def write(subject: Subject) -> Markup:
+    found = warnings_of(subject)
+    return bullets([*found], class_="warnings") if found else paragraph("Nothing was found that calls for a warning.")
+
+
+def warnings_of(subject: Subject) -> list[str]:
+    """Everything that a reader should know before trusting the run, a sentence each."""
     found = [*subject.remarks, *_of_run(subject), *_of_law(subject), *_of_certificate(subject), *_of_energy(subject)]
     if subject.motion is not None:
         found += subject.motion.complaints
-    return (
-        bullets([sentence(text) for text in found], class_="warnings")
-        if found
-        else paragraph("Nothing was found that calls for a warning.")
-    )
+    return [sentence(text) for text in found]
 
 
 def _of_run(subject: Subject) -> list[str]:
@@ -38,12 +41,17 @@ def _of_run(subject: Subject) -> list[str]:
         found.append("The problem states noise; this run is the motion without it.")
     if run.every > 1:
         found.append(f"Only one step in {run.every} was kept: what happened between is not shown.")
-    if subject.held and len(run.times):
-        values = subject.equations.evaluate(list(run.start.state), float(run.times[0]), parameters=dict(run.parameters))
-        if values.condition > ILL:
-            found.append(
-                f"The constraints are nearly dependent at the start: condition number {number(values.condition, 2)}."
-            )
+    values = subject.equations.evaluate(list(run.start.state), float(run.times[0]), parameters=dict(run.parameters))
+    least, largest = values.mass_range
+    if least < -NEGATIVE * largest:
+        found.append(
+            f"The kinetic energy is not positive: the mass matrix has the eigenvalue {number(least, 3)} at the start. "
+            "Look at the signs of the masses."
+        )
+    if subject.held and values.condition > ILL:
+        found.append(
+            f"The constraints are nearly dependent at the start: condition number {number(values.condition, 2)}."
+        )
     return found
 
 
