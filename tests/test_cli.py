@@ -95,6 +95,36 @@ def test_misuse_exits_2_and_says_what_where_and_how(cart, arguments, words):
     assert result.stdout == ""
 
 
+@pytest.mark.parametrize(
+    ("entries", "arguments", "fix"),
+    [
+        ("", ["run"], "[run] duration = ..."),
+        ("", ["simulate"], "[run] duration = ..."),
+        ("duration = 1", ["run"], "[run] step = ..."),
+        ('scheme = "dop853"\nduration = 1', ["run"], "[run] tolerance = 1e-9"),
+        ("", ["simulate", "--duration", "1"], "give --step"),
+        ("", ["simulate", "--scheme", "rk4"], "give --duration"),
+        ('step = "0.01"', ["run"], "remove the quotes"),
+    ],
+)
+def test_a_missing_word_of_the_run_is_asked_for_as_one_writes_it(cart, entries, arguments, fix):
+    command, *options = arguments
+    before, _, after = cart.read_text().partition("[run]")
+    rest = after[after.index("\n[") :] if "\n[" in after else ""
+    cart.write_text(f"{before}[run]\n{entries}\n{rest}")
+    result = invoke(command, cart, *options)
+    assert result.exit_code == 2
+    assert fix in result.stderr
+    assert "give duration=" not in result.stderr
+
+
+def test_a_damaged_run_exits_2(tmp_path):
+    (tmp_path / "run.npz").write_bytes(b"PK\x03\x04 and no more")
+    result = invoke("report", tmp_path / "run.npz")
+    assert result.exit_code == 2
+    assert "make the run again" in result.stderr
+
+
 def test_a_missing_file_exits_2(tmp_path):
     assert invoke("simulate", tmp_path / "none.toml").exit_code == 2
 

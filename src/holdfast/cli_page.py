@@ -130,8 +130,8 @@ def _print(made: Made, page: hf.Report, target: Path) -> None:
         click.echo("  " + made.tuning.summary().splitlines()[0])
     for block in made.certificate.blocks if made.certificate else ():
         click.echo(f"  {block.line()}")
-    for remark in made.remarks:
-        click.echo(f"  {remark}")
+    for warning in page.warnings:
+        click.echo(f"  note: {warning}")
     click.echo(f"  page: {target} ({target.stat().st_size / 1000:.0f} kB)")
 
 
@@ -143,7 +143,7 @@ def _data(made: Made, page: hf.Report, target: Path) -> dict[str, Any]:
         "good": page.good,
         "verdict": page.verdict,
         "faults": list(page.faults),
-        "remarks": made.remarks,
+        "remarks": list(page.warnings),
         "interrupted": made.interrupted,
         "outcome": made.run.outcome.name,
         "certificate": None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 FILE = click.argument("file", type=click.Path(allow_dash=True), metavar="FILE")
 RUN_WORDS = ("scheme", "step", "tolerance", "duration", "every", "start_policy")  # options, and keys of [run]
+ARGUMENT = re.compile(rf"\b({'|'.join(RUN_WORDS)})=([\w.\"-]*)")  # as errors write it for callers
 JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 
 
@@ -49,9 +51,21 @@ def _error_text(error: hf.HoldfastError) -> str:
 def _placed(error: hf.HoldfastError, context: click.Context) -> hf.HoldfastError:
     """The error at its line of the problem file, where the file is to blame and not an option."""
     text, name = context.find_root().obj.get("problem", ("", ""))
-    if error.where in RUN_WORDS and all(context.params.get(word) is None for word in RUN_WORDS):
+    by_option = any(context.params.get(word) is not None for word in RUN_WORDS)
+    if error.where in RUN_WORDS and not by_option:
         error.where = f"run.{error.where}"
+    error.fix = ARGUMENT.sub(_option if by_option else _entry, error.fix)
     return hf.located(error, text, name)
+
+
+def _option(argument: re.Match[str]) -> str:
+    """An argument of a call as it is typed: ``--step 0.1`` for ``step=0.1``."""
+    return f"--{argument[1].replace('_', '-')} {argument[2]}".rstrip()
+
+
+def _entry(argument: re.Match[str]) -> str:
+    """An argument of a call as the problem file has it: ``[run] step = 0.1`` for ``step=0.1``."""
+    return f"[run] {argument[1]} = {argument[2] or '...'}"
 
 
 def problem_in(file: str) -> hf.Problem:

@@ -131,6 +131,8 @@ def _print_run(run: hf.Trajectory, title: str, tuning: hf.Tuning | None, output:
     click.echo(title)
     line("outcome", run.outcome.value)
     line("start", str(run.start))
+    if run.problem is not None and run.problem.system.noise:
+        line("noise", "left out: this is the motion without it (hf.sample_paths runs it)")
     if tuning is not None:
         line("tuned", gains_line(tuning))
     line("run", f"{run.scheme}, {run.steps} {size}, {len(run.times)} rows to t = {run.times[-1]:.6g}")

@@ -117,6 +117,8 @@ def verify(certificate: str, as_json: bool) -> None:
     found = hf.verify(certificate if stated is None else stated)
     if as_json:
         print_json({"schema": 1, "holds": found.holds, "findings": list(found.findings)})
+    elif stated is not None and all(block.label is not hf.Label.proved for block in stated.blocks):
+        click.echo(f"{certificate}: {found.findings[0]}")
     else:
         click.echo(f"{certificate}: {'holds' if found.holds else 'does not hold'}")
         for line in found.findings:

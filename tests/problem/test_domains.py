@@ -357,7 +357,7 @@ def coil(at, domain="electrical", value=1):
         ({}, "nothing to assemble"),
         ({"R": wire(("a", "b")), "C": hf.Compliance("electrical", 1, ("a", "b"))}, "determines how 'q_C' moves"),
         ({"R": wire(("a", "b")), "L": coil(("a", "c"))}, "'R' is in no loop"),
-        ({"L": coil(("a", "b"), "thermal"), "R": wire(("a", "b"), "thermal")}, "a thermal element has no inertia"),
+        ({"L": coil(("a", "b"), "thermal"), "R": wire(("a", "b"), "thermal")}, "the thermal domain has no inertia"),
         ({"L": coil(("a", "b")), "R": wire(("a", "b"), "hydraulic")}, "its terminal 'a' is electrical (by 'L')"),
         ({"L": coil(("a", "a"))}, "are not two terminals"),
         ({"L": coil("a")}, "are not two terminals"),
@@ -467,3 +467,15 @@ def test_units_that_do_not_fit_are_refused(more, what):
     with pytest.raises(hf.BadStatement) as caught:
         stated(**more)
     assert what in str(caught.value)
+
+
+def test_a_file_whose_units_do_not_fit_shows_one_error_not_two():
+    text = hf.dumps(series({L: 1, R: 1, C: 1, U: 1}).problem()).replace('L = "H"', 'L = "kg"')
+    with pytest.raises(hf.BadFile) as caught:
+        hf.loads(text)
+    assert caught.value.__suppress_context__
+
+
+def test_an_electrical_element_is_spoken_of_in_grammar():
+    with pytest.raises(hf.BadStatement, match="not two terminals in the electrical domain"):
+        hf.assemble({"coil": hf.Inertia("electrical", 1, "a")})

@@ -352,3 +352,11 @@ def test_a_long_line_is_shown_around_the_place():
 def test_a_constraint_coupled_with_itself_goes_by_its_own_name():
     law = hf.loads(with_law("spring-damper with cross terms")).program.law
     assert dict(law.stiffness) == {"a": 1, "a.b": 2, "b.a": 3, "b": 4}
+
+
+@pytest.mark.parametrize("name", ["pendulum.toml", "pendulum"])
+def test_the_name_of_a_shipped_example_is_recognised(tmp_path, name):
+    (tmp_path / "pendulum2.toml").touch()
+    with pytest.raises(hf.BadFile) as caught:
+        hf.load(tmp_path / name)
+    assert "`holdfast examples pendulum` copies it" in str(caught.value)

@@ -437,7 +437,7 @@ FILES = [
     (CART.replace("x = 0.1", "x_ddot = 0.1"), "acceleration"),
     (CART.replace("step = 0.01", "step = 0"), "not positive"),
     (CART.replace("step = 0.01", "step = nan"), "not positive"),
-    (CART.replace("step = 0.01", 'step = "0.01"'), "not positive"),
+    (CART.replace("step = 0.01", 'step = "0.01"'), "a text, not a number"),
     (CART.replace("step = 0.01", "step = true"), "not positive"),
     (CART.replace("duration = 60", "duration = inf"), "not positive"),
     (CART.replace("duration = 60", "every = 0"), "at least 1"),

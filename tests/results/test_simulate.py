@@ -249,7 +249,7 @@ def test_a_start_outside_of_the_domain_is_refused():
         ({"step": 0.0}, "step = 0.0 is not positive"),
         ({"step": -0.1}, "not positive"),
         ({"step": float("nan")}, "not positive"),
-        ({"step": "0.1"}, "is not a number"),
+        ({"step": [0.1]}, "is not a number"),
         ({"duration": 0}, "duration = 0 is not positive"),
         ({"duration": float("inf")}, "not positive"),
         ({"step": 0.03}, "a duration of 1 is not a whole number of steps of 0.03"),
@@ -265,7 +265,7 @@ def test_a_start_outside_of_the_domain_is_refused():
         ({"scheme": "rk5"}, "there is no scheme 'rk5'"),
         ({"scheme": hf.DOP853}, "takes no step"),
         ({"scheme": hf.Radau}, "takes no step"),
-        ({"scheme": hf.Radau5, "tolerance": 1e-8}, "fixed step and takes no tolerance"),
+        ({"scheme": hf.Radau5, "tolerance": 1e-8}, "a step and a tolerance are both given"),
         ({"scheme": hf.DOP853, "step": None}, "needs a tolerance"),
         ({"scheme": hf.DOP853, "step": None, "tolerance": 1e-17}, "beyond double precision"),
         ({"scheme": hf.DOP853, "step": None, "tolerance": -1.0}, "not positive"),
@@ -321,3 +321,38 @@ def test_ctrl_c_ends_a_run_and_keeps_its_rows():
     assert run.outcome is hf.Outcome.interrupted
     assert 0 < run.steps < 1e11
     assert run.times[-1] == pytest.approx(run.steps * 1e-8)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "what", "fix"),
+    [
+        (hf.Radau5, "a step and a tolerance are both given", "give one of the two: step= or tolerance="),
+        (hf.RK4, "rk4 has a fixed step and takes no tolerance", "give step= alone"),
+        (hf.DOP853, "dop853 chooses its own steps and takes no step", "give tolerance= alone"),
+    ],
+    ids=str,
+)
+def test_a_step_and_a_tolerance_exclude_each_other(scheme, what, fix):
+    with pytest.raises(hf.BadRequest) as caught:
+        hf.simulate(pendulum(), scheme, step=0.01, tolerance=1e-6, duration=1)
+    assert (caught.value.what, caught.value.fix) == (what, fix)
+
+
+@pytest.mark.parametrize("word", ["step", "duration"])
+def test_a_text_in_the_place_of_a_number_is_called_one(word):
+    with pytest.raises(hf.BadRequest, match=f"{word} = '0.5' is a text") as caught:
+        hf.simulate(pendulum(), hf.RK4, **{"step": 0.01, "duration": 1, word: "0.5"})
+    assert caught.value.fix == "remove the quotes"
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("equations", [pendulum, falling])
+def test_a_start_value_that_is_no_number_is_named(equations, value):
+    with pytest.raises(hf.BadRequest, match=f"the start value of 'x' is {value}"):
+        hf.simulate(equations(), hf.RK4, step=0.01, duration=1, start={x: value})
+
+
+def test_a_failed_adaptive_run_speaks_of_its_tolerance():
+    run = hf.simulate(pendulum(), hf.DOP853, tolerance=10, duration=20, start={z.rate: 5})
+    assert not run.success
+    assert "tolerance" in run.message

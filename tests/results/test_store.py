@@ -99,3 +99,46 @@ def test_files_that_hold_no_run_are_refused(tmp_path):
     np.savez(tmp_path / "pickled.npz", about=np.array([{}], dtype=object), times=np.zeros(1), table=np.zeros(1))
     with pytest.raises(hf.BadRequest, match="does not hold a run"):
         hf.Trajectory.load(tmp_path / "pickled.npz")
+
+
+def refused(path):
+    with pytest.raises(hf.BadRequest) as caught:
+        hf.Trajectory.load(path)
+    assert "does not hold a run" in caught.value.what
+    assert (caught.value.where, caught.value.fix) == (str(path), "make the run again")
+    assert caught.value.__suppress_context__  # what a library says of its bytes helps nobody
+    return caught.value
+
+
+@pytest.mark.parametrize("form", ["npz", "nc"])
+def test_a_damaged_run_is_refused_in_our_own_words(tmp_path, form):
+    whole, damaged = tmp_path / f"run.{form}", tmp_path / f"damaged.{form}"
+    next(runs()).save(whole)
+    content = whole.read_bytes()
+    for length in (0, 100, len(content) // 2):
+        damaged.write_bytes(content[:length])
+        refused(damaged)
+
+
+def test_flipped_bytes_of_a_run_are_noticed(tmp_path):
+    next(runs()).save(tmp_path / "run.npz")
+    content = bytearray((tmp_path / "run.npz").read_bytes())
+    for place in range(200, len(content) // 2, len(content) // 20):
+        flipped = content.copy()
+        flipped[place] ^= 0xFF
+        (tmp_path / "flipped.npz").write_bytes(flipped)
+        refused(tmp_path / "flipped.npz")
+
+
+@pytest.mark.parametrize("about", ["[]", "{}", "3", "no JSON", '{"columns": []}', '{"columns": 1}'])
+def test_a_run_about_nothing_is_refused(tmp_path, about):
+    np.savez(tmp_path / "run.npz", about=np.array(about), times=np.zeros(1), table=np.zeros((0, 1)))
+    refused(tmp_path / "run.npz")
+
+
+def test_columns_shorter_than_the_times_are_refused(tmp_path):
+    run = next(runs())
+    table = np.array(list(run.columns.values()))
+    about = np.array(store._about(run))
+    np.savez(tmp_path / "run.npz", about=about, times=run.times, table=table[:, 1:])
+    refused(tmp_path / "run.npz")

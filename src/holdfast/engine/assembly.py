@@ -164,7 +164,7 @@ def _driver(field: Field, scheme: Scheme) -> _Driver:
         if not field.positions:
             raise BadRequest(
                 "symplectic Euler needs coordinates and their rates, and this field has none",
-                where="compiled(field, scheme)",
+                where="scheme",
                 fix="use another scheme, or say how many of the states are coordinates",
             )
         positions = _numbered(field.rates[: field.positions])

@@ -43,7 +43,7 @@ def terminals(at: Any, domain: Domain, where: str) -> tuple[str, str]:
         names = (GROUND, *names)
     if len(names) != 2 or not all(isinstance(name, str) and name for name in names) or names[0] == names[1]:
         fix = 'at="x", or at=("a", "b") between two points' if domain.shape == "bodies" else 'at=("a", "b")'
-        raise BadStatement(f"{at!r} are not two terminals of a {domain.name} element", where=where, fix=fix)
+        raise BadStatement(f"{at!r} are not two terminals in the {domain.name} domain", where=where, fix=fix)
     return names[0], names[1]
 
 

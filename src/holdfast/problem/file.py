@@ -11,6 +11,7 @@ import os
 import re
 import secrets
 import tomllib
+from importlib import resources
 from pathlib import Path
 
 from sympy.core.parameters import distribute
@@ -145,7 +146,10 @@ def _text(file: Path) -> str:
 
 
 def _near(file: Path) -> str:
+    example = file.name.removesuffix(".toml")
     try:
+        if (resources.files("holdfast") / "examples" / f"{example}.toml").is_file():
+            return f"it is a shipped example: `holdfast examples {example}` copies it here"
         near = difflib.get_close_matches(file.name, [other.name for other in file.parent.glob("*.toml")], n=1)
     except OSError:
         return ""

@@ -71,19 +71,30 @@ class Law(ABC):
         """The law as one expression per constraint."""
 
 
-def frozen_gains(value: Any) -> Any:
+def frozen_gains(value: Any, where: str = "program.law") -> Any:
     """A hashable copy of numbers, mappings by name or pair of names, and matrices."""
     if isinstance(value, sp.MatrixBase):
         value = value.tolist()
     if isinstance(value, Mapping):
-        return Frozen({_key(key): frozen_gains(inner) for key, inner in value.items()})
+        return Frozen({_key(key): frozen_gains(inner, where) for key, inner in value.items()})
     if isinstance(value, (list, tuple)) or type(value).__name__ == "ndarray":
-        return tuple(frozen_gains(inner) for inner in value)
-    if isinstance(value, str):
-        return value
+        return tuple(frozen_gains(inner, where) for inner in value)
     if isinstance(value, complex) or (isinstance(value, sp.Expr) and value.has(sp.I)):
         return sp.nsimplify(value, rational=True) if isinstance(value, complex) else value
-    return exact(value, where="program.law")
+    return exact(value, where=where)
+
+
+def single_gains(value: Any, kind: str) -> Any:
+    """Gains of which a constraint has one: a number for all, or numbers by constraint."""
+    gains = frozen_gains(value, f"law.{kind}")
+    for gain in gains.values() if isinstance(gains, Frozen) else (gains,):
+        if isinstance(gain, (tuple, Frozen)):
+            raise BadStatement(
+                f"{kind} = {value!r}: a constraint has one {kind}, not several",
+                where=f"law.{kind}",
+                fix=f'give a number, or numbers by constraint: {kind}={{"rod": 5, "pin": 8}}',
+            )
+    return gains
 
 
 def _key(key: Any) -> str:

@@ -82,7 +82,7 @@ def read_law(program: Mapping[str, Any], entries: Entries, reader: Expressions, 
     try:
         return law(**found)
     except BadStatement as error:
-        entries.findings.blame(error, PATH)
+        entries.findings.blame_where(error)
         return Unstabilised()
 
 

@@ -19,7 +19,7 @@ derives or compiles again; expressions in coordinates, rates and time stay in th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,7 @@ import sympy as sp
 
 from holdfast.errors import BadStatement
 from holdfast.problem.arguments import clear_arguments
+from holdfast.problem.frozen import Frozen
 from holdfast.problem.law_form import (
     Constraints,
     Gain,
@@ -36,6 +37,7 @@ from holdfast.problem.law_form import (
     by_constraint,
     check_constraints,
     frozen_gains,
+    single_gains,
 )
 from holdfast.problem.nonlinear_laws import ExcessEnergies, GeneralLaw, Quadratic
 from holdfast.problem.quantities import Deviation, DeviationRate
@@ -73,8 +75,8 @@ class SpringDamper(Law):
     damping: Any = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "stiffness", frozen_gains(self.stiffness))
-        object.__setattr__(self, "damping", frozen_gains(self.damping))
+        object.__setattr__(self, "stiffness", frozen_gains(self.stiffness, "law.stiffness"))
+        object.__setattr__(self, "damping", frozen_gains(self.damping, "law.damping"))
 
     def form(self, constraints: Constraints) -> LawForm:
         linear = Linear(constraints)
@@ -95,7 +97,7 @@ class Baumgarte(Law):
     def __post_init__(self) -> None:
         for name in ("alpha", "beta", "kappa"):
             value = getattr(self, name)
-            object.__setattr__(self, name, None if value is None else frozen_gains(value))
+            object.__setattr__(self, name, None if value is None else single_gains(value, name))
 
     def spring_damper(self, constraints: Constraints) -> SpringDamper:
         check_constraints(self.alpha, constraints.all, "alpha")
@@ -133,7 +135,7 @@ class CriticallyDamped(Law):
     rate: Any
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rate", frozen_gains(self.rate))
+        object.__setattr__(self, "rate", single_gains(self.rate, "rate"))
 
     def spring_damper(self, constraints: Constraints) -> SpringDamper:
         return Baumgarte(alpha=self.rate).spring_damper(constraints)
@@ -153,7 +155,10 @@ class Roots(Law):
     roots: Any
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "roots", frozen_gains(self.roots))
+        roots = frozen_gains(self.roots, "law.roots")
+        for given in roots.values() if isinstance(roots, Frozen) else (roots,):
+            _check_roots(given if isinstance(given, tuple) else (given,))
+        object.__setattr__(self, "roots", roots)
 
     def spring_damper(self, constraints: Constraints) -> SpringDamper:
         check_constraints(self.roots, constraints.all, "roots")
@@ -214,4 +219,13 @@ def from_roots(*roots: Any) -> Roots:
     """The law with given roots: ``from_roots(-1, -2)`` for all, or ``from_roots({"rod": (-1, -2), "roll": -3})`` by
     name.
     """
-    return Roots(roots[0] if len(roots) == 1 and isinstance(roots[0], Mapping) else tuple(roots))
+    alone = len(roots) == 1 and (isinstance(roots[0], (Mapping, Sequence)) or hasattr(roots[0], "__array__"))
+    return Roots(roots[0] if alone else roots)
+
+
+def _check_roots(roots: tuple[Any, ...]) -> None:
+    fix = 'hf.from_roots(-1, -2) for all, or by constraint: hf.from_roots({"rod": (-1, -2), "roll": -3})'
+    if len(roots) not in (1, 2):
+        raise BadStatement(f"a constraint has one root or two, not {len(roots)}", where="law.roots", fix=fix)
+    if any(isinstance(root, (tuple, Frozen)) for root in roots):
+        raise BadStatement("a root is one number, not several", where="law.roots", fix=fix)

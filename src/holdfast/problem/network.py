@@ -87,6 +87,12 @@ def assemble(
     `units` of parameters, by name, are checked against what each element needs. `masses` are points of variable mass
     that move with the elements' coordinates.
     """
+    if not isinstance(elements, Mapping):
+        raise BadStatement(
+            f"elements are given by name, not as a {type(elements).__name__}",
+            where="elements",
+            fix='{"coil": hf.Inertia("electrical", L, at)}',
+        )
     if not elements:
         raise BadStatement("nothing to assemble", where="elements", fix='{"coil": hf.Inertia("electrical", L, at)}')
     ports = _ports(elements)
@@ -248,7 +254,9 @@ class _Energies:
 def _check_inertia(element: Inertia, domain: Domain, where: str) -> None:
     if domain.inertia is None:
         raise BadStatement(
-            f"a {domain.name} element has no inertia", where=where, fix=domain.note or "leave the inertia out"
+            f"an element of the {domain.name} domain has no inertia",
+            where=where,
+            fix=domain.note or "leave the inertia out",
         )
     if domain.name in ("translation", "economic") and element.law(where).has(time):
         raise BadStatement(

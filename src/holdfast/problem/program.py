@@ -79,10 +79,10 @@ class Program:
             return
         holders, constraints = len(self.controls) + len(self.reactions), len(self.constraints)
         if holders != constraints:
-            counts = [_counted(len(self.controls), "control"), _counted(len(self.reactions), "reaction")]
+            counts = [counted(len(self.controls), "control"), counted(len(self.reactions), "reaction")]
             cure = "add a control, or name a constraint in reactions" if holders < constraints else "remove the others"
             raise BadStatement(
-                f"{_counted(constraints, 'constraint')} cannot be held by {' and '.join(counts)}",
+                f"{counted(constraints, 'constraint')} cannot be held by {' and '.join(counts)}",
                 where="program.controls" if self.controls else "program.reactions",
                 fix=f"give one holder per constraint: {cure}",
             )
@@ -122,7 +122,8 @@ def _not_a_law(given: Any) -> BadStatement:
     return BadStatement(what, where="program.law", fix=fix)
 
 
-def _counted(number: int, word: str) -> str:
+def counted(number: int, word: str) -> str:
+    """A number with its word, in the plural where there is not just one."""
     return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 

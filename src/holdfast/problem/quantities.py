@@ -180,6 +180,9 @@ class RateOf(sp.Function):
 
     nargs = (1,)
 
+    def _sympystr(self, printer: Any) -> str:
+        return f"ddt({printer._print(self.args[0])})"
+
     def _latex(self, printer: Any) -> str:
         return r"\frac{d}{dt}\left(" + printer._print(self.args[0]) + r"\right)"
 

@@ -49,8 +49,7 @@ def read_problem(raw: Mapping[str, Any], findings: Findings) -> Problem:
         return Problem(System(**system), Program(**program, law=law), **rest)
     except BadStatement as error:
         findings.blame_where(error)
-        findings.raise_if_any()
-        raise
+        raise findings.error() from None
 
 
 class _Reading:

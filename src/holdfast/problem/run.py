@@ -31,6 +31,8 @@ class Run:
         if not isinstance(scheme, str):
             raise BadStatement(f"{self.scheme!r} is not the name of a scheme", where="run.scheme", fix='e.g. "rk4"')
         object.__setattr__(self, "scheme", scheme)
+        for name in ("step", "tolerance", "duration", "begin", "every", "seed"):
+            self._refuse_text(name)
         for name in ("step", "tolerance", "duration"):
             self._check_positive(name)
         if not _is_number(self.begin) or not math.isfinite(self.begin):
@@ -45,6 +47,12 @@ class Run:
                 where="run.start_policy",
                 fix='"project", "keep" or "raise"',
             )
+
+    def _refuse_text(self, name: str) -> None:
+        value = getattr(self, name)
+        if isinstance(value, str):
+            what = f"{name} = {value[:40]!r} is a text, not a number"
+            raise BadStatement(what, where=f"run.{name}", fix="remove the quotes")
 
     def _check_positive(self, name: str) -> None:
         value = getattr(self, name)

@@ -13,6 +13,7 @@ from holdfast.engine.kernel import Kernel, compiled
 from holdfast.engine.status import Status
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
+from holdfast.problem.arguments import clear_arguments
 from holdfast.problem.laws import Law
 from holdfast.results.cases import Cases, cases_of
 from holdfast.results.collection import Counts, Ensemble
@@ -31,6 +32,7 @@ Progress = Callable[[float], None]
 ROWS = 200  # intervals between the rows of an adaptive ensemble, where no times are asked for
 
 
+@clear_arguments
 def ensemble(
     equations: Equations,
     scheme: Scheme | str | None = None,

@@ -56,6 +56,9 @@ class NoisyRuns:
     scheme: str
     projected: bool
 
+    def __repr__(self) -> str:
+        return f"<NoisyRuns {self.scheme}: {self.paths} paths, {len(self.times)} rows to t = {self.times[-1]:g}>"
+
     @property
     def paths(self) -> int:
         return len(self.states)

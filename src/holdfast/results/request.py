@@ -59,6 +59,8 @@ def request_of(
     kept = run.every if every is None else every
     if isinstance(kept, bool) or not isinstance(kept, (int, np.integer)) or kept < 1:
         raise BadRequest(f"every = {kept!r}", where="every", fix="keep every n-th row: a whole number, at least 1")
+    if step is not None and tolerance is not None:
+        raise _both_given(chosen)
     if chosen.adaptive:
         limit = _checked_tolerance(tolerance if tolerance is not None else run.tolerance, step, chosen.name)
         return Request(chosen, begin, float(length), None, 0, limit, int(kept), wanted)
@@ -84,7 +86,20 @@ def _stated_duration(stated: float | None, wanted: np.ndarray | None, begin: flo
     return stated
 
 
+def _both_given(scheme: Scheme) -> BadRequest:
+    """A step and a tolerance exclude each other; some schemes take either."""
+    if scheme.adaptive:
+        what, fix = f"{scheme.name} chooses its own steps and takes no step", "give tolerance= alone"
+    elif steered(scheme).adaptive:
+        what, fix = "a step and a tolerance are both given", "give one of the two: step= or tolerance="
+    else:
+        what, fix = f"{scheme.name} has a fixed step and takes no tolerance", "give step= alone"
+    return BadRequest(what, where="step" if scheme.adaptive else "tolerance", fix=fix)
+
+
 def _positive(value: Any, name: str) -> None:
+    if isinstance(value, str):
+        raise BadRequest(f"{name} = {value!r} is a text, not a number", where=name, fix="remove the quotes")
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
         raise BadRequest(f"{name} = {value!r} is not a number", where=name, fix=f"give a positive {name}")
     if not math.isfinite(value) or value <= 0:

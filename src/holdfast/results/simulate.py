@@ -13,6 +13,7 @@ from holdfast.engine.rows import Rows
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest
+from holdfast.problem.arguments import clear_arguments
 from holdfast.problem.laws import Law
 from holdfast.results.event import watch_of
 from holdfast.results.job import Job, check_size
@@ -27,6 +28,7 @@ from holdfast.schemes.by_name import Scheme
 Progress = Callable[[float], None]
 
 
+@clear_arguments
 def simulate(
     equations: Equations,
     scheme: Scheme | str | None = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -76,6 +77,7 @@ def started(
     Without a policy, constraints held by reactions are projected and those held by controls keep their deviation.
     """
     policy, projected = chosen_policy(equations, policy)
+    _refuse_infinite(equations, stated)
     refuse_undefined(equations, kernel, stated, begin, constants)
     deviation, used = deviations_at(equations, kernel, stated, constants, begin), stated
     if any(abs(deviation[name]) > CLOSE for name in deviation_names(equations, projected)):
@@ -152,6 +154,12 @@ def start_from(
         if abs(new - old) > SAME * (1 + abs(old))
     }
     return Start(policy, tuple(used.tolist()), Frozen(changed), Frozen(deviation), Frozen(units))
+
+
+def _refuse_infinite(equations: Equations, stated: np.ndarray) -> None:
+    for name, value in zip(equations.state_names, stated.tolist(), strict=True):
+        if not math.isfinite(value):
+            raise BadRequest(f"the start value of {name!r} is {value}", where="start", fix="give a finite number")
 
 
 def refuse_undefined(

@@ -51,12 +51,16 @@ def load(path: str | Path) -> Trajectory:
         raise BadRequest(f"no saved run has the name {source.name!r}", fix="runs are kept as .npz or .nc")
     try:
         return readers[source.suffix](source)
-    except FileNotFoundError as error:
-        raise BadRequest(f"there is no file {source}", fix="check the name") from error
+    except FileNotFoundError:
+        raise BadRequest(f"there is no file {source}", fix="check the name") from None
+    except (PermissionError, IsADirectoryError) as error:
+        raise BadRequest(f"{source} cannot be read: {error.strerror}", fix="check the name") from None
     except HoldfastError:
         raise
-    except (OSError, KeyError, ValueError, EOFError) as error:
-        raise BadRequest(f"{source} does not hold a run of Holdfast: {error}", fix="save it again") from error
+    except Exception:  # damage shows anywhere in a reader: zip, deflate, headers, JSON
+        raise BadRequest(
+            "the file does not hold a run of Holdfast, or it is damaged", where=str(source), fix="make the run again"
+        ) from None
 
 
 # ── what is not a column ──────────────────────────────────────────────────────────────────────────
@@ -107,6 +111,8 @@ def _rebuilt(about: str, times: np.ndarray, columns: dict[str, np.ndarray]) -> T
         raise BadRequest(f"the run was saved in schema {data['schema']}", fix="read it with the version that wrote it")
     start = data["start"]
     for array in (times, *columns.values()):
+        if array.shape != (len(times),):
+            raise ValueError("a column has as many values as there are times")
         array.flags.writeable = False
     return Trajectory(
         problem=None if data["problem"] is None else loads(data["problem"], "the saved problem"),
@@ -138,7 +144,7 @@ def _save_npz(trajectory: Trajectory, path: Path) -> None:
 
 
 def _load_npz(path: Path) -> Trajectory:
-    with np.load(path, allow_pickle=False) as held:
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as held:
         about, times, table = str(held["about"]), held["times"], held["table"]
     return _rebuilt(about, times, dict(zip(json.loads(about)["columns"], table, strict=True)))
 

@@ -204,8 +204,9 @@ class Trajectory:
 
 @dataclass(frozen=True, eq=False)
 class EnergyBalance:
-    """energy(t) − energy(0) = work of forces + dissipation + held forces + explicit dependence on time + a residual.
+    """energy(t) − energy(0) = work of forces + dissipation + held forces + explicit + a residual.
 
+    `explicit` is what comes through time itself, first-order states and changing masses.
     `correction` is the part of `held` that drives deviations away: what the law pumps in or takes out.
     """
 
@@ -215,6 +216,11 @@ class EnergyBalance:
     held: Array
     explicit: Array
     correction: Array
+
+    def __repr__(self) -> str:
+        names = ("change", "forces", "dissipation", "held", "explicit", "correction", "residual")
+        ends = ", ".join(f"{name} = {getattr(self, name)[-1]:.6g}" for name in names)
+        return f"<EnergyBalance over the whole run: {ends}>"
 
     @property
     def residual(self) -> Array:
