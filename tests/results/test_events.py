@@ -108,3 +108,29 @@ def test_a_terminal_event_does_not_hide_that_the_run_is_off_its_program():
     assert "low" in run.message
     assert run["x"][-1] == pytest.approx(0, abs=1e-9)
     assert hf.simulate(pendulum(), **asked).outcome is hf.Outcome.event  # a law that attracts
+
+
+@pytest.mark.parametrize("kept", [{"every": 700}, {"at": [0, 10, 20]}, {"every": 7, "at": None}], ids=str)
+def test_thinned_runs_note_the_events_of_all_steps(kept):
+    x = hf.coordinates("x")
+    system = hf.System(coordinates=(x,), kinetic=x.rate**2 / 2, potential=x**2 / 2)
+    equations = hf.derive(hf.Problem(system, start={x: 1}))
+    asked = {"step": 0.01, "duration": 20, "events": {"zero": x, "down": hf.Event(x, direction="falling")}}
+    whole = hf.simulate(equations, hf.RK4, **asked)
+    thinned = hf.simulate(equations, hf.RK4, **asked, **kept)
+    assert len(whole.events["zero"]) == 6
+    assert np.allclose(whole.events["zero"], np.pi / 2 + np.pi * np.arange(6), atol=1e-7)
+    for name in ("zero", "down"):
+        assert np.allclose(thinned.events[name], whole.events[name], rtol=0, atol=1e-12)
+
+
+def test_a_terminal_event_of_the_other_direction_does_not_disturb_the_noted_ones():
+    x = hf.coordinates("x")
+    system = hf.System(coordinates=(x,), kinetic=x.rate**2 / 2, potential=x**2 / 2)
+    equations = hf.derive(hf.Problem(system, start={x: 1}))
+    events = {"end": hf.Event(x, direction="rising", terminal=True), "low": x + 0.5, "high": x - 0.5}
+    run = hf.simulate(equations, hf.RK4, step=0.01, duration=20, every=100, events=events)
+    assert run.outcome is hf.Outcome.event
+    assert run.events["end"] == pytest.approx([1.5 * np.pi], abs=1e-8)
+    assert run.events["high"] == pytest.approx([np.pi / 3], abs=1e-8)
+    assert run.events["low"] == pytest.approx([2 * np.pi / 3, 4 * np.pi / 3], abs=1e-8)

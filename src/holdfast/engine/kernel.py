@@ -245,6 +245,18 @@ class Kernel:
         rows = states.reshape(-1, states.shape[2])
         return self._at_rows(self._observing, shape[2], times, rows, parameters).reshape(shape)
 
+    def values_at(
+        self, nodes: tuple[Node, ...], times: np.ndarray, states: np.ndarray, parameters: Numbers = ()
+    ) -> np.ndarray:
+        """Functions on the graph at each row, (rows, nodes)."""
+        if nodes not in self._further:
+            self._further[nodes] = self._machine_for(observing(self.field, nodes))
+        return self._at_rows(self._further[nodes], len(nodes), times, states, np.asarray(parameters, float))
+
+    @cached_property
+    def _further(self) -> dict[tuple[Node, ...], Machine]:
+        return {}
+
     @cached_property
     def _observing(self) -> Machine:
         return self._machine_for(observing_observables(self.field))

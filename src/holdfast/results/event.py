@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from holdfast.engine.kernel import Kernel
+from holdfast.engine.kernel import Kernel, compiled
 from holdfast.engine.rows import Rows
+from holdfast.engine.status import Status
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
 from holdfast.graph.evaluate import Tape
@@ -18,13 +19,14 @@ from holdfast.problem.quantities import check_name
 from holdfast.problem.vocabulary import MOTION
 
 After = Callable[[float, np.ndarray], np.ndarray]  # what is done to a state after each step
+AT_ONCE = 20_000  # steps that are looked at together
 DIRECTIONS = {"both": 0, "rising": 1, "falling": -1}
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
     """`expression` passes through zero, in a `direction` ("rising", "falling" or "both"); a `terminal` one ends the
-    run.
+    run. What passes twice within one step is not seen.
     """
 
     expression: Any
@@ -72,18 +74,44 @@ def noted_times(
     every: int,
     after: After | None = None,
 ) -> dict[str, np.ndarray]:
-    """When each noted event happened: sign changes between rows, located with the scheme's own steps or interpolant."""
+    """When each noted event happened: changes of sign from step to step, located by the scheme itself."""
     if not watch.noted:
         return {}
-    tape = Tape(kernel.field.inputs, tuple(watch.noted.values()))
-    values = np.array([tape([t, *x, *parameters]) for t, x in zip(rows.times, rows.states.tolist(), strict=True)])
-    found: dict[str, np.ndarray] = {}
-    for column, name in enumerate(watch.noted):
-        locate = _Locator(tape, column, kernel, rows, parameters, step, every, after)
-        direction = watch.directions[name]
-        places = _crossings(values[:, column], direction)
-        found[name] = np.array([locate(i, values[i, column]) for i in places])
-    return found
+    plain = compiled(kernel.field, kernel.scheme, target=kernel.target) if kernel.events else kernel
+    nodes = tuple(watch.noted.values())
+    tape, found = Tape(kernel.field.inputs, nodes), {name: [np.zeros(0)] for name in watch.noted}
+    for part in _steps(plain, rows, parameters, step, every, after):
+        values = plain.values_at(nodes, part.times, part.states, parameters)
+        for column, name in enumerate(watch.noted):
+            locate = _Locator(tape, column, plain, part, parameters)
+            places = _crossings(values[:, column], watch.directions[name])
+            found[name].append(np.array([locate(i, values[i, column]) for i in places]))
+    return {name: np.concatenate(times) for name, times in found.items()}
+
+
+def _steps(
+    kernel: Kernel, rows: Rows, parameters: list[float], step: float | None, every: int, after: After | None
+) -> Iterator[Rows]:
+    """The rows of a run; where not every step was kept, all steps once more, a part of the run at a time."""
+    if step is None or every == 1:
+        yield rows
+        return
+    together = max(1, AT_ONCE // every)
+    for first in range(0, len(rows.times) - 1, together):
+        last = min(first + together, len(rows.times) - 1)
+        begin, end = float(rows.times[first]), float(rows.times[last])
+        coarse = replace(rows, times=rows.times[first : last + 1], states=rows.states[first : last + 1])
+        count = int((end - begin) / step + 1e-6)
+        fine = (
+            kernel.run(rows.states[first], parameters, t0=begin, step=step, steps=count, after=after) if count else None
+        )
+        if fine is None or fine.status != Status.completed:
+            yield coarse
+        elif end - fine.times[-1] > 1e-6 * step:  # the shorter step to an event that ended the run
+            times, states = np.append(fine.times, end), np.vstack([fine.states, rows.states[last]])
+            yield replace(fine, times=times, states=states)
+        else:
+            yield fine
 
 
 def _crossings(values: np.ndarray, direction: int) -> np.ndarray:
@@ -102,9 +130,6 @@ class _Locator:
     kernel: Kernel
     rows: Rows
     parameters: list[float]
-    step: float | None
-    every: int
-    after: After | None
 
     def __call__(self, row: int, before: float) -> float:
         low, high = float(self.rows.times[row]), float(self.rows.times[row + 1])
@@ -122,17 +147,8 @@ class _Locator:
         return self.tape([time, *self._state(row, time), *self.parameters])[self.column]
 
     def _state(self, row: int, time: float) -> list[float]:
-        """The state at a time: whole steps from the row, then one shorter step."""
+        """The state at a time: a shorter step from the row."""
         if self.rows.dense is not None:
             return self.rows.dense(time).tolist()
-        assert self.step is not None
         begin, state = float(self.rows.times[row]), self.rows.states[row]
-        whole = min(int((time - begin) / self.step), self.every)
-        if whole:
-            run = self.kernel.run(
-                state, self.parameters, t0=begin, step=self.step, steps=whole, every=whole, after=self.after
-            )
-            begin, state = float(run.times[-1]), run.states[-1]
-        if time > begin:
-            state = self.kernel.run(state, self.parameters, t0=begin, step=time - begin, steps=1).states[-1]
-        return state.tolist()
+        return self.kernel.run(state, self.parameters, t0=begin, step=time - begin, steps=1).states[-1].tolist()
