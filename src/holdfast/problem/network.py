@@ -59,6 +59,14 @@ class Assembly:
     units: Frozen[str]
     domains: Frozen[Domain]  # by coordinate or state
 
+    def __repr__(self) -> str:
+        held = (
+            f", joined by {', '.join((*self.holonomic, *self.nonholonomic))}"
+            if self.holonomic or self.nonholonomic
+            else ""
+        )
+        return f"<Assembly of {', '.join(self.flows)}: moved by {', '.join(self.domains)}{held}>"
+
     def program(self, law: Law | None = None, **more: Any) -> Program:
         """The joints as a program, under a law; `more` adds constraints and controls to it."""
         more["holonomic"] = {**self.holonomic, **more.get("holonomic", {})}
