@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
 from holdfast.equations.writing import formula as latex
-from holdfast.page.figure import even_groups, figure, thinned
 from holdfast.page.html import Markup, details, joined, paragraph
 from holdfast.page.mathml import formula
+from holdfast.page.sections.curves import curves
 from holdfast.page.sections.section import Section, side_by_side
 from holdfast.page.subject import Subject, counted
 from holdfast.problem.quantities import latex_name
@@ -44,20 +40,7 @@ def _formulas(subject: Subject) -> Markup:
 
 
 def _curves(subject: Subject) -> list[Markup]:
-    run, names = subject.trajectory, list(subject.equations.holder_names)
-    made = []
-    for number, group in enumerate(even_groups(names[:CURVES], 3)):
-
-        def draw(axes: Any, group: list[str] = group) -> None:
-            panels = np.atleast_1d(axes)
-            for k, (panel, name) in enumerate(zip(panels, group, strict=True)):
-                panel.plot(*thinned(run.times, run[name]), color=f"C{k}")
-                panel.set_ylabel(subject.label(name))
-            panels[-1].set_xlabel("$t$")
-
-        caption = "Held forces over time: " + ", ".join(group)
-        made.append(figure(f"forces-{number}", caption, draw, panels=len(group), height=1.0 + 1.05 * len(group)))
-    return made
+    return curves(subject, subject.equations.holder_names[:CURVES], "forces", "Held forces over time")
 
 
 SECTION = Section("forces", "Multipliers and control forces", write)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from typing import Any
 
 import numpy as np
 
-from holdfast.page.figure import even_groups, figure, thinned
 from holdfast.page.html import Markup, element
+from holdfast.page.sections.curves import curves
 from holdfast.page.sections.section import Section, side_by_side
 from holdfast.page.subject import Subject
 
@@ -69,22 +68,8 @@ def _packed(values: np.ndarray) -> str:
 
 
 def _curves(subject: Subject) -> list[Markup]:
-    run, equations = subject.trajectory, subject.equations
-    names = [*equations.coordinates, *subject.problem.system.states]
-    groups = even_groups(names[:MOST], 3)
-    made = []
-    for number, group in enumerate(groups):
-
-        def draw(axes: Any, group: list[str] = group) -> None:
-            panels = np.atleast_1d(axes)
-            for k, (panel, name) in enumerate(zip(panels, group, strict=True)):
-                panel.plot(*thinned(run.times, run[name]), color=f"C{k}")
-                panel.set_ylabel(subject.label(name))
-            panels[-1].set_xlabel("$t$")
-
-        caption = "Coordinates over time: " + ", ".join(group)
-        made.append(figure(f"motion-{number}", caption, draw, panels=len(group), height=1.0 + 1.05 * len(group)))
-    return made
+    names = [*subject.equations.coordinates, *subject.problem.system.states]
+    return curves(subject, names[:MOST], "motion", "Coordinates over time")
 
 
 SECTION = Section("motion", "Motion", write)
