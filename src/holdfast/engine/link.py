@@ -55,6 +55,10 @@ class Symbol(NamedTuple):
     size: int
 
 
+class _Unknown(Exception):
+    """Something that is not linked here."""
+
+
 def linked(file: bytes) -> Image | None:
     """The image of an object file, or None if it holds what is not linked here."""
     if file[: len(KIND)] != KIND or struct.unpack_from("<HH", file, 16) != (RELOCATABLE, X86_64):
@@ -63,7 +67,7 @@ def linked(file: bytes) -> Image | None:
     sections = [Section(*struct.unpack_from("<IIQQQQIIQQ", file, start + 64 * k)) for k in range(number)]
     try:
         return _Linking(file, sections).image()
-    except NotImplementedError:
+    except _Unknown:
         return None
 
 
@@ -83,7 +87,7 @@ class _Linking:
         for number, section in enumerate(self.sections):
             if section.kind == CODE_OR_DATA and section.flags & IN_MEMORY:
                 if section.flags & WRITABLE:
-                    raise NotImplementedError  # an image is never written to
+                    raise _Unknown  # an image is never written to
                 self.places[number] = self._put(self._content(section), section.alignment)
         for target, place, symbol, addend in self._relocations():
             at = self.places[target] + place
@@ -110,14 +114,14 @@ class _Linking:
             if section.kind == RELOCATIONS and section.info in self.places:
                 for place, info, addend in struct.iter_unpack("<QQq", self._content(section)):
                     if info & 0xFFFFFFFF not in RELATIVE:
-                        raise NotImplementedError
+                        raise _Unknown
                     yield section.info, place, self.symbols[info >> 32], addend
 
     def _address(self, symbol: Symbol) -> int:
         if symbol.section == UNDEFINED:
             return self._stub(self._name(symbol))
         if symbol.section not in self.places:
-            raise NotImplementedError
+            raise _Unknown
         return self.places[symbol.section] + symbol.value
 
     def _stub(self, name: str) -> int:

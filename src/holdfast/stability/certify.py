@@ -42,10 +42,10 @@ def certify(
     """A certificate for each decoupled block of constraints: proved, checked, neutral, refused, each with its reason.
 
     `region` bounds time (``"t"``), states and any observable (``"energy"``); what is not given is taken from a run,
-    with a margin. `effort` is the computing time in seconds that the search for proofs may take. With `drift`, the
-    largest step is sought at which every deviation that is held stays below it (once a deviating start has died away).
-    With `sample`, blocks that are not proved get an estimate over the region in place of a check along the run. What is
-    not given is taken from the problem's own run and certificate tables.
+    with a margin, and without any region so is the energy. `effort` is the computing time in seconds that the search
+    for proofs may take. With `drift`, the largest step is sought at which every deviation that is held stays below it
+    (once a deviating start has died away). With `sample`, blocks that are not proved get an estimate over the region in
+    place of a check along the run. What is not given is taken from the problem's own run and certificate tables.
     """
     if not isinstance(equations, Equations):
         raise BadRequest(f"certify() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first")

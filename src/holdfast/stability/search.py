@@ -50,7 +50,6 @@ class Cover:
     root: Piece
     bound: float
     cells: int
-    finished: bool  # the bound is as wanted, or near what is attained
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,4 +125,4 @@ def cover(judge: Callable[[Box], Judgement | None], region: Box, *, wanted: floa
         piece.parts = tuple(Piece(half) for half in halves(piece.box, piece.variable))
         cells += sum(add(part) for part in piece.parts) - 1
     bound = -waiting[0][0] if waiting else 0.0
-    return Cover(root, bound, cells, bound <= max(wanted, NEAR * attained))
+    return Cover(root, bound, cells)
