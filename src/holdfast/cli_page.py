@@ -33,7 +33,9 @@ class Made:
 @click.command()
 @FILE
 @OUTPUT
-@click.option("--effort", type=click.FloatRange(min=0), default=5.0, show_default=True, help="Seconds for proofs.")
+@click.option(
+    "--effort", type=click.FloatRange(min=0), default=5.0, show_default=True, help="Seconds of computing for proofs."
+)
 @OPEN
 @QUIET
 @JSON

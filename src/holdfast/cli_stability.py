@@ -30,7 +30,7 @@ def step_options(command: F) -> F:
 @FILE
 @step_options
 @click.option("--drift", type=float, help="Seek the largest step that keeps every held deviation below this.")
-@click.option("--effort", type=float, help="Seconds for the search of proofs; default 5.")
+@click.option("--effort", type=float, help="Seconds of computing for the search of proofs; default 5.")
 @click.option("--sample", is_flag=True, help="Estimate over the region what is not proved.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="Write the certificate to NAME.json.")
 @JSON

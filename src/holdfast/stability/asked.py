@@ -4,7 +4,7 @@
 drift = 1e-6                          the largest step is sought that keeps every |y| below it
 region = { phi = [-3, 3], energy = [-10, 0] }
 weights = { rod = 2 }                 of the deviations, beside the drift
-effort = 20                           seconds for the search of proofs
+effort = 20                           seconds of computing for the search of proofs
 """
 
 from __future__ import annotations
