@@ -10,6 +10,7 @@ from holdfast.engine.rows import Rows
 from holdfast.engine.status import Status
 from holdfast.equations.blocks import decoupled_blocks
 from holdfast.equations.equations import Equations
+from holdfast.equations.values import values_at
 from holdfast.graph.evaluate import Ledger, Tape
 from holdfast.results.outcome import Outcome
 from holdfast.results.start import Start, deviation_names
@@ -89,7 +90,7 @@ def grown(deviation: np.ndarray) -> np.ndarray:
 def far_off(equations: Equations, state: np.ndarray, time: float, constants: Sequence[float]) -> bool:
     """Whether coordinates or rates are off the program by more than a small part of their own size."""
     parameters = dict(zip(equations.parameter_names, constants, strict=True))
-    values = equations.evaluate(state.tolist(), time, parameters=parameters)
+    values = values_at(equations, state.tolist(), time, parameters)
     slope, deviation = values.deviation_jacobian, np.concatenate([values.deviation, values.deviation_rate])
     if not (np.isfinite(slope).all() and np.isfinite(deviation).all()):
         return True

@@ -11,7 +11,7 @@ import numpy as np
 
 from holdfast.engine.kernel import Kernel, compiled
 from holdfast.equations.equations import Equations
-from holdfast.equations.values import parameter_vector, state_vector
+from holdfast.equations.values import parameter_vector, state_vector, values_at
 from holdfast.errors import BadRequest
 from holdfast.graph.nodes import Node
 from holdfast.problem.frozen import Frozen
@@ -170,7 +170,7 @@ def refuse_undefined(
     if np.isfinite(rates).all():
         return
     parameters = dict(zip(equations.parameter_names, constants, strict=True))
-    reason = equations.evaluate(state.tolist(), begin, parameters=parameters).singularity
+    reason = values_at(equations, state.tolist(), begin, parameters).singularity
     if reason is not None:
         raise reason
     n = len(equations.coordinates)

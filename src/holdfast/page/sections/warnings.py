@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from holdfast.equations.values import values_at
 from holdfast.page.html import Markup, bullets, paragraph
 from holdfast.page.sections.section import Section
 from holdfast.page.subject import Subject, number, sentence
@@ -41,7 +42,7 @@ def _of_run(subject: Subject) -> list[str]:
         found.append("The problem states noise; this run is the motion without it.")
     if run.every > 1:
         found.append(f"Only one step in {run.every} was kept: what happened between is not shown.")
-    values = subject.equations.evaluate(list(run.start.state), float(run.times[0]), parameters=dict(run.parameters))
+    values = values_at(subject.equations, list(run.start.state), float(run.times[0]), dict(run.parameters))
     least, largest = values.mass_range
     if least < -NEGATIVE * largest:
         found.append(
