@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 SMALL = 1e-10  # relative size below which a singular value counts as zero
 NO_RANK = 1e13  # a condition number beyond this leaves no digit that rounding has not spoilt
-ROUNDS = 8  # of bringing rows and columns to one size; each halves the logarithm of what is left
 
 
 def why_singular(
@@ -77,24 +76,22 @@ def singular(mass: np.ndarray, jacobian: np.ndarray, holders: np.ndarray) -> boo
 def condition_of(mass: np.ndarray, jacobian: np.ndarray, holders: np.ndarray) -> float:
     """The condition number of the saddle system in units of its own: rows and columns brought to one size.
 
-    Sizes of rows and columns are matters of units. Coordinates are measured by their own masses (by the mean of the
-    others where they have none); then a few rounds of dividing rows and columns by the root of their largest entry
-    (Ruiz 2001) make them alike. Infinite where a row or a column is empty.
+    Sizes of rows and columns are matters of units: coordinates are measured by their own masses (by the mean of the
+    others where they have none), constraints and holders by the size of what they then are. Infinite where a
+    constraint moves nothing or a holder pushes nothing.
     """
     n, r = holders.shape
     inertia = np.abs(np.diag(mass))
     present = inertia[inertia > 0]
     typical = np.exp(np.log(present).mean()) if present.size else 1.0
     length = 1 / np.sqrt(np.where(inertia > 0, inertia, typical))
+    pushes, slopes = holders * length[:, None], jacobian * length
+    pushed, sloped = np.abs(pushes).max(axis=0, initial=0), np.abs(slopes).max(axis=1, initial=0)
+    if not ((pushed > 0).all() and (sloped > 0).all()):
+        return float("inf")
     saddle = np.zeros((n + r, n + r))
     saddle[:n, :n] = mass * length * length[:, None]
-    saddle[:n, n:], saddle[n:, :n] = -holders * length[:, None], jacobian * length
-    for _ in range(ROUNDS):
-        for axis in (1, 0):
-            size = np.abs(saddle).max(axis=axis, keepdims=True)
-            if not (size > 0).all():
-                return float("inf")
-            saddle = saddle / np.sqrt(size)
+    saddle[:n, n:], saddle[n:, :n] = -pushes / pushed, slopes / sloped[:, None]
     try:
         inverse = np.linalg.inv(saddle)
     except np.linalg.LinAlgError:
