@@ -42,7 +42,7 @@ def test_a_long_defect_is_told_by_its_size_and_a_value():
     assert max(map(len, done.output.splitlines())) < 160
     assert "operations, " in done.output
     data = json.loads(typed("lagrangian", str(EXAMPLES / "bead_on_hoop.toml"), "--json").output)
-    assert len(data["defects"][0]["value"]) > 200
+    assert max(len(defect["value"]) for defect in data["defects"]) > 200
 
 
 def test_equations_too_large_to_be_written_are_judged_by_their_values():

@@ -61,19 +61,27 @@ def _at(values: Mapping[Node, float]) -> Ledger:
 def _residuals(
     names: Sequence[str], dynamics: Dynamics, deviations: Deviations, holders: Rows, solution: Solution, known: Ledger
 ) -> Iterator[Residual]:
-    accelerations, mu = known.of(solution.accelerations), known.of(solution.mu)
-    forces = [h - m for h, m in zip(known.of(solution.bias), known.of(solution.excess_bias), strict=True)]
-    wanted = [y - d for y, d in zip(known.of(solution.demand), known.of(solution.drift), strict=True)]
-    for name, mass, held, force in zip(names, dynamics.mass, holders, forces, strict=False):
-        terms = [*_products(known, mass, accelerations), *(-x for x in _products(known, held, mu)), -force]
-        yield _residual(name, terms)
-    constraints = names[len(dynamics.mass) :]
-    for name, slope, demand in zip(constraints, deviations.jacobian, wanted, strict=True):
-        yield _residual(name, [*_products(known, slope, accelerations), -demand])
-
-
-def _products(known: Ledger, row: Mapping[int, Node], factors: Sequence[Any]) -> list[Any]:
-    return [value * factors[j] for j, value in zip(row, known.of(list(row.values())), strict=True)]
+    rows = [*dynamics.mass, *holders, *deviations.jacobian]
+    columns = (
+        solution.accelerations,
+        solution.mu,
+        solution.bias,
+        solution.excess_bias,
+        solution.demand,
+        solution.drift,
+    )
+    values = iter(
+        known.of([*(node for nodes in columns for node in nodes), *(n for row in rows for n in row.values())])
+    )
+    a, mu, bias, excess, demand, drift = ([next(values) for _ in nodes] for nodes in columns)
+    slopes = [{j: next(values) for j in row} for row in rows]
+    n = len(a)
+    for i, name in enumerate(names[:n]):
+        held = [-value * mu[k] for k, value in slopes[n + i].items()]
+        yield _residual(name, [*(value * a[j] for j, value in slopes[i].items()), *held, excess[i] - bias[i]])
+    for i, name in enumerate(names[n:]):
+        moved = [value * a[j] for j, value in slopes[2 * n + i].items()]
+        yield _residual(name, [*moved, drift[i] - demand[i]])
 
 
 def _residual(name: str, terms: Sequence[Any]) -> Residual:

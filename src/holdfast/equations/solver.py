@@ -168,17 +168,16 @@ class _Choice:
 
     def solver(self) -> Solver:
         graph, n, r = self.inputs.graph, len(self.inputs.q), len(self.deviations.w)
-        regular = self._regular
-        jacobian = self.deviations.jacobian
+        regular, jacobian = self._regular, self.deviations.jacobian
         try:
             if r == n:
                 return InverseDynamics(graph, self.dynamics.mass, self._general(jacobian), self._general(self.holders))
             if self.dynamics.symmetric:
-                if all(_definite(sample.dense(self.dynamics.mass, n)) for sample in regular):
+                if regular is None or _definite(regular.dense(self.dynamics.mass, n)):
                     return self._reduced(self.dynamics.mass)
                 weights = self._weights()
                 mass = _sum(self.dynamics.mass, product(transposed(self._scaled(weights), n), jacobian))
-                if all(_definite(sample.dense(mass, n)) for sample in regular):
+                if _definite(regular.dense(mass, n)):
                     return self._reduced(mass, weights)
             saddle: Rows = [dict(row) for row in self.dynamics.mass] + [dict(row) for row in jacobian]
             for i, row in enumerate(self.holders):
@@ -188,26 +187,29 @@ class _Choice:
             raise self._structural(reason) from None
 
     @cached_property
-    def _regular(self) -> list[Sample]:
-        """The samples at which the whole system has an inverse; an error by name where it has none at any."""
-        n, r, found, regular = len(self.inputs.q), len(self.deviations.w), None, []
+    def _regular(self) -> Sample | None:
+        """The first sample at which the whole system has an inverse; none where it is defined at no sample.
+
+        An error by name where it is defined and singular at all.
+        """
+        n, r, found = len(self.inputs.q), len(self.deviations.w), None
         for sample in self.samples:
             mass = sample.dense(self.dynamics.mass, n)
             jacobian = sample.dense(self.deviations.jacobian, n)
             forces = sample.dense(self.holders, r)
             if not all(np.isfinite(part).all() for part in (mass, jacobian, forces)):
                 continue
-            if singular(mass, jacobian, forces):
-                found = (mass, jacobian, forces)
-            else:
-                regular.append(sample)
-        if found is not None and not regular:
+            if not singular(mass, jacobian, forces):
+                return sample
+            found = (mass, jacobian, forces)
+        if found is not None:
             deviating = np.array([sample.of(self.deviations.y) for sample in self.samples])
             raise why_singular(self.problem, *found, deviating)
-        return regular
+        return None
 
     def _general(self, matrix: Rows) -> GeneralFactor:
-        return factor_general(matrix, self.inputs.graph, self._regular[0].rows(matrix) if self._regular else None)
+        sizes = None if self._regular is None else self._regular.rows(matrix)
+        return factor_general(matrix, self.inputs.graph, sizes)
 
     def _reduced(self, mass_matrix: Rows, weights: tuple[Fraction, ...] = ()) -> Reduced:
         graph, n, r = self.inputs.graph, len(self.inputs.q), len(self.deviations.w)
@@ -230,14 +232,11 @@ class _Choice:
 
         Any positive weights give the same accelerations; these keep the terms of M + JᵀWJ of one size, in any units.
         """
-        n, r = len(self.inputs.q), len(self.deviations.w)
-        mobility, masses = np.zeros(r), np.zeros(n)
-        for sample in self._regular:
-            masses = np.maximum(masses, np.abs(np.diag(sample.dense(self.dynamics.mass, n))))
-        present = masses > 0
-        for sample in self._regular:
-            slope = sample.dense(self.deviations.jacobian, n)
-            mobility = np.maximum(mobility, (slope[:, present] ** 2 / masses[present]).sum(axis=1))
+        assert self._regular is not None
+        n = len(self.inputs.q)
+        masses = np.abs(np.diag(self._regular.dense(self.dynamics.mass, n)))
+        slopes, present = self._regular.dense(self.deviations.jacobian, n), masses > 0
+        mobility = (slopes[:, present] ** 2 / masses[present]).sum(axis=1)
         typical = float(np.exp(np.log(masses[present]).mean())) if present.any() else 1.0
         return tuple(_power_of_two(1 / m if m > 0 else typical) for m in mobility)
 

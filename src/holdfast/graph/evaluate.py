@@ -70,28 +70,24 @@ class Ledger:
     def of(self, nodes: Sequence[Node]) -> list[Any]:
         known, arithmetic = self._known, self._arithmetic
         for node in ancestors(nodes, known):
-            if node.op == "input":
+            op, args = node.op, node.args
+            if op == "mul":  # the commonest first: this loop is most of a derivation's looks
+                known[node.index] = known[args[0].index] * known[args[1].index]
+            elif op == "add":
+                known[node.index] = known[args[0].index] + known[args[1].index]
+            elif op == "sub":
+                known[node.index] = known[args[0].index] - known[args[1].index]
+            elif op == "neg":
+                known[node.index] = -known[args[0].index]
+            elif op == "power":
+                known[node.index] = arithmetic.functions[op](known[args[0].index], node.data)
+            elif op == "input":
                 raise ValueError(f"the value of {node.data!r} is needed")
-            if node.op in LEAVES:
-                known[node.index] = arithmetic.pi() if node.op == "pi" else arithmetic.constant(node.data)
+            elif op in LEAVES:
+                known[node.index] = arithmetic.pi() if op == "pi" else arithmetic.constant(node.data)
             else:
-                known[node.index] = _applied(node, [known[arg.index] for arg in node.args], arithmetic)
+                known[node.index] = arithmetic.functions[op](*(known[arg.index] for arg in args))
         return [known[node.index] for node in nodes]
-
-
-def _applied(node: Node, args: list[Any], arithmetic: Arithmetic) -> Any:
-    op = node.op
-    if op == "mul":
-        return args[0] * args[1]
-    if op == "add":
-        return args[0] + args[1]
-    if op == "sub":
-        return args[0] - args[1]
-    if op == "neg":
-        return -args[0]
-    if op == "power":
-        return arithmetic.functions[op](args[0], node.data)
-    return arithmetic.functions[op](*args)
 
 
 def _statement(node: Node, arithmetic: Arithmetic) -> str:
