@@ -43,8 +43,8 @@ TUBES, SHRINK = 12, 3  # a tube is left for a narrower one as soon as its radius
 CLOSE = 2.5  # the first tube, as a multiple of what the measured defect would need
 GENEROUS = 100  # a tube this wide costs nothing where it is still thin beside the region
 THIN = 1e-4  # of what the region lets a deviation change by
-ELSEWHERE = 8  # random states of the region at which the equations are tried, beside those of the run
-LOOKED_AT = 100  # cells of a cover in whose middle they are tried too
+ELSEWHERE = 6  # random states of the region at which the equations are tried, beside those of the run
+LOOKED_AT = 32  # cells of a cover in whose middle they are tried too
 
 
 @dataclass(frozen=True, eq=False)
