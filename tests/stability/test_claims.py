@@ -206,6 +206,7 @@ def test_proofs_grant_each_other_no_less_than_is_proved():
 
 def test_proofs_that_do_not_close_are_not_called_proofs(monkeypatch):
     monkeypatch.setattr("holdfast.stability.promises.ROUNDS", 0)
+    monkeypatch.setattr("holdfast.stability.omega.TIMES_CHECKED", 0)
     block = hf.certify(two_blocks(), hf.RK4, step=0.01, duration=0.3, effort=8)["b"]
     assert block.label is hf.Label.checked
     assert "|y_a| <= " in block.reason
@@ -269,7 +270,7 @@ def test_a_defect_beyond_the_proved_one_is_an_internal_error(promise):
 
 def test_a_contradicted_proof_is_no_silent_label(monkeypatch):
     """A bound of the defect that is too small by far is found out by the run itself."""
-    monkeypatch.setattr("holdfast.stability.promises.total_defect", lambda *_: 1e-30)
+    monkeypatch.setattr("holdfast.stability.proved_block.total_defect", lambda *_: 1e-30)
     with pytest.raises(hf.InternalError, match="contradicts its proof"):
         hf.certify(hf.derive(pendulum(0.05)), hf.Euler, step=0.01, duration=1, effort=2)
 

@@ -89,6 +89,17 @@ class Told:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What a run says of one block; with the norm and the defects where a proof may be tried."""
+
+    told: Told
+    certificate: BlockCertificate
+    norm: ChosenNorm | None = None
+    defects: np.ndarray | None = None
+    thinned: bool = False
+
+
 def enters(names: tuple[str, ...], proof: Proof, run: Trajectory) -> bool:
     """Whether the deviation comes into the tube of a proof at some row of a run."""
     return bool(_within(names, proof, run).any())

@@ -25,6 +25,7 @@ Bounds = dict[str, tuple[float, float]]
 MARGIN = 0.1  # of each range of the run
 LEAST_MARGIN = 1e-9  # of the size of a state's kind: room for rounding where the run does not move
 TIMES_SEEN = 4  # what is granted of the deviations of other blocks at first, beside what the run showed
+TIMES_CHECKED = 2  # and beside what was checked along the run, where a deviating start counts in full
 ROUNDINGS = 256  # reading errors that are granted to a deviation which the run showed to be smaller still
 WIDER = 1.1  # beyond what is proved of another block, so that the next proof of it still fits
 
@@ -58,12 +59,20 @@ class Granted:
     asked: Mapping[str, tuple[float, float]]  # the user's own ranges, which are kept as they are
 
     @classmethod
-    def along(cls, run: Trajectory, errors: Mapping[str, float], asked: Mapping[str, tuple[float, float]]) -> Granted:
-        """A first guess, from a run and the errors of reading it."""
-        return cls(
-            {name: TIMES_SEEN * float(np.abs(run[name]).max()) + ROUNDINGS * error for name, error in errors.items()},
-            asked,
-        )
+    def along(
+        cls,
+        run: Trajectory,
+        errors: Mapping[str, float],
+        checked: Sequence[BlockCertificate],
+        asked: Mapping[str, tuple[float, float]],
+    ) -> Granted:
+        """A first guess: from a run, the errors of reading it, and what was checked along it."""
+        bounds = {name: bound for block in checked for name, bound in zip(block.names, block.bounds, strict=True)}
+        sizes = {}
+        for name, error in errors.items():
+            shown = TIMES_SEEN * float(np.abs(run[name]).max()) + ROUNDINGS * error
+            sizes[name] = max(shown, TIMES_CHECKED * bounds.get(name, 0.0))
+        return cls(sizes, asked)
 
     def limits(self, equations: Equations, block: Block) -> Bounds:
         """The limits of the other blocks' deviations, and what else was asked for."""

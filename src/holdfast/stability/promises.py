@@ -11,23 +11,23 @@ import numpy as np
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest, HoldfastError, InternalError
-from holdfast.graph.balls import precision
 from holdfast.problem.file import dumps
-from holdfast.problem.rounded import rounded_down, rounded_up
+from holdfast.problem.rounded import rounded_down
 from holdfast.results.simulate import simulate
 from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.by_name import ALL_SCHEMES, Scheme
 from holdfast.schemes.runge_kutta import RungeKutta
 from holdfast.stability.asked import Asked
 from holdfast.stability.block import Block, blocks_of, deviation_names
-from holdfast.stability.certificate import BlockCertificate, Certificate, Label, Proof
-from holdfast.stability.checked import Told, enters, stays
+from holdfast.stability.certificate import BlockCertificate, Certificate
+from holdfast.stability.checked import Measured, Told
 from holdfast.stability.choice import ChosenNorm, chosen_norm
-from holdfast.stability.envelope import Promise, reading_errors
+from holdfast.stability.envelope import reading_errors
 from holdfast.stability.growth import growth
 from holdfast.stability.hurwitz import place_of_roots
-from holdfast.stability.omega import Granted, peaks_of, ranges_over, region_of, unproved_limits
-from holdfast.stability.prove import BITS, Setting, prove, total_defect, widened
+from holdfast.stability.omega import Granted, peaks_of, region_of, unproved_limits
+from holdfast.stability.prove import Setting, prove
+from holdfast.stability.proved_block import bounded_in_energy, with_proof
 from holdfast.stability.sampled import Sampled
 
 ROUNDS = 3  # of proving a block again because another is proved to less than was granted of it
@@ -56,9 +56,13 @@ class Promises:
         provable = [self._why_not(block) is None and place_of_roots(block.matrix).hurwitz for block in blocks]
         share = self.asked.effort / max(1, sum(provable))
         errors = reading_errors(self.equations, run, parameter_vector(self.equations, self.parameters))
-        told = [Told(block, run, np.array([errors[name] for name in block.names]).T) for block in blocks]
-        granted = Granted.along(run, {name: float(rows.max()) for name, rows in errors.items()}, self.asked.region)
-        made = [self._certified(one, step, share, granted) for one in told]
+        seen = [
+            self._measured(Told(block, run, np.array([errors[name] for name in block.names]).T), step)
+            for block in blocks
+        ]
+        least = {name: float(rows.max()) for name, rows in errors.items()}
+        granted = Granted.along(run, least, [one.certificate for one in seen if one.norm], self.asked.region)
+        made = [self._certified(one, step, share, granted) for one in seen]
         for _ in range(ROUNDS):
             lacking = granted.lacking(peaks_of(made, run))
             again = [k for k, block in enumerate(made) if lacking.keys() & unproved_limits(block, lacking).keys()]
@@ -66,14 +70,13 @@ class Promises:
                 break
             granted = granted.widened(lacking)
             for k in again:
-                made[k] = self._certified(told[k], step, share, granted)
+                made[k] = self._certified(seen[k], step, share, granted)
         for k, block in enumerate(made):  # what still takes more for granted than is proved is no proof
             shown = peaks_of(made, run)
             words = self._assumed(block, shown, set(shown))
             if words:
-                made[k] = self._certified(
-                    told[k], step, share, granted, f"it would assume {words}, which is not proved"
-                )
+                obstacle = f"it would assume {words}, which is not proved"
+                made[k] = self._certified(seen[k], step, share, granted, obstacle)
         return self._certificate(step, run, tuple(self._said(made, run)))
 
     def _assumed(self, block: BlockCertificate, shown: Mapping[str, float], among: set[str]) -> str:
@@ -142,38 +145,47 @@ class Promises:
 
     # ── one block ─────────────────────────────────────────────────────────────────────────────────
 
-    def _certified(
-        self, told: Told, step: float | None, seconds: float, granted: Granted, obstacle: str = ""
-    ) -> BlockCertificate:
-        """The best that can be said of one block; no proof where there is an obstacle to one."""
+    def _measured(self, told: Told, step: float | None) -> Measured:
+        """What the run itself says of one block."""
         block, run, place = told.block, told.run, place_of_roots(told.block.matrix)
         if self.equations.problem.system.noise:
-            return told.refused("the system is driven by noise, which no bound holds for")
+            return Measured(told, told.refused("the system is driven by noise, which no bound holds for"))
         if block.constant and place.right:
             root = np.linalg.eigvals(block.matrix).real.max()
-            return told.refused(f"the law is unstable: it drives deviations away, a root has the real part {root:.4g}")
+            away = f"the law is unstable: it drives deviations away, a root has the real part {root:.4g}"
+            return Measured(told, told.refused(away))
         if not run.success and run.outcome.name != "off_program":
-            return told.refused(f"the run did not end well: {run.message}")
+            return Measured(told, told.refused(f"the run did not end well: {run.message}"))
         if block.constant and not place.hurwitz:
-            return self._kept(block, told, step)
+            return Measured(told, self._kept(block, told, step))
         if step is None:
-            return told.refused("an adaptive scheme changes its step; a certificate is for one step")
+            return Measured(told, told.refused("an adaptive scheme changes its step; a certificate is for one step"))
         if not told.watched(step):
-            return self._unwatched(block, told, step, granted)
+            return Measured(told, told.refused("the run was thinned: a check needs every step"), thinned=True)
         matrices = self._step_matrices(block, run, step)
         radius = np.abs(np.linalg.eigvals(matrices[0])).max()
         if block.constant and radius >= 1:
-            return told.refused(self._beyond(radius))
+            return Measured(told, told.refused(self._beyond(radius)))
         defects = told.defects(matrices)
         norm = chosen_norm(matrices, defects)
         if norm is None:
-            return told.refused("no norm was found in which every step along this run contracts")
-        checked = told.checked(norm, defects)
+            return Measured(told, told.refused("no norm was found in which every step along this run contracts"))
+        return Measured(told, told.checked(norm, defects), norm, defects)
+
+    def _certified(
+        self, seen: Measured, step: float | None, seconds: float, granted: Granted, obstacle: str = ""
+    ) -> BlockCertificate:
+        """The best that can be said of one block; no proof where there is an obstacle to one."""
+        block, told, checked = seen.told.block, seen.told, seen.certificate
+        if step is not None and seen.thinned:  # a thinned run checks nothing; an estimate is what is left
+            return self._estimated(block, told, step, None, granted) or checked
+        if step is None or seen.norm is None or seen.defects is None:
+            return checked
         why = obstacle or self._why_not(block)
-        found = None if why else self._proved(told, step, norm, checked, defects, seconds, granted)
+        found = why or self._proved(told, step, seen.norm, checked, seen.defects, seconds, granted)
         if isinstance(found, BlockCertificate):
             return found
-        unproved = replace(checked, reason=f"{checked.reason} No proof: {found or why}.")
+        unproved = replace(checked, reason=f"{checked.reason} No proof: {found}.")
         return self._estimated(block, told, step, unproved, granted) if self.sample else unproved
 
     def _beyond(self, radius: float) -> str:
@@ -193,11 +205,6 @@ class Promises:
         return np.array(matrices)
 
     # ── estimates ─────────────────────────────────────────────────────────────────────────────────
-
-    def _unwatched(self, block: Block, told: Told, step: float, granted: Granted) -> BlockCertificate:
-        """A run that was thinned checks nothing; an estimate is what is left."""
-        found = self._estimated(block, told, step, None, granted)
-        return found or told.refused("the run was thinned: a check needs every step")
 
     def _kept(self, block: Block, told: Told, step: float | None) -> BlockCertificate:
         """A block that the law does not attract: neutral, unless the scheme itself drives it away."""
@@ -258,7 +265,7 @@ class Promises:
         ]
         try:
             if not self.asked.region:
-                setting = _bounded_in_energy(setting, run)
+                setting = bounded_in_energy(setting, run)
             proof = prove(setting, norm.factor, norm.gamma, expected=expected, reach=reach, seconds=seconds, rows=rows)
         except InternalError:
             raise
@@ -266,66 +273,7 @@ class Promises:
             return error.what
         if proof is None:
             return f"the region was not covered within {seconds:.3g} s; more effort, or a smaller region, may do it"
-        return _with_proof(setting, checked, proof, told)
-
-
-def _bounded_in_energy(setting: Setting, run: Trajectory) -> Setting:
-    """The setting with the energies of the run and a twentieth of its kinetic energy to either side.
-
-    Only where that makes the region smaller: for a block that already depends on all that the energy depends on.
-    """
-    motion, energy = setting.motion(), setting.equations.observables.get("energy")
-    if motion.affine or energy is None or not motion.covers(energy):
-        return setting
-    values = run["energy"]
-    margin = 0.05 * float(np.abs(run["kinetic"]).max()) + 0.1 * float(np.ptp(values))
-    bounds = (float(values.min()) - margin, float(values.max()) + margin)
-    return replace(setting, limits={**setting.limits, "energy": bounds})
-
-
-def _with_proof(setting: Setting, checked: BlockCertificate, proof: Proof, told: Told) -> BlockCertificate | str:
-    """The certificate of a proved block, with the line that this run stayed in the region; or why it is no proof."""
-    factor = np.array(proof.factor)
-    with precision(BITS):
-        begun = setting.begun(factor, float(told.run.times[0]), told.run.y[:, 0].tolist())
-        contraction = setting.contraction(factor, proof.gamma)
-        defect = total_defect(proof.coefficient, proof.rounding, setting.scheme, setting.step)
-        share = begun if begun <= proof.radius else 0.0  # a start as near as doubles allow
-        settled, widths = contraction.settled(defect), contraction.widths()
-        bounds = tuple(widened(a, share, b) for a, b in zip(settled, widths, strict=True))
-    for name, bound, reach in zip(checked.names, bounds, ranges_over(setting), strict=True):
-        if not bound < reach:
-            return (
-                f"the bound it gives, |{name}| <= {rounded_up(bound)}, says no more than Omega itself, "
-                f"|{name}| <= {rounded_up(reach)}"
-            )
-    stayed, settles = stays(checked.names, proof, told.run), begun > proof.radius
-    if not enters(checked.names, proof, told.run):
-        return "the run ends before its deviation has entered the tube that a proof was found for"
-    matrix = setting.scheme.propagator(setting.block.matrix, setting.step)
-    Promise(checked.names, proof, defect, settled, widths, matrix).require(told.run, told.psi, told.errors)
-    entry = ""
-    if begun > proof.tube:
-        entry = " The start lies outside the tube: the promise holds from the moment the deviation has entered it."
-    elif begun > proof.radius:
-        entry = " The start deviates: the bounds hold once that has died away."
-    reason = (
-        f"One step contracts by {rounded_up(proof.gamma, 6)} and adds at most {rounded_up(defect)} "
-        f"({rounded_up(proof.rounding)} of it rounding) for every state of Omega, shown over {proof.cells} "
-        f"cell{'s' if proof.cells != 1 else ''}.{entry}"
-    )
-    return replace(
-        checked,
-        label=Label.proved,
-        reason=reason,
-        gamma=proof.gamma,
-        defect=defect,
-        epsilon=proof.radius,
-        bounds=bounds,
-        stayed=stayed,
-        settles=settles,
-        proof=proof,
-    )
+        return with_proof(setting, checked, proof, told)
 
 
 def _text(equations: Equations) -> str:
