@@ -62,10 +62,14 @@ class StepSeries:
     def between(self, start: Sequence[Any], end: Sequence[Any], tau: Any) -> Coefficients:
         """The coefficients of ψ(end) − R(τH)ψ(start)."""
         after, before = self._psi(end), self._psi(start)
-        linear = self._linear_terms(tau, before)
+        linear: list[tuple[Any, list[Any]]] = []
 
         def of_degree(degree: int) -> list[Form]:
             found = [coefficient(form, degree) for form in after]
+            if degree >= len(self.scheme.stability.numerator):
+                return found  # beyond the degree of R
+            if not linear:
+                linear.extend(self._linear_terms(tau, before))
             for power, term in linear:
                 share = coefficient(power, degree)
                 if not share.is_zero():
