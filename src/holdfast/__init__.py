@@ -19,7 +19,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "holdfast.errors": "HoldfastError BadStatement BadExpression BadFile ConstraintsDependent NoAuthority "
-    "SingularSystem BadRequest Undecided",
+    "SingularSystem BadRequest InternalError Undecided",
     "holdfast.problem.quantities": "coordinates parameters states controls deviations time rate",
     "holdfast.problem.masses": "MovingMass Stream Inner Jump",
     "holdfast.problem.drag": "Drag constant_drag quadratic_drag exponential_atmosphere",

@@ -272,3 +272,64 @@ def test_where_nothing_tells_gains_apart_the_answer_says_so():
     problem = hf.Problem(hf.System(coordinates=(x,), kinetic=x.rate**2 / 2), program, start={x: 1})
     found = hf.tune(hf.derive(problem), hf.RK4, step=0.01, duration=5)
     assert "held to rounding with any gains" in found.summary().splitlines()[0]
+
+
+# ── what is said of the choice ────────────────────────────────────────────────────────────────────
+
+
+def curve(bead, start, potential):
+    x, y = hf.coordinates("x y")
+    system = hf.System(coordinates=(x, y), kinetic=(x.rate**2 + y.rate**2) / 2, potential=potential(x, y))
+    values = dict(zip((x, y), start, strict=True))
+    return hf.derive(hf.Problem(system, hf.Program(holonomic={"c": bead(x, y)}, law=hf.Tuned()), start=values))
+
+
+def test_no_law_is_passed_over_for_the_energy_of_a_motion_off_the_program():
+    """Without gains a bead strays, and the energy of where it strays to is no measure: every law was once vetoed."""
+    equations = curve(lambda x, y: y - x**2, (1, 1), lambda x, y: y)
+    tuning = hf.tune(equations, hf.Euler, step=0.002, duration=2)
+    assert tuning.stabilised
+    assert tuning.numbers.deviation < tuning.unstabilised.deviation
+    assert tuning.numbers.state_error < tuning.unstabilised.state_error
+    assert "better" not in tuning.summary()
+    assert "times its state error" in tuning.summary()
+
+
+def test_what_a_tighter_law_would_cost_is_said():
+    equations = curve(lambda x, y: x**2 / 4 + y**2 - 1, (2, 0), lambda x, y: 9.81 * y)
+    tuning = hf.tune(equations, hf.Euler, step=0.002, duration=2)
+    assert not tuning.tightest.allowed
+    assert "times the energy error without gains" in tuning.summary()
+
+
+def test_a_smaller_deviation_at_a_larger_state_error_is_said_to_be_that():
+    """Two integrals of Kepler's motion, whose gradients become parallel: held more tightly, the body is further off."""
+    x, y = hf.coordinates("x y")
+    distance = sp.sqrt(x**2 + y**2)
+    system = hf.System(coordinates=(x, y), kinetic=(x.rate**2 + y.rate**2) / 2, potential=-1 / distance)
+    energy = (x.rate**2 + y.rate**2) / 2 - 1 / distance + sp.Rational(1, 2)
+    kept = {"energy_kept": energy, "areal": x * y.rate - y * x.rate - sp.Rational(4, 5)}
+    program = hf.Program(nonholonomic=kept, law=hf.Tuned())
+    equations = hf.derive(hf.Problem(system, program, start={x: sp.Rational(2, 5), y.rate: 2}))
+    tuning = hf.tune(equations, hf.RK4, step=0.01, duration=30)
+    worse = tuning.numbers.state_error / tuning.unstabilised.state_error
+    assert worse > 1
+    assert f"at {worse:.3g} times its state error" in tuning.summary()
+
+
+def test_gains_of_a_feedback_are_not_chosen_by_rounding():
+    """An arm whose tip runs round a circle: those that drift least by rounding left it 0.1 m off after 1 s."""
+    q1, q2 = hf.coordinates("q1 q2")
+    tip = (sp.cos(q1) + sp.cos(q1 + q2), sp.sin(q1) + sp.sin(q1 + q2))
+    kinetic = (2 * q1.rate**2 + (q1.rate + q2.rate) ** 2) / 2 + q1.rate * (q1.rate + q2.rate) * sp.cos(q2) / 3
+    held = {"px": tip[0] - 1 - sp.cos(2 * hf.time) / 5, "py": tip[1] - sp.Rational(2, 5) - sp.sin(2 * hf.time) / 5}
+    program = hf.Program(holonomic=held, controls={"a": {q1: 1}, "b": {q2: 1}}, law=hf.Tuned())
+    system = hf.System(coordinates=(q1, q2), kinetic=kinetic, potential=9.81 * tip[1])
+    equations = hf.derive(hf.Problem(system, program, start={q1: -0.4, q2: 1.4}))
+    tuning = hf.tune(equations, hf.RK4, step=0.001, duration=3)
+    assert tuning.feedback
+    assert "feedback" in tuning.summary()
+    assert "times less" not in tuning.summary()
+    run = hf.simulate(equations, hf.RK4, step=0.001, duration=3, law=tuning.law, start_policy="keep")
+    assert np.abs(run.deviation[0]).max() > 0.1
+    assert np.abs(run.deviation[-1]).max() < 1e-6

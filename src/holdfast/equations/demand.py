@@ -15,7 +15,7 @@ from holdfast.equations.inputs import Inputs
 from holdfast.equations.lagrange import Dynamics, excess_of
 from holdfast.equations.sample import Sample
 from holdfast.errors import BadStatement
-from holdfast.graph.balls import ball, balls, precision
+from holdfast.graph.balls import BRANCHES, ball, balls, precision
 from holdfast.graph.derivatives import jacobian
 from holdfast.graph.evaluate import Tape
 from holdfast.graph.general_solver import factor_general
@@ -32,7 +32,8 @@ class Demand:
         dw/dt = Y(y, w, q, v, t) = K y + B w + Y₂
 
     `matrix` holds ∂Y/∂(y, w) on the program, [K B]; `rest` is Y₂, absent for a linear law. `excess_bias` is m₂ of
-    M a = h − m₂ + E μ; it is second order in the deviations and comes only from excess energies.
+    M a = h − m₂ + E μ; it is second order in the deviations and comes only from excess energies. `jumps` marks a law
+    that branches on the deviations: its slopes say nothing of its values.
     """
 
     value: tuple[Node, ...]
@@ -40,9 +41,11 @@ class Demand:
     linear: tuple[Node, ...]
     rest: tuple[Node, ...] | None
     excess_bias: tuple[Node, ...] | None = None
+    jumps: bool = False
 
     @property
     def is_linear(self) -> bool:
+        """Whether Y = K y + B w for all deviations: shown on the graph, not judged by slopes alone."""
         return self.rest is None
 
 
@@ -69,11 +72,27 @@ def demand_of(
     slopes = jacobian(value, deviating)
     matrix = [dict(zip(row, substitute(list(row.values()), on_program), strict=True)) for row in slopes]
     matrix = [{j: node for j, node in row.items() if not node.is_zero} for row in matrix]
-    if not _depend([node for row in slopes for node in row.values()], deviating):
+    jumps = _branches(value, deviating)
+    if not jumps and not _depend([node for row in slopes for node in row.values()], deviating):
         return Demand(tuple(value), matrix, tuple(value), None, bias)
     linear = times(matrix, deviating, inputs.graph)
     rest = tuple(y - part for y, part in zip(value, linear, strict=True))
-    return Demand(tuple(value), matrix, tuple(linear), rest, bias)
+    return Demand(tuple(value), matrix, tuple(linear), rest, bias, jumps)
+
+
+def _branches(value: Sequence[Node], deviating: Sequence[Node]) -> bool:
+    """Whether a branch (sign, select, |·|, ...) of a demand has a deviation beneath it.
+
+    Without one, Y is smooth in the deviations, and slopes that are free of them make it linear; sign(y) has the slope
+    of 0 and is not 0.
+    """
+    beneath = set(deviating)
+    for node in ancestors(value):
+        if any(arg in beneath for arg in node.args):
+            if node.op in BRANCHES:
+                return True
+            beneath.add(node)
+    return False
 
 
 def _depend(nodes: Sequence[Node], inputs: Sequence[Node]) -> bool:

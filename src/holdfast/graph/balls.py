@@ -108,6 +108,7 @@ def _continuous_angle(y: Any, x: Any) -> Any:
 
 
 JUMPING = frozenset({"sign", "select", "atan2"})
+BRANCHES = JUMPING | {"abs", "min", "max"}  # where slopes at one place say nothing of values at another
 
 
 @cache

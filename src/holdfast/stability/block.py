@@ -92,7 +92,8 @@ class Block:
     places: tuple[int, ...]  # in (y, w)
     names: tuple[str, ...]
     matrix: np.ndarray
-    constant: bool
+    constant: bool  # the law is linear, with coefficients that do not move
+    obstacle: str = ""  # what keeps H from saying all about the law, where it does not
 
 
 def bound_numbers(equations: Equations, parameters: Mapping[Any, Any]) -> dict[Node, Node]:
@@ -119,12 +120,22 @@ def blocks_of(equations: Equations, parameters: Mapping[Any, Any]) -> list[Block
     for places in decoupled_blocks(_structure(equations, full)):
         rows = [equations.demand_law.matrix[i - m] for i in places if i >= m]
         nodes = [node for row in rows for node in row.values()]
-        constant = equations.demand_law.is_linear and not any(node in moving for node in ancestors(nodes))
+        obstacle = _obstacle(equations, any(node in moving for node in ancestors(nodes)))
         held = [names[i].split("_", 1)[1] for i in places]
         matrix = full[np.ix_(places, places)]
         chosen = tuple(names[i] for i in places)
-        result.append(Block(tuple(dict.fromkeys(held)), tuple(places), chosen, matrix, constant))
+        result.append(Block(tuple(dict.fromkeys(held)), tuple(places), chosen, matrix, not obstacle, obstacle))
     return result
+
+
+def _obstacle(equations: Equations, moves: bool) -> str:
+    """Why H does not say all about the law; nothing where it does."""
+    law = equations.demand_law
+    if law.jumps:
+        return "the law branches on the deviations, so that its slopes say nothing of its values"
+    if not law.is_linear:
+        return "the law is not linear"
+    return "H depends on the state" if moves else ""
 
 
 def _structure(equations: Equations, full: np.ndarray) -> np.ndarray:
@@ -227,10 +238,9 @@ def _reduced(equations: Equations, block: Block, numbers: dict[Node, Node]) -> M
     own_y = [a + b for a, b in zip(places, y, strict=True)]  # y(q, t) = J q + y(0, t)
     own_w = [a + b for a, b in zip(rates, w, strict=True)]
     psi = [*own_y, *own_w]
-    demand = [
-        graph.sum(graph.const(Fraction(float(block.matrix[len(held) + i, j]))) * psi[j] for j in range(len(psi)))
-        for i in range(len(held))
-    ]
+    demand = _demand(equations, block, held, psi, numbers)
+    if demand is None:
+        return None
     accelerations = [d - g for d, g in zip(demand, drift, strict=True)]
     return Motion(
         time=inputs.time,
@@ -244,6 +254,19 @@ def _reduced(equations: Equations, block: Block, numbers: dict[Node, Node]) -> M
         matrix=block.matrix,
         affine=True,
     )
+
+
+def _demand(
+    equations: Equations, block: Block, held: Sequence[int], psi: Sequence[Node], numbers: dict[Node, Node]
+) -> list[Node] | None:
+    """What the law asks of dw/dt in this block's own deviations, the law itself and not its H; None if not in them."""
+    inputs, law = equations.inputs, equations.demand_law
+    deviating = (*inputs.y.values(), *inputs.w.values())
+    own = {deviating[place]: node for place, node in zip(block.places, psi, strict=True)}
+    value = law.value if equations.second_order else law.linear
+    demand = substitute([value[i] for i in held], numbers | own)
+    foreign = {*deviating, *inputs.q, *inputs.v, *inputs.s} - {inputs.time}
+    return None if any(node in foreign for node in ancestors(demand)) else demand
 
 
 def _affine(equations: Equations, held: Sequence[int], numbers: dict[Node, Node]) -> bool:

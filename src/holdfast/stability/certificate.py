@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from holdfast.errors import BadRequest
+from holdfast.problem.rounded import rounded_down, rounded_up, written_range
 from holdfast.results.store import write_atomically
 
 if TYPE_CHECKING:
@@ -90,12 +91,43 @@ class BlockCertificate:
     proof: Proof | None = None
 
     def line(self) -> str:
-        names = ", ".join(self.constraints)
-        text = f"{names}: {self.label.value}"
+        text = f"{', '.join(self.constraints)}: {self.label.value}"
         if self.bounds:
-            shown = ", ".join(f"|{name}| <= {bound:.3g}" for name, bound in zip(self.names, self.bounds, strict=True))
-            text += f" (once settled {shown})" if self.settles else f" ({shown})"
+            text += f" (once settled {self.bounded()})" if self.settles else f" ({self.bounded()})"
         return text
+
+    def bounded(self) -> str:
+        """The bounds in words, rounded up."""
+        return ", ".join(
+            f"|{name}| <= {rounded_up(bound)}" for name, bound in zip(self.names, self.bounds, strict=True)
+        )
+
+    def omega(self) -> str:
+        """The region of the proof in words, ranges rounded inward; nothing where there is no proof."""
+        if self.proof is None:
+            return ""
+        parts = []
+        for name, low, high in (*self.proof.region, *self.proof.limits):
+            if -low == high:
+                parts.append(f"|{name}| <= {rounded_down(high)}")
+            else:
+                parts.append(f"{name} in {written_range(low, high)}")
+        return ", ".join(parts)
+
+    def promise(self, scheme: str, step: float) -> str:
+        """What is proved, in a sentence; nothing where there is no proof."""
+        if self.proof is None:
+            return ""
+        starts = "from this start, or from any in Omega that deviates no more"
+        if self.settles:
+            return (
+                f"Proved: a run of {scheme} with step {step:g} {starts}, once that deviation has died away, keeps "
+                f"{self.bounded()} for as long as it stays in Omega."
+            )
+        return (
+            f"Proved: every run of {scheme} with step {step:g} {starts}, keeps {self.bounded()} for as long as it "
+            "stays in Omega."
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,12 +147,8 @@ class Certificate:
 
     @property
     def label(self) -> Label:
-        """The weakest label among the blocks that are held; neutral ones count only where there is nothing else."""
-        labels = [block.label for block in self.blocks if block.label is not Label.neutral]
-        if not labels:
-            return Label.neutral if self.blocks else Label.nothing
-        order = list(Label)
-        return max(labels, key=order.index)
+        """The weakest label among the blocks, neutral ones included: a proof of one block does not cover another."""
+        return max((block.label for block in self.blocks), key=list(Label).index, default=Label.nothing)
 
     def __getitem__(self, constraint: str) -> BlockCertificate:
         for block in self.blocks:
@@ -140,6 +168,9 @@ class Certificate:
         for block in self.blocks:
             lines.append(f"  {block.line()}")
             lines.append(f"    {block.reason}")
+            if block.proof is not None and self.step is not None:
+                lines.append(f"    {block.promise(self.scheme, self.step)}")
+                lines.append(f"    Omega: {block.omega()}")
             if block.stayed is not None:
                 lines.append("    checked: this run " + ("stayed in Omega" if block.stayed else "LEFT Omega"))
         return "\n".join(lines) + "\n"

@@ -8,6 +8,7 @@ import numpy as np
 
 from holdfast.errors import BadRequest
 from holdfast.problem.quantities import latex_name
+from holdfast.problem.rounded import rounded_up
 from holdfast.stability.certificate import Certificate, Label
 
 STYLES = {Label.proved: "-", Label.checked: "--", Label.estimated: ":"}
@@ -35,7 +36,7 @@ def plot(certificate: Certificate) -> Any:
                 axes.semilogy(run.times, shown, color=colour, linewidth=0.9, label=f"${latex_name(name)}$")
             if block.bounds:
                 style = STYLES.get(block.label, "--")
-                label = f"{block.label.value}: {block.bounds[k]:.2g}"
+                label = f"{block.label.value}: {rounded_up(block.bounds[k])}"
                 axes.axhline(block.bounds[k], color=colour, linestyle=style, linewidth=1.6, label=label)
         axes.set_yscale("log")
         axes.set_ylabel("deviation")

@@ -7,11 +7,15 @@ from functools import cached_property
 
 import numpy as np
 
+from holdfast.problem.rounded import rounded_up
 from holdfast.results.outcome import Outcome
 from holdfast.results.trajectory import Trajectory
 from holdfast.stability.block import Block
 from holdfast.stability.certificate import BlockCertificate, Label, Proof
 from holdfast.stability.choice import ChosenNorm
+from holdfast.stability.envelope import rows_inside
+
+CLOCK = 2.0**-50  # of the latest time: how far a row may be from its whole step
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,6 +24,11 @@ class Told:
 
     block: Block
     run: Trajectory
+    reading: np.ndarray  # what rounding may do to each deviation where it is read off a row
+
+    @property
+    def errors(self) -> np.ndarray:
+        return self.reading[: len(self.psi)]
 
     @cached_property
     def psi(self) -> np.ndarray:
@@ -28,15 +37,11 @@ class Told:
         return rows[:-1] if self.run.outcome is Outcome.event and len(rows) > 2 else rows
 
     def watched(self, step: float) -> bool:
-        """Whether the run kept every step, and nothing but the scheme moved it."""
+        """Whether the run kept every step, and nothing but the scheme moved it: t = begin + k·step, to rounding."""
         times = self.run.times[: len(self.psi)]
-        return len(times) > 1 and self.run.every == 1 and bool(np.allclose(np.diff(times), step, rtol=1e-6, atol=0))
-
-    @property
-    def reading_errors(self) -> tuple[float, ...]:
-        """What rounding may do to a deviation when it is read off a state: a few units of the sizes it is made of."""
-        size = 1 + max(float(np.abs(self.run[name]).max()) for name in self.run.state_names)
-        return (1e-12 * size**2,) * len(self.block.names)
+        whole = times[0] + step * np.arange(len(times))
+        clock = CLOCK * np.abs(times).max() if len(times) else 0.0
+        return len(times) > 1 and self.run.every == 1 and bool((np.abs(times - whole) <= clock).all())
 
     @property
     def observed(self) -> tuple[float, ...]:
@@ -60,7 +65,7 @@ class Told:
     def neutral(self) -> BlockCertificate:
         worst = max(self.observed)
         return self.plain(
-            Label.neutral, f"The law does not attract it; along this run it deviated by at most {worst:.3g}."
+            Label.neutral, f"The law does not attract it; along this run it deviated by at most {rounded_up(worst)}."
         )
 
     def checked(self, norm: ChosenNorm, defects: np.ndarray) -> BlockCertificate:
@@ -71,8 +76,8 @@ class Told:
         slack = 1 - worst / ((1 - norm.gamma) * epsilon) if epsilon > 0 else 1.0
         frozen = "" if self.block.constant else " with H frozen at each step,"
         reason = (
-            f"Along this run,{frozen} one step contracts by {norm.gamma:.6g} and the defect stays below {worst:.3g}, "
-            f"so the deviation stays below {epsilon:.3g} in the norm of the certificate."
+            f"Along this run,{frozen} one step contracts by {rounded_up(norm.gamma, 6)} and the defect stays below "
+            f"{rounded_up(worst)}, so the deviation stays below {rounded_up(epsilon)} in the norm of the certificate."
         )
         return replace(
             self.plain(Label.checked, reason),
@@ -84,15 +89,28 @@ class Told:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What a run says of one block; with the norm and the defects where a proof may be tried."""
+
+    told: Told
+    certificate: BlockCertificate
+    norm: ChosenNorm | None = None
+    defects: np.ndarray | None = None
+    thinned: bool = False
+
+
+def enters(names: tuple[str, ...], proof: Proof, run: Trajectory) -> bool:
+    """Whether the deviation comes into the tube of a proof at some row of a run."""
+    return bool(_within(names, proof, run).any())
+
+
 def stays(names: tuple[str, ...], proof: Proof, run: Trajectory) -> bool:
     """Whether each row of a run lies in the region of a proof, from its entry into the tube on."""
+    within = _within(names, proof, run)
+    return bool(within.any() and rows_inside(names, proof, run)[int(np.argmax(within)) :].all())
+
+
+def _within(names: tuple[str, ...], proof: Proof, run: Trajectory) -> np.ndarray:
     sizes = np.linalg.norm(np.array([run[name] for name in names]).T @ np.array(proof.factor), axis=1)
-    inside = sizes <= proof.tube
-    if not inside.any():
-        return False
-    first = int(np.argmax(inside))
-    kept = bool(inside[first:].all())
-    for name, low, high in (*proof.region, *proof.limits):
-        values = run.times if name == "t" else run[name]
-        kept = kept and bool(((values[first:] >= low) & (values[first:] <= high)).all())
-    return kept
+    return np.asarray(sizes <= proof.tube)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import solve_discrete_lyapunov
+from scipy.linalg import LinAlgWarning, solve_discrete_lyapunov
 
 SHARES = (0.15, 0.3, 0.45, 0.6, 0.75, 0.9)  # of the way from 1 to the spectral radius
 SMALLEST = 1e-10  # beside the largest, below which a component's size is rounding
@@ -72,7 +73,9 @@ def _scalings(mean: np.ndarray, defects: np.ndarray, steady: np.ndarray) -> list
 
 def _stein(mean: np.ndarray, gamma: float, weight: np.ndarray) -> np.ndarray | None:
     try:
-        solution = solve_discrete_lyapunov((mean / gamma).T, weight)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LinAlgWarning)  # a poor solution is no norm, and is not chosen
+            solution = solve_discrete_lyapunov((mean / gamma).T, weight)
         factor = np.linalg.cholesky((solution + solution.T) / 2)
     except (np.linalg.LinAlgError, ValueError):
         return None

@@ -3,8 +3,9 @@
     d(τ) = ψ(Φ_τ(x), t + τ) − R(τH) ψ(x, t) = c τ^(p+1),         c ∈ c₁ + c₂ τ + c₃(ξ) τ²
 
 where c_k is the (p+k)-th Taylor coefficient of d, at τ = 0 and, for the last, at ξ in [0, step]: a scheme of order p
-agrees with the flow to that order. The coefficients are enclosed by taking the step in power series with ball
-coefficients, τ = s and τ = [0, step] + s, over a cell. No mathematics per scheme is needed.
+agrees with the flow to that order, if the rates that are run obey the law (`obedience` sees to that). The coefficients
+are enclosed by taking the step in power series with ball coefficients, τ = s and τ = [0, step] + s, over a cell. No
+mathematics per scheme is needed.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from holdfast.stability.block import Motion
 from holdfast.stability.cells import Cell, Cutter
 from holdfast.stability.chart import Charts
 from holdfast.stability.enclosure import Ball, Box, ball_between, ball_matrix
+from holdfast.stability.obedience import require_vanishing
 from holdfast.stability.step_series import Coefficients, StepSeries
 
 EXTRA = 2  # Taylor coefficients taken at τ = 0 before the one over the whole step
@@ -58,6 +60,7 @@ class DefectModel:
         places = self._charts.places(cell)
         far = self._series.defect([_rough(place) for place in places], self._whole)  # fails first, if at all
         near = self._series.defect(places, self._start)
+        require_vanishing(self.scheme.order, near)
         coefficients = self._expansion(near, far)
         return [
             sum((self._factor[i, j] * form for j, form in enumerate(coefficients)), ball(0))

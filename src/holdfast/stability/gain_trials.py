@@ -2,7 +2,7 @@
 
     deviation       max |y|/sigma (|w|/sigma for nonholonomic constraints) over the rows kept
     state error     max |x - x_ref|/(size of x_ref), component by component
-    energy error    max |E - E_ref|
+    energy error    max |E - E_ref|, of the state moved onto the program: off it the energy is that of another motion
 
 sigma is what the constraint's function would change by if every coordinate (rate) moved by its own largest value along
 the reference, so that constraints in different units are judged alike. The reference does not depend on the law: on
@@ -23,16 +23,20 @@ from holdfast.engine.status import Status
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest
+from holdfast.graph.derivatives import jacobian
 from holdfast.graph.field import Field
 from holdfast.problem.laws import SpringDamper
 from holdfast.results.judgement import FAR, grown
 from holdfast.results.request import Request
 from holdfast.results.start import consistent_start
 from holdfast.schemes.dop853 import DOP853
+from holdfast.stability.sampling import Batch
 
 ROWS = 1000  # kept of each run
 TIGHT = 1e-12  # tolerance of the reference, and 100 times that for its check
-LOOKED_AT = 25  # rows of the reference at which jacobians are taken
+LOOKED_AT = 25  # rows of the reference at which jacobians are taken, and of each run at which the energy is
+DEPENDENT = 1e-12  # beside 1: constraints as parallel as this are moved onto together
+MOVES = 2  # of Newton's iteration onto the program: the first leaves what is of second order in the deviation
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +83,13 @@ class Trials:
         self._field = _watched(self.equations)
         self.reference = self._reference()
         self.scales, self._rate_scales = self._scales()
+        self._energies = EnergyOnProgram(self.equations, parameters, self.reference.sizes)
+
+    @property
+    def held_by_controls(self) -> bool:
+        """Whether chosen controls hold every constraint, so that gains are those of a feedback."""
+        program = self.equations.problem.program
+        return bool(program.controls) and not set(program.reactions)
 
     @property
     def kernel(self) -> Kernel:
@@ -217,10 +228,52 @@ class Trials:
             sizes = np.abs(seen[:, :, :-1]) / np.concatenate([scales, self._rate_scales])
             deviation = sizes[:, :, :count].max(axis=(1, 2))
             state = (np.abs(states - reference.states) / reference.sizes).max(axis=(1, 2))
-            energy = np.abs(seen[:, :, -1] - reference.energy).max(axis=1)
+            rows = np.unique(np.linspace(0, len(reference.times) - 1, LOOKED_AT).astype(int))
+            energies = self._energies(reference.times[rows], states[:, rows])
+            energy = np.abs(energies - reference.energy[rows]).max(axis=1)
             steady = done & ~(grown(sizes) & (sizes[:, -1].max(axis=1) > FAR))
         ended = [np.where(done & np.isfinite(x), x, np.inf) for x in (deviation, state, energy)]
         return Measured(ended[0], ended[1], ended[2], evaluations, steady)
+
+
+class EnergyOnProgram:
+    """The energy of states moved onto the program, by the least change in the sizes of the state's components."""
+
+    def __init__(self, equations: Equations, parameters: Mapping[Any, Any], sizes: np.ndarray) -> None:
+        inputs, deviations = equations.inputs, equations.deviations
+        z, moving, zero = [*deviations.y, *deviations.w], (*inputs.q, *inputs.v), inputs.graph.zero
+        slopes = [row.get(j, zero) for row in jacobian(z, moving) for j in range(len(moving))]
+        self._shape, self._sizes = (len(z), len(moving)), sizes[: len(moving)]
+        self._deviations, self._slopes, self._energy = (
+            Batch.of(equations, nodes, parameters) for nodes in (z, slopes, [equations.observables["energy"]])
+        )
+
+    def __call__(self, times: np.ndarray, states: np.ndarray) -> np.ndarray:
+        """(cases, rows) from states of (cases, rows, components); infinite where there is no such state."""
+        cases, rows, size = states.shape
+        moments, places = np.tile(times, cases), states.reshape(-1, size).copy()
+        good = np.isfinite(places).all(axis=1)
+        for _ in range(MOVES):
+            places[good] = self._moved(moments[good], places[good])
+            good &= np.isfinite(places).all(axis=1)
+        energy = np.full(len(places), np.inf)
+        energy[good] = self._energy(moments[good], places[good])[:, 0]
+        return np.where(np.isfinite(energy), energy, np.inf).reshape(cases, rows)
+
+    def _moved(self, times: np.ndarray, places: np.ndarray) -> np.ndarray:
+        """One step of Newton's iteration; directions in which no constraint moves are left alone."""
+        scaled = self._slopes(times, places).reshape(-1, *self._shape) * self._sizes
+        lacking = -self._deviations(times, places)
+        usable = np.isfinite(scaled).all(axis=(1, 2)) & np.isfinite(lacking).all(axis=1)
+        scaled, lacking = np.where(usable[:, None, None], scaled, 0.0), np.where(usable[:, None], lacking, 0.0)
+        gram = scaled @ scaled.transpose(0, 2, 1)
+        heights = np.sqrt(np.maximum(np.einsum("kii->ki", gram), np.finfo(float).tiny))
+        gram /= heights[:, :, None] * heights[:, None, :]
+        gram += DEPENDENT * np.eye(self._shape[0])
+        shares = np.linalg.solve(gram, (lacking / heights)[:, :, None])[:, :, 0] / heights
+        moved = places.copy()
+        moved[:, : self._shape[1]] += np.einsum("kij,ki->kj", scaled, shares) * self._sizes
+        return np.where(usable[:, None], moved, np.nan)
 
 
 def _watched(equations: Equations) -> Field:

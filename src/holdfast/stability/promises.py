@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,23 +10,29 @@ import numpy as np
 
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector
-from holdfast.errors import BadRequest, HoldfastError
-from holdfast.graph.balls import precision
+from holdfast.errors import BadRequest, HoldfastError, InternalError
 from holdfast.problem.file import dumps
+from holdfast.problem.rounded import rounded_down
 from holdfast.results.simulate import simulate
 from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.by_name import ALL_SCHEMES, Scheme
 from holdfast.schemes.runge_kutta import RungeKutta
 from holdfast.stability.asked import Asked
 from holdfast.stability.block import Block, blocks_of, deviation_names
-from holdfast.stability.certificate import BlockCertificate, Certificate, Label, Proof
-from holdfast.stability.checked import Told, stays
+from holdfast.stability.certificate import BlockCertificate, Certificate
+from holdfast.stability.checked import Measured, Told
 from holdfast.stability.choice import ChosenNorm, chosen_norm
+from holdfast.stability.envelope import reading_errors
+from holdfast.stability.growth import growth
 from holdfast.stability.hurwitz import place_of_roots
-from holdfast.stability.prove import BITS, Setting, prove, total_defect, widened
+from holdfast.stability.omega import Granted, peaks_of, region_of, unproved_limits
+from holdfast.stability.prove import Setting, prove
+from holdfast.stability.proved_block import bounded_in_energy, with_proof
 from holdfast.stability.sampled import Sampled
 
-Bounds = dict[str, tuple[float, float]]
+ROUNDS = 3  # of proving a block again because another is proved to less than was granted of it
+LOOKED_AT = 5  # rows of the run at which the equations are held against the law
+ROUNDING = 2.0**-52  # a growth below one rounding a step is not told from it
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +55,43 @@ class Promises:
         blocks = self._blocks()
         provable = [self._why_not(block) is None and place_of_roots(block.matrix).hurwitz for block in blocks]
         share = self.asked.effort / max(1, sum(provable))
-        return self._certificate(step, run, tuple(self._certified(block, run, step, share) for block in blocks))
+        errors = reading_errors(self.equations, run, parameter_vector(self.equations, self.parameters))
+        seen = [
+            self._measured(Told(block, run, np.array([errors[name] for name in block.names]).T), step)
+            for block in blocks
+        ]
+        least = {name: float(rows.max()) for name, rows in errors.items()}
+        granted = Granted.along(run, least, [one.certificate for one in seen if one.norm], self.asked.region)
+        made = [self._certified(one, step, share, granted) for one in seen]
+        for _ in range(ROUNDS):
+            lacking = granted.lacking(peaks_of(made, run))
+            again = [k for k, block in enumerate(made) if lacking.keys() & unproved_limits(block, lacking).keys()]
+            if not again:
+                break
+            granted = granted.widened(lacking)
+            for k in again:
+                made[k] = self._certified(seen[k], step, share, granted)
+        for k, block in enumerate(made):  # what still takes more for granted than is proved is no proof
+            shown = peaks_of(made, run)
+            words = self._assumed(block, shown, set(shown))
+            if words:
+                obstacle = f"it would assume {words}, which is not proved"
+                made[k] = self._certified(seen[k], step, share, granted, obstacle)
+        return self._certificate(step, run, tuple(self._said(made, run)))
+
+    def _assumed(self, block: BlockCertificate, shown: Mapping[str, float], among: set[str]) -> str:
+        """What the proof of a block takes for granted of some deviations, and is not proved of them."""
+        missing = unproved_limits(block, shown)
+        chosen = [name for name in missing if name in among and name not in self.asked.region]
+        return ", ".join(f"|{name}| <= {rounded_down(missing[name])}" for name in chosen)
+
+    def _said(self, made: list[BlockCertificate], run: Trajectory) -> Iterator[BlockCertificate]:
+        """Each block with what its Omega takes for granted of blocks that are not proved."""
+        shown = peaks_of(made, run)
+        for block in made:
+            words = self._assumed(block, shown, set(deviation_names(self.equations)) - set(shown))
+            note = f" Its Omega takes {words} for granted, which is not proved." if words else ""
+            yield replace(block, reason=block.reason + note)
 
     def _certificate(
         self, step: float | None, run: Trajectory | None, blocks: tuple[BlockCertificate, ...]
@@ -94,7 +136,7 @@ class Promises:
     def _why_not(self, block: Block) -> str | None:
         """Why no proof is tried; None where one is."""
         if not block.constant:
-            return "H depends on the state"
+            return block.obstacle
         if not isinstance(self.scheme, RungeKutta) or not self.scheme.explicit:
             return f"{self.scheme.name} is implicit, or not a tableau"
         if self.scheme not in ALL_SCHEMES:  # a claimed order is what the proof rests on, and a name what it is kept by
@@ -103,37 +145,48 @@ class Promises:
 
     # ── one block ─────────────────────────────────────────────────────────────────────────────────
 
-    def _certified(self, block: Block, run: Trajectory, step: float | None, seconds: float) -> BlockCertificate:
-        """The best that can be said of one block."""
-        told, place = Told(block, run), place_of_roots(block.matrix)
+    def _measured(self, told: Told, step: float | None) -> Measured:
+        """What the run itself says of one block."""
+        block, run, place = told.block, told.run, place_of_roots(told.block.matrix)
         if self.equations.problem.system.noise:
-            return told.refused("the system is driven by noise, which no bound holds for")
+            return Measured(told, told.refused("the system is driven by noise, which no bound holds for"))
         if block.constant and place.right:
             root = np.linalg.eigvals(block.matrix).real.max()
-            return told.refused(f"the law is unstable: it drives deviations away, a root has the real part {root:.4g}")
+            away = f"the law is unstable: it drives deviations away, a root has the real part {root:.4g}"
+            return Measured(told, told.refused(away))
         if not run.success and run.outcome.name != "off_program":
-            return told.refused(f"the run did not end well: {run.message}")
+            return Measured(told, told.refused(f"the run did not end well: {run.message}"))
         if block.constant and not place.hurwitz:
-            return self._kept(block, told, step)
+            return Measured(told, self._kept(block, told, step))
         if step is None:
-            return told.refused("an adaptive scheme changes its step; a certificate is for one step")
+            return Measured(told, told.refused("an adaptive scheme changes its step; a certificate is for one step"))
         if not told.watched(step):
-            return self._unwatched(block, told, step)
+            return Measured(told, told.refused("the run was thinned: a check needs every step"), thinned=True)
         matrices = self._step_matrices(block, run, step)
         radius = np.abs(np.linalg.eigvals(matrices[0])).max()
         if block.constant and radius >= 1:
-            return told.refused(self._beyond(radius))
+            return Measured(told, told.refused(self._beyond(radius)))
         defects = told.defects(matrices)
         norm = chosen_norm(matrices, defects)
         if norm is None:
-            return told.refused("no norm was found in which every step along this run contracts")
-        checked = told.checked(norm, defects)
-        why = self._why_not(block)
-        found = None if why else self._proved(block, told, step, norm, checked, defects, seconds)
+            return Measured(told, told.refused("no norm was found in which every step along this run contracts"))
+        return Measured(told, told.checked(norm, defects), norm, defects)
+
+    def _certified(
+        self, seen: Measured, step: float | None, seconds: float, granted: Granted, obstacle: str = ""
+    ) -> BlockCertificate:
+        """The best that can be said of one block; no proof where there is an obstacle to one."""
+        block, told, checked = seen.told.block, seen.told, seen.certificate
+        if step is not None and seen.thinned:  # a thinned run checks nothing; an estimate is what is left
+            return self._estimated(block, told, step, None, granted) or checked
+        if step is None or seen.norm is None or seen.defects is None:
+            return checked
+        why = obstacle or self._why_not(block)
+        found = why or self._proved(told, step, seen.norm, checked, seen.defects, seconds, granted)
         if isinstance(found, BlockCertificate):
             return found
-        unproved = replace(checked, reason=f"{checked.reason} No proof: {found or why}.")
-        return self._estimated(block, told, step, unproved) if self.sample else unproved
+        unproved = replace(checked, reason=f"{checked.reason} No proof: {found}.")
+        return self._estimated(block, told, step, unproved, granted) if self.sample else unproved
 
     def _beyond(self, radius: float) -> str:
         return (
@@ -153,20 +206,19 @@ class Promises:
 
     # ── estimates ─────────────────────────────────────────────────────────────────────────────────
 
-    def _unwatched(self, block: Block, told: Told, step: float) -> BlockCertificate:
-        """A run that was thinned checks nothing; an estimate is what is left."""
-        found = self._estimated(block, told, step, None)
-        return found or told.refused("the run was thinned: a check needs every step")
-
     def _kept(self, block: Block, told: Told, step: float | None) -> BlockCertificate:
         """A block that the law does not attract: neutral, unless the scheme itself drives it away."""
-        if step is not None:
-            radius = np.abs(np.linalg.eigvals(self.scheme.propagator(block.matrix, step))).max()
-            if radius > 1 + 1e-7:  # a double root at 0 is computed as a pair this near to 1
-                return told.refused(self._beyond(radius))
+        excess = 0.0 if step is None else growth(self.scheme, block.matrix, step)
+        if excess > ROUNDING:
+            return told.refused(
+                f"the law does not attract it, and {self.scheme.name} with this step drives it away: a deviation grows "
+                f"by {excess:.3g} of itself at each step"
+            )
         return told.neutral()
 
-    def _estimated(self, block: Block, told: Told, step: float, known: BlockCertificate | None) -> Any:
+    def _estimated(
+        self, block: Block, told: Told, step: float, known: BlockCertificate | None, granted: Granted
+    ) -> Any:
         """The block with a sampled defect, where the scheme's step can be taken anywhere; else what is known."""
         if not isinstance(self.scheme, RungeKutta) or not self.scheme.explicit or not block.constant:
             return known
@@ -174,8 +226,9 @@ class Promises:
         radius = np.abs(np.linalg.eigvals(matrix)).max()
         if radius >= 1:
             return told.refused(self._beyond(radius))
-        region, limits = self._region(block, told.run)
-        sizes = [2 * size + 1e-12 for size in told.observed]
+        region = region_of(self.asked.region, told.run, len(self.equations.coordinates))
+        limits = granted.limits(self.equations, block)
+        sizes = [2 * size + error for size, error in zip(told.observed, told.errors.max(axis=0), strict=True)]
         seen = Sampled.of(
             self.equations, block, self.scheme, step, region=region, limits=limits, sizes=sizes,
             parameters=self.parameters,
@@ -186,97 +239,41 @@ class Promises:
 
     def _proved(
         self,
-        block: Block,
         told: Told,
         step: float,
         norm: ChosenNorm,
         checked: BlockCertificate,
         defects: np.ndarray,
         seconds: float,
+        granted: Granted,
     ) -> BlockCertificate | str:
         """The certificate with a proof, or why there is none."""
-        region, limits = self._region(block, told.run)
+        block, run = told.block, told.run
+        if getattr(run, "orders", 1) > 1:
+            return "the run went on in another order of elimination, whose rounding is not bounded"
+        region = region_of(self.asked.region, run, len(self.equations.coordinates))
         assert isinstance(self.scheme, RungeKutta)
+        limits = granted.limits(self.equations, block)
         setting = Setting(self.equations, block, self.scheme, step, self.parameters, region, limits)
         settled = defects[len(defects) // 2 :]  # the entry of a deviating start is not what a proof is measured by
-        expected = float(np.linalg.norm(settled @ norm.factor, axis=1).max())
+        rounding = np.linalg.norm(told.errors[len(told.errors) // 2 :] @ np.abs(norm.factor), axis=1).max()
+        expected = max(float(np.linalg.norm(settled @ norm.factor, axis=1).max()), float(rounding))
         reach = float(np.linalg.norm(told.psi @ norm.factor, axis=1).max())
+        rows = [
+            (float(run.times[k]), run.y[:, k].tolist())
+            for k in np.unique(np.linspace(0, len(told.psi) - 1, LOOKED_AT).astype(int))
+        ]
         try:
             if not self.asked.region:
-                setting = _bounded_in_energy(setting, told.run)
-            proof = prove(setting, norm.factor, norm.gamma, expected=expected, reach=reach, seconds=seconds)
+                setting = bounded_in_energy(setting, run)
+            proof = prove(setting, norm.factor, norm.gamma, expected=expected, reach=reach, seconds=seconds, rows=rows)
+        except InternalError:
+            raise
         except HoldfastError as error:
             return error.what
         if proof is None:
             return f"the region was not covered within {seconds:.3g} s; more effort, or a smaller region, may do it"
-        return _with_proof(setting, checked, proof, told)
-
-    def _region(self, block: Block, run: Trajectory) -> tuple[Bounds, Bounds]:
-        """The region asked for, completed from the run with a margin of a tenth of each range."""
-        asked = dict(self.asked.region)
-        region = {"t": asked.pop("t", (float(run.times[0]), float(run.times[-1])))}
-        for name in run.state_names:
-            low, high = float(run[name].min()), float(run[name].max())
-            margin = 0.1 * (high - low) + 1e-9 * (1 + max(abs(low), abs(high)))
-            region[name] = asked.pop(name, (low - margin, high + margin))
-        limits: Bounds = {}
-        for i, name in enumerate(deviation_names(self.equations)):
-            if i not in block.places:
-                size = 4 * float(np.abs(run[name]).max()) + 1e-12
-                limits[name] = asked.pop(name, (-size, size))
-        return region, limits | {name: bounds for name, bounds in asked.items() if name not in block.names}
-
-
-def _bounded_in_energy(setting: Setting, run: Trajectory) -> Setting:
-    """The setting with the energies of the run and a twentieth of its kinetic energy to either side.
-
-    Only where that makes the region smaller: for a block that already depends on all that the energy depends on.
-    """
-    motion, energy = setting.motion(), setting.equations.observables.get("energy")
-    if motion.affine or energy is None or not motion.covers(energy):
-        return setting
-    values = run["energy"]
-    margin = 0.05 * float(np.abs(run["kinetic"]).max()) + 0.1 * float(np.ptp(values))
-    bounds = (float(values.min()) - margin, float(values.max()) + margin)
-    return replace(setting, limits={**setting.limits, "energy": bounds})
-
-
-def _with_proof(setting: Setting, checked: BlockCertificate, proof: Proof, told: Told) -> BlockCertificate:
-    """The certificate of a proved block, with the line that this run stayed in the region."""
-    factor = np.array(proof.factor)
-    with precision(BITS):
-        begun = setting.begun(factor, float(told.run.times[0]), told.run.y[:, 0].tolist())
-        contraction = setting.contraction(factor, proof.gamma)
-        defect = total_defect(proof.coefficient, proof.rounding, setting.scheme, setting.step)
-        share = begun if begun <= proof.radius else 0.0  # a start as near as doubles allow
-        bounds = tuple(
-            widened(a, share, b) for a, b in zip(contraction.settled(defect), contraction.widths(), strict=True)
-        )
-    entry = ""
-    if begun > proof.tube:
-        entry = " The start lies outside the tube: the promise holds from the moment the deviation has entered it."
-    elif begun > proof.radius:
-        entry = " The start deviates: the bounds hold once that has died away."
-    reason = (
-        f"One step contracts by {proof.gamma:.6g} and adds at most {defect:.3g} ({proof.rounding:.2g} of it rounding) "
-        f"for every state of the region, shown over {proof.cells} cell{'s' if proof.cells != 1 else ''}.{entry}"
-    )
-    stayed, settles = stays(checked.names, proof, told.run), begun > proof.radius
-    seen = zip(told.observed, bounds, told.reading_errors, strict=True)
-    if stayed and not settles and any(size > bound + error for size, bound, error in seen):
-        return told.refused("the run contradicts the proof: a deviation exceeded its bound while in the region")
-    return replace(
-        checked,
-        label=Label.proved,
-        reason=reason,
-        gamma=proof.gamma,
-        defect=defect,
-        epsilon=proof.radius,
-        bounds=bounds,
-        stayed=stayed,
-        settles=settles,
-        proof=proof,
-    )
+        return with_proof(setting, checked, proof, told)
 
 
 def _text(equations: Equations) -> str:

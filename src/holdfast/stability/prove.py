@@ -34,6 +34,7 @@ from holdfast.stability.enclosure import (
     symmetric,
     upper,
 )
+from holdfast.stability.obedience import Obedience, Place, places_in
 from holdfast.stability.rounding import RoundingModel
 from holdfast.stability.search import NEAR, Cover, Judgement, cover, judge, longest
 
@@ -41,6 +42,9 @@ BITS = 80
 TUBES, SHRINK = 12, 3  # a tube is left for a narrower one as soon as its radius is this part of it
 CLOSE = 2.5  # the first tube, as a multiple of what the measured defect would need
 GENEROUS = 100  # a tube this wide costs nothing where it is still thin beside the region
+THIN = 1e-4  # of what the region lets a deviation change by
+ELSEWHERE = 6  # random states of the region at which the equations are tried, beside those of the run
+LOOKED_AT = 32  # cells of a cover in whose middle they are tried too
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,20 +109,29 @@ def widened(bound: float, begun: float, width: float) -> float:
 
 
 def prove(
-    setting: Setting, factor: np.ndarray, gamma: float, *, expected: float, reach: float, seconds: float
+    setting: Setting,
+    factor: np.ndarray,
+    gamma: float,
+    *,
+    expected: float,
+    reach: float,
+    seconds: float,
+    rows: Sequence[Place],
 ) -> Proof | None:
     """A proof, or None where none was found in time.
 
-    `expected` is the defect measured along a run and `reach` the largest deviation, both in the norm of the proof. The
-    tube is a guess; a proof needs radius ≤ tube, and is better the nearer they are. An affine block holds in any tube.
+    `expected` is the defect measured along a run (not below what rounding makes of it) and `reach` the largest
+    deviation, both in the norm of the proof; `rows` are states of that run. The tube is a guess; a proof needs radius ≤
+    tube, and is better the nearer they are. An affine block holds in any tube.
     """
     started = time.thread_time()
     with precision(BITS, terms_of(setting.scheme)):
         trial = Trial(setting, factor, gamma)
         if not trial.contraction.holds():
             return None
-        least = trial.contraction.radius(expected + 1e-15)
-        thin = trial.is_thin(GENEROUS * least)
+        trial.require_obedience([*rows, *places_in(setting.region, trial.whole.names, ELSEWHERE)])
+        least = trial.contraction.radius(expected)
+        thin = trial.is_thin(GENEROUS * least, rows[len(rows) // 2])
         tube = (GENEROUS if thin else CLOSE) * least
         if trial.motion.affine:
             tube = max(tube, 1.05 * reach)
@@ -128,7 +141,12 @@ def prove(
             if left <= 0.05 * seconds:
                 break
             enough = 0.0 if thin else (1 - gamma) * tube / SHRINK
-            proof = trial.attempt(tube, max(NEAR * expected, enough), (0.85 if thin else 0.7) * left)
+            try:
+                proof = trial.attempt(tube, max(NEAR * expected, enough), (0.85 if thin else 0.7) * left)
+            except BadRequest:
+                if best is None:
+                    raise
+                break  # a narrower tube holds no state of the region; the wider one was proved
             holds = proof is not None and proof.radius <= tube
             best = proof if holds else best
             if proof is None or (best is not proof and best is not None):
@@ -145,13 +163,22 @@ class Trial:
     def __init__(self, setting: Setting, factor: np.ndarray, gamma: float) -> None:
         self.setting, self.factor, self.gamma = setting, factor, gamma
         self.motion, self.contraction = setting.motion(), setting.contraction(factor, gamma)
+        self.whole = _whole_motion(setting)
         self._model = DefectModel(self.motion, setting.scheme, setting.step, factor)
         self._region = setting.box(self.motion.variable_names)
+        self._obedience = Obedience(self.whole, setting.scheme)
 
-    def is_thin(self, tube: float) -> bool:
-        """Whether a tube this wide is thin beside the region."""
-        longest = max((high - low for low, high in self._region), default=0.0)
-        return tube * max(self.contraction.widths()) < 1e-4 * longest
+    def is_thin(self, tube: float, place: Place) -> bool:
+        """Whether a tube this wide is thin beside the region: beside what the region lets each deviation change by."""
+        sides = [high - low for low, high in (self.setting.region[name] for name in ("t", *self.whole.names))]
+        reaches = self._obedience.reaches(place, sides)
+        widths = self.contraction.widths()
+        return all(tube * width < THIN * reach for width, reach in zip(widths, reaches, strict=True))
+
+    def require_obedience(self, places: Sequence[Place]) -> None:
+        """Coefficients 1 … p of the defect vanish at these states, as the proof takes for granted."""
+        if not any([self._obedience.shown(place) for place in places]):
+            raise BadRequest("the equations are not defined, or too ill conditioned, at the states of the run")
 
     def attempt(self, tube: float, wanted: float, seconds: float) -> Proof | None:
         """What can be shown in this tube, a proof if its radius is within; None where the defect has no bound."""
@@ -165,19 +192,34 @@ class Trial:
             return None
         rounding = _rounding(setting, self.factor, tube, self.contraction, 0.1 * scale * found.bound, 0.1 * seconds)
         defect = total_defect(found.bound, rounding.bound, setting.scheme, setting.step)
+        radius = self.contraction.radius(defect)
+        if not radius < math.inf:
+            raise BadRequest("rounding has no bound over the region: the equations are singular in it, or nearly so")
+        self._require_obedience_in(self.motion, found)
+        self._require_obedience_in(self.whole, rounding)
         return Proof(
             factor=tuple(tuple(float(x) for x in row) for row in self.factor),
             gamma=self.gamma,
             tube=tube,
             coefficient=found.bound,
             rounding=rounding.bound,
-            radius=self.contraction.radius(defect),
+            radius=radius,
             region=tuple((name, float(low), float(high)) for name, (low, high) in setting.region.items()),
             limits=tuple((name, float(low), float(high)) for name, (low, high) in setting.limits.items()),
             cover=found.root.text(),
             rounding_cover=rounding.root.text(),
             cells=found.cells,
         )
+
+    def _require_obedience_in(self, motion: Motion, found: Cover) -> None:
+        """The same at the middle of the cells of a cover; the states of a reduced motion are none of the whole."""
+        if motion.affine:
+            return
+        middle = [(low + high) / 2 for low, high in (self.setting.region[name] for name in ("t", *motion.names))]
+        boxes = found.root.leaves()
+        for box in boxes[:: -(-len(boxes) // LOOKED_AT) or 1]:
+            moment, *state = motion.placed([(low + high) / 2 for low, high in box], middle)
+            self._obedience.shown((moment, state))
 
 
 # ── rounding over the same region ─────────────────────────────────────────────────────────────────

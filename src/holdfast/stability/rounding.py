@@ -8,6 +8,7 @@ same graph, with parameters as the inputs they are in the kernel.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cache
@@ -16,10 +17,12 @@ from typing import Any
 import numpy as np
 
 from holdfast.equations.equations import Equations
+from holdfast.errors import Undecided
 from holdfast.graph.arithmetic import Arithmetic
-from holdfast.graph.balls import ball, balls
+from holdfast.graph.balls import JUMPING, ball, balls, continuous_balls
 from holdfast.graph.derivatives import jacobian
 from holdfast.graph.evaluate import Tape
+from holdfast.graph.nodes import ancestors
 from holdfast.schemes.runge_kutta import RungeKutta
 from holdfast.stability.enclosure import Ball, ball_matrix, column, entries, norm, symmetric
 
@@ -174,6 +177,18 @@ class RoundingModel:
         self._places = [list(row) for row in rows]
         self._slopes = Tape(field.inputs, tuple(node for row in rows for node in row.values())).compiled(balls())
         self._parameters = [(ball(float(p)), ball(0)) for p in parameters]
+        jumps = any(node.op in JUMPING for node in ancestors(own))
+        self._own = Tape(field.inputs, tuple(own)).compiled(continuous_balls()) if jumps else None
+
+    def _steady(self, place: Sequence[Ball]) -> bool:
+        """Whether no deviation may jump between the exact state after a step and the rounded one."""
+        if self._own is None:
+            return True
+        try:
+            self._own(place)
+        except Undecided:
+            return False
+        return True
 
     def bound(self, time: Ball, state: Sequence[Ball]) -> float:
         """Over one box: stages with errors, the new state with its error, and what that does to ψ."""
@@ -185,9 +200,11 @@ class RoundingModel:
             place = _advanced(x, step, row, stages)
             stages.append(self._rates([(time + ball(node) * step[0], clock), *place, *self._parameters]))
         after = _advanced(x, step, self._scheme.weights, stages)
-        values = self._slopes(
-            [time + step[0], *(v + e * symmetric(1.0) for v, e in after), *(p for p, _ in self._parameters)]
-        )
+        wide = [*(v + e * symmetric(1.0) for v, e in ((time + step[0], clock), *after))]
+        wide += [p for p, _ in self._parameters]
+        if not self._steady(wide):
+            return math.inf
+        values = self._slopes(wide)
         flat = iter(values)
         moved = []
         for columns in self._places:

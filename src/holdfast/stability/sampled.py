@@ -10,6 +10,7 @@ import numpy as np
 
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
+from holdfast.problem.rounded import rounded_up
 from holdfast.schemes.runge_kutta import RungeKutta
 from holdfast.stability.block import Block
 from holdfast.stability.certificate import BlockCertificate, Label
@@ -71,8 +72,8 @@ class Sampled:
         worst = float(np.linalg.norm(self.defects @ norm.factor, axis=1).max())
         epsilon = worst / (1 - norm.gamma)
         reason = (
-            f"At {len(self.defects)} random states of the region one step adds at most {worst:.3g} and contracts by "
-            f"{norm.gamma:.6g}; between them nothing is shown."
+            f"At {len(self.defects)} random states of the region one step adds at most {rounded_up(worst)} and "
+            f"contracts by {rounded_up(norm.gamma, 6)}; between them nothing is shown."
         )
         if known is not None:
             reason += f" {known.reason}"

@@ -42,6 +42,16 @@ class Piece:
                 out.append(piece.kind)
         return " ".join(out)
 
+    def leaves(self) -> list[Box]:
+        """The boxes of all cells."""
+        found, waiting = [], [self]
+        while waiting:
+            piece = waiting.pop()
+            if not piece.parts and piece.kind == LEAF:
+                found.append(piece.box)
+            waiting.extend(reversed(piece.parts))
+        return found
+
 
 @dataclass(frozen=True, eq=False)
 class Cover:

@@ -138,13 +138,22 @@ def spectrum(
     names = (*(f"y_{name}" for name in program.holonomic), *(f"w_{name}" for name in program.constraints))
     varying = varying_entries(equations)
     linear = equations.demand_law.is_linear or not equations.second_order
+    jumps = equations.demand_law.jumps and equations.second_order
     links = ((matrix != 0) | varying) | _nonlinear_links(equations, linear)
     blocks = []
     for block in decoupled_blocks(links.astype(float)):
         held = [name for k, name in enumerate(program.constraints) if m + k in block]
         part = np.ix_(block, block)
         blocks.append(
-            _judged(block, [names[i] for i in block], held, matrix[part], not varying[part].any(), linear=linear)
+            _judged(
+                block,
+                [names[i] for i in block],
+                held,
+                matrix[part],
+                not varying[part].any(),
+                linear=linear,
+                jumps=jumps,
+            )
         )
     coefficients = (
         excess_definiteness(equations, values.time, values.state, parameters) if equations.form.excess else None
@@ -191,10 +200,22 @@ def _nonlinear_links(equations: Equations, linear: bool) -> Array:
 
 
 def _judged(
-    indices: Sequence[int], names: Sequence[str], held: Sequence[str], matrix: Array, constant: bool, *, linear: bool
+    indices: Sequence[int],
+    names: Sequence[str],
+    held: Sequence[str],
+    matrix: Array,
+    constant: bool,
+    *,
+    linear: bool,
+    jumps: bool = False,
 ) -> Block:
     place = place_of_roots(matrix)
     verdict, reason = _verdict(matrix, place, constant=constant, linear=linear)
+    if jumps:
+        verdict, reason = (
+            Verdict.unknown,
+            ("The law branches on the deviations (sign, abs, select, ...): its slopes say nothing of its values."),
+        )
     return Block(tuple(names), tuple(held), tuple(indices), matrix, constant, linear, place, verdict, reason)
 
 

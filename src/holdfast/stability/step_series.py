@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
+from holdfast.errors import Undecided
 from holdfast.graph.balls import ball
 from holdfast.graph.evaluate import Evaluator, Tape
 from holdfast.graph.taylor import Form, taylor_forms
@@ -41,8 +42,8 @@ class StepSeries:
     def _psi(self) -> Evaluator:
         return self._evaluator(self.motion.psi)
 
-    def defect(self, place: Sequence[Any], moment: Ball) -> Coefficients:
-        """The coefficients of ψ(Φ_τ(x)) − R(τH)ψ(x), from time and state (an affine motion needs the time only)."""
+    def step(self, place: Sequence[Any], moment: Ball) -> tuple[list[Any], list[Any], Any]:
+        """Time and state before and after a step of the length τ, and τ (an affine motion needs the time only)."""
         import flint
 
         time, *state = place
@@ -52,13 +53,28 @@ class StepSeries:
         stages: list[list[Any]] = []
         for node, row in zip(self._nodes, self._rows, strict=True):
             stages.append(self._rates([time + node * tau, *combined(state, tau, row, stages)]))
-        after = self._psi([time + tau, *combined(state, tau, self._weights, stages)])
-        before = self._psi([time, *state])
+        return [time, *state], [time + tau, *combined(state, tau, self._weights, stages)], tau
+
+    def defect(self, place: Sequence[Any], moment: Ball) -> Coefficients:
+        """The coefficients of ψ(Φ_τ(x)) − R(τH)ψ(x), from time and state."""
+        return self.between(*self.step(place, moment))
+
+    def between(self, start: Sequence[Any], end: Sequence[Any], tau: Any) -> Coefficients:
+        """The coefficients of ψ(end) − R(τH)ψ(start)."""
+        after, before = self._psi(end), self._psi(start)
+        linear: list[tuple[Any, list[Any]]] = []
 
         def of_degree(degree: int) -> list[Form]:
-            found = [_coefficient(form, degree) for form in after]
-            linear = self._linear_part(tau, before, degree)
-            return [a - b for a, b in zip(found, linear, strict=True)]
+            found = [coefficient(form, degree) for form in after]
+            if degree >= len(self.scheme.stability.numerator):
+                return found  # beyond the degree of R
+            if not linear:
+                linear.extend(self._linear_terms(tau, before))
+            for power, term in linear:
+                share = coefficient(power, degree)
+                if not share.is_zero():
+                    found = [a - share * b for a, b in zip(found, term, strict=True)]
+            return found
 
         return of_degree
 
@@ -66,28 +82,25 @@ class StepSeries:
         """The reduced state with zero deviation: Y = e(t), W = e'(t)."""
         return [-value for value in self._psi([time, *[ball(0)] * len(self.motion.state)])]
 
-    def _linear_part(self, tau: Any, psi: list[Any], degree: int) -> list[Any]:
-        """The same coefficient of R(τH)ψ; only a scheme with more stages than its order has one."""
-        total: list[Any] = [ball(0)] * len(psi)
-        factors = self.scheme.stability.numerator
-        if len(factors) <= degree:
-            return total
-        power = tau**0
-        for factor in factors:
-            share = _coefficient(power, degree) * ball(factor)
-            total = [a + share * b for a, b in zip(total, psi, strict=True)]
+    def _linear_terms(self, tau: Any, psi: list[Any]) -> list[tuple[Any, list[Any]]]:
+        """R(τH)ψ as powers of τ, each with what it multiplies: r_k Hᵏ ψ."""
+        terms, power = [], tau**0
+        for factor in self.scheme.stability.numerator:
+            terms.append((power * ball(factor), psi))
             psi = [sum((entry * psi[j] for j, entry in row), ball(0)) for row in self._law]
             power = power * tau
-        return total
+        return terms
 
 
-def _coefficient(value: Any, degree: int) -> Any:
+def coefficient(value: Any, degree: int) -> Any:
     """One coefficient in s of a form, of a series, or of what never became one."""
     import flint
 
     if isinstance(value, Form):
-        return value.mapped(lambda term: _coefficient(term, degree))
+        return value.mapped(lambda term: coefficient(term, degree))
     if isinstance(value, flint.arb_series):
+        if degree >= value.prec:  # a quotient at a pole loses terms, and flint reads those as 0
+            raise Undecided(f"a series is not known to degree {degree} over this box", fix="bisect the box")
         return value[degree]
     return value if degree == 0 else ball(0)
 

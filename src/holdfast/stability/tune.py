@@ -3,6 +3,10 @@
     minimise   the worst scaled deviation
     subject to state error and energy error at most twice the unstabilised ones, and to a run that ends well
 
+The energy is that of the state moved onto the program. Where controls hold the program and it drifts by rounding alone,
+gains are feedback and drift says nothing of them: then they are those that bring a start off the program back within
+half the run.
+
 No formula gives the best gains: they flip with the scheme (Euler wants roots at -1/step, RK4 roots of the size of the
 motion's own rates), so a few hundred runs of the user's model decide. Gains are inputs of the kernel: one compilation
 serves them all.
@@ -98,7 +102,8 @@ class _Search:
         self._refine()
         if per_constraint and len(trials.constraints) > 1:
             self._refine_each()
-        law, rate, ratio, numbers = self._choice(per_constraint)
+        feedback = self._only_feedback()
+        law, rate, ratio, numbers = self._attracting() if feedback else self._choice(per_constraint)
         return Tuning(
             equations=trials.equations.with_law(law),
             law=law,
@@ -118,6 +123,8 @@ class _Search:
             limits=Frozen(self.limits),
             runs=len(self.rates) + 1 + (own is not None),
             notes=self._notes(),
+            criterion=self._criterion(feedback),
+            feedback=feedback,
         )
 
     # ── trying ────────────────────────────────────────────────────────────────────────────────────
@@ -226,6 +233,23 @@ class _Search:
         if self.trials.deviates:
             return self._attracting()
         return Unstabilised(), None, None, self.none
+
+    def _only_feedback(self) -> bool:
+        """Whether controls hold the program and it drifts by rounding alone: then drift says nothing about gains."""
+        rounding = np.finfo(float).eps * max(1, self.none.evaluations) ** 1.5  # summed twice, at random
+        return self.trials.held_by_controls and self.none.deviation <= rounding
+
+    def _criterion(self, feedback: bool) -> str:
+        """What the law was chosen by."""
+        if feedback:
+            return (
+                "chosen to bring a start off the program back within half the run: controls hold the program, so that "
+                "the gains are feedback, and what drifts without them is rounding"
+            )
+        text = f"chosen by the least deviation, at no more than {TWICE:g} times the errors without gains"
+        if self.trials.held_by_controls:
+            text += "; controls hold the program: their limits, noise and errors of the model were not weighed"
+        return text
 
     def _attracting(self) -> tuple[Law, float | None, float | None, Numbers]:
         """Drift does not decide, but the start is off the program: a law that brings it back within half the run."""

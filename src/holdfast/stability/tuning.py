@@ -81,6 +81,8 @@ class Tuning:
     limits: Mapping[str, float]  # on state_error, energy_error and, for adaptive schemes, evaluations
     runs: int
     notes: tuple[str, ...] = ()
+    criterion: str = ""  # what the law was chosen by, in a sentence
+    feedback: bool = False  # controls hold the program, and only rounding drifts: the gains were not chosen by drift
 
     @property
     def stabilised(self) -> bool:
@@ -104,6 +106,10 @@ class Tuning:
         lines += [f"  {name}: {in_words(words)}" for name, words in self.dialects.items()]
         width = max(map(len, self.rows))
         lines += [f"  {name:<{width}}  {numbers}" for name, numbers in self.rows.items()]
+        if self.criterion:
+            lines.append(f"  {self.criterion}")
+        if self.stabilised and not self.feedback and self._forgone(self.numbers):
+            lines.append(f"  {self._forgone(self.numbers)}")
         scales = ", ".join(f"{name} / {value:.4g}" for name, value in self.scales.items())
         lines.append(f"  deviations are scaled: {scales}")
         lines += [f"  {note}" for note in self.notes]
@@ -124,16 +130,43 @@ class Tuning:
 
     def _answer(self) -> str:
         if not self.stabilised:
-            return "none; no law that was tried holds the program better at the same accuracy."
-        if max(self.numbers.deviation, self.unstabilised.deviation) < ROUNDING and self.rate is not None:
+            return f"none; {self._why_none()}"
+        small = max(self.numbers.deviation, self.unstabilised.deviation) < ROUNDING
+        if (small or self.feedback) and self.rate is not None:
             return (
                 f"rate {self.rate:.4g}; the program is held to rounding with any gains, so that these only decide how "
                 "soon a start off it is brought back."
             )
         if self.rate is None or self.ratio is None:
-            return f"one pair for each constraint; {self.gain:.3g} times less deviation than without."
+            return f"one pair for each constraint; {self._cost()}."
         ratio = f", damping ratio {self.ratio:.4g}" if any(name for name in self._holonomic) else ""
-        return f"rate {self.rate:.4g}{ratio}; {self.gain:.3g} times less deviation than without."
+        return f"rate {self.rate:.4g}{ratio}; {self._cost()}."
+
+    def _cost(self) -> str:
+        """What the law does to the deviation, and to the state error, beside no gains."""
+        gain = f"{self.gain:.3g} times less" if self.gain >= 1 else f"{1 / self.gain:.3g} times the"
+        text = f"{gain} deviation than without" if self.gain >= 1 else f"{gain} deviation without"
+        ours, none = self.numbers.state_error, self.unstabilised.state_error
+        return f"{text}, at {ours / none:.3g} times its state error" if 0 < none < np.inf else text
+
+    def _why_none(self) -> str:
+        """Why no gains were chosen."""
+        return self._forgone(self.unstabilised) or "no law that was tried lowers the deviation enough to be worth it."
+
+    def _forgone(self, beside: Numbers) -> str:
+        """What the law with the least deviation would give and cost; nothing where it was allowed, or no better."""
+        tight, none = self.tightest, self.unstabilised
+        if tight is None or tight.allowed or not tight.numbers.deviation < beside.deviation:
+            return ""
+        costs = [
+            f"{ours / theirs:.3g} times the {name.replace('_', ' ')}"
+            for name in ("state_error", "energy_error", "evaluations")
+            if (theirs := getattr(none, name)) > 0
+            and (ours := getattr(tight.numbers, name)) > self.limits.get(name, np.inf)
+        ]
+        cost = " and ".join(costs)
+        gain = beside.deviation / tight.numbers.deviation
+        return f"the law with the least deviation, {gain:.3g} times less, has {cost} without gains." if cost else ""
 
     @property
     def _holonomic(self) -> tuple[str, ...]:
@@ -164,6 +197,7 @@ class Tuning:
             "limits": {name: _plain(value) for name, value in self.limits.items()},
             "runs": self.runs,
             "notes": list(self.notes),
+            "criterion": self.criterion,
         }
 
     def plot(self) -> Any:
