@@ -310,7 +310,12 @@ def test_a_smaller_deviation_at_a_larger_state_error_is_said_to_be_that():
     energy = (x.rate**2 + y.rate**2) / 2 - 1 / distance + sp.Rational(1, 2)
     kept = {"energy_kept": energy, "areal": x * y.rate - y * x.rate - sp.Rational(4, 5)}
     program = hf.Program(nonholonomic=kept, law=hf.Tuned())
-    equations = hf.derive(hf.Problem(system, program, start={x: sp.Rational(2, 5), y.rate: 2}))
+    beside = {
+        y: sp.Rational(16, 25),
+        x.rate: sp.Rational(-5, 4),
+        y.rate: sp.Rational(3, 4),
+    }  # at an apsis they are parallel
+    equations = hf.derive(hf.Problem(system, program, start=beside))
     tuning = hf.tune(equations, hf.RK4, step=0.01, duration=30)
     worse = tuning.numbers.state_error / tuning.unstabilised.state_error
     assert worse > 1

@@ -249,8 +249,6 @@ class Promises:
     ) -> BlockCertificate | str:
         """The certificate with a proof, or why there is none."""
         block, run = told.block, told.run
-        if getattr(run, "orders", 1) > 1:
-            return "the run went on in another order of elimination, whose rounding is not bounded"
         region = region_of(self.asked.region, run, len(self.equations.coordinates))
         assert isinstance(self.scheme, RungeKutta)
         limits = granted.limits(self.equations, block)
