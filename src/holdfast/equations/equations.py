@@ -11,12 +11,14 @@ import sympy as sp
 
 from holdfast.equations.demand import Demand
 from holdfast.equations.deviation import Deviations
+from holdfast.equations.first_integrals import Eased
 from holdfast.equations.inputs import Inputs
 from holdfast.equations.lagrange import Dynamics
 from holdfast.equations.masses import powers
 from holdfast.equations.shown import ShownDynamics, without_idle_gains
 from holdfast.equations.solution import Solution
-from holdfast.equations.solver import Reduced, Solver
+from holdfast.equations.solver import Reduced
+from holdfast.equations.solver_form import Solver
 from holdfast.errors import BadRequest
 from holdfast.graph.display import Display, Statement
 from holdfast.graph.field import Field
@@ -288,7 +290,7 @@ class Equations:
     @property
     def _authority_nodes(self) -> Rows | None:
         """A as nodes, where the mass matrix has an inverse."""
-        if isinstance(self.solver, Reduced) and not self.solver.weights:
+        if isinstance(self.solver, Eased) or (isinstance(self.solver, Reduced) and not self.solver.weights):
             return self.solver.authority
         factor = self.mass_factor
         if factor is None:
@@ -302,7 +304,7 @@ class Equations:
     @property
     def mass_factor(self) -> SymmetricFactor | None:
         """M factored, where it is symmetric and definite."""
-        if isinstance(self.solver, Reduced) and not self.solver.weights:
+        if isinstance(self.solver, Eased) or (isinstance(self.solver, Reduced) and not self.solver.weights):
             return self.solver.mass
         if self.solver.form != "inverse" or not self.dynamics.symmetric:
             return None

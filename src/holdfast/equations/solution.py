@@ -9,7 +9,7 @@ from holdfast.equations.demand import Demand
 from holdfast.equations.deviation import Deviations
 from holdfast.equations.inputs import Inputs
 from holdfast.equations.lagrange import Dynamics
-from holdfast.equations.solver import Solver
+from holdfast.equations.solver_form import Solver
 from holdfast.graph.nodes import Node, substitute
 
 Nodes = tuple[Node, ...]

@@ -9,6 +9,7 @@ is chosen by what is there, never by an order of pivots that suits one state:
     solved    a definite mass matrix: A μ = Y − γ − J M⁻¹ h with A = J M⁻¹ E
     weighted  masses that are missing: M + Jᵀ W J in the place of M, and h + Jᵀ W (Y − γ) in the place of h, which
               changes nothing where J a + γ = Y and is definite wherever the whole system is regular and M ≥ 0
+    eased     several first integrals of the free motion (`first_integrals`)
     saddle    anything else: M and J together, by orthogonal columns
 """
 
@@ -19,15 +20,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal, Protocol
 
 import numpy as np
 
 from holdfast.equations.deviation import Deviations
 from holdfast.equations.diagnosis import singular, why_singular
+from holdfast.equations.first_integrals import are_first_integrals, eased
 from holdfast.equations.inputs import Inputs
 from holdfast.equations.lagrange import Dynamics
 from holdfast.equations.sample import Sample
+from holdfast.equations.solver_form import SolutionForm, Solver
 from holdfast.errors import SingularSystem
 from holdfast.graph.general_solver import GeneralFactor, StructurallySingular, factor_general
 from holdfast.graph.linear_algebra import (
@@ -42,25 +44,7 @@ from holdfast.graph.linear_algebra import (
 from holdfast.graph.nodes import Graph, Node
 from holdfast.problem.problem import Problem
 
-SolutionForm = Literal["inverse", "solved", "weighted", "saddle"]
 DEFINITE = 1e-6  # a scaled Cholesky pivot below this (an angle of 1e-3 between directions) is no inertia of its own
-
-
-class Solver(Protocol):
-    """Solves M a = forces + E μ and J a = demand; whatever the way, `pivots` vanish only with the rank."""
-
-    @property
-    def form(self) -> SolutionForm: ...
-    @property
-    def graph(self) -> Graph: ...
-    @property
-    def pivots(self) -> tuple[Pivot, ...]: ...
-    @property
-    def unsigned(self) -> bool:
-        """Whether some pivot touches zero without changing its sign where the rank is lost."""
-
-    def __call__(self, forces: Sequence[Node], demand: Sequence[Node]) -> tuple[list[Node], list[Node]]:
-        """Accelerations and holders' forces."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,6 +154,9 @@ class _Choice:
         graph, n, r = self.inputs.graph, len(self.inputs.q), len(self.deviations.w)
         regular, jacobian = self._regular, self.deviations.jacobian
         try:
+            if self._keeps_integrals:
+                made = self._reduced(self.dynamics.mass)
+                return eased(made.mass, made.response, jacobian, made.authority, graph)
             if r == n:
                 return InverseDynamics(graph, self.dynamics.mass, self._general(jacobian), self._general(self.holders))
             if self.dynamics.symmetric:
@@ -185,6 +172,18 @@ class _Choice:
             return Saddle(graph, self._general(saddle))
         except StructurallySingular as reason:
             raise self._structural(reason) from None
+
+    @property
+    def _keeps_integrals(self) -> bool:
+        """Whether the program is several first integrals of the free motion, and nothing else."""
+        program, n = self.problem.program, len(self.inputs.q)
+        if program.holonomic or program.controls or len(program.nonholonomic) < 2 or not self.dynamics.symmetric:
+            return False
+        if self._regular is None or not _definite(self._regular.dense(self.dynamics.mass, n)):
+            return False
+        mass = factor_symmetric(self.dynamics.mass, self.inputs.graph)
+        drift, slopes = self.deviations.drift, self.deviations.jacobian
+        return are_first_integrals(self.dynamics.bias, drift, slopes, mass, self.samples)
 
     @cached_property
     def _regular(self) -> Sample | None:

@@ -135,6 +135,8 @@ def _obstacle(equations: Equations, moves: bool) -> str:
         return "the law branches on the deviations, so that its slopes say nothing of its values"
     if not law.is_linear:
         return "the law is not linear"
+    if equations.solver.form == "eased":
+        return "the law is eased where the first integrals become dependent"
     return "H depends on the state" if moves else ""
 
 
