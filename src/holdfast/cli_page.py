@@ -101,6 +101,8 @@ def _everything(problem: hf.Problem, effort: float, quiet: bool) -> Made:
     try:
         known = made.run if made.run.every == 1 else None
         made.certificate = hf.certify(equations, trajectory=known, effort=effort)
+    except hf.InternalError:
+        raise  # a fault of our own is never a remark
     except hf.HoldfastError as error:
         made.remarks.append(f"No certificate: {error.what}")
     except KeyboardInterrupt:

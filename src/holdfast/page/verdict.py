@@ -111,4 +111,4 @@ def _promise(subject: Subject) -> str:
         Label.neutral: "kept but not attracted",
         Label.nothing: "with nothing to hold",
         Label.refused: "with no promise",
-    }[certificate.label]
+    }[certificate.attracted]

@@ -150,6 +150,12 @@ class Certificate:
         """The weakest label among the blocks, neutral ones included: a proof of one block does not cover another."""
         return max((block.label for block in self.blocks), key=list(Label).index, default=Label.nothing)
 
+    @property
+    def attracted(self) -> Label:
+        """The weakest label among the blocks that the law attracts; neutral ones count only where there is no other."""
+        labels = [block.label for block in self.blocks if block.label is not Label.neutral]
+        return max(labels, key=list(Label).index) if labels else self.label
+
     def __getitem__(self, constraint: str) -> BlockCertificate:
         for block in self.blocks:
             if constraint in block.constraints:

@@ -78,7 +78,7 @@ def _of_certificate(subject: Subject) -> list[str]:
     certificate = subject.certificate
     if certificate is None:
         return ["No certificate: the figures show this run only, and say nothing of others."] if subject.held else []
-    if certificate.label is Label.checked:
+    if certificate.attracted is Label.checked:
         return ["The certificate is checked along this run, not proved: another start needs its own check."]
     return []
 
