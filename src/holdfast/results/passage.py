@@ -71,7 +71,8 @@ class Passage:
                 t0=time,
                 duration=request.begin + request.duration - time,
                 relative=request.tolerance,
-                absolute=request.tolerance,
+                absolute=request.tolerance if request.absolute is None else request.absolute,
+                longest=request.longest,
                 directions=self.directions,
                 stop=self.told,
             )

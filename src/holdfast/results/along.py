@@ -1,0 +1,98 @@
+"""The condition of the constraints along a run: where they become dependent, and what they hold is not determined.
+
+With the rows and columns of A = J M⁻¹ E scaled to their own size, cond A is a number without unit. At a change point
+(a parallelogram lying flat) or where two first integrals have parallel gradients (a Kepler orbit at its apsides) it is
+infinite for one instant, which no row need meet: so the largest of the rows are followed between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from holdfast.equations.equations import Equations
+from holdfast.errors import HoldfastError
+from holdfast.results.finding import Finding
+
+ROWS = 400  # at which the condition is looked at first
+PEAKS = 4  # of them, the highest are followed between rows
+HALVINGS = 24  # of the interval around a peak
+ILL = 1e6  # a condition number beyond this is an explosion,
+BESIDE = 1e3  # if it is so many times the usual one along the run
+ALWAYS = 1e10  # and beyond this in any case
+
+States = Callable[[np.ndarray], np.ndarray]  # (states, times) of times
+
+
+def condition_found(
+    equations: Equations, times: np.ndarray, states: np.ndarray, parameters: dict[str, float], between: States | None
+) -> Finding | None:
+    """Where along a run the constraints become nearly dependent, if they do."""
+    if not len(equations.constraints) or len(times) < 2 or equations.solver.form != "solved":
+        return None
+
+    def at(time: float, state: Sequence[float]) -> float:
+        return scaled_condition(equations, time, state, parameters)
+
+    chosen = np.unique(np.linspace(0, len(times) - 1, min(len(times), ROWS)).astype(int))
+    seen = np.array([at(float(times[k]), states[k].tolist()) for k in chosen])
+    finite = seen[np.isfinite(seen)]
+    if not len(finite):
+        return None
+    usual, worst, when = float(np.median(finite)), float(seen.max()), float(times[chosen[int(seen.argmax())]])
+    if between is not None:
+        for peak in _peaks(seen):
+            low, high = times[chosen[max(0, peak - 1)]], times[chosen[min(len(chosen) - 1, peak + 1)]]
+            value, moment = _followed(lambda t: at(t, between(np.array([t]))[:, 0].tolist()), float(low), float(high))
+            if value > worst:
+                worst, when = value, moment
+    if not (worst > max(ILL, BESIDE * usual) or worst > ALWAYS):
+        return None
+    again = " and again" if int((seen > max(ILL, BESIDE * usual)).sum()) > 1 else ""
+    text = (
+        f"The constraints become nearly dependent at t = {when:.4g}{again}: their condition number, usually "
+        f"{usual:.2g}, reaches {min(worst, 1e17):.2g}. What holds them is not determined there, and the motion may "
+        "leave on another branch."
+    )
+    return Finding("condition", text, False, when, "condition")
+
+
+def scaled_condition(
+    equations: Equations, time: float, state: Sequence[float], parameters: dict[str, float]
+) -> float:
+    """cond A in units of its own; infinite where it is singular, or not defined."""
+    try:
+        authority = equations.evaluate(list(state), time, parameters=parameters).authority
+        with np.errstate(all="ignore"):
+            for axis in (1, 0):
+                authority = authority / np.linalg.norm(authority, axis=axis, keepdims=True)
+        return float(np.linalg.cond(authority)) if np.isfinite(authority).all() else float("inf")
+    except (HoldfastError, np.linalg.LinAlgError):
+        return float("inf")
+
+
+def _peaks(seen: np.ndarray) -> list[int]:
+    """The highest local maxima."""
+    padded = np.concatenate([[-np.inf], seen, [-np.inf]])
+    tops = [k for k in range(len(seen)) if padded[k] <= padded[k + 1] >= padded[k + 2]]
+    return sorted(tops, key=lambda k: -seen[k])[:PEAKS]
+
+
+def _followed(function: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
+    """The largest value found by golden section, and where."""
+    golden = (np.sqrt(5) - 1) / 2
+    left, right = high - golden * (high - low), low + golden * (high - low)
+    a, b = function(left), function(right)
+    best = max((a, left), (b, right))
+    for _ in range(HALVINGS):
+        if a > b:
+            high, right, b = right, left, a
+            left = high - golden * (high - low)
+            a = function(left)
+        else:
+            low, left, a = left, right, b
+            right = low + golden * (high - low)
+            b = function(right)
+        best = max(best, (a, left), (b, right))
+    return best
