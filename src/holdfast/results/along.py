@@ -1,6 +1,6 @@
 """The condition of the constraints along a run: where they become dependent, and what they hold is not determined.
 
-With the rows and columns of A = J M⁻¹ E scaled to their own size, cond A is a number without unit. At a change point
+With the rows and columns of A = J M⁻¹ E scaled to their usual size along the run, cond A is a number without unit. At a change point
 (a parallelogram lying flat) or where two first integrals have parallel gradients (a Kepler orbit at its apsides) it is
 infinite for one instant, which no row need meet: so the largest of the rows are followed between them.
 """
@@ -32,11 +32,14 @@ def condition_found(
     if not len(equations.constraints) or len(times) < 2 or equations.solver.form != "solved":
         return None
 
-    def at(time: float, state: Sequence[float]) -> float:
-        return scaled_condition(equations, time, state, parameters)
-
     chosen = np.unique(np.linspace(0, len(times) - 1, min(len(times), ROWS)).astype(int))
-    seen = np.array([at(float(times[k]), states[k].tolist()) for k in chosen])
+    matrices = [_authority(equations, float(times[k]), states[k].tolist(), parameters) for k in chosen]
+    scales = _usual_scales(matrices)
+
+    def at(time: float, state: Sequence[float]) -> float:
+        return _condition(_authority(equations, time, state, parameters), scales)
+
+    seen = np.array([_condition(matrix, scales) for matrix in matrices])
     finite = seen[np.isfinite(seen)]
     if not len(finite):
         return None
@@ -58,17 +61,35 @@ def condition_found(
     return Finding("condition", text, False, when, "condition")
 
 
-def scaled_condition(
+def _authority(
     equations: Equations, time: float, state: Sequence[float], parameters: dict[str, float]
-) -> float:
-    """cond A in units of its own; infinite where it is singular, or not defined."""
+) -> np.ndarray | None:
+    """A = J M⁻¹ E at one state; none where it does not exist, or is not finite."""
     try:
-        authority = equations.evaluate(list(state), time, parameters=parameters).authority
-        with np.errstate(all="ignore"):
-            for axis in (1, 0):
-                authority = authority / np.linalg.norm(authority, axis=axis, keepdims=True)
-        return float(np.linalg.cond(authority)) if np.isfinite(authority).all() else float("inf")
-    except (HoldfastError, np.linalg.LinAlgError):
+        found = equations.evaluate(list(state), time, parameters=parameters).authority
+    except HoldfastError:
+        return None
+    return found if np.isfinite(found).all() else None
+
+
+def _usual_scales(matrices: Sequence[np.ndarray | None]) -> tuple[np.ndarray, np.ndarray]:
+    """The usual sizes of rows and columns along the run: units cancel, and a row that vanishes at a place is seen."""
+    known = np.array([matrix for matrix in matrices if matrix is not None])
+    if not len(known):
+        return np.ones((1, 1)), np.ones((1, 1))
+    rows = np.median(np.linalg.norm(known, axis=2, keepdims=True), axis=0)
+    rows = np.where(rows > 0, rows, 1.0)
+    columns = np.median(np.linalg.norm(known / rows, axis=1, keepdims=True), axis=0)
+    return rows, np.where(columns > 0, columns, 1.0)
+
+
+def _condition(matrix: np.ndarray | None, scales: tuple[np.ndarray, np.ndarray]) -> float:
+    """cond A in usual units; infinite where A is singular, or not defined."""
+    if matrix is None:
+        return float("inf")
+    try:
+        return float(np.linalg.cond(matrix / scales[0] / scales[1]))
+    except np.linalg.LinAlgError:
         return float("inf")
 
 

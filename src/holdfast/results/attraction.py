@@ -8,6 +8,7 @@ from holdfast.equations.blocks import decoupled_blocks
 from holdfast.equations.equations import Equations
 from holdfast.graph.evaluate import Ledger, Tape
 
+UNSTABLE = 1e-6  # of the largest root
 TIMES = 64  # at which a prediction is looked at, from a thousandth of the duration on
 
 
@@ -30,10 +31,18 @@ def attracted(
     return found
 
 
+def unstable(roots: np.ndarray) -> bool:
+    """Whether a root lies to the right of the axis by more than the rounding of a multiple root at zero."""
+    return bool(roots.real.max(initial=0.0) > UNSTABLE * np.abs(roots).max(initial=0.0))
+
+
 def predicted(matrix: np.ndarray, start: np.ndarray, duration: float) -> np.ndarray:
-    """The largest size of each deviation that d(z)/dt = H z gives within a duration, from z(0)."""
+    """The largest size of each deviation that d(z)/dt = H z gives within a duration, from z(0).
+
+    Of a law that drives deviations away nothing is predicted: to follow it is no excuse.
+    """
     largest = np.abs(start)
-    if not largest.any() or not np.isfinite(matrix).all():
+    if not largest.any() or not np.isfinite(matrix).all() or unstable(np.linalg.eigvals(matrix)):
         return largest
     from scipy.linalg import expm
 

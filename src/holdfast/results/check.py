@@ -11,13 +11,11 @@ from holdfast.equations.blocks import decoupled_blocks
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector
 from holdfast.problem.laws import Tuned
-from holdfast.results.attraction import law_matrices
+from holdfast.results.attraction import law_matrices, unstable
 from holdfast.results.finding import Finding
 from holdfast.results.judgement import mass_at, negative_mass
 from holdfast.results.start import Start, consistent_start
 from holdfast.schemes.euler import EULER
-
-UNSTABLE = 1e-6  # of the largest root: a real part beyond this is one, and no rounding of a multiple root at zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +54,8 @@ def _unstable(equations: Equations, start: Start) -> Finding | None:
     names = [*equations.problem.program.holonomic, *equations.constraints]
     for block in decoupled_blocks(matrix):
         roots = np.linalg.eigvals(matrix[np.ix_(block, block)])
-        worst, size = float(roots.real.max()), float(np.abs(roots).max())
-        if worst > UNSTABLE * size:
+        worst = float(roots.real.max())
+        if unstable(roots):
             held = ", ".join(dict.fromkeys(names[k] for k in block))
             text = f"The law drives {held} away: a root has the real part {worst:.4g}. Look at the signs of its gains."
             return Finding("unstable_law", text, True, begin, held)

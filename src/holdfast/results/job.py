@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -74,22 +73,22 @@ class Job:
             note=self._note(rows, ended),
             interpolant=self._interpolant(rows),
             against=found.findings,
-            finer=lambda: self.finer(shown),
+            finer=lambda times: self.finer(shown, times),
             equations=equations,
         )
 
     def _judged(self, rows: Rows) -> Judgement:
         return judged(Facts(self.equations, rows, self.constants, self.start, self.request.duration))
 
-    def finer(self, shown: Rows) -> Trajectory | None:
-        """The same run with a halved step, or with a tighter tolerance at the same times, as far as it came."""
-        request = finer(self.request, float(shown.times[-1]), shown.steps)
+    def finer(self, shown: Rows, times: int) -> Trajectory | None:
+        """The same run with its step halved so many times, or with a tighter tolerance at the same rows."""
+        request = finer(self.request, float(shown.times[-1]), shown.steps, times)
         if request is None:
             return None
         if request.step is None:
             request = replace(request, at=shown.times)
         else:
-            request = replace(request, every=math.gcd(2 * self.every, request.steps))
+            request = replace(request, every=2**times * self.every)
         check_size(request, len(self.equations.state_names) + len(self.equations.observables))
         job = replace(self, request=request, watch=Watch({}, {}, {}), after=None)
         rows = Passage(self.equations, request, job.every, self.constants, []).run(job.plain, self.start.state)

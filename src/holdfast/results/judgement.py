@@ -122,7 +122,7 @@ def _of_the_rest(facts: Facts, outcome: Outcome) -> Judgement:
     """Energy, states that ran away, a start that nothing brings back, undefined quantities, negative masses."""
     lost = energy_found(facts)
     if outcome in (Outcome.rank_lost, Outcome.not_finite):
-        away = _ran_away(facts)
+        away = _ran_away(facts) if outcome is Outcome.rank_lost else None
         if lost is not None or away is not None:
             return Judgement(Outcome.diverged, tuple(found for found in (lost, away) if found is not None))
     if outcome not in (Outcome.completed, Outcome.event):

@@ -3,11 +3,13 @@
 The difference of two runs whose errors go with the order p of the scheme is (1 − 2⁻ᵖ) of the error of the first; where
 the errors no longer follow the order, as in chaos or across a branch, the difference is what two honest computers
 would disagree by. It is compared with the range that each state passes through: a tenth of that is no longer a result.
+A difference that is neither small nor large is followed by a second halving: one that does not shrink with the step is
+no estimate of anything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -22,11 +24,11 @@ if TYPE_CHECKING:
     from holdfast.results.trajectory import Trajectory
 
 TIGHTER = 100  # the tolerance of the second run is the first one's by this
+WORTH_A_THIRD = 1e-3  # of the range of a state: an error beyond this is followed with a second halving
+CONVERGING = 0.5  # the second difference is at most this part of the first where the error follows the step
 STILL = 1e-9  # of its size: a state that moves less has this for its range
 NOISE = 1e-9  # of what forces alone would do in the time: a state that is held at 0 has this for its range
 LARGE = 0.1  # of the range of a state: an error beyond this is no result
-
-Rerun = Callable[[Request], "Trajectory"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,12 +43,13 @@ class StateError:
     name: str
     relative: float
     by_name: Mapping[str, float] = field(default_factory=Frozen)
-    note: str = ""  # why the estimate does not cover the whole run
+    note: str = ""  # what else must be said of the estimate
+    converging: bool = True  # whether a second halving lowers it
 
     @property
     def large(self) -> bool:
-        """Whether the states are no longer a result: the worst error exceeds a tenth of its state's range."""
-        return not self.relative <= LARGE
+        """Whether the states are no result: an error beyond a tenth of a state's range, or one that does not shrink."""
+        return not (self.relative <= LARGE and self.converging)
 
     def __str__(self) -> str:
         if not np.isfinite(self.worst):
@@ -55,21 +58,33 @@ class StateError:
         return f"state error about {self.worst:.2g} at t = {self.time:.6g} ({self.name}, {part}){self.note}"
 
 
-def finer(request: Request, reached: float, steps: int) -> Request | None:
-    """The request of the second run, up to where the first one came; none where no finer one can be asked for."""
+def followed(run: Trajectory, first: StateError, second: StateError) -> StateError:
+    """The error after a second halving: as it was if that lowers it, and not known to be small if it does not."""
+    before, after = first.by_name[first.name], second.by_name.get(first.name, float("inf"))
+    if after <= CONVERGING * before:
+        return first
+    total = before + after
+    relative = first.relative * total / before
+    word = "a smaller step" if run.step is not None else "a smaller tolerance"
+    note = f"; {word} does not lower it as it should, so that it may be larger"
+    return replace(first, worst=total, relative=relative, note=note, converging=False)
+
+
+def finer(request: Request, reached: float, steps: int, times: int = 1) -> Request | None:
+    """The request of a finer run, up to where the first one came; none where no finer one can be asked for."""
     if request.step is not None:
         if steps < 1:
             return None
-        step = request.step / 2
-        return replace(request, step=step, steps=2 * steps, duration=2 * steps * step, every=1, at=None)
+        step, count = request.step / 2**times, 2**times * steps
+        return replace(request, step=step, steps=count, duration=count * step, every=1, at=None)
     assert request.tolerance is not None
-    tolerance = max(SMALLEST_TOLERANCE, request.tolerance / TIGHTER)
+    tolerance = max(SMALLEST_TOLERANCE, request.tolerance / TIGHTER**times)
     if tolerance >= request.tolerance or not reached > request.begin:
         return None
     absolute = request.absolute
     if isinstance(absolute, (float, np.ndarray)):
         absolute = absolute * (tolerance / request.tolerance)
-    longest = request.longest / 2
+    longest = request.longest / 2**times
     return replace(
         request, tolerance=tolerance, absolute=absolute, longest=longest, duration=reached - request.begin, every=1
     )

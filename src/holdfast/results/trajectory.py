@@ -55,7 +55,7 @@ class Trajectory:
     projected: bool = False  # moved back onto the program after each step: not the scheme's own motion
     interpolant: Callable[[Array], Array] | None = None
     against: tuple[Finding, ...] = ()  # what the run fails by
-    finer: Callable[[], Trajectory | None] | None = None  # the same run with a halved step, or a tighter tolerance
+    finer: Callable[[int], Trajectory | None] | None = None  # the same run, its step halved so many times
     equations: Equations | None = None
 
     # ── by name ───────────────────────────────────────────────────────────────────────────────────
