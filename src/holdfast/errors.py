@@ -8,6 +8,7 @@ HoldfastError
 ├── NoAuthority             a constraint that none of the chosen controls can move
 ├── SingularSystem          a coordinate with neither inertia nor a constraint that fixes it
 ├── BadRequest              a call that does not fit: wrong step, unknown name, missing value
+├── InternalError           a fault of Holdfast itself, found by one of its own checks
 └── Undecided               a branch (abs, min, ...) that a box does not decide: bisect, or refuse
 """
 
@@ -114,6 +115,16 @@ class SingularSystem(HoldfastError):
 
 class BadRequest(HoldfastError):
     """A call that does not fit: wrong step, unknown name, missing value."""
+
+
+REPORT = "this is a fault of Holdfast, not of the problem: please report it with the problem file"
+
+
+class InternalError(HoldfastError):
+    """Two things that Holdfast computed contradict each other: a fault of its own, never of the problem."""
+
+    def __init__(self, what: str, *, where: str = "", fix: str = REPORT) -> None:
+        super().__init__(what, where=where, fix=fix)
 
 
 class Undecided(HoldfastError):

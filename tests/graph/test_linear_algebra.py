@@ -1,5 +1,7 @@
 """Elimination as statements: the solutions are NumPy's, whatever the pattern and the order."""
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,10 +9,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from holdfast.graph.evaluate import Tape
+from holdfast.graph.general_solver import StructurallySingular, block_triangular, factor_general
 from holdfast.graph.linear_algebra import (
-    factor_general,
     factor_symmetric,
-    pivot_order,
     product,
     symmetric_order,
     times,
@@ -61,28 +62,71 @@ def test_symmetric_elimination_solves_in_any_order(matrix, shake):
         factor = factor_symmetric(rows, graph, order)
         x = Tape(inputs, tuple(factor.solve(right)))([*numbers, *b])
         assert_allclose(x, np.linalg.solve(matrix, b), rtol=1e-9, atol=1e-10)
-        pivots = Tape(inputs, factor.pivots)([*numbers, *b])
+        pivots = Tape(inputs, tuple(pivot.value for pivot in factor.pivots))([*numbers, *b])
         assert np.prod(pivots) == pytest.approx(np.linalg.det(matrix), rel=1e-9)
         assert min(pivots) > 0
 
 
 @settings(max_examples=60)
 @given(sparse(symmetric=False), st.randoms(use_true_random=False))
-def test_general_elimination_solves_with_chosen_pivots(matrix, shake):
+def test_general_matrices_are_solved_wherever_they_are_regular(matrix, shake):
     if np.linalg.cond(matrix) > 1e6:
         return
     graph, rows, right, inputs, numbers = as_nodes(matrix)
     b = np.array([shake.uniform(-1, 1) for _ in right])
-    order = pivot_order([{j: matrix[i, j] for j in row} for i, row in enumerate(rows)])
-    assert not order.rows_left
-    x = Tape(inputs, tuple(factor_general(rows, graph, order).solve(right)))([*numbers, *b])
+    factor = factor_general(rows, graph, [{j: matrix[i, j] for j in row} for i, row in enumerate(rows)])
+    x = Tape(inputs, tuple(factor.solve(right)))([*numbers, *b])
     assert_allclose(x, np.linalg.solve(matrix, b), rtol=1e-7, atol=1e-8)
+    values = Tape(inputs, tuple(pivot.value for pivot in factor.pivots))([*numbers, *b])
+    scales = Tape(inputs, tuple(pivot.scale for pivot in factor.pivots))([*numbers, *b])
+    assert (np.abs(values) > 1e-13 * np.abs(scales)).all()
 
 
-def test_a_missing_pivot_is_told_by_row_and_column():
-    order = pivot_order([{0: 1.0, 1: 2.0}, {0: 2.0, 1: 4.0}])
-    assert len(order.places) == 1
-    assert len(order.rows_left) == len(order.columns_left) == 1
+@pytest.mark.parametrize("size", [2, 3, 5])
+def test_one_factor_serves_every_regular_matrix_of_its_pattern(size):
+    """Turned by any angle, with zeros at any place and columns of any unit: no pivot has to be chosen anew."""
+    shake = np.random.default_rng(size)
+    graph, rows, right, inputs, _ = as_nodes(np.ones((size, size)))
+    solve = Tape(inputs, tuple(factor_general(rows, graph).solve(right)))
+    for turn in np.eye(size)[list(map(list, permutations(range(size))))]:
+        matrix = turn * 10.0 ** shake.uniform(-11, 11, size)  # one entry a row: each leading pivot vanishes for some
+        b = shake.normal(size=size)
+        assert_allclose(solve([*matrix.ravel(), *b]), np.linalg.solve(matrix, b), rtol=1e-9)
+    for _ in range(200):
+        matrix = np.linalg.qr(shake.normal(size=(size, size)))[0] * 10.0 ** shake.uniform(-11, 11, size)
+        b = shake.normal(size=size)
+        assert_allclose(solve([*matrix.ravel(), *b]), np.linalg.solve(matrix, b), rtol=1e-9)
+
+
+def test_pivots_of_a_nearly_dependent_matrix_vanish_beside_their_scales():
+    shake = np.random.default_rng(1)
+    for size in (2, 3, 4):
+        graph, rows, _, inputs, _ = as_nodes(np.ones((size, size)))
+        factor = factor_general(rows, graph)
+        tape = Tape(inputs, tuple(node for pivot in factor.pivots for node in (pivot.value, pivot.scale)))
+        matrix = shake.normal(size=(size, size))
+        matrix[:, 0] = matrix[:, 1:].sum(axis=1)
+        values = np.array(tape([*matrix.ravel(), *[0.0] * size])).reshape(-1, 2)
+        assert (np.abs(values[:, 0]) <= 1e-13 * np.abs(values[:, 1])).any()
+
+
+def test_a_matrix_without_enough_entries_is_refused_by_its_rows():
+    graph = Graph()
+    a, b, c = (graph.input(name) for name in "abc")
+    with pytest.raises(StructurallySingular) as refused:
+        factor_general([{0: a}, {0: b}, {0: c, 1: a, 2: b}], graph)
+    assert refused.value.rows == (0, 1)
+
+
+def test_blocks_need_only_columns_of_their_own_and_of_earlier_ones():
+    graph = Graph()
+    one = graph.one
+    rows = [{0: one, 3: one}, {1: one}, {2: one, 0: one}, {0: one, 1: one, 3: one}]
+    seen = set()
+    for block, columns in block_triangular(rows):
+        seen |= set(columns)
+        assert all(set(rows[i]) <= seen for i in block)
+    assert [len(block) for block, _ in block_triangular(rows)] == [1, 2, 1]
 
 
 def test_a_chain_is_eaten_from_both_ends_without_fill():

@@ -46,7 +46,11 @@ PROGRAM = hf.Program(holonomic={"rod": x**2 + y**2 - 1})
         (lambda: hf.load(3), "3 is not the name of a file", "hf.load"),
         (lambda: hf.loads(b"schema = 1"), "a problem is a text, not bytes", "decode"),
         (lambda: hf.derive(hf.Problem(SYSTEM, PROGRAM)).evaluate(3), "3 is not a state", "x, y, x_dot, y_dot"),
-        (lambda: hf.derive(hf.Problem(SYSTEM, PROGRAM)).evaluate()["lamda_rod"], "no quantity", "'lambda_rod'?"),
+        (
+            lambda: hf.derive(hf.Problem(SYSTEM, PROGRAM)).evaluate({"x": 1})["lamda_rod"],
+            "no quantity",
+            "'lambda_rod'?",
+        ),
         (lambda: x ^ 2, "'^' is not a power here", "x**2"),
         (lambda: 2 ^ x.rate, "'^' is not a power here", "x_dot**2"),
     ],

@@ -232,7 +232,7 @@ def test_a_massless_gear_is_carried_by_its_joints():
         }
     )
     equations = hf.derive(made.problem())
-    assert equations.solver.form == "saddle"
+    assert equations.solver.form == "weighted"
     assert equations.evaluate()["one_ddot"] == pytest.approx(6 / (2 + 4 * 1.5**2))
 
 

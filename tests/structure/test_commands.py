@@ -37,11 +37,11 @@ def test_a_held_pendulum_has_none_and_the_exit_code_says_so():
 
 
 def test_a_long_defect_is_told_by_its_size_and_a_value():
-    done = typed("lagrangian", str(EXAMPLES / "cart_rod.toml"))
+    done = typed("lagrangian", str(EXAMPLES / "bead_on_hoop.toml"))
     assert done.exit_code == 1
     assert max(map(len, done.output.splitlines())) < 160
     assert "operations, " in done.output
-    data = json.loads(typed("lagrangian", str(EXAMPLES / "cart_rod.toml"), "--json").output)
+    data = json.loads(typed("lagrangian", str(EXAMPLES / "bead_on_hoop.toml"), "--json").output)
     assert len(data["defects"][0]["value"]) > 200
 
 

@@ -128,19 +128,18 @@ def emitter() -> str:
 
 def stepping(field: Field, scheme: Scheme, events: Sequence[Node] = ()) -> Assembly:
     """The assembly that steps a field by a scheme."""
-    size, width = len(field.state), len(field.state) + len(field.pivots)
+    size, width = len(field.state), len(field.state) + len(field.watched)
     driver = _driver(field, scheme)
     outputs = {
-        "rates": _numbered((*field.rates, *field.pivots)),
+        "rates": _numbered((*field.rates, *field.watched)),
         "event_values": _numbered(events),
         **driver.outputs,
     }
     constants: dict[str, int | float] = {"N": size, "WIDTH": width, "PIVOTS": len(field.pivots), "EVENTS": len(events)}
     constants |= {name: value for name, value in vars(fixed).items() if name.isupper() and isinstance(value, float)}
-    constants["LEAST_PIVOT"] = field.least_pivot
     constants |= {"POSITIONS": field.positions, "PARAMETERS": len(field.parameters)}
     constants |= {**driver.constants, "STAGES_END": driver.work}
-    common = _texts(fixed.judged, fixed.remember_pivots, fixed.crossed)
+    common = _texts(fixed.judged, fixed.crossed)
     texts = (*common, *driver.texts, *_texts(fixed.rates_blocks))
     further = [(*nodes, fingerprint(tuple(nodes.values()), field.inputs)) for nodes in driver.outputs.values()]
     name = f"{field.fingerprint}|{fingerprint(events, field.inputs)}|{further}|{scheme!r}"
@@ -158,7 +157,7 @@ class _Driver:
 
 
 def _driver(field: Field, scheme: Scheme) -> _Driver:
-    size, width = len(field.state), len(field.state) + len(field.pivots)
+    size, width = len(field.state), len(field.state) + len(field.watched)
     loop = _texts(fixed.fixed, fixed.fixed_blocks)
     if isinstance(scheme, SymplecticEuler):
         if not field.positions:
@@ -185,7 +184,7 @@ def _driver(field: Field, scheme: Scheme) -> _Driver:
 
 def _implicit_driver(field: Field, scheme: RungeKutta, loop: tuple[Text, ...]) -> _Driver:
     """The step with Newton's method, which needs the partials of the field."""
-    size, width = len(field.state), len(field.state) + len(field.pivots)
+    size, width = len(field.state), len(field.state) + len(field.watched)
     parts = _texts(implicit.factorise, implicit.solve, implicit.correction_size)
     texts: tuple[Text, ...] = (*parts, partial(implicit.implicit_step, scheme), *loop)
     return _Driver(texts, implicit.implicit_work(scheme, size, width), {"partials": _partials(field)})
@@ -193,7 +192,7 @@ def _implicit_driver(field: Field, scheme: RungeKutta, loop: tuple[Text, ...]) -
 
 def _stiff_driver(field: Field, scheme: Collocation) -> _Driver:
     """Attempts by Newton's method along the poles of the scheme."""
-    size, width = len(field.state), len(field.state) + len(field.pivots)
+    size, width = len(field.state), len(field.state) + len(field.watched)
     texts = _texts(
         implicit.factorise,
         implicit.solve,

@@ -52,7 +52,7 @@ def compiled(
     chosen: TargetName = target or ("native" if native.available() else "python")
     marks = fingerprint(tuple(events), field.inputs) if events else ""
     shape = (field.positions, len(field.rates), len(field.pivots), len(field.observables))
-    key = (field.fingerprint, field.least_pivot, shape, scheme, marks, chosen, tier)
+    key = (field.fingerprint, shape, scheme, marks, chosen, tier)
     if key not in _MADE:
         while len(_MADE) >= _KEPT:
             _MADE.pop(next(iter(_MADE)))
@@ -222,7 +222,7 @@ class Kernel:
     def rates(self, t: float, state: Numbers, parameters: Numbers = ()) -> np.ndarray:
         """F(x, p, t)."""
         x, p = checked_values(self.field, state, parameters)
-        out, work = reals(len(x) + len(self.field.pivots)), reals(self.machine.layout.work)
+        out, work = reals(len(x) + len(self.field.watched)), reals(self.machine.layout.work)
         self.machine.call("rates", float(t), whole(x, len(x)), whole(p, len(p)), out, work)
         return out[: len(x)].copy()
 

@@ -7,6 +7,7 @@ from itertools import accumulate
 
 import numpy as np
 
+from holdfast.engine.drivers.fixed import LEAST_PIVOT
 from holdfast.engine.layout import Layout
 from holdfast.engine.machine import Machine
 from holdfast.engine.status import Status
@@ -40,8 +41,8 @@ def whole(array: object, *shape: int) -> np.ndarray:
 class Memory:
     """Everything that changes during a run: blocks of lanes, each lane a case. One case is one block of one lane.
 
-    `f` holds the rates and then the pivots; `watch` the sign, the largest and the smallest value of each pivot so far;
-    `events` the event functions and then their directions. Arrays are (blocks, quantities, lanes).
+    `f` holds the rates, then the pivots and their scales; `watch` the sign that each pivot had at the start; `events`
+    the event functions and then their directions. Arrays are (blocks, quantities, lanes).
     """
 
     def __init__(self, layout: Layout, states: np.ndarray, parameters: np.ndarray) -> None:
@@ -54,7 +55,7 @@ class Memory:
             states.shape,
             parameters.shape,
             (blocks, self.width, lanes),
-            (blocks, 3 * self.pivots, lanes),
+            (blocks, self.pivots, lanes),
             (blocks, 2 * self.event_count, lanes),
             (blocks, lanes),
             (blocks, lanes),
@@ -77,24 +78,19 @@ class Memory:
     def begin(self, machine: Machine, t0: float, directions: np.ndarray) -> None:
         """Evaluate the start, set the scales of the pivots, and refuse a start that is not good already."""
         machine.call("rates_blocks", self.blocks, t0, self.x, self.p, self.f, self.scratch)
-        pivots, watch = self.f[:, self.size :], self._watched()
-        sizes = np.abs(pivots)
-        watch[:, :, 0], watch[:, :, 1], watch[:, :, 2] = np.copysign(1.0, pivots), sizes, sizes
+        self.watch[...] = np.copysign(1.0, self.f[:, self.size : self.size + self.pivots])
         if self.event_count:  # of one case only
             machine.call("event_values", t0, self.x, self.p, self.events, self.scratch)
             self.events[:, self.event_count :] = directions[:, None]
         finite = np.isfinite(self.x).all(axis=1)
         rated = np.isfinite(self.f[:, : self.size]).all(axis=1)
-        held = (sizes > 0).all(axis=1)
+        held = (self.pivot_margins() > LEAST_PIVOT).all(axis=1)
         self.status[...] = Status.completed
         self.status[~(finite & rated)] = Status.not_finite
         self.status[finite & ~held] = Status.rank_lost
 
-    def _watched(self) -> np.ndarray:
-        return self.watch.reshape(self.blocks, self.pivots, 3, self.lanes)
-
     def pivot_margins(self) -> np.ndarray:
-        """Smallest over largest value of each pivot so far, (blocks, pivots, lanes)."""
-        watch = self._watched()
+        """Each pivot over its scale at the last good state, (blocks, pivots, lanes)."""
+        pivots, scales = self.f[:, self.size : self.size + self.pivots], self.f[:, self.size + self.pivots :]
         with np.errstate(all="ignore"):
-            return watch[:, :, 2] / watch[:, :, 1]
+            return pivots * self.watch / np.abs(scales)

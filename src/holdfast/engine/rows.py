@@ -14,7 +14,7 @@ from holdfast.engine.status import Status
 class Rows:
     """The kept rows of one run.
 
-    `pivots` holds, for each pivot, its smallest value so far as a part of its largest. `event` is the number of the
+    `pivots` holds each pivot as a part of its scale, at the last state that was good. `event` is the number of the
     event function that ended the run; the last row is then the state just after it. `dense` gives the states between
     the rows.
     """

@@ -28,7 +28,8 @@ from holdfast.graph.derivatives import directional, gradient, jacobian
 from holdfast.graph.display import Display
 from holdfast.graph.evaluate import Tape
 from holdfast.graph.field import Field
-from holdfast.graph.linear_algebra import PivotOrder, Rows, factor_general, pivot_order, product, times, transposed
+from holdfast.graph.general_solver import factor_general
+from holdfast.graph.linear_algebra import Pivot, Rows, product, times, transposed
 from holdfast.graph.nodes import Node, ancestors, substitute
 from holdfast.problem.quantities import Momentum
 
@@ -48,7 +49,7 @@ class Canonical:
     free_rates: Nodes  # dp/dt without the holders
     holders: Rows
     mu: Nodes
-    pivots: Nodes
+    pivots: tuple[Pivot, ...]
 
     def __repr__(self) -> str:
         return f"<Canonical equations of {', '.join(self.equations.coordinates)}; summary() writes them out>"
@@ -97,7 +98,8 @@ class Canonical:
             state=(*inputs.q, *self.p, *inputs.s),
             parameters=(*inputs.parameters.values(), *inputs.gains.values()),
             rates=(*self.rates, *self.p_rates, *self.state_rates),
-            pivots=self.pivots,
+            pivots=tuple(pivot.value for pivot in self.pivots),
+            scales=tuple(pivot.scale for pivot in self.pivots),
             observables=tuple(self.observables.values()),
         )
 
@@ -259,7 +261,7 @@ def _substituted(rows: Rows, at: dict[Node, Node]) -> Rows:
 
 def _multipliers(
     equations: Equations, p: Nodes, rates: Sequence[Node], free: Sequence[Node], holders: Rows, at: dict[Node, Node]
-) -> tuple[Nodes, Nodes]:
+) -> tuple[Nodes, tuple[Pivot, ...]]:
     if not equations.constraints:
         return (), ()
     graph = equations.inputs.graph
@@ -267,19 +269,16 @@ def _multipliers(
     drift = directional(deviating, _motion(equations, rates, p, free))
     demand = substitute(list(equations.solution.demand), at)
     matrix = product(jacobian(deviating, p), holders)
-    factor = factor_general(matrix, graph, _order(equations, p, matrix))
+    factor = factor_general(matrix, graph, _sizes(equations, p, matrix))
     mu = factor.solve([want - have for want, have in zip(demand, drift, strict=True)])
     return tuple(mu), factor.pivots
 
 
-def _order(equations: Equations, p: Nodes, matrix: Rows) -> PivotOrder:
-    """Pivots chosen at the start, or beside it where the start is singular."""
+def _sizes(equations: Equations, p: Nodes, matrix: Rows) -> list[dict[int, float]] | None:
+    """The matrix as numbers at the start, or beside it where it is not defined there."""
     deviations = (*equations.deviations.y, *equations.deviations.w)
-    order = PivotOrder(())
     for sample in samples_of(equations.problem, equations.form, equations.inputs, deviations):
         values = Sample(sample.values | dict(zip(p, sample.of(momenta_of(equations)), strict=True))).rows(matrix)
         if all(np.isfinite(list(row.values())).all() for row in values):
-            order = pivot_order(values)
-            if not order.rows_left:
-                break
-    return order
+            return values
+    return None

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import random
 from typing import TYPE_CHECKING
 
 import sympy as sp
 
-from holdfast.equations.sample import Sample
 from holdfast.equations.shown import without_idle_gains
 from holdfast.graph.display import expanded_terms, tree_size
-from holdfast.graph.linear_algebra import Rows, factor_general, pivot_order, times
 from holdfast.graph.nodes import Node
 
 if TYPE_CHECKING:
@@ -28,7 +25,7 @@ def closed_form(equations: Equations) -> dict[str, sp.Expr]:
     n, r = len(equations.coordinates), len(equations.constraints)
     if r == 0 or (r != n and r != 1):
         return {}
-    nodes = without_idle_gains(equations, _inverse_dynamics(equations) if r == n else _single(equations))
+    nodes = without_idle_gains(equations, equations.solver(*_law_level(equations))[1])
     if any(tree_size(node) > LONGEST or expanded_terms(node) > LONGEST for node in nodes):
         return {}
     return {name: _tidy_quotient(equations, node) for name, node in zip(equations.holder_names, nodes, strict=True)}
@@ -43,26 +40,6 @@ def _law_level(equations: Equations) -> tuple[list[Node], list[Node]]:
         forces = [h - m for h, m in zip(forces, excess, strict=True)]
     wanted = law.value if second else law.linear
     return forces, [y - d for y, d in zip(wanted, equations.deviations.drift, strict=True)]
-
-
-def _inverse_dynamics(equations: Equations) -> list[Node]:
-    graph = equations.inputs.graph
-    forces, demand = _law_level(equations)
-    accelerations = _solve(equations, equations.deviations.jacobian, demand)
-    inertia = times(equations.dynamics.mass, accelerations, graph)
-    return _solve(equations, equations.holders, [i - f for i, f in zip(inertia, forces, strict=True)])
-
-
-def _single(equations: Equations) -> list[Node]:
-    return equations.solver(*_law_level(equations))[1]
-
-
-def _solve(equations: Equations, matrix: Rows, right: list[Node]) -> list[Node]:
-    """A small system by elimination, with pivots chosen at a random state."""
-    inputs, shake = equations.inputs, random.Random(3)
-    everything = [inputs.time, *inputs.q, *inputs.v, *inputs.s, *inputs.parameters.values(), *inputs.gains.values()]
-    sample = Sample({node: shake.uniform(0.2, 0.9) for node in everything})
-    return factor_general(matrix, inputs.graph, pivot_order(sample.rows(matrix))).solve(right)
 
 
 def _tidy_quotient(equations: Equations, node: Node) -> sp.Expr:

@@ -18,7 +18,8 @@ from holdfast.errors import BadStatement
 from holdfast.graph.balls import ball, balls, precision
 from holdfast.graph.derivatives import jacobian
 from holdfast.graph.evaluate import Tape
-from holdfast.graph.linear_algebra import Rows, factor_general, factor_symmetric, pivot_order, times
+from holdfast.graph.general_solver import factor_general
+from holdfast.graph.linear_algebra import Rows, factor_symmetric, times
 from holdfast.graph.nodes import Node, ancestors, substitute
 from holdfast.problem.laws import LawForm
 from holdfast.problem.program import Program
@@ -100,8 +101,7 @@ def _from_energies(
         block[n + r + k][n + k] = graph.minus_one
     right = [h + extra for h, extra in zip(dynamics.bias, excess.right[:n], strict=True)]
     right += [*excess.right[n:], *(-drift for drift in deviations.drift)]
-    order = pivot_order(samples[1].rows(block))
-    unknowns = factor_general(block, graph, order).solve(right)
+    unknowns = factor_general(block, graph, samples[1].rows(block)).solve(right)
     accelerations, value, mu = unknowns[:n], unknowns[n : n + r], unknowns[n + r :]
     inertia = times(dynamics.mass, accelerations, graph)
     held = times(holders, mu, graph)

@@ -6,12 +6,14 @@ from holdfast.equations.control_states import check_order, with_controls
 from holdfast.equations.demand import demand_of
 from holdfast.equations.deviation import deviations_of
 from holdfast.equations.equations import Equations
-from holdfast.equations.holders import holders_of, solver_of
+from holdfast.equations.holders import holders_of
 from holdfast.equations.inputs import inputs_of
 from holdfast.equations.lagrange import dynamics_of
 from holdfast.equations.mass_checks import check_masses, check_thrust
 from holdfast.equations.sample import samples_of
+from holdfast.equations.self_check import require_solved
 from holdfast.equations.solution import solution_of
+from holdfast.equations.solver import solver_of
 from holdfast.errors import BadRequest
 from holdfast.problem.arguments import clear_arguments
 from holdfast.problem.problem import Problem
@@ -41,6 +43,7 @@ def derive(problem: Problem, *, second_order: bool = True) -> Equations:
     solver = solver_of(problem, inputs, dynamics, deviations, holders, samples)
     demand = demand_of(form, problem.program, inputs, dynamics, deviations, holders, samples)
     solution = solution_of(inputs, solver, demand, dynamics, deviations, second_order)
+    require_solved((*names, *problem.program.constraints), dynamics, deviations, holders, solution, samples)
     return Equations(
         problem=problem,
         form=form,

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from holdfast.equations.values import Values
 
 SMALL = 1e-10  # relative size below which a singular value counts as zero
+NO_RANK = 1e13  # a condition number beyond this leaves no digit that rounding has not spoilt
 
 
 def why_singular(
@@ -50,7 +51,7 @@ def why_singular(
                 f"the {'control' if len(program.controls) == 1 else 'controls'} {_listed(list(program.controls))} "
                 f"cannot move {_listed(names)}{there}",
                 where="program.controls",
-                fix=(f"start elsewhere, or choose a control that acts on it at {state}" if state else
+                fix=(f"choose another state, or a control that acts on it at {state}" if state else
                      "choose a control that acts on it, or let it be held by its reaction (reactions=...)"),
             )  # fmt: skip
         dependent = _null_space(
@@ -69,18 +70,33 @@ def why_undefined(values: Values, state: str = "the start") -> HoldfastError | N
 
 def singular(mass: np.ndarray, jacobian: np.ndarray, holders: np.ndarray) -> bool:
     """Whether accelerations and holders are not determined: the saddle system, in units of its own, has no inverse."""
-    r = holders.shape[1]
-    saddle = np.block([[mass, -holders], [jacobian, np.zeros((r, r))]])
-    for axis in (1, 0):  # sizes of rows and columns are matters of units
-        size = np.abs(saddle).max(axis=axis, keepdims=True)
-        if not (size > 0).all():
-            return True
-        saddle = saddle / size
+    return not condition_of(mass, jacobian, holders) < NO_RANK
+
+
+def condition_of(mass: np.ndarray, jacobian: np.ndarray, holders: np.ndarray) -> float:
+    """The condition number of the saddle system in units of its own: rows and columns brought to one size.
+
+    Sizes of rows and columns are matters of units: coordinates are measured by their own masses (by the mean of the
+    others where they have none), constraints and holders by the size of what they then are. Infinite where a
+    constraint moves nothing or a holder pushes nothing.
+    """
+    n, r = holders.shape
+    inertia = np.abs(np.diag(mass))
+    present = inertia[inertia > 0]
+    typical = np.exp(np.log(present).mean()) if present.size else 1.0
+    length = 1 / np.sqrt(np.where(inertia > 0, inertia, typical))
+    pushes, slopes = holders * length[:, None], jacobian * length
+    pushed, sloped = np.abs(pushes).max(axis=0, initial=0), np.abs(slopes).max(axis=1, initial=0)
+    if not ((pushed > 0).all() and (sloped > 0).all()):
+        return float("inf")
+    saddle = np.zeros((n + r, n + r))
+    saddle[:n, :n] = mass * length * length[:, None]
+    saddle[:n, n:], saddle[n:, :n] = -pushes / pushed, slopes / sloped[:, None]
     try:
         inverse = np.linalg.inv(saddle)
     except np.linalg.LinAlgError:
-        return True
-    return bool(np.linalg.norm(saddle, 1) * np.linalg.norm(inverse, 1) > 1e13)
+        return float("inf")
+    return float(np.linalg.norm(saddle, 1) * np.linalg.norm(inverse, 1))
 
 
 def _misfit(jacobian: np.ndarray, combination: np.ndarray, deviations: np.ndarray) -> float:
@@ -105,7 +121,7 @@ def _dependent(program: Program, combination: np.ndarray, misfit: float, state: 
             + (f" at {state}: there it" if state else ": it")
             + " changes with no coordinate, and with no rate",
             where=where,
-            fix="start elsewhere"
+            fix="choose another state"
             if state
             else "state it in the coordinates (or rates) that it is to hold, or remove it",
         )
@@ -119,7 +135,7 @@ def _dependent(program: Program, combination: np.ndarray, misfit: float, state: 
     return ConstraintsDependent(
         f"constraint {last!r} repeats what {_listed(others)} already {'fixes' if len(names) == 2 else 'fix'}{there}",
         where=where,
-        fix="start elsewhere: there the multipliers are not determined"
+        fix="choose another state: there the multipliers are not determined"
         if state
         else "remove it: its multiplier is not determined, and the motion is the same without it",
     )

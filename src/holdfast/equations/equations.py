@@ -11,16 +11,16 @@ import sympy as sp
 
 from holdfast.equations.demand import Demand
 from holdfast.equations.deviation import Deviations
-from holdfast.equations.holders import Solver
 from holdfast.equations.inputs import Inputs
 from holdfast.equations.lagrange import Dynamics
 from holdfast.equations.masses import powers
 from holdfast.equations.shown import ShownDynamics, without_idle_gains
 from holdfast.equations.solution import Solution
+from holdfast.equations.solver import Reduced, Solver
 from holdfast.errors import BadRequest
 from holdfast.graph.display import Display, Statement
 from holdfast.graph.field import Field
-from holdfast.graph.linear_algebra import Rows, times
+from holdfast.graph.linear_algebra import Rows, SymmetricFactor, factor_symmetric, product, times, transposed
 from holdfast.graph.nodes import Node
 from holdfast.problem.laws import Gain, Law, LawForm
 from holdfast.problem.problem import Problem
@@ -166,21 +166,17 @@ class Equations:
     def field(self) -> Field:
         """dx/dt = F(x, p, t) with its watched pivots and its observables, in the order of `observables`."""
         inputs = self.inputs
+        masses = tuple(point.mass for point in self.dynamics.points if point.varies)
         return Field(
             time=inputs.time,
             state=(*inputs.q, *inputs.v, *inputs.s),
             parameters=(*inputs.parameters.values(), *inputs.gains.values()),
             rates=(*inputs.v, *self.solution.accelerations, *inputs.state_rates),
-            pivots=(*self.solver.pivots, *(point.mass for point in self.dynamics.points if point.varies)),
+            pivots=(*(pivot.value for pivot in self.solver.pivots), *masses),
+            scales=(*(pivot.scale for pivot in self.solver.pivots), *masses),
             observables=tuple(self.observables.values()),
             positions=len(inputs.q),
-            least_pivot=1e-6 if self.reorderable else 1e-13,
         )
-
-    @property
-    def reorderable(self) -> bool:
-        """Whether another order of elimination may be sound where this one is not: with controls, or in saddle form."""
-        return bool(self.problem.program.controls) or self.solver.form == "saddle"
 
     @property
     def fingerprint(self) -> str:
@@ -201,12 +197,15 @@ class Equations:
         """All quantities as numbers at one state (a mapping by symbol or name, or the array q, v, s) and time.
 
         What a mapping does not give is taken from the start: from `start=` if it is there, else from the problem's own.
+        A state at which accelerations or held forces are not defined is an error that says why.
         """
         from holdfast.equations.values import values_at
 
         if start is not None and (state is None or isinstance(state, Mapping)):
             state = by_name(start, where="start") | by_name(state or {}, where="state")
-        return values_at(self if law is None else self.with_law(law), state, time, parameters or {})
+        values = values_at(self if law is None else self.with_law(law), state, time, parameters or {})
+        values.require_defined()
+        return values
 
     # ── formulas ──────────────────────────────────────────────────────────────────────────────────
 
@@ -278,14 +277,38 @@ class Equations:
     @cached_property
     def authority(self) -> sp.Matrix:
         """A = J M⁻¹ E (S where all holders are reactions); for the saddle form it does not exist."""
-        entries = [node for row in self.solver.authority for node in row.values()]
-        if not self.solver.authority or not all(map(self.display.readable, entries)):
+        rows = self._authority_nodes
+        if rows is None or not all(self.display.readable(node) for row in rows for node in row.values()):
             raise BadRequest(
-                "A = J M⁻¹ E is not written out here: "
-                + ("M is singular" if self.solver.mass is None else "it is too long"),
+                f"A = J M⁻¹ E is not written out here: {'M is singular' if rows is None else 'it is too long'}",
                 fix="equations.evaluate(state).authority gives its numbers",
             )
-        return self._matrix(self.solver.authority, len(self.constraints))
+        return self._matrix(rows, len(self.constraints))
+
+    @property
+    def _authority_nodes(self) -> Rows | None:
+        """A as nodes, where the mass matrix has an inverse."""
+        if isinstance(self.solver, Reduced) and not self.solver.weights:
+            return self.solver.authority
+        factor = self.mass_factor
+        if factor is None:
+            return None
+        zero, n = self.inputs.graph.zero, len(self.coordinates)
+        columns = transposed(self.holders, len(self.constraints))
+        solved = [factor.solve([column.get(i, zero) for i in range(n)]) for column in columns]
+        response = transposed([{i: x for i, x in enumerate(column) if not x.is_zero} for column in solved], n)
+        return product(self.deviations.jacobian, response)
+
+    @property
+    def mass_factor(self) -> SymmetricFactor | None:
+        """M factored, where it is symmetric and definite."""
+        if isinstance(self.solver, Reduced) and not self.solver.weights:
+            return self.solver.mass
+        if self.solver.form != "inverse" or not self.dynamics.symmetric:
+            return None
+        if any(i not in row for i, row in enumerate(self.dynamics.mass)):
+            return None
+        return factor_symmetric(self.dynamics.mass, self.inputs.graph)
 
     @cached_property
     def demand(self) -> sp.Matrix:

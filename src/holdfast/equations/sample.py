@@ -79,12 +79,19 @@ def samples_of(problem: Problem, form: LawForm, inputs: Inputs, deviations: Sequ
     fixed = {node: parameters[name] for name, node in inputs.parameters.items()}
     fixed |= {node: float(form.gains[name]) for name, node in inputs.gains.items()}
     moving = dict(zip((*inputs.q, *inputs.v, *inputs.s), start.values(), strict=True))
+    reach = {node: size for group in (inputs.q, inputs.v, inputs.s) for node, size in _reaches(group, moving).items()}
     shake = random.Random(20240611)
     samples = []
     for size in (0.0, 1e-2, 0.1):
         values = {inputs.time: problem.run.begin + size}
-        values |= {node: x + size * (1 + abs(x)) * shake.uniform(-1, 1) for node, x in moving.items()}
+        values |= {node: x + size * reach[node] * shake.uniform(-1, 1) for node, x in moving.items()}
         values |= fixed
         deviating = Sample(values).of(deviations)
         samples.append(Sample(values | dict(zip((*inputs.y.values(), *inputs.w.values()), deviating, strict=True))))
     return samples
+
+
+def _reaches(group: Sequence[Node], start: Mapping[Node, float]) -> dict[Node, float]:
+    """How far each quantity of a kind may be moved: by its own size, or that of the largest where it starts at 0."""
+    largest = max((abs(start[node]) for node in group), default=0.0) or 1.0
+    return {node: abs(start[node]) or largest for node in group}

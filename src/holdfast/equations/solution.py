@@ -7,9 +7,9 @@ from functools import cached_property
 
 from holdfast.equations.demand import Demand
 from holdfast.equations.deviation import Deviations
-from holdfast.equations.holders import Solver
 from holdfast.equations.inputs import Inputs
 from holdfast.equations.lagrange import Dynamics
+from holdfast.equations.solver import Solver
 from holdfast.graph.nodes import Node, substitute
 
 Nodes = tuple[Node, ...]

@@ -100,8 +100,11 @@ class Values:
         """The condition number of A (of the whole system where masses are missing); large where nearly singular."""
         if not self.mu.size:
             return 1.0
-        if self.equations.solver.form == "solved":
-            return float(np.linalg.cond(self.authority))
+        if self.equations.solver.form in ("solved", "inverse"):
+            try:
+                return float(np.linalg.cond(self.authority))
+            except BadRequest:
+                pass  # without an inverse of M, the whole system is looked at
         none = np.zeros((len(self.mu), len(self.mu)))
         return float(np.linalg.cond(np.block([[self.mass_matrix, -self.holders], [self.jacobian, none]])))
 
@@ -112,6 +115,29 @@ class Values:
             return float("nan"), float("nan")
         found = np.linalg.eigvalsh(self.mass_matrix)
         return float(found[0]), float(np.abs(found).max())
+
+    @property
+    def defined(self) -> bool:
+        """Whether all accelerations, multipliers and controls are finite."""
+        return bool(np.isfinite(self.accelerations).all() and np.isfinite(self.mu).all())
+
+    def require_defined(self) -> None:
+        """Raise, by name, where nothing determines the accelerations or a function is outside its domain."""
+        if self.defined:
+            return
+        reason = why_undefined(self, "this state")
+        if reason is not None:
+            raise reason
+        named = zip(
+            (*self.equations.coordinates, *self.equations.holder_names), (*self.accelerations, *self.mu), strict=True
+        )
+        name, value = next((name, value) for name, value in named if not np.isfinite(value))
+        what = f"the acceleration of {name!r}" if name in self.equations.coordinates else repr(name)
+        raise BadRequest(
+            f"the equations are not defined at this state: {what} is {value}",
+            where="state",
+            fix="choose another state: a divisor vanishes or a function is outside its domain there",
+        )
 
     @property
     def singularity(self) -> HoldfastError | None:

@@ -15,7 +15,8 @@ class Field:
         dx/dt = F(x, p, t)
 
     where x is the `state`, p the `parameters` (constants of a run: physical parameters and gains) and t the `time`.
-    `pivots` are the divisors of the elimination: a run ends when one of them vanishes. `observables` are evaluated at
+    `pivots` are the divisors of the elimination, `scales` the sizes of what they are made of (1 where none are given):
+    a run ends when a pivot vanishes beside its scale, or changes its sign. `observables` are evaluated at
     the rows that are kept (multipliers, deviations, energies), never at each step. The first `positions` components of
     x are coordinates, the next as many their rates; the rest are first-order states.
     """
@@ -25,9 +26,14 @@ class Field:
     parameters: tuple[Node, ...]
     rates: tuple[Node, ...]
     pivots: tuple[Node, ...] = ()
+    scales: tuple[Node, ...] = ()
     observables: tuple[Node, ...] = ()
     positions: int = 0
-    least_pivot: float = 1e-13  # of the largest one so far: less is no rank at all, or another order is to be tried
+
+    @property
+    def watched(self) -> tuple[Node, ...]:
+        """The pivots, then a scale for each."""
+        return (*self.pivots, *(self.scales or (self.time.graph.one,) * len(self.pivots)))
 
     @property
     def inputs(self) -> tuple[Node, ...]:
@@ -36,4 +42,4 @@ class Field:
 
     @cached_property
     def fingerprint(self) -> str:
-        return fingerprint((*self.rates, *self.pivots, *self.observables), self.inputs)
+        return fingerprint((*self.rates, *self.watched, *self.observables), self.inputs)

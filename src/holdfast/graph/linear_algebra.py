@@ -1,8 +1,8 @@
-"""Linear algebra unrolled as statements on the graph: LDLᵀ and LU with a fixed order, never as expressions.
+"""Linear algebra unrolled as statements on the graph, never as expressions: sparse rows, and LDLᵀ of symmetric ones.
 
 Matrices are sparse rows {column: node}; what is structurally zero is not there and costs nothing. The order of
-elimination is chosen before: for fill and for a short chain of dependent divisions in the symmetric case, by size of
-the numbers at one state otherwise. Pivots are outputs, so that a run can watch them.
+elimination is chosen for little fill and a short chain of dependent divisions; in a definite matrix no order fails.
+Pivots are outputs, so that a run can watch them. Matrices that are not symmetric are in `general_solver`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,17 @@ from heapq import heapify, heappop, heappush
 from holdfast.graph.nodes import Graph, Node
 
 Rows = list[dict[int, Node]]
+
+
+@dataclass(frozen=True, slots=True)
+class Pivot:
+    """A divisor of the elimination beside the size of what it is made of: it is lost where it is tiny beside that.
+
+    Both have the same units, so that their quotient says how near the matrix is to a singular one, whatever the units.
+    """
+
+    value: Node
+    scale: Node
 
 
 def transposed(matrix: Rows, columns: int) -> Rows:
@@ -91,7 +102,7 @@ class SymmetricFactor:
     order: list[int]
     columns: list[dict[int, Node]]  # below the diagonal, by place in the order
     inverse_pivots: list[Node]
-    pivots: tuple[Node, ...]
+    pivots: tuple[Pivot, ...]  # each beside the entry of the matrix that it was before anything was eliminated
 
     def solve(self, right: Sequence[Node]) -> list[Node]:
         """A⁻¹ b: forward, by the pivots, backward."""
@@ -121,7 +132,7 @@ def factor_symmetric(matrix: Rows, graph: Graph, order: Sequence[int] | None = N
             if place[i] >= place[j]:
                 work[place[j]][place[i]] = value
     inverses: list[Node] = []
-    pivots: list[Node] = []
+    pivots: list[Pivot] = []
     lower: list[dict[int, Node]] = []
     for k, column in enumerate(work):
         pivot = column.pop(k, graph.zero)
@@ -131,122 +142,7 @@ def factor_symmetric(matrix: Rows, graph: Graph, order: Sequence[int] | None = N
         for n, r in enumerate(rows):
             for c in rows[: n + 1]:
                 work[c][r] = work[c].get(r, graph.zero) - scaled[r] * column[c]
-        pivots.append(pivot)
+        pivots.append(Pivot(pivot, matrix[order[k]].get(order[k], graph.zero)))
         inverses.append(inverse)
         lower.append(scaled)
     return SymmetricFactor(graph, order, lower, inverses, tuple(pivots))
-
-
-# ── general: L U ──────────────────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True, slots=True)
-class PivotOrder:
-    """Pivot positions (row, column) in order, and the rows and columns for which no pivot was left."""
-
-    places: tuple[tuple[int, int], ...]
-    rows_left: tuple[int, ...] = ()
-    columns_left: tuple[int, ...] = ()
-
-
-def pivot_order(
-    values: Sequence[Mapping[int, float]], *, threshold: float = 0.05, smallest: float = 1e-11
-) -> PivotOrder:
-    """Pivots by their size at one state: sparse where possible, never much smaller than the best of their row.
-
-    Rows are scaled to 1 first. `smallest` is the size below which a scaled pivot counts as zero.
-    """
-    size = len(values)
-    work = []
-    for row in values:
-        scale = max((abs(v) for v in row.values()), default=0.0)
-        work.append({j: v / scale for j, v in row.items()} if scale > 0 else {})
-    rows, columns, places = set(range(size)), set(range(size)), []
-    while rows:
-        found = _best_pivot(work, rows, columns, threshold, smallest)
-        if found is None:
-            break
-        i, j = found
-        places.append(found)
-        rows.discard(i)
-        columns.discard(j)
-        for k in rows:
-            if j in work[k]:
-                ratio = work[k].pop(j) / work[i][j]
-                for c, v in work[i].items():
-                    if c in columns:
-                        work[k][c] = work[k].get(c, 0.0) - ratio * v
-    return PivotOrder(tuple(places), tuple(sorted(rows)), tuple(sorted(columns)))
-
-
-def _best_pivot(
-    work: list[dict[int, float]], rows: set[int], columns: set[int], threshold: float, smallest: float
-) -> tuple[int, int] | None:
-    count = dict.fromkeys(columns, 0)
-    for i in rows:
-        for j in work[i]:
-            if j in count:
-                count[j] += 1
-    best, best_cost = None, (0.0, 0.0)
-    for i in sorted(rows):
-        live = {j: abs(v) for j, v in work[i].items() if j in columns}
-        largest = max(live.values(), default=0.0)
-        if not largest > smallest:
-            continue
-        for j, size in live.items():
-            if size >= threshold * largest:
-                cost = (float((len(live) - 1) * (count[j] - 1)), -size)
-                if best is None or cost < best_cost:
-                    best, best_cost = (i, j), cost
-    return best
-
-
-@dataclass(frozen=True, eq=False)
-class GeneralFactor:
-    """An LU elimination recorded as nodes."""
-
-    graph: Graph
-    order: PivotOrder
-    upper: list[dict[int, Node]]  # the pivot row of each step, pivot excluded, by column
-    lower: list[dict[int, Node]]  # multipliers of each step, by row
-    inverse_pivots: list[Node]
-    pivots: tuple[Node, ...]
-
-    def solve(self, right: Sequence[Node]) -> list[Node]:
-        """A⁻¹ b."""
-        x = list(right)
-        for k, (i, _) in enumerate(self.order.places):
-            if x[i] is not self.graph.zero:
-                for r, low in self.lower[k].items():
-                    x[r] = x[r] - low * x[i]
-        result = [self.graph.zero] * len(x)
-        for k in reversed(range(len(self.order.places))):
-            i, j = self.order.places[k]
-            value = x[i]
-            for c, up in self.upper[k].items():
-                if result[c] is not self.graph.zero:
-                    value = value - up * result[c]
-            result[j] = value * self.inverse_pivots[k]
-        return result
-
-
-def factor_general(matrix: Rows, graph: Graph, order: PivotOrder) -> GeneralFactor:
-    """L U with the given pivots."""
-    work = [dict(row) for row in matrix]
-    rows = set(range(len(work)))
-    upper, lower, inverses, pivots = [], [], [], []
-    for i, j in order.places:
-        rows.discard(i)
-        pivot = work[i].pop(j)
-        inverse = graph.one / pivot
-        factors: dict[int, Node] = {}
-        for r in sorted(rows):
-            if j in work[r]:
-                factors[r] = work[r].pop(j) * inverse
-                for c, value in work[i].items():
-                    work[r][c] = work[r].get(c, graph.zero) - factors[r] * value
-        upper.append(work[i])
-        lower.append(factors)
-        inverses.append(inverse)
-        pivots.append(pivot)
-    return GeneralFactor(graph, order, upper, lower, inverses, tuple(pivots))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from holdfast.equations.equations import Equations
+from holdfast.equations.values import values_at
 from holdfast.errors import HoldfastError
 from holdfast.results.finding import Finding
 
@@ -29,7 +30,7 @@ def condition_found(
     equations: Equations, times: np.ndarray, states: np.ndarray, parameters: dict[str, float], between: States | None
 ) -> Finding | None:
     """Where along a run the constraints become nearly dependent, if they do."""
-    if not len(equations.constraints) or len(times) < 2 or equations.solver.form != "solved":
+    if not len(equations.constraints) or len(times) < 2 or equations.solver.form not in ("solved", "inverse"):
         return None
 
     chosen = np.unique(np.linspace(0, len(times) - 1, min(len(times), ROWS)).astype(int))
@@ -43,16 +44,17 @@ def condition_found(
     finite = seen[np.isfinite(seen)]
     if not len(finite):
         return None
-    usual, worst, when = float(np.median(finite)), float(seen.max()), float(times[chosen[int(seen.argmax())]])
+    usual = float(np.median(finite))
+    met = [(float(value), float(times[k])) for value, k in zip(seen, chosen, strict=True)]
     if between is not None:
         for peak in _peaks(seen):
             low, high = times[chosen[max(0, peak - 1)]], times[chosen[min(len(chosen) - 1, peak + 1)]]
-            value, moment = _followed(lambda t: at(t, between(np.array([t]))[:, 0].tolist()), float(low), float(high))
-            if value > worst:
-                worst, when = value, moment
-    if not (worst > max(ILL, BESIDE * usual) or worst > ALWAYS):
+            met.append(_followed(lambda t: at(t, between(np.array([t]))[:, 0].tolist()), float(low), float(high)))
+    ill = sorted((time, value) for value, time in met if value > max(ILL, BESIDE * usual) or value > ALWAYS)
+    if not ill:
         return None
-    again = " and again" if int((seen > max(ILL, BESIDE * usual)).sum()) > 1 else ""
+    when, worst = ill[0][0], max(value for _, value in ill)
+    again = " and later" if ill[-1][0] - when > float(times[-1] - times[0]) / len(chosen) else ""
     text = (
         f"The constraints become nearly dependent at t = {when:.4g}{again}: their condition number, usually "
         f"{usual:.2g}, reaches {min(worst, 1e17):.2g}. What holds them is not determined there, and the motion may "
@@ -66,7 +68,7 @@ def _authority(
 ) -> np.ndarray | None:
     """A = J M⁻¹ E at one state; none where it does not exist, or is not finite."""
     try:
-        found = equations.evaluate(list(state), time, parameters=parameters).authority
+        found = values_at(equations, list(state), time, parameters).authority
     except HoldfastError:
         return None
     return found if np.isfinite(found).all() else None
@@ -116,4 +118,4 @@ def _followed(function: Callable[[float], float], low: float, high: float) -> tu
             right = low + golden * (high - low)
             b = function(right)
         best = max(best, (a, left), (b, right))
-    return best
+    return float(best[0]), float(best[1])

@@ -9,7 +9,7 @@ import numpy as np
 from holdfast.engine.kernel import compiled
 from holdfast.equations.blocks import decoupled_blocks
 from holdfast.equations.equations import Equations
-from holdfast.equations.values import parameter_vector
+from holdfast.equations.values import parameter_vector, values_at
 from holdfast.problem.laws import Tuned
 from holdfast.results.attraction import law_matrices, unstable
 from holdfast.results.finding import Finding
@@ -32,7 +32,7 @@ def checked_start(equations: Equations) -> CheckedStart:
     begin, constants = equations.problem.run.begin, parameter_vector(equations, {})
     kernel = compiled(equations.field, EULER)
     start = consistent_start(equations, None, None, {}, begin, kernel)
-    values = equations.evaluate(list(start.state), begin)
+    values = values_at(equations, list(start.state), begin, {})
     if values.singularity is not None:
         raise values.singularity
     found = [negative_mass(mass_at(equations, begin, start.state, constants), begin), _unstable(equations, start)]

@@ -19,7 +19,6 @@ from holdfast.results.cases import Cases, cases_of
 from holdfast.results.collection import Counts, Ensemble
 from holdfast.results.job import check_size, kept_rows
 from holdfast.results.judgement import deviation_places
-from holdfast.results.passage import Passage
 from holdfast.results.request import Request, request_of, resolved
 from holdfast.results.rounding import CLOSE, deviation_sizes
 from holdfast.results.simulate import under_law
@@ -86,7 +85,6 @@ def ensemble(
         request = replace(request, absolute=resolved(equations, request, used, np.array(rates)))
     run = _fixed if request.step is not None else _adaptive
     times, states, counts = run(kernel, request, used, chosen.constants, lanes, threads, progress)
-    _go_onward(equations, kernel, request, used, chosen.constants, states, counts)
     return Ensemble.judged(
         equations=equations,
         request=request,
@@ -215,36 +213,6 @@ def _adaptive(
         else:
             counts.status[k] = Status.interrupted
     return request.at, states, counts
-
-
-def _go_onward(
-    equations: Equations,
-    kernel: Kernel,
-    request: Request,
-    used: np.ndarray,
-    constants: np.ndarray,
-    states: np.ndarray,
-    counts: Counts,
-) -> None:
-    """Cases whose order of elimination failed are run again one by one, as `simulate` would."""
-    if not equations.reorderable:
-        return
-    every = kept_rows(request)
-    for number in np.nonzero((counts.status == Status.rank_lost) & (counts.steps > 0))[0]:
-        own = request
-        if isinstance(request.absolute, np.ndarray) and request.absolute.ndim == 2:
-            own = replace(request, absolute=request.absolute[number])
-        rows = Passage(equations, own, every, constants[number].tolist(), []).run(kernel, used[number])
-        if request.at is not None and request.step is None:
-            assert rows.dense is not None
-            reached = request.at[request.at <= rows.times[-1]]
-            found = rows.dense(reached)
-        else:
-            found = rows.states[: rows.steps // every + 1]
-        states[number, : len(found)] = found
-        counts.status[number], counts.steps[number], counts.rejected[number] = rows.status, rows.steps, rows.rejected
-        counts.evaluations[number], counts.pivots[number] = rows.evaluations, rows.pivots
-        counts.final[number] = rows.states[-1]
 
 
 def _told(progress: Progress | None) -> Callable[[int, int], None] | None:

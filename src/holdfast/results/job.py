@@ -91,7 +91,7 @@ class Job:
             request = replace(request, every=2**times * self.every)
         check_size(request, len(self.equations.state_names) + len(self.equations.observables))
         job = replace(self, request=request, watch=Watch({}, {}, {}), after=None)
-        rows = Passage(self.equations, request, job.every, self.constants, []).run(job.plain, self.start.state)
+        rows = Passage(request, job.every, self.constants, []).run(job.plain, self.start.state)
         return job.named(rows, ended(rows.status, rows.pivots))
 
     @property

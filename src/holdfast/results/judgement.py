@@ -27,7 +27,7 @@ import numpy as np
 from holdfast.engine.rows import Rows
 from holdfast.engine.status import Status
 from holdfast.equations.equations import Equations
-from holdfast.errors import HoldfastError
+from holdfast.equations.values import values_at
 from holdfast.graph.evaluate import Tape
 from holdfast.results.attraction import attracted, law_matrices, predicted
 from holdfast.results.energy import conservative, energy_lost, energy_places
@@ -258,11 +258,11 @@ def _noise(facts: Facts) -> np.ndarray:
     parameters = dict(zip(equations.parameter_names, facts.constants, strict=True))
     m, time, moved = len(equations.deviations.y), facts.duration, np.zeros(len(equations.constraints))
     try:
-        values = equations.evaluate(rows.states[0].tolist(), float(rows.times[0]), parameters=parameters)
+        values = values_at(equations, rows.states[0].tolist(), float(rows.times[0]), parameters)
         forces = np.abs(values.bias) + np.abs(values.held_forces)
         moved = np.abs(values.jacobian) @ (np.abs(np.linalg.inv(values.mass_matrix)) @ forces)
         moved = np.where(np.isfinite(moved), moved + np.abs(values.drift_term), 0.0)
-    except (HoldfastError, np.linalg.LinAlgError):
+    except np.linalg.LinAlgError:
         pass  # nothing is known of the forces there
     return np.concatenate([moved[:m] * time**2, moved * time]) * NOISE
 

@@ -161,6 +161,7 @@ def noise_columns(
 ) -> list[list[Node]]:
     """σ on the rates, by channel: M⁻¹σ' as stated, P M⁻¹σ' projected, or KΣ_y + P M⁻¹σ' with prescribed Σ_y."""
     inputs, solver, system = equations.inputs, equations.solver, equations.problem.system
+    factor = equations.mass_factor
     zero, names = inputs.graph.zero, [c.name for c in system.coordinates]
     constraints = equations.constraints
     wanted = {channel: by_name(row, where="deviation_noise") for channel, row in (deviation_noise or {}).items()}
@@ -181,8 +182,8 @@ def noise_columns(
             admitted = {name: system.vocabulary.admit(e, MOTION, where="deviation_noise") for name, e in row.items()}
             demand = [inputs.walk(admitted[name]) if name in admitted else zero for name in constraints]
             columns.append(list(solver(forces, demand)[0]))
-        elif solver.mass is None:
+        elif factor is None:
             raise BadRequest("noise cannot act on coordinates without mass", where="system.noise", fix="projected=True")
         else:
-            columns.append(list(solver.mass.solve(forces)))
+            columns.append(list(factor.solve(forces)))
     return columns

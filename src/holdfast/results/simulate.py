@@ -80,7 +80,7 @@ def simulate(
     job = Job(equations, request, kernel, begun, constants, watch, back)
     told = _teller(request, progress, back)
     directions = [watch.directions[name] for name in watch.terminal]
-    passage = Passage(equations, request, job.every, constants, directions, events, back, told)
+    passage = Passage(request, job.every, constants, directions, back, told)
     rows = passage.run(kernel, begun.state)
     if back is not None and back.failed:
         return replace(job.named(_without_last(rows), Outcome.projection_failed), projected=project)

@@ -17,7 +17,7 @@ import numpy as np
 
 from holdfast.engine.kernel import Kernel, compiled
 from holdfast.equations.equations import Equations
-from holdfast.equations.values import parameter_vector, state_vector
+from holdfast.equations.values import parameter_vector, state_vector, values_at
 from holdfast.errors import BadRequest
 from holdfast.problem.frozen import Frozen
 from holdfast.problem.vocabulary import by_name
@@ -294,7 +294,7 @@ def refuse_undefined(
     if np.isfinite(rates).all():
         return
     parameters = dict(zip(equations.parameter_names, constants, strict=True))
-    reason = equations.evaluate(state.tolist(), begin, parameters=parameters).singularity
+    reason = values_at(equations, state.tolist(), begin, parameters).singularity
     if reason is not None:
         raise reason
     n = len(equations.coordinates)
@@ -321,7 +321,7 @@ def refuse_singular(equations: Equations, state: np.ndarray, begin: float, const
     if regular(mass, jacobian if not equations.problem.program.controls else jacobian[:0]):
         return
     parameters = dict(zip(equations.parameter_names, constants, strict=True))
-    reason = equations.evaluate(state.tolist(), begin, parameters=parameters).singularity
+    reason = values_at(equations, state.tolist(), begin, parameters).singularity
     if reason is not None:
         raise reason
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from holdfast.equations.equations import Equations
-from holdfast.errors import HoldfastError
+from holdfast.equations.values import values_at
 from holdfast.problem.frozen import Frozen
 from holdfast.results.request import SMALLEST_TOLERANCE, Request
 
@@ -143,10 +143,10 @@ def _ranges(run: Trajectory, equations: Equations) -> np.ndarray:
     with np.errstate(all="ignore"):
         ranges = np.fmax(np.ptp(states, axis=1), STILL * np.abs(states).max(axis=1))
         try:
-            values = equations.evaluate(states[:, 0].tolist(), float(run.times[0]), parameters=dict(run.parameters))
+            values = values_at(equations, states[:, 0].tolist(), float(run.times[0]), dict(run.parameters))
             forces = np.abs(values.bias) + np.abs(values.held_forces)
             moved = np.abs(np.linalg.inv(values.mass_matrix)) @ forces
-        except (HoldfastError, np.linalg.LinAlgError):
+        except np.linalg.LinAlgError:
             moved = np.zeros(n)  # nothing is known of the forces there
         moved = np.where(np.isfinite(moved), moved, 0.0)
         time = float(np.ptp(run.times))

@@ -10,7 +10,7 @@ reported when no step is left to try. Explicit schemes are attempted by `embedde
 
 from __future__ import annotations
 
-from holdfast.engine.drivers.fixed import EVENT, EVENTS, NOT_CONVERGED, WIDTH, N, crossed, event_values, remember_pivots
+from holdfast.engine.drivers.fixed import EVENT, EVENTS, NOT_CONVERGED, WIDTH, N, crossed, event_values
 from holdfast.engine.drivers.language import Integer, Integers, Number, Numbers, Reals, absolute, part, smaller
 
 # given by the assembly: how many coefficients the scheme's interpolant has, where a step's stages end
@@ -82,7 +82,6 @@ def adaptive(
                 x[i] = new[i]
             for i in range(WIDTH):
                 f[i] = f_new[i]
-            remember_pivots(f, watch)
             control[0] = later
             control[2] = next_step(h, control, counts, rest)
             control[5] = 0.0

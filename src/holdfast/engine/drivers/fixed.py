@@ -2,9 +2,9 @@
 
     t_s = t0 + s·step           x_{s+1} = take_step(t_s, x_s)           f_{s+1} = F(t_{s+1}, x_{s+1})
 
-f holds the rates at x and, after them, the pivots; it is the first stage of the next step, so looking at the new pivots
-costs nothing. A step is taken over only when the new state and its rates are finite, no pivot is lost and no event
-happened; otherwise the lane keeps its last good state and the reason.
+f holds the rates at x and, after them, the pivots and their scales; it is the first stage of the next step, so looking
+at the new pivots costs nothing. A step is taken over only when the new state and its rates are finite, no pivot is
+lost and no event happened; otherwise the lane keeps its last good state and the reason.
 """
 
 from __future__ import annotations
@@ -15,24 +15,23 @@ from holdfast.engine.drivers.language import (
     Numbers,
     Real,
     Reals,
+    absolute,
     any_lane,
-    larger,
     number,
     part,
     real,
     select,
-    smaller,
 )
 
 # given by the assembly: how many states, parameters, pivots and events, how long f is, where a step's stages end
 N = PARAMETERS = PIVOTS = EVENTS = WIDTH = STAGES_END = 0
 
 NOT_FINITE, RANK_LOST, EVENT, NOT_CONVERGED = 1.0, 2.0, 3.0, 4.0
-LEAST_PIVOT = 1e-13  # of the largest one so far; a field says its own
+LEAST_PIVOT = 1e-13  # of its scale: some hundred roundings of what a pivot is made of
 
 
 def judged(x: Reals, f: Reals, watch: Reals) -> Real:
-    """0 where the state is good. `watch` holds the sign, the largest and the smallest value of each pivot so far."""
+    """0 where the state is good. `watch` holds the sign that each pivot had at the start."""
     state = real(0.0)
     rate = real(0.0)
     for i in range(N):
@@ -40,18 +39,10 @@ def judged(x: Reals, f: Reals, watch: Reals) -> Real:
         rate = rate + f[i] * 0.0
     held = real(1.0)
     for j in range(PIVOTS):
-        held = select(f[N + j] * watch[3 * j] > LEAST_PIVOT * watch[3 * j + 1], held, 0.0)
+        held = select(f[N + j] * watch[j] > LEAST_PIVOT * absolute(f[N + PIVOTS + j]), held, 0.0)
     verdict = select(rate == 0.0, 0.0, NOT_FINITE)
     verdict = select(held == 0.0, RANK_LOST, verdict)
     return select(state == 0.0, verdict, NOT_FINITE)
-
-
-def remember_pivots(f: Reals, watch: Reals) -> None:
-    """Keep the largest and the smallest value of each pivot, in the sign it had at the start."""
-    for j in range(PIVOTS):
-        pivot = f[N + j] * watch[3 * j]
-        watch[3 * j + 1] = larger(watch[3 * j + 1], pivot)
-        watch[3 * j + 2] = smaller(watch[3 * j + 2], pivot)
 
 
 def crossed(before: Reals, after: Reals, directions: Reals) -> Real:
@@ -107,7 +98,6 @@ def fixed(
             f[i] = select(alive, f_new[i], f[i])
         for e in range(EVENTS):
             events[e] = select(alive, event_new[e], events[e])
-        remember_pivots(f, watch)
         status[0] = verdict
         done[0] = select(alive, number(s + 1), done[0])
         if (s + 1) % every == 0:
@@ -148,7 +138,7 @@ def fixed_blocks(
             part(x, b * N),
             part(f, b * WIDTH),
             part(p, b * PARAMETERS),
-            part(watch, b * 3 * PIVOTS),
+            part(watch, b * PIVOTS),
             part(events, b * 2 * EVENTS),
             part(status, b),
             part(done, b),

@@ -1,0 +1,81 @@
+"""The equations that are run, compared with the equations that were stated: nothing that does not solve them is used.
+
+    M a = h − m₂ + E μ,      J a + γ = Y
+
+are enclosed in balls at the start and beside it, with the a and μ of the elimination. So whatever goes wrong between a
+statement and its solution (a row left out, a sign, a wrong order) is an error here and never a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from holdfast.equations.deviation import Deviations
+from holdfast.equations.lagrange import Dynamics
+from holdfast.equations.sample import Sample
+from holdfast.equations.solution import Solution
+from holdfast.errors import InternalError, Undecided
+from holdfast.graph.balls import ball, balls, precision
+from holdfast.graph.evaluate import Ledger
+from holdfast.graph.linear_algebra import Rows
+from holdfast.graph.nodes import Node
+
+LOOKS = 2  # samples: the start and one beside it
+PRECISIONS = (128, 512)  # bits; the second for systems so near to singular that the first tells nothing
+TINY = 2.0**-40  # of the largest term: a residual known this well that contains 0 is one
+
+Residual = tuple[str, Any, Any]  # of which equation, its value, the size of its largest term
+
+
+def require_solved(
+    names: Sequence[str], dynamics: Dynamics, deviations: Deviations, holders: Rows, solution: Solution,
+    samples: Sequence[Sample],
+) -> None:  # fmt: skip
+    """Raise an `InternalError` where accelerations and multipliers do not solve the equations they are said to solve.
+
+    `names` are those of the coordinates, then of the constraints.
+    """
+    for sample in samples[:LOOKS]:
+        for bits in PRECISIONS:
+            with precision(bits):
+                try:
+                    found = list(_residuals(names, dynamics, deviations, holders, solution, _at(sample.values)))
+                except (Undecided, ValueError, ZeroDivisionError):
+                    break  # not defined at this state, which the run will say
+            wrong = [row for row in found if row[1].is_finite() and not row[1].contains(0)]
+            if wrong:
+                name, value, _ = wrong[0]
+                raise InternalError(
+                    f"the accelerations found do not solve the equation of {name!r}: it is off by {value.str(5)}",
+                    where="derive",
+                )
+            if all(value.is_finite() and value.rad() <= TINY * size for _, value, size in found):
+                break
+
+
+def _at(values: Mapping[Node, float]) -> Ledger:
+    return Ledger({node: ball(value) for node, value in values.items()}, balls())
+
+
+def _residuals(
+    names: Sequence[str], dynamics: Dynamics, deviations: Deviations, holders: Rows, solution: Solution, known: Ledger
+) -> Iterator[Residual]:
+    accelerations, mu = known.of(solution.accelerations), known.of(solution.mu)
+    forces = [h - m for h, m in zip(known.of(solution.bias), known.of(solution.excess_bias), strict=True)]
+    wanted = [y - d for y, d in zip(known.of(solution.demand), known.of(solution.drift), strict=True)]
+    for name, mass, held, force in zip(names, dynamics.mass, holders, forces, strict=False):
+        terms = [*_products(known, mass, accelerations), *(-x for x in _products(known, held, mu)), -force]
+        yield _residual(name, terms)
+    constraints = names[len(dynamics.mass) :]
+    for name, slope, demand in zip(constraints, deviations.jacobian, wanted, strict=True):
+        yield _residual(name, [*_products(known, slope, accelerations), -demand])
+
+
+def _products(known: Ledger, row: Mapping[int, Node], factors: Sequence[Any]) -> list[Any]:
+    return [value * factors[j] for j, value in zip(row, known.of(list(row.values())), strict=True)]
+
+
+def _residual(name: str, terms: Sequence[Any]) -> Residual:
+    largest = max((float(term.abs_upper()) for term in terms), default=0.0)
+    return name, sum(terms, ball(0)), largest
