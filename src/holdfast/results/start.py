@@ -188,7 +188,8 @@ def _contradiction(equations: Equations, residue: Residue, stated: np.ndarray, f
     return BadRequest(
         f"{listed} {'contradicts' if len(held) == 1 else 'contradict'} {name!r} by {letter} = {residue.deviation:.6g}",
         where="start",
-        fix='leave one of them out, or use start_policy="project" to move them, "keep" to start off the program',
+        fix=f'leave {"it" if len(held) == 1 else "one of them"} out, or use start_policy="project" to move '
+        f'{"it" if len(held) == 1 else "them"}, "keep" to start off the program',
     )
 
 
