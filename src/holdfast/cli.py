@@ -76,16 +76,14 @@ main.add_command(family)
 def check(file: str, as_json: bool) -> None:
     """Is the problem well stated, and where does it start?
 
-    Reads FILE (or - for standard input), derives its equations, and evaluates them at the start.
+    Reads FILE (or - for standard input), derives its equations, and finds and judges the start as a run would. Exit
+    code 0: well stated; 1: stated, but flagged (a negative mass, a law that drives deviations away); 2: refused.
     """
     problem = problem_in(file)
     equations = hf.derive(problem)
     if problem.run.duration is not None and not isinstance(problem.program.law, hf.Tuned):
         hf.run_as_stated(equations)
-    values = equations.evaluate()
-    if values.singularity is not None:
-        raise values.singularity
-    deviations = {name: values[name] for name in equations.observables if name.startswith(("y_", "w_"))}
+    found = hf.checked_start(equations)
     if as_json:
         print_json(
             {
@@ -94,19 +92,22 @@ def check(file: str, as_json: bool) -> None:
                 "coordinates": list(equations.coordinates),
                 "constraints": list(equations.constraints),
                 "holders": list(equations.holder_names),
-                "initial_deviation": deviations,
-                "condition": values.condition,
+                "initial_deviation": dict(found.start.deviation),
+                "condition": found.condition,
+                "start": dict(zip(equations.state_names, found.start.state, strict=True)),
+                "findings": [finding.text for finding in found.findings],
             }
         )
-        return
-    click.echo(f"{problem.title or file}: well stated")
-    click.echo(f"  coordinates  {', '.join(equations.coordinates)}")
-    click.echo(f"  program      {', '.join(equations.constraints) or 'nothing to hold'}")
-    if equations.constraints:
-        click.echo(f"  held by      {', '.join(equations.holder_names)}  (condition number {values.condition:.3g})")
-        off = {name: value for name, value in deviations.items() if abs(value) > 1e-12}
-        start = ", ".join(f"{name} = {value:.6g}" for name, value in off.items())
-        click.echo(f"  start        {'deviates: ' + start if off else 'keeps the program'}")
+    else:
+        click.echo(f"{problem.title or file}: {'flagged' if found.findings else 'well stated'}")
+        for finding in found.findings:
+            click.echo(f"  found        {finding.text}")
+        click.echo(f"  coordinates  {', '.join(equations.coordinates)}")
+        click.echo(f"  program      {', '.join(equations.constraints) or 'nothing to hold'}")
+        if equations.constraints:
+            click.echo(f"  held by      {', '.join(equations.holder_names)}  (condition number {found.condition:.3g})")
+            click.echo(f"  start        {str(found.start).removeprefix('the start ')}")
+    click.get_current_context().exit(1 if found.findings else 0)
 
 
 @main.command()

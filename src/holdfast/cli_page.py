@@ -43,8 +43,9 @@ class Made:
 def run(file: str, output: str | None, effort: float, opened: bool, quiet: bool, as_json: bool) -> None:
     """Do everything with FILE: derive, tune if asked, run, certify, and write one page.
 
-    Exit code 0: a good verdict; 1: a negative one, which the page says at its top; 2: FILE has errors; 130:
-    interrupted, with a page of what was computed.
+    The verdict at the top is the worst of how the run ended, the error of its states (estimated by a halved step, or by
+    a tighter tolerance) and what is promised: proved, checked, no promise, or failed. Exit code 0: nothing failed; 1:
+    failed; 2: FILE has errors; 130: interrupted, with a page of what was computed.
     """
     target = _target(file, output)
     made = _everything(problem_in(file), effort, quiet)
@@ -112,7 +113,9 @@ def _everything(problem: hf.Problem, effort: float, quiet: bool) -> Made:
 
 
 def _finish(made: Made, target: Path, command: str, opened: bool, as_json: bool) -> None:
-    page = hf.report(made.run, made.certificate, made.tuning, command=command, remarks=made.remarks)
+    page = hf.report(
+        made.run, made.certificate, made.tuning, command=command, remarks=made.remarks, state_error=not made.interrupted
+    )
     page.save(target)
     if as_json:
         print_json(_data(made, page, target))
@@ -126,15 +129,18 @@ def _finish(made: Made, target: Path, command: str, opened: bool, as_json: bool)
 def _print(made: Made, page: hf.Report, target: Path) -> None:
     title = made.run.problem.title if made.run.problem else ""
     click.echo(title or "A run of Holdfast")
-    colour = "green" if page.good else "red"
+    colour = {"failed": "red", "no promise": "yellow"}.get(page.word, "green")
     click.echo("  " + click.style(page.verdict, fg=colour))
-    for fault in page.faults[1:]:
-        click.echo(f"  {fault}")
+    for fault in page.faults:
+        if fault not in page.verdict:
+            click.echo(f"  {fault}")
     if made.tuning is not None:
         click.echo("  " + made.tuning.summary().splitlines()[0])
     for block in made.certificate.blocks if made.certificate else ():
         click.echo(f"  {block.line()}")
     for warning in page.warnings:
+        if warning in page.faults:
+            continue
         click.echo(f"  note: {warning}")
     click.echo(f"  page: {target} ({target.stat().st_size / 1000:.0f} kB)")
 
@@ -144,12 +150,14 @@ def _data(made: Made, page: hf.Report, target: Path) -> dict[str, Any]:
     return {
         "schema": 1,
         "title": made.run.problem.title if made.run.problem else "",
+        "word": page.word,
         "good": page.good,
         "verdict": page.verdict,
         "faults": list(page.faults),
         "remarks": list(page.warnings),
         "interrupted": made.interrupted,
         "outcome": made.run.outcome.name,
+        "state_error": _state_error(made),
         "certificate": None
         if certificate is None
         else {
@@ -166,6 +174,20 @@ def _data(made: Made, page: hf.Report, target: Path) -> dict[str, Any]:
         },
         "tuning": None if tuning is None else tuning.to_dict(),
         "page": str(target),
+    }
+
+
+def _state_error(made: Made) -> dict[str, Any] | None:
+    """The error of the states, where it was estimated."""
+    if made.interrupted:
+        return None
+    error = made.run.state_error
+    return {
+        "worst": error.worst,
+        "time": error.time,
+        "name": error.name,
+        "relative": error.relative,
+        "by_name": dict(error.by_name),
     }
 
 

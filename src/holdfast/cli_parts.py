@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -18,7 +19,9 @@ import holdfast as hf
 F = TypeVar("F", bound=Callable[..., Any])
 
 FILE = click.argument("file", type=click.Path(allow_dash=True), metavar="FILE")
-RUN_WORDS = ("scheme", "step", "tolerance", "duration", "every", "start_policy")  # options, and keys of [run]
+RUN_WORDS = (  # options, and keys of [run]
+    "scheme", "step", "tolerance", "duration", "every", "start_policy", "longest_step", "absolute",
+)  # fmt: skip
 ARGUMENT = re.compile(rf"\b({'|'.join(RUN_WORDS)})=([\w.\"-]*)")  # as errors write it for callers
 JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 
@@ -97,7 +100,16 @@ def gains_line(tuning: hf.Tuning) -> str:
 
 
 def print_json(data: dict[str, Any]) -> None:
-    click.echo(json.dumps(data, indent=2))
+    click.echo(json.dumps(_finite(data), indent=2, allow_nan=False))
+
+
+def _finite(value: Any) -> Any:
+    """A value for JSON, which has neither infinities nor nan: null stands for what is not a number."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(part) for key, part in value.items()}
+    return [_finite(part) for part in value] if isinstance(value, (list, tuple)) else value
 
 
 @contextmanager

@@ -31,6 +31,8 @@ def run_options(command: F) -> F:
         click.option("--scheme", help="euler, rk4, dop853, ...; default: the file's."),
         click.option("--step", type=float, help="The step of a fixed-step scheme."),
         click.option("--tolerance", type=float, help="The tolerance of an adaptive scheme."),
+        click.option("--longest-step", type=float, help="The longest step of an adaptive scheme."),
+        click.option("--absolute", type=float, help="The absolute tolerance of an adaptive scheme."),
         click.option("--duration", type=float, help="How long the run lasts."),
         click.option("--every", type=int, help="Keep every n-th step."),
         click.option(
@@ -107,6 +109,7 @@ def _run_data(run: hf.Trajectory, tuning: hf.Tuning | None, output: str | None) 
         "outcome": run.outcome.name,
         "success": run.success,
         "message": run.message,
+        "findings": [found.text for found in run.findings],
         "scheme": run.scheme,
         "step": run.step,
         "tolerance": run.tolerance,
@@ -116,6 +119,7 @@ def _run_data(run: hf.Trajectory, tuning: hf.Tuning | None, output: str | None) 
         "start": {
             "policy": run.start.policy,
             "changes": {name: list(pair) for name, pair in run.start.changes.items()},
+            "left_out": list(run.start.open),
             "deviation": dict(run.start.deviation),
         },
         "final": {name: float(run[name][-1]) for name in run.names},
@@ -130,6 +134,8 @@ def _print_run(run: hf.Trajectory, title: str, tuning: hf.Tuning | None, output:
     size = f"steps of {run.step:g}" if run.step is not None else f"steps within {run.tolerance:g}"
     click.echo(title)
     line("outcome", run.outcome.value)
+    for found in run.findings:
+        line("found", found.text)
     line("start", str(run.start))
     if run.problem is not None and run.problem.system.noise:
         line("noise", "left out: this is the motion without it (hf.sample_paths runs it)")

@@ -127,7 +127,7 @@ def test_a_case_without_a_start_on_the_program_has_no_run():
     system = hf.System(coordinates=(a,), kinetic=a.rate**2 / 2, parameters={c: -1})
     program = hf.Program(holonomic={"root": a**2 + c}, law=hf.SpringDamper(stiffness=1, damping=2))
     equations = hf.derive(hf.Problem(system, program, start={a: 1.1}))
-    runs = hf.ensemble(equations, hf.RK4, step=0.1, duration=1, cases={c: [-1, 1, -4]})
+    runs = hf.ensemble(equations, hf.RK4, step=0.1, duration=1, cases={c: [-1, 1, -4]}, start_policy="project")
     assert runs.outcomes == (hf.Outcome.completed, hf.Outcome.no_start, hf.Outcome.completed)
     assert np.isnan(runs["a"][1]).all()
     assert runs["a"][2][0] == pytest.approx(2)

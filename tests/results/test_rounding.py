@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import holdfast as hf
-from holdfast.graph.evaluate import Ledger
 from holdfast.graph.nodes import Graph
 from holdfast.results.projection import Projection
-from holdfast.results.rounding import ROUNDINGS, SIZES, Sized
-from tests.results.problems import pendulum, steered
+from holdfast.graph.evaluate import Tape
+from holdfast.results.rounding import ARRAYS, ROUNDINGS, size_nodes
+from tests.results.problems import pendulum
 
 x, y = hf.coordinates("x y")
 mass, length, gravity = hf.parameters("mass length gravity")
@@ -84,10 +84,10 @@ def test_the_units_of_a_start_are_saved_with_it(tmp_path):
     assert hf.Trajectory.load(tmp_path / "run.npz").start == run.start
 
 
-def test_of_ordinary_sizes_the_unit_is_one():
-    for equations in (pendulum(), steered()):
-        run = hf.simulate(equations, hf.RK4, step=0.01, duration=0.1, start_policy="keep")
-        assert not run.start.units
+def test_the_unit_of_a_deviation_is_the_size_of_its_terms():
+    run = hf.simulate(pendulum(), hf.RK4, step=0.01, duration=0.1, start={"x": 1.1}, start_policy="keep")
+    assert run.start.units["y_rod"] == pytest.approx(1.1**2 + 1)  # s(x²/2) = x², by the rule of products
+    assert not hf.simulate(pendulum(), hf.RK4, step=0.01, duration=0.1).start.units
 
 
 # ── sizes ─────────────────────────────────────────────────────────────────────────────────────────
@@ -109,15 +109,15 @@ def test_errors_of_rounding_stay_below_the_size_of_the_terms(name):
         "select": lambda: g.select(inner, inner, small), "min": lambda: g.call("min", inner, big),
         "max": lambda: g.call("max", inner, small - big),
     }.get(name, lambda: g.call(name, inner))()  # fmt: skip
-    sized = Ledger({big: Sized(a, a), small: Sized(b, b)}, SIZES).of([node])[0]
+    value, size = Tape((big, small), (node, *size_nodes([node], {big: big, small: small}))).compiled(ARRAYS)([a, b])
     exact = {
         "pow": lambda s: s**s, "atan2": lambda s: mpmath.atan2(s, s), "div": lambda s: 1, "power": lambda s: s**5,
         "abs": abs, "min": lambda s: s, "max": lambda s: s, "select": lambda s: s,
     }.get(name) or getattr(mpmath, name)  # fmt: skip
     with mpmath.workdps(50):
-        errors = [abs(float(exact(mpmath.mpf(s)) - mpmath.mpf(v))) for s, v in zip(b, sized.value, strict=True)]
+        errors = [abs(float(exact(mpmath.mpf(s)) - mpmath.mpf(v))) for s, v in zip(b, np.broadcast_to(value, 200), strict=True)]
     assert max(errors) > 0
-    assert (np.array(errors) <= ROUNDINGS * sized.size).all()
+    assert (np.array(errors) <= ROUNDINGS * size).all()
 
 
 # ── the best of an iteration ──────────────────────────────────────────────────────────────────────

@@ -80,20 +80,25 @@ def run_ensemble_adaptive(
     duration: float,
     relative: float = 1e-8,
     absolute: float | np.ndarray = 1e-10,
+    longest: float = np.inf,
     at: Numbers | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> tuple[Rows | None, ...]:
-    """Run every case with its own steps, one at a time on each thread; None for cases not begun when interrupted."""
+    """Run every case with its own steps, one at a time on each thread; None for cases not begun when interrupted.
+
+    `absolute` is one tolerance, one for each state, or one for each state of each case.
+    """
     x, p = checked_cases(kernel.field, states, parameters)
     found: list[Rows | None] = [None] * len(x)
+    each = np.broadcast_to(np.asarray(absolute, float), x.shape)
     with _workers(threads) as (pool, cancelled):
 
         def case(number: int) -> int:
             if not cancelled():
                 found[number] = kernel.run_adaptive(
-                    x[number], p[number], t0=t0, duration=duration, relative=relative, absolute=absolute, at=at,
-                    dense=False, stop=lambda time: cancelled(),
+                    x[number], p[number], t0=t0, duration=duration, relative=relative, absolute=each[number],
+                    longest=longest, at=at, dense=False, stop=lambda time: cancelled(),
                 )  # fmt: skip
             return 1
 

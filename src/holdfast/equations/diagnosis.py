@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from holdfast.equations.values import Values
 
 SMALL = 1e-10  # relative size below which a singular value counts as zero
+INVOLVED = 1e-6  # the least share of a constraint in a combination that vanishes
 NO_RANK = 1e13  # a condition number beyond this leaves no digit that rounding has not spoilt
 
 
@@ -99,19 +100,33 @@ def condition_of(mass: np.ndarray, jacobian: np.ndarray, holders: np.ndarray) ->
     return float(np.linalg.norm(saddle, 1) * np.linalg.norm(inverse, 1))
 
 
-def _misfit(jacobian: np.ndarray, combination: np.ndarray, deviations: np.ndarray) -> float:
-    """The constant by which dependent holonomic constraints differ; 0 where it is not a constant, or not there."""
+def _misfit(jacobian: np.ndarray, combination: np.ndarray, deviations: np.ndarray) -> float | None:
+    """What is left of the last constraint where the others hold; none where that is not known.
+
+    Known if dependent holonomic constraints differ by the same amount at all states (rows), or where the others hold at
+    the first of them, the start. Zero means that they repeat each other.
+    """
     count = deviations.shape[1]
-    if not len(deviations):
+    involved = np.nonzero(np.abs(combination[:count]) > INVOLVED)[0]
+    if not len(deviations) or len(involved) < 2 or np.abs(combination[count:]).max(initial=0.0) > INVOLVED:
         return 0.0
     size = np.linalg.norm(jacobian[:count], axis=1)
-    if np.abs(combination[count:]).max(initial=0.0) > 1e-6 or not (size > 0).all():
+    if not (size[involved] > 0).all():
         return 0.0
-    differences = deviations @ (combination[:count] / size)
-    return float(abs(differences[0])) if np.ptp(differences) < 1e-9 * abs(differences[0]) else 0.0
+    last, others = involved[-1], involved[:-1]
+    weights = combination[involved] / size[involved]
+    weights = weights / weights[-1]
+    terms = np.abs(deviations[:, involved] * weights).max()
+    differences = deviations[:, involved] @ weights
+    if np.ptp(differences) <= SMALL * terms:
+        return float(differences[0]) if abs(differences[0]) > SMALL * terms else 0.0
+    scale = SMALL * np.abs(deviations).max(axis=0)
+    if (np.abs(deviations[0, others]) <= scale[others]).all():
+        return float(deviations[0, last]) if abs(deviations[0, last]) > scale[last] else 0.0
+    return None
 
 
-def _dependent(program: Program, combination: np.ndarray, misfit: float, state: str) -> HoldfastError:
+def _dependent(program: Program, combination: np.ndarray, misfit: float | None, state: str) -> HoldfastError:
     names = _involved(program.constraints, combination)
     last, others = names[-1], names[:-1]
     where = f"program.{'holonomic' if last in program.holonomic else 'nonholonomic'}.{last}"
@@ -125,9 +140,16 @@ def _dependent(program: Program, combination: np.ndarray, misfit: float, state: 
             if state
             else "state it in the coordinates (or rates) that it is to hold, or remove it",
         )
-    if misfit > 1e-6:
+    hold = "holds" if len(others) == 1 else "hold"
+    if misfit is None:
         return ConstraintsDependent(
-            f"constraint {last!r} contradicts {_listed(others)}: they differ by {misfit:.3g} everywhere",
+            f"constraint {last!r} is determined by {_listed(others)} alone: it repeats or contradicts what they hold",
+            where=where,
+            fix="remove it; to learn which of the two, start where the others hold",
+        )
+    if misfit:
+        return ConstraintsDependent(
+            f"constraint {last!r} contradicts {_listed(others)}: it is {misfit:.3g} where {_listed(others)} {hold}",
             where=where,
             fix="remove one of them, or correct its value; no motion keeps them all",
         )
@@ -162,7 +184,7 @@ def _authority(mass: np.ndarray, jacobian: np.ndarray, holders: np.ndarray) -> n
 
 
 def _involved(names: Sequence[str], combination: np.ndarray) -> list[str]:
-    return [name for name, share in zip(names, np.abs(combination), strict=True) if share > 1e-6]
+    return [name for name, share in zip(names, np.abs(combination), strict=True) if share > INVOLVED]
 
 
 def _listed(names: Sequence[str]) -> str:

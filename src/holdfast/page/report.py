@@ -33,10 +33,12 @@ def report(
     *,
     command: str = "",
     remarks: Sequence[str] = (),
+    state_error: bool = True,
 ) -> Report:
     """The page of a run, with its certificate and its tuning where there are any.
 
-    `command` is the line that makes this page again, `remarks` are further sentences for its list of warnings.
+    `command` is the line that makes this page again, `remarks` are further sentences for its list of warnings. The
+    verdict takes in the error of the states, for which the run is made once more, unless `state_error` is False.
     """
     if not isinstance(trajectory, Trajectory):
         raise BadRequest(
@@ -51,7 +53,8 @@ def report(
     if len(trajectory.times) < 1:
         raise BadRequest("the run has no rows", where="report", fix="run it again with every=1")
     drawn, remark = readable(trajectory)
-    return Report(Subject(drawn, trajectory.problem, certificate, tuning, command, (*remarks, *remark)))
+    said = (*remarks, *remark)
+    return Report(Subject(drawn, trajectory.problem, certificate, tuning, command, said, state_error))
 
 
 def _require_own(trajectory: Trajectory, certificate: Certificate) -> None:
@@ -79,7 +82,10 @@ def _require_own(trajectory: Trajectory, certificate: Certificate) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """A finished page: `html` is its text, `verdict` its first line, `good` whether that line is a good one."""
+    """A finished page: `html` is its text, `verdict` its first line, `word` the word that line begins with.
+
+    `word` is "proved", "checked", "no promise" or "failed"; `good` says that nothing failed.
+    """
 
     subject: Subject
 
@@ -92,12 +98,16 @@ class Report:
         return self._verdict.good
 
     @property
+    def word(self) -> str:
+        return self._verdict.word
+
+    @property
     def verdict(self) -> str:
         return self._verdict.line
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """Why the verdict is negative; empty if it is good."""
+        """Why the verdict is not a better one; empty if nothing speaks against it."""
         return self._verdict.faults
 
     @cached_property
@@ -119,8 +129,8 @@ class Report:
 
     def _banner(self) -> Markup:
         found = self._verdict
-        more = [paragraph(fault) for fault in found.faults[1:]]
-        kind = "good" if found.good else "negative"
+        more = [paragraph(fault) for fault in found.faults if fault not in found.line]
+        kind = {"failed": "negative", "no promise": "open"}.get(found.word, "good")
         return element(
             "div", paragraph(element("b", found.line)), *more, class_=f"verdict {kind}", role="status", id="verdict"
         )

@@ -15,7 +15,8 @@ from holdfast.errors import HoldfastError
 from holdfast.problem.file import dumps
 from holdfast.problem.frozen import Frozen
 from holdfast.problem.problem import Problem
-from holdfast.problem.quantities import latex_name, time
+from holdfast.problem.quantities import latex_name
+from holdfast.results.energy import conservative
 from holdfast.results.motion import Motion, motion_of
 from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.by_name import Scheme, scheme_named
@@ -37,6 +38,7 @@ class Subject:
     tuning: Any = None
     command: str = ""
     remarks: tuple[str, ...] = ()
+    states_estimated: bool = True  # whether the error of the states is estimated, by a second run
 
     @cached_property
     def equations(self) -> Equations:
@@ -90,23 +92,16 @@ class Subject:
     def energy_size(self) -> float:
         """How much energy is in motion: the largest kinetic energy, or change of the total energy, along the run."""
         run = self.trajectory
-        return max(float(np.abs(run["kinetic"]).max()), float(np.ptp(run["energy"])), 1e-300)
+        with np.errstate(all="ignore"):
+            return max(float(np.nanmax(np.abs(run["kinetic"]), initial=0)), float(np.ptp(run["energy"])), 1e-300)
 
     @property
     def lost_energy(self) -> float:
         """The largest change of energy, as a part of the energy in motion, where nothing may change it; else 0."""
         run = self.trajectory
-        return float(np.abs(run.energy_balance.change).max()) / self.energy_size if self._conservative else 0.0
-
-    @property
-    def _conservative(self) -> bool:
-        """Whether nothing does work: no forces, losses, controls, noise, states or time, and a start on the program."""
-        system, program = self.problem.system, self.problem.program
-        others = (system.forces, system.states, system.noise, system.masses, program.controls, program.nonholonomic)
-        if any(others) or system.dissipation != 0 or not self.trajectory.start.on_program:
-            return False
-        stated = (system.kinetic, system.potential, *program.holonomic.values())
-        return not any(time in system.vocabulary.dependence(expression) for expression in stated)
+        if not run.start.on_program or not conservative(self.equations):
+            return 0.0
+        return float(np.nanmax(np.abs(run.energy_balance.change))) / self.energy_size
 
     def label(self, name: str) -> str:
         """A name as a label of a figure, with its unit where one is stated; names are identifiers, so this is safe."""

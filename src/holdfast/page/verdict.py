@@ -1,45 +1,81 @@
-"""The verdict at the top: one line, good or negative, and the sentences behind it."""
+"""The verdict: one word, one line and the sentences behind it, for the page, the commands and the exit code.
+
+The word is the worst of three: how the run ended (*failed* if not well), the error of its states (*no promise* where a
+halved step, or a tighter tolerance, moves one by more than a tenth of its range), and what the certificate promises.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from holdfast.page.subject import Subject, number, sentence
-from holdfast.results.outcome import Outcome
+from holdfast.results.judgement import PUMPED
 from holdfast.stability.certificate import Label
 from holdfast.stability.spectrum import Verdict as Judgement
 
-PUMPED = 0.1  # of the energy about: more, done by corrections that should do no work, is not called good
+WORDS = ("proved", "checked", "no promise", "failed")  # from best to worst
+PROMISES = {
+    Label.proved: "proved",
+    Label.checked: "checked",
+    Label.nothing: "checked",
+    Label.estimated: "no promise",
+    Label.neutral: "no promise",
+    Label.refused: "no promise",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether all is well, in one line; `faults` say why not."""
+    """One of `WORDS`, and a line that begins with it; `faults` say why it is not a better one."""
 
-    good: bool
+    word: str
     line: str
     faults: tuple[str, ...] = ()
 
+    @property
+    def good(self) -> bool:
+        """Whether nothing failed."""
+        return self.word != "failed"
+
 
 def verdict_of(subject: Subject) -> Verdict:
-    """A run is called good if it ended well, nothing was refused, and no energy was pumped in to hold the program."""
+    """The worst of outcome, state error and promise."""
     faults = [*_of_run(subject), *_of_law(subject)]
-    if not faults:  # a promise refused for these reasons need not be told twice
-        faults = [*_of_certificate(subject), *_of_energy(subject)]
+    if not faults:
+        faults = _of_energy(subject)
     if faults:
         faults = [sentence(fault) for fault in faults]
-        return Verdict(False, f"Negative: {faults[0]}", tuple(faults))
-    return Verdict(True, f"Good: {_praise(subject)}")
+        return Verdict("failed", f"Failed: {faults[0]}", tuple(faults))
+    doubts = [sentence(doubt) for doubt in (*_of_states(subject), *_of_certificate(subject))]
+    word = "no promise" if doubts else _promised(subject)
+    return Verdict(word, f"{word.capitalize()}: {_praise(subject)}", tuple(doubts))
+
+
+def _of_states(subject: Subject) -> list[str]:
+    """Why the states are not to be trusted: their error, and constraints that became dependent on the way."""
+    run = subject.trajectory
+    found = [finding.text for finding in run.findings if not finding.failing]
+    if subject.states_estimated and run.state_error.large:
+        error = run.state_error
+        found.insert(0, f"The states are not a result: {error}." if math.isfinite(error.worst) else f"{error}.")
+    return [text[0].upper() + text[1:] for text in found]
+
+
+def _promised(subject: Subject) -> str:
+    if not subject.held:
+        return "checked" if subject.states_estimated else "no promise"
+    return PROMISES[subject.certificate.label] if subject.certificate is not None else "no promise"
 
 
 def _of_run(subject: Subject) -> list[str]:
     run = subject.trajectory
     if run.success:
         return []
-    stopped = "" if run.outcome in (Outcome.off_program, Outcome.deviation_grew) else f" (t = {number(run.times[-1])})"
-    return [run.outcome.value.rstrip(".") + stopped + "."]
+    stopped = "" if run.outcome.ran_out else f" (t = {number(run.times[-1])})"
+    return [run.outcome.value.rstrip(".") + stopped + ".", *(found.text for found in run.against)]
 
 
 def _of_law(subject: Subject) -> list[str]:
@@ -68,29 +104,42 @@ def _of_energy(subject: Subject) -> list[str]:
     run, program = subject.trajectory, subject.problem.program
     if len(run.times) < 3:
         return []
-    lost = []
-    if subject.lost_energy > PUMPED:
-        part = f"{100 * subject.lost_energy:.0f} %"
-        lost = [f"The energy changed by {part} of what is in motion, though nothing does work. Use a smaller step."]
     if not subject.held or program.controls:
-        return lost
+        return []
     work = np.abs(run.energy_balance.correction)
     worst = float(np.nanmax(work))
     if worst <= PUMPED * subject.energy_size:
-        return lost
+        return []
     part = number(100 * worst / subject.energy_size, 2)
     price = f"corrections of the deviations did work of {part} % of the energy in motion"
-    return [*lost, f"The program is held at a price: {price}."]
+    return [f"The program is held at a price: {price}."]
 
 
 def _praise(subject: Subject) -> str:
     run = subject.trajectory
     said = [run.outcome.value.rstrip(".").removeprefix("The ")]
+    error = f", {run.state_error}" if subject.states_estimated else ""
     if not subject.held:
-        return f"the {said[0]}; there is nothing to hold."
+        return f"the {said[0]}; there is nothing to hold{error}."
+    return f"the {said[0]}, {_kept(subject)}{error}, {_promise(subject)}."
+
+
+def _kept(subject: Subject) -> str:
+    """How well the program was kept: at the end, and, rounded up, at worst."""
+    run = subject.trajectory
     sizes = np.abs(run.deviation if run.deviation.size else run.deviation_rate).max(axis=1)
-    kept = f"the deviation ends at {number(float(sizes[-1]), 2)} and never exceeded {number(float(sizes.max()), 2)}"
-    return f"the {said[0]}, {kept}, {_promise(subject)}."
+    kept = f"the deviation ends at {number(float(sizes[-1]), 2)} and never exceeded {rounded_up(float(sizes.max()))}"
+    if run.deviation.size:
+        kept += f" (its rate {rounded_up(float(np.abs(run.deviation_rate).max()))})"
+    return kept
+
+
+def rounded_up(value: float) -> str:
+    """A bound in two digits: never below the value itself."""
+    if not math.isfinite(value) or value == 0:
+        return number(value, 2)
+    unit = 10.0 ** (math.floor(math.log10(abs(value))) - 1)
+    return number(max(math.ceil(value / unit * (1 - 1e-12)) * unit, value), 2)
 
 
 def _promise(subject: Subject) -> str:

@@ -177,6 +177,14 @@ class Builder:
                 f"{name!r} is a {word}, which has no value here",
                 "use quantities: coordinates, parameters, definitions",
             )
+        own, later = self.reader.later
+        if name in later:
+            if name == own:
+                return f"the definition {own!r} uses itself", "state it by other names"
+            return (
+                f"the definition {own!r} uses {name!r}, which is defined after it",
+                "definitions use earlier ones: put it first; two that use each other define nothing",
+            )
         if name == "e":
             return "'e' is not a constant here", "write exp(1)"
         known = [*self.reader.names.names, *self.reader.points, "pi"]

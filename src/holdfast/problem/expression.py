@@ -55,6 +55,7 @@ class Expressions:
         self.names = names
         self.points: dict[str, Parts] = {}
         self.constants: dict[str, Magnitude] = {}  # definitions that are numbers
+        self.later: tuple[str, tuple[str, ...]] = ("", ())  # the definition being read, and those not yet known
         self.work = Work()
         for name, position in (points or {}).items():
             self.add_point(name, position)
@@ -72,6 +73,7 @@ class Expressions:
         """The same reader with more names, as a law has."""
         other = Expressions(names)
         other.points, other.constants, other.work = self.points, self.constants, self.work
+        other.later = self.later
         return other
 
     def read(self, text: str, *, complex_allowed: bool = False) -> sp.Expr | Vector:

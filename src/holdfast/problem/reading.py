@@ -138,8 +138,11 @@ class _Reading:
     def _definitions(self) -> dict[str, sp.Expr]:
         found = {}
         table = self.entries.table(self.raw, ("definitions",))
+        waiting = list(table)
         for name, value in table.items():
             path = ("definitions", name)
+            self.entries.expressions.later = (name, tuple(waiting))
+            waiting.remove(name)
             if name in self._table_names("points"):
                 self.note(path, f"the name {name!r} is given twice", "names are unique within a problem", on_key=True)
             expression = self.entries.expression(value, path, MOTION)
@@ -147,6 +150,7 @@ class _Reading:
                 self.names.define_depends(name, expression)
                 found[name] = expression
                 self._remember(name, expression, path)
+        self.entries.expressions.later = ("", ())
         return found
 
     def _table_names(self, key: str) -> Mapping[str, Any]:

@@ -10,12 +10,17 @@ from holdfast.errors import BadStatement
 from holdfast.problem.arguments import clear_arguments
 
 StartPolicy = Literal["project", "keep", "raise"]
+POSITIVE = ("step", "tolerance", "duration", "longest_step", "absolute")
 
 
 @clear_arguments
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """Scheme, step or tolerance, and duration. `begin` is the time of the start values, `every` thins the rows kept."""
+    """Scheme, step or tolerance, and duration. `begin` is the time of the start values, `every` thins the rows kept.
+
+    An adaptive scheme takes no step longer than `longest_step` (default: a hundredth of the duration); `absolute` is its
+    absolute tolerance (default: for each state its size times the tolerance).
+    """
 
     scheme: str = "rk4"
     step: float | None = None
@@ -25,15 +30,17 @@ class Run:
     every: int = 1
     seed: int = 0
     start_policy: StartPolicy | None = None
+    longest_step: float | None = None
+    absolute: float | None = None
 
     def __post_init__(self) -> None:
         scheme = self.scheme if isinstance(self.scheme, str) else getattr(self.scheme, "name", None)
         if not isinstance(scheme, str):
             raise BadStatement(f"{self.scheme!r} is not the name of a scheme", where="run.scheme", fix='e.g. "rk4"')
         object.__setattr__(self, "scheme", scheme)
-        for name in ("step", "tolerance", "duration", "begin", "every", "seed"):
+        for name in (*POSITIVE, "begin", "every", "seed"):
             self._refuse_text(name)
-        for name in ("step", "tolerance", "duration"):
+        for name in POSITIVE:
             self._check_positive(name)
         if not _is_number(self.begin) or not math.isfinite(self.begin):
             raise BadStatement(f"begin = {self.begin!r} is not a time", where="run.begin", fix="give a finite number")

@@ -16,6 +16,7 @@ from holdfast.equations.values import parameter_vector, state_vector
 from holdfast.errors import BadRequest
 from holdfast.problem.frozen import Frozen
 from holdfast.problem.vocabulary import CONSTANT, by_name
+from holdfast.results.start import stated_names
 
 LARGEST = 10_000_000  # cases of a grid
 
@@ -54,6 +55,7 @@ class Cases:
     columns: Frozen[np.ndarray]
     states: np.ndarray  # (cases, states)
     constants: np.ndarray  # (cases, parameters and gains)
+    stated: frozenset[str] = frozenset()  # names of the start values that somebody stated
 
 
 def cases_of(
@@ -76,7 +78,7 @@ def cases_of(
             constants[:, equations.parameter_names.index(name)] = values
     if start is None or isinstance(start, Mapping):
         _spread_start(equations, start or {}, columns, stated, states)
-    return Cases(Frozen(columns), states, constants)
+    return Cases(Frozen(columns), states, constants, stated_names(equations, start) | frozenset(columns))
 
 
 def _columns(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,10 +16,11 @@ from holdfast.errors import BadRequest
 from holdfast.results.cases import Cases
 from holdfast.results.event import Watch
 from holdfast.results.job import Job, kept_rows
-from holdfast.results.judgement import attracted, deviation_places, ended, far_off, grown
+from holdfast.results.attraction import attracted
+from holdfast.results.judgement import Facts, deviation_places, doubtful_cases, ended, judged
 from holdfast.results.outcome import Outcome
 from holdfast.results.request import Request, rows_of_steps
-from holdfast.results.start import deviations_at, off_program, start_from
+from holdfast.results.start import Start, deviations_at, off_program, start_from
 from holdfast.results.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -167,14 +168,27 @@ class Ensemble:
         if not -len(self) <= number < len(self):
             raise BadRequest(f"there is no case {number}", fix=f"there are {len(self)}, numbered from 0")
         number %= len(self)
-        equations, constants = self.equations, self.made_of.constants[number].tolist()
-        outcome, stated = self.outcomes[number], self.made_of.states[number]
-        used = stated if outcome is Outcome.no_start else self.used[number]
-        begin = self.request.begin
+        constants, outcome = self.made_of.constants[number].tolist(), self.outcomes[number]
+        used = self.made_of.states[number] if outcome is Outcome.no_start else self.used[number]
+        start = self._start(number, used)
+        job = Job(self.equations, self.request_of(number), self.kernel, start, constants, Watch({}, {}, {}))
+        return job.named(self._rows(number, used, constants), outcome if outcome is Outcome.no_start else None)
+
+    def request_of(self, number: int) -> Request:
+        """The request of one case, with its own tolerances."""
+        absolute = self.request.absolute
+        if isinstance(absolute, np.ndarray) and absolute.ndim == 2:
+            return replace(self.request, absolute=absolute[number])
+        return self.request
+
+    def _start(self, number: int, used: Array) -> Start:
+        """The report of the start of one case."""
+        equations, begin, made = self.equations, self.request.begin, self.made_of
+        constants = made.constants[number].tolist()
         deviation = deviations_at(equations, self.kernel, used, constants, begin)
-        start = start_from(equations, self.policy, stated, used, deviation, begin, constants)
-        job = Job(equations, self.request, self.kernel, start, constants, Watch({}, {}, {}))
-        return job.named(self._rows(number, used, constants), outcome)
+        return start_from(
+            equations, self.policy, made.states[number], used, deviation, begin, constants, made.stated
+        )
 
     def _rows(self, number: int, used: Array, constants: Sequence[float]) -> Rows:
         """The rows of one case as the engine gives them: up to its end, with its last state."""
@@ -205,40 +219,52 @@ class Ensemble:
     # ── judgement ─────────────────────────────────────────────────────────────────────────────────
 
     def _outcomes(self, startable: Array) -> list[Outcome]:
-        """The same judgement as of a single run, made on arrays as far as it goes."""
+        """The same judgement as of a single run: a first look on arrays, and each doubtful case by itself."""
         counts = self.counts
         found = [ended(int(status), pivots) for status, pivots in zip(counts.status, counts.pivots, strict=True)]
+        broken = (counts.status != Status.completed) & (counts.status != Status.interrupted)
+        doubtful = (broken | self._doubtful(counts.status == Status.completed)) & startable
         if self.equations.constraints:
-            self._judge_deviations(found)
+            for number in np.nonzero(~self._attracted() & startable)[0]:
+                if found[number] is Outcome.completed:
+                    found[number] = Outcome.off_program
+        for number in np.nonzero(doubtful)[0]:
+            constants, used = self.made_of.constants[number].tolist(), self.used[number]
+            rows, start = self._rows(int(number), used, constants), self._start(int(number), used)
+            found[number] = judged(Facts(self.equations, rows, constants, start, self.request.duration)).outcome
         for number in np.nonzero(~startable)[0]:
             found[number] = Outcome.no_start
         return found
 
-    def _judge_deviations(self, found: list[Outcome]) -> None:
-        """Among the cases that completed: those that left the program, and those that no law brings back to it."""
-        equations, constants, request = self.equations, self.made_of.constants, self.request
-        places, first = deviation_places(equations), 0
+    def _doubtful(self, completed: Array) -> Array:
+        """Which of the cases that completed have to be looked at one by one."""
+        equations, constants, request, first = self.equations, self.made_of.constants, self.request, 0
         thinned = request.step is not None and request.steps % kept_rows(request)  # the end is not among the rows
-        end = request.begin + request.steps * request.step if request.step is not None else float(self.all_times[-1])
-        grew, start = np.zeros(len(self), dtype=bool), np.zeros((len(self), len(places)))
+        times, doubtful = self.all_times, np.zeros(len(self), dtype=bool)
+        if thinned:
+            assert request.step is not None
+            times = np.append(times, request.begin + request.steps * request.step)
         for block in self._observations():
             some = slice(first, first + len(block))
+            states = self.states[some]
             if thinned:
                 final = self.counts.final[some][:, None]
-                last = self.kernel.observe_cases(np.array([end]), final, constants[some])
-                block = np.concatenate([block, last], axis=1)
-            deviation = block[:, :, places]
-            grew[some], start[some] = grown(deviation), deviation[:, 0]
+                last = self.kernel.observe_cases(times[-1:], final, constants[some])
+                block, states = np.concatenate([block, last], axis=1), np.concatenate([states, final], axis=1)
+            here = completed[some]
+            if here.any():
+                doubtful[some][here] = doubtful_cases(equations, times, states[here], block[here], constants[some][here])
             first += len(block)
-        off = off_program(equations, start, self.used, request.begin, constants)
-        held = attracted(equations, off, self.used, request.begin, constants)
-        for number, outcome in enumerate(found):
-            if outcome is not Outcome.completed:
-                continue
-            if grew[number] and far_off(equations, self.counts.final[number], end, constants[number].tolist()):
-                found[number] = Outcome.deviation_grew
-            elif not held[number]:
-                found[number] = Outcome.off_program
+        return doubtful
+
+    def _attracted(self) -> Array:
+        """Whether each case starts on the program, or under a law that brings it back."""
+        equations, constants, begin = self.equations, self.made_of.constants, self.request.begin
+        seen = self.kernel.observe_cases(np.array([begin]), self.used[:, None], constants)
+        with np.errstate(all="ignore"):
+            deviation = np.nan_to_num(seen[:, 0, deviation_places(equations)])
+            off = off_program(equations, deviation, np.nan_to_num(self.used), begin, constants)
+        return attracted(equations, off, self.used, begin, constants)
 
     # ── leaving ───────────────────────────────────────────────────────────────────────────────────
 

@@ -19,11 +19,10 @@ from holdfast.results.cases import Cases, cases_of
 from holdfast.results.collection import Counts, Ensemble
 from holdfast.results.job import check_size, kept_rows
 from holdfast.results.judgement import deviation_places
-from holdfast.results.projection import Projection
-from holdfast.results.request import Request, request_of
-from holdfast.results.rounding import CLOSE
+from holdfast.results.request import Request, request_of, resolved
+from holdfast.results.rounding import CLOSE, deviation_sizes
 from holdfast.results.simulate import under_law
-from holdfast.results.start import chosen_policy, deviation_names, off_program, refuse_deviation
+from holdfast.results.start import chosen_policy, deviation_names, off_program, refuse_deviation, solved_start
 from holdfast.results.table import stated_cases
 from holdfast.schemes.by_name import Scheme
 
@@ -46,6 +45,8 @@ def ensemble(
     parameters: Mapping[Any, Any] | None = None,
     law: Law | None = None,
     every: int | None = None,
+    longest_step: float | None = None,
+    absolute: float | Mapping[Any, float] | None = None,
     threads: int | None = None,
     lanes: int | None = None,
     progress: Progress | None = None,
@@ -59,7 +60,10 @@ def ensemble(
     """
     equations = under_law(equations, law, verb="ensemble")
     _check_counts(threads=threads, lanes=lanes)
-    request = request_of(equations, scheme, step=step, tolerance=tolerance, duration=duration, every=every, at=at)
+    request = request_of(
+        equations, scheme, step=step, tolerance=tolerance, duration=duration, every=every, at=at,
+        longest_step=longest_step, absolute=absolute,
+    )  # fmt: skip
     if request.step is None and request.at is None:
         times = request.begin + np.linspace(0.0, request.duration, ROWS + 1)
         request = replace(request, at=times)
@@ -72,7 +76,13 @@ def ensemble(
     deviation = observed[:, 0, deviation_places(equations)]
     if policy == "raise":
         _refuse_deviations(equations, deviation, chosen, request.begin)
-    used, startable = _started(equations, deviation, projected, chosen, request.begin)
+    used, startable = _started(equations, policy, deviation, projected, chosen, request.begin)
+    if request.step is None:
+        rates = [
+            kernel.rates(request.begin, state, constants)
+            for state, constants in zip(np.nan_to_num(used), chosen.constants, strict=True)
+        ]
+        request = replace(request, absolute=resolved(equations, request, used, np.array(rates)))
     run = _fixed if request.step is not None else _adaptive
     times, states, counts = run(kernel, request, used, chosen.constants, lanes, threads, progress)
     return Ensemble.judged(
@@ -96,16 +106,25 @@ def _check_counts(**given: int | None) -> None:
 
 
 def _started(
-    equations: Equations, deviation: np.ndarray, projected: tuple[str, ...], cases: Cases, begin: float
+    equations: Equations,
+    policy: str,
+    deviation: np.ndarray,
+    projected: tuple[str, ...],
+    cases: Cases,
+    begin: float,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The state each case starts from, and whether there is one; cases that differ in gains only share theirs."""
     names = deviation_names(equations)
     chosen = [names.index(name) for name in deviation_names(equations, projected)]
     used, startable = cases.states.copy(), np.ones(len(cases.states), dtype=bool)
-    off = np.nonzero((np.abs(deviation[:, chosen]) > CLOSE).any(axis=1))[0]
+    if not chosen:
+        return used, startable
+    with np.errstate(all="ignore"):
+        sizes = deviation_sizes(equations).roundings(begin, cases.states, cases.constants)[:, chosen]
+        near = (np.abs(deviation[:, chosen]) <= CLOSE * sizes) | (deviation[:, chosen] == 0)
+    off = np.nonzero(~near.all(axis=1))[0]
     if not len(off):
         return used, startable
-    projection = Projection(equations, projected)
     told_apart = cases.constants[off, : cases.constants.shape[1] - len(equations.inputs.gains)]
     _, first, number = np.unique(
         np.hstack([cases.states[off], told_apart]), axis=0, return_index=True, return_inverse=True
@@ -113,7 +132,8 @@ def _started(
     moved, good = cases.states[off[first]], np.ones(len(first), dtype=bool)
     for k, case in enumerate(off[first]):
         try:
-            moved[k] = projection.of(cases.states[case], begin, cases.constants[case].tolist())
+            constants = cases.constants[case].tolist()
+            moved[k] = solved_start(equations, policy, projected, cases.states[case], cases.stated, begin, constants)
         except BadRequest:
             moved[k], good[k] = np.nan, False
     used[off], startable[off] = moved[number.reshape(-1)], good[number.reshape(-1)]
@@ -175,7 +195,8 @@ def _adaptive(
         t0=request.begin,
         duration=request.duration,
         relative=request.tolerance,
-        absolute=request.tolerance,
+        absolute=request.tolerance if request.absolute is None else request.absolute,
+        longest=request.longest,
         at=request.at,
         threads=threads,
         progress=_told(progress),

@@ -9,17 +9,19 @@ from functools import cached_property
 import numpy as np
 
 from holdfast.engine.dense import Dense
-from holdfast.engine.kernel import Kernel
+from holdfast.engine.kernel import Kernel, compiled
 from holdfast.engine.rows import Rows
 from holdfast.engine.status import Status
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
 from holdfast.problem.frozen import Frozen
 from holdfast.results.event import After, Watch, noted_times
-from holdfast.results.judgement import judged
+from holdfast.results.judgement import Facts, Judgement, ended, judged
 from holdfast.results.outcome import Outcome
+from holdfast.results.passage import Passage
 from holdfast.results.request import Request, rows_of_steps
 from holdfast.results.start import Start
+from holdfast.results.state_error import finer
 from holdfast.results.trajectory import Trajectory
 
 LARGEST = 2**28  # doubles of rows
@@ -49,6 +51,7 @@ class Job:
         shown = self._picked(rows)
         columns = dict(zip(equations.state_names, _fixed(shown.states.T), strict=True))
         columns |= dict(zip(equations.observables, _fixed(shown.observables.T), strict=True))
+        found = self._judged(rows) if outcome is None else Judgement(outcome)
         ended = list(watch.terminal)[rows.event] if rows.event is not None else ""
         happened = {name: rows.times[-1:] if name == ended else np.zeros(0) for name in watch.terminal} | noted
         return Trajectory(
@@ -56,7 +59,7 @@ class Job:
             times=_fixed(shown.times),
             columns=Frozen(columns),
             state_names=equations.state_names,
-            outcome=outcome or judged(equations, rows, self.constants, self.start),
+            outcome=found.outcome,
             start=self.start,
             scheme=request.scheme.name,
             step=request.step,
@@ -69,7 +72,32 @@ class Job:
             events=Frozen({name: _fixed(happened[name]) for name in watch.directions}),
             note=self._note(rows, ended),
             interpolant=self._interpolant(rows),
+            against=found.findings,
+            finer=lambda times: self.finer(shown, times),
+            equations=equations,
         )
+
+    def _judged(self, rows: Rows) -> Judgement:
+        return judged(Facts(self.equations, rows, self.constants, self.start, self.request.duration))
+
+    def finer(self, shown: Rows, times: int) -> Trajectory | None:
+        """The same run with its step halved so many times, or with a tighter tolerance at the same rows."""
+        request = finer(self.request, float(shown.times[-1]), shown.steps, times)
+        if request is None:
+            return None
+        if request.step is None:
+            request = replace(request, at=shown.times)
+        else:
+            request = replace(request, every=2**times * self.every)
+        check_size(request, len(self.equations.state_names) + len(self.equations.observables))
+        job = replace(self, request=request, watch=Watch({}, {}, {}), after=None)
+        rows = Passage(request, job.every, self.constants, []).run(job.plain, self.start.state)
+        return job.named(rows, ended(rows.status, rows.pivots))
+
+    @property
+    def plain(self) -> Kernel:
+        """The kernel without events."""
+        return compiled(self.equations.field, self.request.scheme)
 
     def _interpolant(self, rows: Rows) -> Callable[[np.ndarray], np.ndarray] | None:
         """Between the rows of a run that kept every step."""

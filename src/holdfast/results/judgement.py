@@ -1,18 +1,39 @@
-"""How a run is judged: what the engine reports, and whether the deviations behaved."""
+"""How a run is judged: one judgement for every verb, the page and the exit code.
+
+Rows, start and equations in; an outcome and named findings out. A run is called a success only if it came to its end
+and nothing was found against it. Every measure is a ratio of two numbers of the same unit:
+
+* a **deviation** is large beside the size of its terms (`rounding`): x² + y² + l² for a rod, speeds for a skate. It is
+  judged at its worst row, not at the last. The size is that of the same row, so a state that runs away with its
+  deviation hides nothing; inputs that pass through zero count with the size they have along the run (the lower
+  quartile), and rates for no less than their coordinate over the duration. It has *grown* if it exceeds `FAR` of its terms and
+  `GROWTH` times what the law predicts, |exp(tH) z(0)|, and is more than rounding of the forces could have made.
+* the **energy** of a run in which nothing does work may change by a small part of the energy in motion, and by the
+  rounding of its own terms.
+* a run that **broke off** is called singular only if it had not left the program, nor run away, before.
+* each **quantity** that is shown is finite, or named with the first row where it is not.
+
+The first look is cheap: worst deviations against the sizes of terms at three rows. Only what that makes doubtful is
+looked at row by row.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from holdfast.engine.rows import Rows
 from holdfast.engine.status import Status
-from holdfast.equations.blocks import decoupled_blocks
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import values_at
-from holdfast.graph.evaluate import Ledger, Tape
+from holdfast.graph.evaluate import Tape
+from holdfast.results.attraction import attracted, law_matrices, predicted
+from holdfast.results.energy import conservative, energy_lost, energy_places
+from holdfast.results.finding import Finding
 from holdfast.results.outcome import Outcome
+from holdfast.results.rounding import ARRAYS, EPSILON, deviation_sizes
 from holdfast.results.start import Start, deviation_names
 
 OUTCOMES = {
@@ -27,15 +48,45 @@ OUTCOMES = {
 
 BROKEN = (Outcome.rank_lost, Outcome.not_finite, Outcome.step_collapsed, Outcome.newton_failed)
 NEARLY_SINGULAR = 1e-4  # a pivot this small, as a part of its largest, explains why values became infinite
-FAR = 0.1  # off the program by this part of the size of coordinates or rates
-NOTICEABLE = 1e-6  # a deviation below this is not looked at further
-GROWTH = 10  # and by this factor further than at the start
+FAR = 0.1  # of the size of its terms: a deviation beyond this is far off the program
+DOUBTFUL = 0.01  # of the size of its terms at three rows: a deviation beyond this is looked at row by row
+GROWTH = 10  # times what the law predicts of it
+BLOWN = 1e6  # times its usual size along the run: what has run away
+NOTICEABLE = 1e-6  # of its scale: a trial that deviates less has not grown
+NOISE = 1e3 * EPSILON  # of what forces alone would do: a deviation below this is one of rounding
+PUMPED = 0.1  # of the energy in motion: a change beyond this is an error of the run
+NEGATIVE = 1e-9  # of the largest eigenvalue of the mass matrix: below minus this, the kinetic energy is not positive
+QUARTILE = 0.25  # of the sizes along a run, the one called usual: above zero crossings, below what has run away
+LOOKED_AT = 4096  # rows, at most, at which sizes are computed one by one
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """How a run ended, and what was found against it."""
+
+    outcome: Outcome
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """A run as it is judged: its rows, its constants, its start, and how long it was to last."""
+
+    equations: Equations
+    rows: Rows
+    constants: Sequence[float]
+    start: Start
+    duration: float
 
 
 def deviation_places(equations: Equations) -> list[int]:
-    """Which observables are deviations."""
-    names = deviation_names(equations)
-    return [k for k, name in enumerate(equations.observables) if name in names]
+    """Which observables are deviations; found once."""
+    kept = equations.__dict__
+    if "_deviation_places" not in kept:
+        names = deviation_names(equations)
+        kept["_deviation_places"] = [k for k, name in enumerate(equations.observables) if name in names]
+    found: list[int] = kept["_deviation_places"]
+    return found
 
 
 def ended(status: int, pivots: np.ndarray) -> Outcome:
@@ -46,25 +97,54 @@ def ended(status: int, pivots: np.ndarray) -> Outcome:
     return outcome
 
 
-def judged(equations: Equations, rows: Rows, constants: Sequence[float], start: Start) -> Outcome:
-    """How one run ended; a run that completed is called good only if its deviations behaved."""
+def judged(facts: Facts) -> Judgement:
+    """How one run ended, and why it is not called good if it is not."""
+    equations, rows = facts.equations, facts.rows
     outcome = ended(rows.status, rows.pivots)
-    if outcome in BROKEN and mass_gone(equations, rows, constants):
-        return Outcome.mass_gone
-    if outcome not in (Outcome.completed, Outcome.event) or not equations.constraints:
-        return outcome
-    ends = rows.observables[np.ix_([0, -1], deviation_places(equations))]
-    if grown(ends[None])[0] and far_off(equations, rows.states[-1], float(rows.times[-1]), constants):
-        return Outcome.deviation_grew
-    return outcome if _held(equations, rows, constants, start.off) else Outcome.off_program
+    if outcome in BROKEN and mass_gone(equations, rows, facts.constants):
+        return Judgement(Outcome.mass_gone)
+    with np.errstate(all="ignore"):
+        return _of_deviations(facts, outcome) or _of_the_rest(facts, outcome)
 
 
-def _held(equations: Equations, rows: Rows, constants: Sequence[float], off: Mapping[str, float]) -> bool:
+def _of_deviations(facts: Facts, outcome: Outcome) -> Judgement | None:
+    """Divergence first: a run that left its program is never called singular, nor completed."""
+    found = _departure(facts)
+    if found is None:
+        return None
+    if found.factor > BLOWN or outcome in BROKEN:
+        return Judgement(Outcome.diverged, (found.finding,))
+    ran_out = outcome in (Outcome.completed, Outcome.event)
+    return Judgement(Outcome.deviation_grew if ran_out else outcome, (found.finding,))
+
+
+def _of_the_rest(facts: Facts, outcome: Outcome) -> Judgement:
+    """Energy, states that ran away, a start that nothing brings back, undefined quantities, negative masses."""
+    lost = energy_found(facts)
+    if outcome in (Outcome.rank_lost, Outcome.not_finite):
+        away = _ran_away(facts) if outcome is Outcome.rank_lost else None
+        if lost is not None or away is not None:
+            return Judgement(Outcome.diverged, tuple(found for found in (lost, away) if found is not None))
+    if outcome not in (Outcome.completed, Outcome.event):
+        return Judgement(outcome)
+    undefined, negative = _undefined(facts), _negative(facts)
+    found = tuple(finding for finding in (undefined, negative, lost) if finding is not None)
+    if undefined is not None:
+        return Judgement(Outcome.undefined, found)
+    if not _held(facts):
+        return Judgement(Outcome.off_program, found)
+    if negative is not None:
+        return Judgement(Outcome.indefinite, found)
+    return Judgement(Outcome.energy_changed if lost is not None else outcome, found)
+
+
+def _held(facts: Facts) -> bool:
     """Whether nothing was off the program at the start, or all that was is attracted."""
+    equations, rows, off = facts.equations, facts.rows, facts.start.off
     if not off:
         return True
     which = np.array([[name in off for name in deviation_names(equations)]])
-    return bool(attracted(equations, which, rows.states[:1], float(rows.times[0]), np.array([constants]))[0])
+    return bool(attracted(equations, which, rows.states[:1], float(rows.times[0]), np.array([facts.constants]))[0])
 
 
 def mass_gone(equations: Equations, rows: Rows, constants: Sequence[float]) -> bool:
@@ -81,64 +161,234 @@ def mass_gone(equations: Equations, rows: Rows, constants: Sequence[float]) -> b
 
 
 def grown(deviation: np.ndarray) -> np.ndarray:
-    """Whether each case of (cases, rows, deviations) ends much further off than it started."""
+    """Whether each trial of (cases, rows, deviations), in scales of their own, ends much further off than it started."""
     with np.errstate(all="ignore"):
         begin, end = np.linalg.norm(deviation[:, 0], axis=1), np.linalg.norm(deviation[:, -1], axis=1)
         return ~(end <= np.maximum(GROWTH * begin, NOTICEABLE))  # nan has grown
 
 
-def far_off(equations: Equations, state: np.ndarray, time: float, constants: Sequence[float]) -> bool:
-    """Whether coordinates or rates are off the program by more than a small part of their own size."""
-    parameters = dict(zip(equations.parameter_names, constants, strict=True))
-    values = values_at(equations, state.tolist(), time, parameters)
-    slope, deviation = values.deviation_jacobian, np.concatenate([values.deviation, values.deviation_rate])
-    if not (np.isfinite(slope).all() and np.isfinite(deviation).all()):
-        return True
-    distance = np.linalg.pinv(slope) @ deviation  # to first order, as `Values.geometric_distance`
-    n = len(equations.coordinates)
-    return any(
-        np.linalg.norm(distance[part]) > FAR * (1 + np.linalg.norm(state[part])) for part in (slice(n), slice(n, 2 * n))
-    )
+# ── deviations ────────────────────────────────────────────────────────────────────────────────────
 
 
-def attracted(
-    equations: Equations, off: np.ndarray, states: np.ndarray, time: float, constants: np.ndarray
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """A deviation that grew, and how many times beyond its usual size of terms it came."""
+
+    finding: Finding
+    factor: float
+
+
+def _departure(facts: Facts) -> Departure | None:
+    """The deviation that left its program furthest, if one did."""
+    equations, rows = facts.equations, facts.rows
+    places = deviation_places(equations)
+    if not places or not len(rows.times):
+        return None
+    deviation = rows.observables[:, places]
+    if not doubtful(equations, rows.times, rows.states, deviation, facts.constants):
+        return None
+    chosen = _rows_to_look_at(deviation)
+    return _far_off(facts, deviation, chosen)
+
+
+def doubtful(
+    equations: Equations, times: np.ndarray, states: np.ndarray, deviation: np.ndarray, constants: Sequence[float]
+) -> bool:
+    """Whether a deviation (rows, deviations) is large beside the median of its terms at three rows."""
+    worst = np.maximum(deviation.max(axis=0), -deviation.min(axis=0))
+    if not worst.any():
+        return False
+    sizes, count = deviation_sizes(equations), len(times)
+    three = [
+        sizes.natural_at(float(times[k]), states[k].tolist(), constants) for k in {0, count // 2, max(0, count - 1)}
+    ]
+    return not bool((worst <= DOUBTFUL * np.median(three, axis=0)).all())  # nan is doubtful
+
+
+def _rows_to_look_at(deviation: np.ndarray) -> np.ndarray:
+    """Evenly spaced rows, and the worst row of each deviation."""
+    count = len(deviation)
+    even = np.unique(np.linspace(0, count - 1, min(count, LOOKED_AT)).astype(int))
+    worst = np.nan_to_num(np.abs(deviation), nan=np.inf).argmax(axis=0)
+    return np.union1d(even, worst)
+
+
+def _far_off(facts: Facts, deviation: np.ndarray, chosen: np.ndarray) -> Departure | None:
+    equations, rows = facts.equations, facts.rows
+    constants = np.array(facts.constants)
+    states, times = rows.states[chosen], rows.times[chosen]
+    floors = state_sizes(equations, states, facts.duration)
+    sizes = deviation_sizes(equations).natural(times, states, constants, floors)
+    seen = np.abs(deviation[chosen])
+    usual = np.nanquantile(np.where(np.isfinite(sizes), sizes, np.nan), QUARTILE, axis=0)
+    usual = np.where(sizes[0] > 0, np.fmin(usual, sizes[0]), usual)
+    limit = np.maximum(GROWTH * _predicted(facts, deviation[0]), _noise(facts))
+    far = ~(seen <= FAR * sizes) & ~(seen <= limit)
+    if not far.any():
+        return None
+    ratio = np.where(far, np.nan_to_num(seen / usual, nan=np.inf), 0.0)
+    column = int(np.unravel_index(int(ratio.argmax()), ratio.shape)[1])
+    name, peak = deviation_names(equations)[column], float(np.nanmax(seen[:, column], initial=0.0))
+    first = float(times[int(np.nonzero(far[:, column])[0][0])])
+    size = f"its terms are of the size {float(usual[column]):.3g}"
+    text = f"{name} reached {peak:.3g}, far off from t = {first:.6g} on: {size}."
+    finding = Finding("deviation_grew", text, True, first, name)
+    return Departure(finding, peak / max(float(usual[column]), 1e-300))
+
+
+def state_sizes(equations: Equations, states: np.ndarray, duration: float) -> np.ndarray:
+    """The size each state has along a run: its lower quartile; of a rate, no less than its coordinate by the duration."""
+    n, usual = len(equations.coordinates), np.nanquantile(np.abs(states), QUARTILE, axis=0)
+    usual[n : 2 * n] = np.fmax(usual[n : 2 * n], usual[:n] / duration)
+    return np.where(np.isfinite(usual), usual, 0.0)
+
+
+def _predicted(facts: Facts, start: np.ndarray) -> np.ndarray:
+    """The largest deviations that the law would give from those of the start."""
+    if not start.any():
+        return np.abs(start)
+    rows = facts.rows
+    matrix = law_matrices(facts.equations, rows.states[:1], float(rows.times[0]), np.array([facts.constants]))[0]
+    return predicted(matrix, start, facts.duration)
+
+
+def _noise(facts: Facts) -> np.ndarray:
+    """What rounding of the forces could have made of each deviation: a part of what they alone would do."""
+    equations, rows = facts.equations, facts.rows
+    parameters = dict(zip(equations.parameter_names, facts.constants, strict=True))
+    m, time, moved = len(equations.deviations.y), facts.duration, np.zeros(len(equations.constraints))
+    try:
+        values = values_at(equations, rows.states[0].tolist(), float(rows.times[0]), parameters)
+        forces = np.abs(values.bias) + np.abs(values.held_forces)
+        moved = np.abs(values.jacobian) @ (np.abs(np.linalg.inv(values.mass_matrix)) @ forces)
+        moved = np.where(np.isfinite(moved), moved + np.abs(values.drift_term), 0.0)
+    except np.linalg.LinAlgError:
+        pass  # nothing is known of the forces there
+    return np.concatenate([moved[:m] * time**2, moved * time]) * NOISE
+
+
+def doubtful_cases(
+    equations: Equations, times: np.ndarray, states: np.ndarray, observed: np.ndarray, constants: np.ndarray
 ) -> np.ndarray:
-    """Whether the law attracts, in each case, every decoupled block of deviations that is `off` at the start."""
-    found = np.ones(len(off), dtype=bool)
-    cases = np.nonzero(off.any(axis=1))[0]
-    if not len(cases):
-        return found
-    matrices = _law_matrices(equations, states[cases], time, constants[cases])
-    found[cases] = np.isfinite(matrices).all(axis=(1, 2))
-    for members in _alike(matrices):
-        some = cases[members]
-        some, chosen = some[found[some]], matrices[members][found[some]]
-        for block in decoupled_blocks(matrices[members[0]]):
-            largest = np.linalg.eigvals(chosen[:, block][:, :, block]).real.max(axis=1)
-            found[some] &= (largest < 0) | ~off[some][:, block].any(axis=1)
-    return found
+    """Which of many runs, (cases, rows, ...), have to be looked at one by one: the first look, made on arrays."""
+    with np.errstate(all="ignore"):
+        found = ~np.isfinite(observed.sum(axis=(1, 2)))
+        found |= _doubtful_energies(equations, observed)
+        found |= _doubtful_masses(equations, float(times[0]), states[:, 0], constants)
+        places = deviation_places(equations)
+        if not places:
+            return found
+        worst, count = np.abs(observed[:, :, places]).max(axis=1), len(times)
+        sizes, none = deviation_sizes(equations), np.zeros(states.shape[2])
+        three = [
+            sizes.natural(np.full(len(states), times[k]), states[:, k], constants, none)
+            for k in (0, count // 2, count - 1)
+        ]
+        return found | ~((worst <= DOUBTFUL * np.median(three, axis=0)) | (worst == 0)).all(axis=1)
 
 
-def _alike(matrices: np.ndarray) -> list[np.ndarray]:
-    """The numbers of the matrices that have their zeros at the same places, for each such pattern."""
-    groups: dict[bytes, list[int]] = {}
-    for number, pattern in enumerate(matrices != 0):
-        groups.setdefault(pattern.tobytes(), []).append(number)
-    return [np.array(numbers) for numbers in groups.values()]
+def _doubtful_energies(equations: Equations, observed: np.ndarray) -> np.ndarray:
+    if not conservative(equations):
+        return np.zeros(len(observed), dtype=bool)
+    kinetic, energy = (observed[:, :, place] for place in energy_places(equations))
+    moving = np.maximum(np.abs(kinetic).max(axis=1), np.ptp(energy, axis=1))
+    return np.abs(energy - energy[:, :1]).max(axis=1) > PUMPED * moving
 
 
-def _law_matrices(equations: Equations, states: np.ndarray, time: float, constants: np.ndarray) -> np.ndarray:
-    """H of d(y, w)/dt = H (y, w) for each case."""
-    m, r = len(equations.deviations.y), len(equations.constraints)
-    zero = equations.inputs.graph.zero
-    nodes = [row.get(j, zero) for row in equations.demand_law.matrix for j in range(m + r)]
-    inputs, points = equations.field.inputs, zip(states.tolist(), constants.tolist(), strict=True)
-    rows = [[time, *state, *values] for state, values in points]
-    if len(rows) == 1:  # code is written for many only
-        law = np.array(Ledger(dict(zip(inputs, rows[0], strict=True))).of(nodes))
-    else:
-        law = np.array(list(map(Tape(inputs, tuple(nodes)), rows)))
-    law = law.reshape(-1, r, m + r)
-    upper = np.hstack([np.zeros((m, m)), np.eye(m, r)])
-    return np.concatenate([np.broadcast_to(upper, (len(law), m, m + r)), law], axis=1)
+def _doubtful_masses(equations: Equations, time: float, states: np.ndarray, constants: np.ndarray) -> np.ndarray:
+    """Cases whose mass matrix is not positive definite; which is no fault where masses are missing."""
+    rows, n = equations.dynamics.mass, len(equations.coordinates)
+    nodes = tuple(node for row in rows for node in row.values())
+    values = Tape(equations.field.inputs, nodes).compiled(ARRAYS)([time, *states.T, *constants.T])
+    mass = np.zeros((len(states), n, n))
+    for (i, j), value in zip([(i, j) for i, row in enumerate(rows) for j in row], values, strict=True):
+        mass[:, i, j] = value
+    if not np.isfinite(mass).all():
+        return ~np.isfinite(mass).all(axis=(1, 2))
+    try:
+        np.linalg.cholesky(mass)
+    except np.linalg.LinAlgError:
+        return np.linalg.eigvalsh(mass)[:, 0] <= 0
+    return np.zeros(len(states), dtype=bool)
+
+
+# ── everything else ───────────────────────────────────────────────────────────────────────────────
+
+
+def energy_found(facts: Facts) -> Finding | None:
+    """A change of energy where nothing does work, if it is more than a small part of the energy in motion."""
+    equations, rows = facts.equations, facts.rows
+    if len(rows.times) < 3 or not facts.start.on_program or not conservative(equations):
+        return None
+    part, time = energy_lost(equations, rows, facts.constants)
+    if not part > PUMPED:
+        return None
+    text = f"The energy changed by {100 * part:.0f} % of what is in motion, though nothing does work."
+    return Finding("energy_changed", text, True, time, "energy")
+
+
+def _ran_away(facts: Facts) -> Finding | None:
+    """A state that grew beyond all proportion to its usual size."""
+    states = np.abs(facts.rows.states)
+    if len(states) < 4:
+        return None
+    usual = np.fmax(np.median(states, axis=0), states[: len(states) // 2].max(axis=0))
+    ratio = np.where(usual > 0, states.max(axis=0) / usual, 0.0)
+    worst = int(np.nan_to_num(ratio).argmax())
+    if not ratio[worst] > BLOWN:
+        return None
+    name, value = facts.equations.state_names[worst], float(states[:, worst].max())
+    return Finding("diverged", f"{name} grew to {value:.3g}.", True, float(facts.rows.times[-1]), name)
+
+
+def _undefined(facts: Facts) -> Finding | None:
+    """Quantities that are not finite, by name, and the first row where one is not."""
+    table = facts.rows.observables
+    if np.isfinite(table.sum()):
+        return None
+    bad = ~np.isfinite(table)
+    if not bad.any():
+        return None
+    names = [name for name, column in zip(facts.equations.observables, bad.any(axis=0), strict=True) if column]
+    first = float(facts.rows.times[int(bad.any(axis=1).argmax())])
+    listed = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+    text = f"{listed}: infinite or undefined from t = {first:.6g} on."
+    return Finding("undefined", text, True, first, names[0])
+
+
+def _negative(facts: Facts) -> Finding | None:
+    """A kinetic energy that is not positive at the start."""
+    rows = facts.rows
+    mass = mass_at(facts.equations, float(rows.times[0]), rows.states[0].tolist(), facts.constants)
+    return negative_mass(mass, float(rows.times[0]))
+
+
+def negative_mass(mass: np.ndarray, time: float) -> Finding | None:
+    """Whether a mass matrix has a negative eigenvalue, in units in which its diagonal is one."""
+    if not np.isfinite(mass).all() or not mass.size:
+        return None
+    diagonal = np.diag(mass)
+    size = np.sqrt(np.where(diagonal != 0, np.abs(diagonal), 1.0))
+    scaled = mass / size / size[:, None]
+    try:
+        np.linalg.cholesky(scaled)
+    except np.linalg.LinAlgError:
+        if np.linalg.eigvalsh((scaled + scaled.T) / 2)[0] < -NEGATIVE * len(mass):
+            text = "The kinetic energy is not positive: the mass matrix has the eigenvalue"
+            value = float(np.linalg.eigvalsh((mass + mass.T) / 2)[0])
+            signs = "at the start. Look at the signs of the masses."
+            return Finding("indefinite", f"{text} {value:.3g} {signs}", True, time, "kinetic")
+    return None
+
+
+def mass_at(equations: Equations, time: float, state: Sequence[float], constants: Sequence[float]) -> np.ndarray:
+    """The mass matrix at one state."""
+    kept, rows = equations.__dict__, equations.dynamics.mass
+    if "_mass_tape" not in kept:
+        places = [(i, j) for i, row in enumerate(rows) for j in row]
+        nodes = tuple(node for row in rows for node in row.values())
+        kept["_mass_tape"] = Tape(equations.field.inputs, nodes), tuple(np.array(places, dtype=int).reshape(-1, 2).T)
+    tape, where = kept["_mass_tape"]
+    mass = np.zeros((len(rows), len(rows)))
+    mass[where] = tape([time, *state, *constants])
+    return mass

@@ -12,6 +12,10 @@ class Outcome(Enum):
     event = "The run was ended by an event."
     off_program = "The run came to its end, but it started off the program under a law that does not attract."
     deviation_grew = "The deviation grew instead of decaying. Use a smaller step or tolerance, or other gains."
+    diverged = "The motion diverged: it left the program, or grew, beyond all proportion. Use a smaller step or tolerance."
+    energy_changed = "The energy changed, though nothing does work. Use a smaller step or tolerance."
+    undefined = "The run came to its end, but a quantity beside the state is infinite or undefined."
+    indefinite = "The run came to its end, but the kinetic energy is not positive. Look at the signs of the masses."
     not_finite = "A value became infinite or undefined; the rows before it are kept."
     rank_lost = "The equations became singular: a pivot vanished. The rows before it are kept."
     mass_gone = "A mass reached zero: nothing is left to move. The rows before it are kept."
@@ -24,3 +28,18 @@ class Outcome(Enum):
     @property
     def success(self) -> bool:
         return self in (Outcome.completed, Outcome.event)
+
+    @property
+    def ran_out(self) -> bool:
+        """Whether the last row is the end that was asked for, well or not."""
+        return self in _TO_THE_END
+
+
+_TO_THE_END = (
+    Outcome.completed,
+    Outcome.off_program,
+    Outcome.deviation_grew,
+    Outcome.energy_changed,
+    Outcome.undefined,
+    Outcome.indefinite,
+)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +12,11 @@ import numpy as np
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
 from holdfast.problem.laws import Tuned
+from holdfast.problem.vocabulary import by_name
 from holdfast.schemes.by_name import Scheme, scheme_named, steered
 
+LEAST_STEPS = 100  # of an adaptive run, unless a longest step is stated: a push that lasts a hundredth of it is met
+RESOLVED = 16  # units in the last place of the time that a step has to span
 SMALLEST_TOLERANCE = 1e-15  # below, double precision cannot tell
 
 
@@ -29,6 +32,8 @@ class Request:
     tolerance: float | None
     every: int
     at: np.ndarray | None
+    longest: float = math.inf  # the longest step of an adaptive scheme
+    absolute: float | np.ndarray | Mapping[str, float] | None = None  # tolerances; for each state once it is resolved
 
 
 def request_of(
@@ -40,6 +45,8 @@ def request_of(
     duration: float | None,
     every: int | None,
     at: Sequence[float] | None,
+    longest_step: float | None = None,
+    absolute: float | Mapping[Any, float] | None = None,
 ) -> Request:
     """Complete a request from the problem's own [run] and check that it can be met."""
     run = equations.problem.run
@@ -63,14 +70,82 @@ def request_of(
         raise _both_given(chosen)
     if chosen.adaptive:
         limit = _checked_tolerance(tolerance if tolerance is not None else run.tolerance, step, chosen.name)
-        return Request(chosen, begin, float(length), None, 0, limit, int(kept), wanted)
+        _refuse_standing_time(begin, float(length), float(length) / LEAST_STEPS)
+        longest = longest_step if longest_step is not None else run.longest_step
+        if longest is not None:
+            _positive(longest, "longest_step")
+        return Request(
+            chosen, begin, float(length), None, 0, limit, int(kept), wanted,
+            float(longest) if longest is not None else float(length) / LEAST_STEPS, _tolerances(equations, absolute),
+        )  # fmt: skip
+    for name, value in (("longest_step", longest_step), ("absolute", absolute)):
+        if value is not None:
+            raise BadRequest(f"{chosen.name} has a fixed step and takes no {name}", where=name, fix="give step= alone")
     size = step if step is not None else run.step
     if tolerance is not None:
         raise BadRequest(f"{chosen.name} has a fixed step and takes no tolerance", where="tolerance", fix="give step=")
     if size is None:
         raise BadRequest(f"{chosen.name} needs a step", where="step", fix="give step=")
     _positive(size, "step")
+    _refuse_standing_time(begin, float(length), float(size))
     return Request(chosen, begin, float(length), float(size), whole_steps(length, size), None, int(kept), wanted)
+
+
+def _refuse_standing_time(begin: float, duration: float, step: float) -> None:
+    """A step that is lost beside the time itself does not advance it."""
+    if not step > RESOLVED * math.ulp(max(abs(begin), abs(begin + duration))):
+        raise BadRequest(
+            f"the time does not advance: a step of {step:g} is lost beside t = {begin:g}",
+            where="begin",
+            fix="let the run begin nearer to 0, or take longer steps",
+        )
+
+
+def _tolerances(
+    equations: Equations, given: float | Mapping[Any, float] | None
+) -> float | Mapping[str, float] | None:
+    """Absolute tolerances as they were given: none, one for all states, or some by name."""
+    stated = given if given is not None else equations.problem.run.absolute
+    if stated is None:
+        return None
+    if not isinstance(stated, Mapping):
+        _positive(stated, "absolute")
+        return float(stated)
+    named = by_name(stated, where="absolute")
+    for name, value in named.items():
+        if name not in equations.state_names:
+            known = ", ".join(equations.state_names)
+            raise BadRequest(f"there is no state {name!r}", where="absolute", fix=f"known: {known}")
+        _positive(value, "absolute")
+    return {name: float(value) for name, value in named.items()}
+
+
+def resolved(equations: Equations, request: Request, states: np.ndarray, rates: np.ndarray) -> np.ndarray | float:
+    """The absolute tolerances of each state, (states) or (cases, states), from where runs start and how they move.
+
+    Those that were not stated are the relative tolerance times the size of the state: what it is at the start, or what
+    its rate and acceleration make of it within the longest step that is usual; of a rate, no less than its coordinate
+    over the duration. A state of which nothing is known has the least size of its kind, or 1.
+    """
+    assert request.tolerance is not None
+    if isinstance(request.absolute, float):
+        return request.absolute
+    n, span = len(equations.coordinates), request.duration / LEAST_STEPS
+    with np.errstate(all="ignore"):
+        sizes = np.fmax(np.abs(states), np.abs(rates) * span)
+        accelerations = np.abs(rates[..., n : 2 * n])
+        sizes[..., :n] = np.fmax(sizes[..., :n], accelerations * span**2)
+        sizes[..., n : 2 * n] = np.fmax(sizes[..., n : 2 * n], np.abs(states[..., :n]) / request.duration)
+    sizes = np.where(np.isfinite(sizes), sizes, 0.0)
+    for part in (slice(0, n), slice(n, 2 * n), slice(2 * n, None)):
+        some = sizes[..., part]
+        known = np.where(some > 0, some, np.inf).min(axis=-1, keepdims=True, initial=np.inf)
+        sizes[..., part] = np.where(some > 0, some, np.where(np.isfinite(known), known, 1.0))
+    found = np.maximum(request.tolerance * sizes, np.finfo(float).tiny)
+    if isinstance(request.absolute, Mapping):
+        for name, value in request.absolute.items():
+            found[..., equations.state_names.index(name)] = value
+    return found
 
 
 def run_as_stated(equations: Equations) -> Request:
@@ -82,7 +157,7 @@ def _stated_duration(stated: float | None, wanted: np.ndarray | None, begin: flo
     if wanted is not None and len(wanted):
         return float(wanted[-1] - begin) or 1.0
     if stated is None:
-        raise BadRequest("how long shall the run last?", where="duration", fix="give duration=")
+        raise BadRequest("no duration given", where="duration", fix="give duration=")
     return stated
 
 

@@ -1,124 +1,157 @@
-"""How large rounding alone makes a deviation: the unit in which deviations are judged.
+"""How large the terms of a number are: the unit in which deviations, and energies, are judged.
 
-A difference of large terms is known to a few roundings of the terms, not of itself. With s(a) the size of what a
-number is made of,
+A difference of large terms is known to a few roundings of the terms, not of itself, and is large or small beside them.
+With s(a) the size of what a number a is made of,
 
-    s(u) = |u|     s(a ± b) = s(a) + s(b)     s(a b) = s(a) |b| + |a| s(b)     s(f(a)) = |f(a)| + |f'(a)| s(a)
+    s(u) = the size of an input     s(f(a, b)) = |∂f/∂a| s(a) + |∂f/∂b| s(b)     (+ |f| where f is a function)
 
-for inputs u and functions f, a computed number is right to about s · 2⁻⁵³: (x² + y² − l²)/2 of a rod of 7000 km is
-never nearer to zero than a few thousandths of a square metre.
+so that s((x² + y² − l²)/2) is x² + y² + l² and that of a skate's w is made of speeds. A computed number is right to
+about s · 2⁻⁵³. Sizes scale as the number itself does: metres, nanometres and astronomical units get the same ratios.
+
+Two uses: *rounding* takes each input by its own size; *nature* takes a floor for each input, the size it has along the
+run (rates pass through zero without losing their scale), and an angle inside sin or cos for no more than one radian.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 
 from holdfast.equations.equations import Equations
 from holdfast.graph.arithmetic import Arithmetic
-from holdfast.graph.evaluate import Ledger
-from holdfast.graph.nodes import Node
+from holdfast.graph.derivatives import PARTIALS
+from holdfast.graph.evaluate import Evaluator, Tape
+from holdfast.graph.nodes import Graph, Node, ancestors
 
-CLOSE = 1e-12  # in its unit, a deviation below this is one of rounding
-OFF = 1e-9  # in its unit, a deviation above this counts as one
-ROUNDINGS = 4 * float(np.finfo(float).eps)
+EPSILON = float(np.finfo(float).eps)
+ROUNDINGS = 4 * EPSILON  # of its size, the error of one computed number
+CLOSE = 64 * EPSILON  # of its size, a deviation below this is one of rounding
+OFF = 1e-9  # of its size, a deviation above this counts as one: a value stated to nine digits is meant
+LINEAR = ("add", "sub", "mul", "div", "neg", "power", "abs", "min", "max", "select")
+TURNING = ("sin", "cos")  # of an angle, which is as large as it can be at one radian
 
 Array = np.ndarray
 
 
-def unit_of(size: Array) -> Array:
-    """The unit of deviations made of terms of this size: 1, or more where rounding would else exceed `CLOSE`."""
-    with np.errstate(all="ignore"):
-        return np.fmax(1.0, size * (ROUNDINGS / CLOSE))  # a size that is not known counts for nothing
+def size_nodes(nodes: Sequence[Node], sizes: Mapping[Node, Node], *, widest_angle: bool = False) -> list[Node]:
+    """s of each node, on the graph, from the sizes of the inputs; `widest_angle` counts an angle as one radian."""
+    if not nodes:
+        return []
+    graph, known = nodes[0].graph, {node.index: size for node, size in sizes.items()}
+    for node in ancestors(nodes):
+        if node.index not in known:
+            known[node.index] = _size(graph, node, known, widest_angle)
+    return [known[node.index] for node in nodes]
 
 
-def deviation_units(equations: Equations, nodes: list[Node], states: Array, time: float, constants: Array) -> Array:
-    """The unit of each deviation in each case, (cases, deviations)."""
-    inputs = np.vstack([np.full(len(states), time), states.T, constants.T])
-    known = {node: Sized(row, abs(row)) for node, row in zip(equations.field.inputs, inputs, strict=True)}
-    with np.errstate(all="ignore"):
-        sizes = [np.broadcast_to(number.size, len(states)) for number in Ledger(known, SIZES).of(nodes)]
-    return unit_of(np.array(sizes).reshape(len(nodes), len(states)).T)
+def _size(graph: Graph, node: Node, known: Mapping[int, Node], widest_angle: bool) -> Node:
+    if not node.args:
+        return graph.call("abs", node)
+    total = graph.zero if node.op in LINEAR else graph.call("abs", node)
+    for slope, argument in zip(PARTIALS[node.op](graph, node), node.args, strict=True):
+        size = known[argument.index]
+        if widest_angle and node.op in TURNING:
+            size = graph.call("min", size, graph.one)
+        total = total + graph.call("abs", slope) * size
+    return total
 
 
-@dataclass(frozen=True, slots=True)
-class Sized:
-    """Values, and the sizes of what they are made of."""
+class Sizes:
+    """The sizes of some nodes of the equations, at one state or at many."""
 
-    value: Array
-    size: Array
+    def __init__(self, equations: Equations, nodes: Sequence[Node]) -> None:
+        self._nodes, states, gains = list(nodes), len(equations.field.state), len(equations.inputs.gains)
+        self._inputs = equations.field.inputs[: len(equations.field.inputs) - gains]  # the law does not enter
+        self._parameters = len(self._inputs) - states - 1
 
-    def __add__(self, other: Sized) -> Sized:
-        return Sized(self.value + other.value, self.size + other.size)
+    def rounding(self, time: float, state: Sequence[float], constants: Sequence[float]) -> Array:
+        """s of each node at one state, inputs by their own size."""
+        return np.array(self._own([time, *state, *constants[: self._parameters]]))
 
-    def __sub__(self, other: Sized) -> Sized:
-        return Sized(self.value - other.value, self.size + other.size)
+    def roundings(self, time: float, states: Array, constants: Array) -> Array:
+        """s of each node in each case, (cases, nodes)."""
+        return self._table(self._own_many, [np.full(len(states), time), *states.T, *constants.T[: self._parameters]], len(states))
 
-    def __mul__(self, other: Sized) -> Sized:
-        return Sized(self.value * other.value, self.size * abs(other.value) + abs(self.value) * other.size)
+    def natural(self, times: Array, states: Array, constants: Array, floors: Array) -> Array:
+        """s of each node at each row, (rows, nodes); `floors` are the least sizes of the states."""
+        shared = np.broadcast_to(constants, (len(states), np.shape(constants)[-1]))
+        inputs = np.array([times, *states.T, *shared.T[: self._parameters]])
+        least = np.zeros((len(inputs), 1))
+        least[1 : 1 + states.shape[1], 0] = floors
+        return self._table(self._natural_many, [*inputs, *np.maximum(np.abs(inputs), least)], len(states))
 
-    def __neg__(self) -> Sized:
-        return Sized(-self.value, self.size)
+    def natural_at(self, time: float, state: Sequence[float], constants: Sequence[float]) -> Array:
+        """The same at one state, without floors."""
+        inputs = [time, *state, *constants[: self._parameters]]
+        return np.array(self._natural([*inputs, *map(abs, inputs)]))
+
+    @staticmethod
+    def _table(evaluator: Evaluator, inputs: Sequence[Array], rows: int) -> Array:
+        with np.errstate(all="ignore"):
+            values = evaluator(inputs)
+        return np.array([np.broadcast_to(value, rows) for value in values]).reshape(len(values), rows).T
+
+    @cached_property
+    def _own_tape(self) -> Tape:
+        sizes = {node: node.graph.call("abs", node) for node in self._inputs}
+        return Tape(self._inputs, tuple(size_nodes(self._nodes, sizes)))
+
+    @cached_property
+    def _natural_tape(self) -> Tape:
+        sizes = {node: node.graph.input(f"size of {node.data}") for node in self._inputs}
+        found = size_nodes(self._nodes, sizes, widest_angle=True)
+        return Tape((*self._inputs, *sizes.values()), tuple(found))
+
+    @cached_property
+    def _own(self) -> Evaluator:
+        return self._own_tape
+
+    @cached_property
+    def _own_many(self) -> Evaluator:
+        return self._own_tape.compiled(ARRAYS)
+
+    @cached_property
+    def _natural(self) -> Evaluator:
+        return self._natural_tape
+
+    @cached_property
+    def _natural_many(self) -> Evaluator:
+        return self._natural_tape.compiled(ARRAYS)
 
 
-Slope = Callable[[Array, Array], Array]  # f' from x and f(x)
+def deviation_sizes(equations: Equations) -> Sizes:
+    """The sizes of all y_ and w_, in the order of the observables; made once for all laws of these deviations."""
+    kept = equations.deviations.__dict__
+    if "_deviation_sizes" not in kept:
+        from holdfast.results.start import deviation_names
+
+        kept["_deviation_sizes"] = Sizes(
+            equations, [equations.observables[name] for name in deviation_names(equations)]
+        )
+    found: Sizes = kept["_deviation_sizes"]
+    return found
 
 
-def _smooth(function: Callable[[Array], Array], slope: Slope) -> Callable[[Sized], Sized]:
-    def of(a: Sized) -> Sized:
-        value = function(a.value)
-        return Sized(value, abs(value) + abs(slope(a.value, value)) * a.size)
-
-    return of
-
-
-def _quotient(a: Sized, b: Sized) -> Sized:
-    value = a.value / b.value
-    return Sized(value, (a.size + abs(value) * b.size) / abs(b.value))
+def energy_size(equations: Equations) -> Sizes:
+    """The size of the terms of the energy."""
+    kept = equations.__dict__
+    if "_energy_size" not in kept:
+        kept["_energy_size"] = Sizes(equations, [equations.observables["energy"]])
+    found: Sizes = kept["_energy_size"]
+    return found
 
 
-def _whole_power(a: Sized, exponent: int) -> Sized:
-    return Sized(a.value**exponent, exponent * abs(a.value) ** (exponent - 1) * a.size)
-
-
-def _power(a: Sized, b: Sized) -> Sized:
-    value = np.power(a.value, b.value)
-    by_base = abs(b.value * np.power(a.value, b.value - 1.0)) * a.size
-    return Sized(value, abs(value) + by_base + abs(value * np.log(abs(a.value))) * b.size)
-
-
-def _angle(a: Sized, b: Sized) -> Sized:
-    value = np.arctan2(a.value, b.value)
-    square = a.value**2 + b.value**2
-    return Sized(value, abs(value) + (abs(b.value) * a.size + abs(a.value) * b.size) / square)
-
-
-def _constant(number: float) -> Sized:
-    return Sized(np.array(number), np.array(abs(number)))
-
-
-def _either(first: Array, a: Sized, b: Sized) -> Sized:
-    return Sized(np.where(first, a.value, b.value), np.where(first, a.size, b.size))
-
-
-SIZES = Arithmetic(
-    name="sizes",
+ARRAYS = Arithmetic(
+    name="arrays",
     functions={
-        "div": _quotient, "power": _whole_power, "pow": _power, "atan2": _angle,
-        "sqrt": _smooth(np.sqrt, lambda x, f: 0.5 / f), "exp": _smooth(np.exp, lambda x, f: f),
-        "log": _smooth(np.log, lambda x, f: 1.0 / x), "sin": _smooth(np.sin, lambda x, f: np.cos(x)),
-        "cos": _smooth(np.cos, lambda x, f: np.sin(x)), "tan": _smooth(np.tan, lambda x, f: 1.0 + f * f),
-        "asin": _smooth(np.arcsin, lambda x, f: 1.0 / np.sqrt(1.0 - x * x)),
-        "acos": _smooth(np.arccos, lambda x, f: 1.0 / np.sqrt(1.0 - x * x)),
-        "atan": _smooth(np.arctan, lambda x, f: 1.0 / (1.0 + x * x)),
-        "sinh": _smooth(np.sinh, lambda x, f: np.cosh(x)), "cosh": _smooth(np.cosh, lambda x, f: np.sinh(x)),
-        "tanh": _smooth(np.tanh, lambda x, f: 1.0 - f * f),
-        "abs": lambda a: Sized(abs(a.value), a.size), "sign": lambda a: Sized(np.sign(a.value), np.ones(())),
-        "min": lambda a, b: _either(a.value < b.value, a, b), "max": lambda a, b: _either(a.value > b.value, a, b),
-        "select": lambda c, a, b: _either(c.value > 0, a, b),
+        "div": np.divide, "power": lambda a, exponent: a**exponent, "pow": np.power, "atan2": np.arctan2,
+        "sqrt": np.sqrt, "exp": np.exp, "log": np.log, "sin": np.sin, "cos": np.cos, "tan": np.tan,
+        "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh,
+        "abs": np.abs, "sign": np.sign, "min": np.minimum, "max": np.maximum,
+        "select": lambda c, a, b: np.where(c > 0, a, b),
     },
-    constant=lambda number: _constant(float(number)),
-    pi=lambda: _constant(np.pi),
+    constant=lambda number: np.float64(float(number)),
+    pi=lambda: np.float64(np.pi),
 )  # fmt: skip

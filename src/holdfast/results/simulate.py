@@ -20,7 +20,7 @@ from holdfast.results.job import Job, check_size
 from holdfast.results.outcome import Outcome
 from holdfast.results.passage import Passage
 from holdfast.results.projection import Projection
-from holdfast.results.request import Request, request_of
+from holdfast.results.request import Request, request_of, resolved
 from holdfast.results.start import consistent_start
 from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.by_name import Scheme
@@ -44,6 +44,8 @@ def simulate(
     events: Mapping[str, Any] | None = None,
     project: bool = False,
     every: int | None = None,
+    longest_step: float | None = None,
+    absolute: float | Mapping[Any, float] | None = None,
     progress: Progress | None = None,
 ) -> Trajectory:
     """The motion, with multipliers, controls, held forces, deviations and energies along it.
@@ -52,14 +54,26 @@ def simulate(
     `tolerance`. `at` keeps the rows at given times only, `every` each n-th step. `events` are expressions, or
     `hf.Event`s, by name. `project` moves the state back onto the program after each step, which is slow. `progress` is
     called with the fraction done. Ctrl-C ends the run and keeps its rows.
+
+    An adaptive scheme takes no step longer than `longest_step`, a hundredth of the duration if none is given, so that a
+    push is not stepped over; `absolute` gives absolute tolerances, one number or some by name, in place of those that
+    follow from the size of each state.
     """
     equations = under_law(equations, law, verb="simulate")
-    request = request_of(equations, scheme, step=step, tolerance=tolerance, duration=duration, every=every, at=at)
+    request = request_of(
+        equations, scheme, step=step, tolerance=tolerance, duration=duration, every=every, at=at,
+        longest_step=longest_step, absolute=absolute,
+    )  # fmt: skip
     check_size(request, len(equations.state_names) + len(equations.observables))
     constants = parameter_vector(equations, parameters or {})
     watch = watch_of(equations, events)
     kernel = compiled(equations.field, request.scheme, events=tuple(watch.terminal.values()))
     begun = consistent_start(equations, start, start_policy, parameters or {}, request.begin, kernel)
+    if request.step is None:
+        state = np.array(begun.state)
+        request = replace(
+            request, absolute=resolved(equations, request, state, kernel.rates(request.begin, state, constants))
+        )
     back = _Back(Projection(equations, equations.constraints), constants) if project else None
     if project and request.step is None:
         raise BadRequest("projection after each step needs a fixed step", fix="choose a fixed-step scheme")

@@ -1,9 +1,15 @@
-"""Where a run starts: on the program as far as reactions hold it, and never with a deviation left unsaid."""
+"""Where a run starts: on the program as far as reactions hold it, and never with a deviation left unsaid.
+
+What is stated stays. What is left out is 0, or what the program asks of it where reactions hold: the least change by
+kinetic energy that leaves the stated values alone. Stated values that contradict the program are refused by name,
+unless a policy says otherwise. Constraints held by controls keep their deviation: to bring it back is their task.
+Deviations count in the size of their terms (`rounding`), so that the same mechanism starts alike in all units.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +19,13 @@ from holdfast.engine.kernel import Kernel, compiled
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector, state_vector, values_at
 from holdfast.errors import BadRequest
-from holdfast.graph.nodes import Node
 from holdfast.problem.frozen import Frozen
-from holdfast.results.projection import Projection
-from holdfast.results.rounding import CLOSE, OFF, deviation_units
+from holdfast.problem.vocabulary import by_name
+from holdfast.results.projection import NoState, Projection, Residue
+from holdfast.results.rounding import CLOSE, OFF, deviation_sizes
 from holdfast.schemes.euler import EULER
 
+PLAIN = 1e-5  # a pivot above this, of a factor whose matrix has a diagonal of ones, is far from a singular system
 SAME = 1e-13  # a change this small, relative to the value, is rounding
 
 
@@ -28,9 +35,10 @@ class Start:
 
     policy: str
     state: tuple[float, ...]
-    changes: Frozen[tuple[float, float]]  # name -> (stated, used)
+    changes: Frozen[tuple[float, float]]  # name -> (stated, or 0 where left out; used)
     deviation: Frozen[float]  # y_ and w_ by name, at the state used
-    units: Frozen[float] = Frozen()  # of the deviations whose terms are so large that rounding counts (see `rounding`)
+    units: Frozen[float] = Frozen()  # the size of the terms of those deviations that are not 0 (see `rounding`)
+    open: tuple[str, ...] = ()  # what was left out, and so may be solved for
 
     @property
     def off(self) -> dict[str, float]:
@@ -41,12 +49,28 @@ class Start:
     def on_program(self) -> bool:
         return not self.off
 
+    @property
+    def moved(self) -> dict[str, tuple[float, float]]:
+        """Stated values that were changed: stated, used."""
+        return {name: pair for name, pair in self.changes.items() if name not in self.open}
+
+    @property
+    def found(self) -> dict[str, float]:
+        """What was left out and solved for."""
+        return {name: new for name, (_, new) in self.changes.items() if name in self.open}
+
     def __str__(self) -> str:
-        moved = ", ".join(f"{name}: {old:.10g} -> {new:.10g}" for name, (old, new) in self.changes.items())
-        off = ", ".join(f"{name} = {value:.6g}" for name, value in self.off.items())
-        if moved:
-            return f"the start was moved onto the program: {moved}" + (f"; it deviates: {off}" if off else "")
-        return f"the start deviates: {off}" if off else "the start keeps the program"
+        said = []
+        if self.moved:
+            moved = ", ".join(f"{name}: {old:.10g} -> {new:.10g}" for name, (old, new) in self.moved.items())
+            said.append(f"the start was moved onto the program: {moved}")
+        if self.found:
+            found = ", ".join(f"{name} = {value:.10g}" for name, value in self.found.items())
+            said.append(f"what the start leaves out follows from the program: {found}")
+        if self.off:
+            off = ", ".join(f"{name} = {value:.6g}" for name, value in self.off.items())
+            said.append(f"{'it' if said else 'the start'} deviates: {off}")
+        return "; ".join(said) or "the start keeps the program"
 
 
 def consistent_start(
@@ -61,7 +85,14 @@ def consistent_start(
     constants = parameter_vector(equations, parameters)
     stated = state_vector(equations, given, dict(zip(equations.parameter_names, constants, strict=True)))
     kernel = kernel or compiled(equations.field, EULER)
-    return started(equations, kernel, np.array(stated), constants, policy, begin)
+    return started(equations, kernel, np.array(stated), constants, policy, begin, stated_names(equations, given))
+
+
+def stated_names(equations: Equations, given: Mapping[Any, Any] | Sequence[float] | None) -> frozenset[str]:
+    """The names of the start values that somebody stated: in the problem, or in what is given over it."""
+    if given is not None and not isinstance(given, Mapping):
+        return frozenset(equations.state_names)
+    return frozenset(equations.problem.start) | frozenset(by_name(given or {}, where="start"))
 
 
 def started(
@@ -71,23 +102,95 @@ def started(
     constants: Sequence[float],
     policy: str | None,
     begin: float,
+    names: Collection[str],
 ) -> Start:
     """A start under a policy: ``project`` moves it onto the program, ``keep`` takes it as it is, ``raise`` refuses it.
 
-    Without a policy, constraints held by reactions are projected and those held by controls keep their deviation.
+    Without a policy, what is not among the stated `names` is solved for where reactions hold, and constraints held by
+    controls keep their deviation.
     """
     policy, projected = chosen_policy(equations, policy)
     _refuse_infinite(equations, stated)
-    refuse_undefined(equations, kernel, stated, begin, constants)
     deviation, used = deviations_at(equations, kernel, stated, constants, begin), stated
-    if any(abs(deviation[name]) > CLOSE for name in deviation_names(equations, projected)):
-        used = Projection(equations, projected).of(stated, begin, constants)
-        refuse_undefined(equations, kernel, used, begin, constants)
+    if _deviates(equations, deviation, deviation_names(equations, projected), stated, begin, constants):
+        used = solved_start(equations, policy, projected, stated, names, begin, constants)
         deviation = deviations_at(equations, kernel, used, constants, begin)
-    start = start_from(equations, policy, stated, used, deviation, begin, constants)
+    refuse_undefined(equations, kernel, used, begin, constants)
+    refuse_singular(equations, used, begin, constants)
+    start = start_from(equations, policy, stated, used, deviation, begin, constants, names)
     if policy == "raise":
         refuse_deviation(start.off)
     return start
+
+
+def _deviates(
+    equations: Equations,
+    deviation: Mapping[str, float],
+    names: Sequence[str],
+    state: np.ndarray,
+    begin: float,
+    constants: Sequence[float],
+) -> bool:
+    """Whether one of these deviations is more than the rounding of its terms."""
+    if not any(deviation[name] for name in names):  # nan counts
+        return False
+    sizes = dict(zip(deviation, deviation_sizes(equations).rounding(begin, state.tolist(), constants), strict=True))
+    return any(not abs(deviation[name]) <= CLOSE * sizes[name] for name in names if deviation[name])
+
+
+def solved_start(
+    equations: Equations,
+    policy: str,
+    projected: tuple[str, ...],
+    stated: np.ndarray,
+    names: Collection[str],
+    begin: float,
+    constants: Sequence[float],
+) -> np.ndarray:
+    """The state on the program: of what is left open, or, where a policy allows it, of everything."""
+    if policy == "project":
+        return Projection(equations, projected).of(stated, begin, constants)
+    free = np.array([name not in names for name in equations.state_names])
+    try:
+        used = Projection(equations, projected, free).of(stated, begin, constants)
+    except NoState as error:
+        raise _contradiction(equations, error.residue, stated, free) from None
+    values = Projection(equations, projected)
+    return values.of(used, begin, constants)  # within the digits that were stated
+
+
+def _contradiction(equations: Equations, residue: Residue, stated: np.ndarray, free: np.ndarray) -> BadRequest:
+    """Why no state was found: values that contradict a constraint, or one that what is left open cannot change."""
+    n, name = len(equations.coordinates), residue.constraint
+    first = 0 if residue.positions else n
+    part = slice(first, first + n)
+    if not (np.isfinite(residue.slope).all() and math.isfinite(residue.deviation)):
+        return BadRequest(
+            f"the constraint {name!r} is not defined at the start, or has no slope there",
+            where="start",
+            fix="start elsewhere: state values near those you mean",
+        )
+    size = np.abs(residue.slope).max(initial=0.0)
+    acts = np.abs(residue.slope) > 1e-12 * size if size else np.zeros(n, dtype=bool)
+    letters, values = equations.state_names[part], stated[part]
+    held = [f"{letters[k]} = {values[k]:.10g}" for k in range(n) if acts[k] and not free[part][k]]
+    movable = [letters[k] for k in range(n) if free[part][k]]
+    letter = "y" if residue.positions else "w"
+    if not acts.any() or (movable and not any(acts[k] and free[part][k] for k in range(n))):
+        what = " and ".join(map(repr, movable)) or "anything"
+        return BadRequest(
+            f"the start deviates from {name!r} by {letter} = {residue.deviation:.6g}, and there it does not change "
+            f"with {what}, which {'was' if len(movable) == 1 else 'were'} left out",
+            where="start",
+            fix='state values near those you mean, or use start_policy="project" or "keep"',
+        )
+    listed = " and ".join([", ".join(held[:-1]), held[-1]] if len(held) > 1 else held) or "the start values"
+    return BadRequest(
+        f"{listed} {'contradicts' if len(held) == 1 else 'contradict'} {name!r} by {letter} = {residue.deviation:.6g}",
+        where="start",
+        fix=f'leave {"it" if len(held) == 1 else "one of them"} out, or use start_policy="project" to move '
+        f'{"it" if len(held) == 1 else "them"}, "keep" to start off the program',
+    )
 
 
 def deviation_names(equations: Equations, constraints: Sequence[str] | None = None) -> tuple[str, ...]:
@@ -122,16 +225,37 @@ def off_program(
     equations: Equations, deviation: np.ndarray, states: np.ndarray, time: float, constants: np.ndarray
 ) -> np.ndarray:
     """Which deviations of (cases, deviations) count, at the states and constants of their cases."""
-    off: np.ndarray = np.abs(deviation) > OFF
+    off: np.ndarray = deviation != 0
     cases = np.nonzero(off.any(axis=1))[0]
     if len(cases):
-        units = deviation_units(equations, _deviation_nodes(equations), states[cases], time, constants[cases])
-        off[cases] = np.abs(deviation[cases]) > OFF * units
+        sizes = deviation_sizes(equations).roundings(time, states[cases], constants[cases])
+        off[cases] = ~(np.abs(deviation[cases]) <= OFF * sizes) & (deviation[cases] != 0)
+    for case in np.nonzero(off.any(axis=1))[0]:
+        units = _units(equations, states[case], states[case], time, constants[case].tolist())
+        off[case] &= ~(np.abs(deviation[case]) <= OFF * units)
     return off
 
 
-def _deviation_nodes(equations: Equations) -> list[Node]:
-    return [equations.observables[name] for name in deviation_names(equations)]
+def _units(
+    equations: Equations, stated: np.ndarray, used: np.ndarray, begin: float, constants: Sequence[float]
+) -> np.ndarray:
+    """The size of the terms of each deviation, at the state used and at the one stated.
+
+    A component that is itself a residue of rounding (6·10⁻¹⁷ for the cosine of a right angle) has no size of its own;
+    beside the others, it has the one that carries the same kinetic energy, and rounding of that is no deviation.
+    """
+    sizes = deviation_sizes(equations)
+    units = np.fmax(*(sizes.rounding(begin, state.tolist(), constants) for state in (used, stated)))
+    n = len(equations.coordinates)
+    mass, _ = Projection(equations, equations.constraints).mass_and_jacobian(used, begin, constants)
+    inertia = np.abs(np.diag(mass))
+    floors = np.zeros(len(used))
+    with np.errstate(all="ignore"):
+        for part in (slice(0, n), slice(n, 2 * n)):
+            together = np.sqrt((inertia * used[part] ** 2).sum() / inertia)
+            floors[part] = np.where(np.isfinite(together), together, 0.0)
+    beside = sizes.natural(np.array([begin]), used[None], np.array(constants), floors)[0]
+    return np.fmax(units, beside * (CLOSE / OFF))
 
 
 def start_from(
@@ -142,18 +266,19 @@ def start_from(
     deviation: Mapping[str, float],
     begin: float,
     constants: Sequence[float],
+    names: Collection[str],
 ) -> Start:
     """The report of a start: what was stated, what is used, and what deviates there."""
     units: dict[str, float] = {}
-    if any(abs(value) > OFF for value in deviation.values()):
-        found = deviation_units(equations, _deviation_nodes(equations), used[None], begin, np.array([constants]))[0]
-        units = {name: float(unit) for name, unit in zip(deviation, found, strict=True) if unit > 1}
-    changed = {
-        name: (float(old), float(new))
-        for name, old, new in zip(equations.state_names, stated, used, strict=True)
-        if abs(new - old) > SAME * (1 + abs(old))
-    }
-    return Start(policy, tuple(used.tolist()), Frozen(changed), Frozen(deviation), Frozen(units))
+    if any(deviation.values()):
+        found = deviation_sizes(equations).rounding(begin, used.tolist(), constants)
+        if any(not abs(value) <= OFF * unit for value, unit in zip(deviation.values(), found, strict=True) if value):
+            found = _units(equations, stated, used, begin, constants)
+        units = {name: float(unit) for (name, value), unit in zip(deviation.items(), found, strict=True) if value}
+    pairs = zip(equations.state_names, stated.tolist(), used.tolist(), strict=True)
+    changed = {name: (old, new) for name, old, new in pairs if abs(new - old) > SAME * abs(old)}
+    left_out = tuple(name for name in equations.state_names if name not in names)
+    return Start(policy, tuple(used.tolist()), Frozen(changed), Frozen(deviation), Frozen(units), left_out)
 
 
 def _refuse_infinite(equations: Equations, stated: np.ndarray) -> None:
@@ -184,6 +309,36 @@ def refuse_undefined(
                 where="start",
                 fix="start elsewhere: a divisor vanishes or a function is outside its domain there",
             )
+
+
+def refuse_singular(equations: Equations, state: np.ndarray, begin: float, constants: Sequence[float]) -> None:
+    """Refuse a start at which nothing determines the accelerations, or what holds the program, in the words of `check`.
+
+    Factors of M and of J M⁻¹ Jᵀ, their diagonals scaled to one, are looked at first; only where a pivot of theirs is
+    small is the whole system judged.
+    """
+    projection = Projection(equations, equations.constraints)
+    mass, jacobian = projection.mass_and_jacobian(state, begin, constants)
+    if regular(mass, jacobian if not equations.problem.program.controls else jacobian[:0]):
+        return
+    parameters = dict(zip(equations.parameter_names, constants, strict=True))
+    reason = values_at(equations, state.tolist(), begin, parameters).singularity
+    if reason is not None:
+        raise reason
+
+
+def regular(mass: np.ndarray, jacobian: np.ndarray) -> bool:
+    """Whether M and J M⁻¹ Jᵀ are plainly positive definite, in units in which their diagonals are one."""
+    try:
+        with np.errstate(all="ignore"):
+            size = np.sqrt(np.diag(mass))
+            factor = np.linalg.cholesky(mass / size / size[:, None])
+            reach = np.linalg.solve(factor, (jacobian / size).T)
+            reach = reach / np.linalg.norm(reach, axis=0)
+            least = min(np.diag(factor).min(), np.diag(np.linalg.cholesky(reach.T @ reach)).min(initial=1.0))
+    except np.linalg.LinAlgError:
+        return False
+    return bool(least > PLAIN)
 
 
 def refuse_deviation(off: Mapping[str, float], where: str = "start") -> None:

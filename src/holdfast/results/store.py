@@ -93,6 +93,7 @@ def _about(trajectory: Trajectory) -> str:
                 "changes": dict(start.changes),
                 "deviation": dict(start.deviation),
                 "units": dict(start.units),
+                "open": start.open,
             },
         }
     )
@@ -126,6 +127,7 @@ def _rebuilt(about: str, times: np.ndarray, columns: dict[str, np.ndarray]) -> T
             Frozen({name: (old, new) for name, (old, new) in start["changes"].items()}),
             Frozen(start["deviation"]),
             Frozen(start.get("units", {})),
+            tuple(start.get("open", ())),
         ),
         parameters=Frozen(data["parameters"]),
         events=Frozen({name: np.array(found) for name, found in data["events"].items()}),

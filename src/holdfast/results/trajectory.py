@@ -9,17 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from holdfast.errors import BadRequest
+from holdfast.errors import BadRequest, HoldfastError
 from holdfast.problem.frozen import Frozen
 from holdfast.problem.nearest import did_you_mean
 from holdfast.problem.problem import Problem
+from holdfast.results.finding import Finding
 from holdfast.results.outcome import Outcome
 from holdfast.results.start import Start
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from holdfast.equations.equations import Equations
+    from holdfast.results.state_error import StateError
+
 Array = np.ndarray
+UNEVEN = 100  # neighbouring intervals that differ by more than this factor share no parabola
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -49,6 +54,9 @@ class Trajectory:
     note: str = ""
     projected: bool = False  # moved back onto the program after each step: not the scheme's own motion
     interpolant: Callable[[Array], Array] | None = None
+    against: tuple[Finding, ...] = ()  # what the run fails by
+    finer: Callable[[int], Trajectory | None] | None = None  # the same run, its step halved so many times
+    equations: Equations | None = None
 
     # ── by name ───────────────────────────────────────────────────────────────────────────────────
 
@@ -83,7 +91,38 @@ class Trajectory:
 
     @property
     def message(self) -> str:
-        return f"{self.outcome.value} {self.note}".strip()
+        return " ".join([self.outcome.value, *(found.text for found in self.against), self.note]).strip()
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """Everything found against the run: what it fails by, then doubts (constraints that become dependent)."""
+        from holdfast.results.along import condition_found
+
+        equations = self._own_equations
+        if equations is None:
+            return self.against
+        states = np.array([self.columns[name] for name in self.state_names]).T
+        doubt = condition_found(equations, self.times, states, dict(self.parameters), self.interpolant)
+        return self.against if doubt is None else (*self.against, doubt)
+
+    @cached_property
+    def state_error(self) -> StateError:
+        """The error of the states, estimated by the same run with a halved step, or with a tighter tolerance."""
+        from holdfast.results.refinement import refined_error
+
+        return refined_error(self, self._own_equations)
+
+    @cached_property
+    def _own_equations(self) -> Equations | None:
+        """The equations of the run; of one that was loaded, derived anew."""
+        if self.equations is not None or self.problem is None:
+            return self.equations
+        from holdfast.equations.derive import derive
+
+        try:
+            return derive(self.problem)
+        except HoldfastError:
+            return None
 
     def sol(self, times: Any) -> Array:
         """The state at any times within the run, by the scheme's own interpolant.
@@ -216,6 +255,7 @@ class EnergyBalance:
     held: Array
     explicit: Array
     correction: Array
+    quadrature: Array  # what summing over the rows may have missed: an estimate, from every second row
 
     def __repr__(self) -> str:
         names = ("change", "forces", "dissipation", "held", "explicit", "correction", "residual")
@@ -224,24 +264,51 @@ class EnergyBalance:
 
     @property
     def residual(self) -> Array:
-        """What no cause explains: the error of the run and of the quadrature over its rows."""
+        """What no cause explains: the error of the run and of the quadrature over its rows (see `quadrature`)."""
         return self.change - self.forces - self.dissipation - self.held - self.explicit
 
     @staticmethod
     def of(trajectory: Trajectory) -> EnergyBalance:
         causes = ("forces", "dissipation", "held", "explicit", "correction")
-        work = {cause: _fixed(cumulative(trajectory.times, trajectory[f"power_{cause}"])) for cause in causes}
-        return EnergyBalance(change=_fixed(trajectory.energy - trajectory.energy[0]), **work)
+        with np.errstate(all="ignore"):
+            work = {cause: _fixed(cumulative(trajectory.times, trajectory[f"power_{cause}"])) for cause in causes}
+            total = sum(trajectory[f"power_{cause}"] for cause in causes[:-1])
+            error = _quadrature_error(trajectory.times, np.asarray(total))
+            return EnergyBalance(
+                change=_fixed(trajectory.energy - trajectory.energy[0]), quadrature=_fixed(error), **work
+            )
 
 
 def cumulative(times: Array, values: Array) -> Array:
-    """The integral from the first time to each time, of third order in the spacing if there are three rows or more."""
-    if len(times) < 3:
-        steps = np.diff(times) * (values[1:] + values[:-1]) / 2
-        return np.concatenate([[0.0], np.cumsum(steps)])
-    from scipy.integrate import cumulative_simpson
+    """The integral from the first time to each time, of third order in the spacing if there are three rows or more.
 
-    return np.asarray(cumulative_simpson(values, x=times, initial=0.0))
+    Parabolas through three rows, but where neighbouring intervals differ by more than `UNEVEN` (rows that lie a
+    rounding apart, where the order of elimination changed, or beside an event): there a parabola would extrapolate,
+    and the trapezoid is taken.
+    """
+    steps = np.diff(times)
+    flat = steps * (values[1:] + values[:-1]) / 2
+    if len(times) < 3:
+        return np.concatenate([[0.0], np.cumsum(flat)])
+    curved = np.zeros((2, len(steps)))
+    with np.errstate(all="ignore"):
+        first, second = steps[:-1], steps[1:]
+        even = (first <= UNEVEN * second) & (second <= UNEVEN * first)
+        bend = ((values[2:] - values[1:-1]) / second - (values[1:-1] - values[:-2]) / first) / (first + second)
+    for side, width in ((0, first), (1, second)):  # each interval from the parabola to its right, and to its left
+        curved[side, side : len(steps) - 1 + side] = np.where(even, -bend * width**3 / 6, np.nan)
+    curved[0, -1], curved[1, 0] = np.nan, np.nan
+    both = np.where(np.isnan(curved), 0.0, curved).sum(axis=0) / np.maximum(1, (~np.isnan(curved)).sum(axis=0))
+    return np.concatenate([[0.0], np.cumsum(flat + both)])
+
+
+def _quadrature_error(times: Array, values: Array) -> Array:
+    """How far the integral over every second row is from that over all, up to each time."""
+    if len(times) < 5:
+        return np.abs(cumulative(times, values))
+    fine = cumulative(times, values)
+    coarse = np.interp(times, times[::2], np.abs(cumulative(times[::2], values[::2]) - fine[::2]))
+    return np.maximum.accumulate(coarse)
 
 
 def _fixed(array: Array) -> Array:

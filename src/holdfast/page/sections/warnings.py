@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from holdfast.equations.values import values_at
 from holdfast.page.html import Markup, bullets, paragraph
 from holdfast.page.sections.section import Section
 from holdfast.page.subject import Subject, number, sentence
@@ -14,8 +13,7 @@ from holdfast.stability.spectrum import Verdict
 NEAR = 0.8  # of the linear limit of the step
 GROWTH = 2.0  # a transient worth a word
 UNEXPLAINED = 0.01  # of the energy about
-ILL = 1e8  # condition number
-NEGATIVE = 1e-9  # of the largest eigenvalue of the mass matrix
+SMALL_ERROR = 0.01  # of its range: an error of a state beyond this is worth a word
 
 
 def write(subject: Subject) -> Markup:
@@ -42,18 +40,19 @@ def _of_run(subject: Subject) -> list[str]:
         found.append("The problem states noise; this run is the motion without it.")
     if run.every > 1:
         found.append(f"Only one step in {run.every} was kept: what happened between is not shown.")
-    values = values_at(subject.equations, list(run.start.state), float(run.times[0]), dict(run.parameters))
-    least, largest = values.mass_range
-    if least < -NEGATIVE * largest:
-        found.append(
-            f"The kinetic energy is not positive: the mass matrix has the eigenvalue {number(least, 3)} at the start. "
-            "Look at the signs of the masses."
-        )
-    if subject.held and values.condition > ILL:
-        found.append(
-            f"The constraints are nearly dependent at the start: condition number {number(values.condition, 2)}."
-        )
-    return found
+    found += [finding.text for finding in run.findings if finding.text not in run.message]
+    return found + _of_states(subject)
+
+
+def _of_states(subject: Subject) -> list[str]:
+    """The error of the states, where it is more than one would overlook."""
+    if not subject.states_estimated:
+        return ["The error of the states was not estimated."]
+    error = subject.trajectory.state_error
+    if error.relative <= SMALL_ERROR:
+        return []
+    text = str(error)
+    return [text[0].upper() + text[1:] + "."]
 
 
 def _of_law(subject: Subject) -> list[str]:
@@ -93,12 +92,13 @@ def _of_energy(subject: Subject) -> list[str]:
         found.append(
             f"The energy changed by {part} % of what is in motion, though nothing does work: an error of the run."
         )
-    residual = float(np.nanmax(np.abs(balance.residual)))
+    residual = float(np.nanmax(np.abs(balance.residual), initial=0))
     if residual > UNEXPLAINED * subject.energy_size:
-        part = number(100 * residual / subject.energy_size, 2)
-        found.append(f"Up to {part} % of the energy in motion is unexplained by any cause: the step may be too large.")
+        part, missed = number(100 * residual / subject.energy_size, 2), float(np.nanmax(balance.quadrature, initial=0))
+        why = "the rows are too far apart to sum its causes" if missed > residual / 3 else "the step may be too large"
+        found.append(f"Up to {part} % of the energy in motion is unexplained by any cause: {why}.")
     if subject.held:
-        work = float(np.nanmax(np.abs(balance.correction)))
+        work = float(np.nanmax(np.abs(balance.correction), initial=0))
         if work > UNEXPLAINED * subject.energy_size:
             part = number(100 * work / subject.energy_size, 2)
             found.append(f"Driving deviations away did work of up to {part} % of the energy in motion.")

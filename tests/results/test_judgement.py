@@ -1,0 +1,183 @@
+"""One judgement of a run, for every verb: by the worst row, in units of what is judged, divergence before all else."""
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import holdfast as hf
+from tests.results.problems import pendulum
+
+x, y, th = hf.coordinates("x y th")
+L, g = hf.parameters("L g")
+
+
+def skate(damping):
+    """A skate that turns; Euler with a step of 0.01 multiplies its deviation by 1 − damping/100 in each step."""
+    system = hf.System(coordinates=(x, y, th), kinetic=(x.rate**2 + y.rate**2 + th.rate**2) / 2)
+    edge = {"edge": x.rate * sp.sin(th) - y.rate * sp.cos(th)}
+    program = hf.Program(nonholonomic=edge, law=hf.SpringDamper(damping=damping))
+    return hf.derive(hf.Problem(system, program, start={x.rate: 1, th.rate: 1}))
+
+
+@pytest.mark.parametrize("duration", [1, 5, 15])
+def test_a_skate_beyond_the_step_limit_diverges(duration):
+    run = hf.simulate(skate(250), hf.Euler, step=0.01, duration=duration)
+    assert abs(run["w_edge"][-1]) > 1e10
+    assert run.outcome is hf.Outcome.diverged
+    assert not run.success
+    assert "w_edge" in run.message
+
+
+def test_an_ensemble_judges_each_case_as_a_run():
+    cases = {"law.damping.edge": [10.0, 250.0, 199.0]}
+    runs = hf.ensemble(skate(250), hf.Euler, step=0.01, duration=10, cases=cases)
+    assert [outcome.name for outcome in runs.outcomes] == ["completed", "diverged", "completed"]
+    for number, damping in enumerate(cases["law.damping.edge"]):
+        alone = hf.simulate(skate(damping), hf.Euler, step=0.01, duration=10)
+        assert runs[number].outcome is runs.outcomes[number] is alone.outcome
+        assert runs[number].message == alone.message
+
+
+def rod(length, law=None, start=None):
+    system = hf.System(
+        coordinates=(x, y),
+        kinetic=(x.rate**2 + y.rate**2) / 2,
+        potential=g * y,
+        parameters={L: length, g: 9.81 * length},
+    )
+    program = hf.Program(holonomic={"rod": (x**2 + y**2 - L**2) / 2}, law=law or hf.Unstabilised())
+    return hf.derive(hf.Problem(system, program, start=start or {x: length}))
+
+
+@pytest.mark.parametrize("length", [1.0, 1e-4, 1e-7, 1e7])
+def test_a_rod_that_grows_is_judged_alike_in_all_units(length):
+    grown = hf.simulate(rod(length), hf.Euler, step=0.05, duration=10)
+    assert np.hypot(grown["x"], grown["y"])[-1] > 2 * length
+    assert not grown.success
+    assert grown.outcome is hf.simulate(rod(1.0), hf.Euler, step=0.05, duration=10).outcome
+    kept = hf.simulate(rod(length), hf.RK4, step=0.01, duration=10, start={x: 2 * length}, start_policy="keep")
+    assert not kept.start.on_program
+    assert kept.outcome is hf.Outcome.off_program
+
+
+@pytest.mark.parametrize(
+    ("law", "step", "duration"),
+    [
+        (hf.critically_damped(400), 0.01, 1),
+        (hf.critically_damped(278), 0.01, 1),
+        (hf.SpringDamper(stiffness=25, damping=10), 0.5, 50),
+    ],
+    ids=["400", "278", "coarse"],
+)
+def test_divergence_is_not_called_singular(law, step, duration):
+    run = hf.simulate(rod(1.0, law), hf.RK4, step=step, duration=duration)
+    assert np.abs(run["y_rod"]).max() > 1e100
+    assert run.outcome is hf.Outcome.diverged
+    assert "singular" not in run.message
+
+
+def kepler(law):
+    """A Kepler orbit that keeps energy and area: at each apsis their gradients are parallel. Starts between apsides."""
+    mu, e, angle = 1.0, 0.6, 1.0
+    radius, momentum = (1 - e**2) / (1 + e * np.cos(angle)), np.sqrt(1 - e**2)
+    system = hf.System(
+        coordinates=(x, y), kinetic=(x.rate**2 + y.rate**2) / 2, potential=-mu / sp.sqrt(x**2 + y**2)
+    )
+    energy = (x.rate**2 + y.rate**2) / 2 - mu / sp.sqrt(x**2 + y**2) + sp.Rational(1, 2)
+    area = x * y.rate - y * x.rate - sp.Rational(4, 5)
+    program = hf.Program(nonholonomic={"ene": energy, "areal": area}, law=law)
+    start = {
+        x: radius * np.cos(angle),
+        y: radius * np.sin(angle),
+        x.rate: -np.sin(angle) / momentum,
+        y.rate: (e + np.cos(angle)) / momentum,
+    }
+    return hf.derive(hf.Problem(system, program, start=start))
+
+
+def test_a_deviation_is_judged_by_its_peak():
+    run = hf.simulate(kepler(hf.critically_damped(50)), hf.RK4, step=0.02, duration=100)
+    worst = np.abs(run["w_ene"])
+    assert worst.max() > 1
+    assert run.outcome in (hf.Outcome.deviation_grew, hf.Outcome.diverged)
+
+
+def test_constraints_that_become_dependent_on_the_way_are_found():
+    run = hf.simulate(kepler(hf.critically_damped(1)), hf.RK4, step=0.01, duration=20)
+    doubt = next(found for found in run.findings if found.name == "condition")
+    assert not doubt.failing
+    apsides = [k * np.pi - 0.33 for k in range(1, 7)]  # mean anomalies of the start: 0.33 after perihelion
+    assert min(abs(doubt.time - apsis) for apsis in apsides) < 0.3
+    assert f"t = {doubt.time:.4g}" in doubt.text
+    assert not hf.simulate(pendulum(), hf.RK4, step=0.01, duration=2).findings
+
+
+def test_a_parallelogram_through_its_flat_position_is_found():
+    a, b, c = hf.coordinates("a b c")
+    kinetic = a.rate**2 / 6 + c.rate**2 / 2 + 3 * b.rate**2 / 8
+    kinetic += (a.rate**2 + 3 * a.rate * b.rate * sp.cos(a - b) + 9 * b.rate**2 / 4) / 2
+    closure = {
+        "cx": sp.cos(a) + 3 * sp.cos(b) - 3 - sp.cos(c),
+        "cy": sp.sin(a) + 3 * sp.sin(b) - sp.sin(c),
+    }
+    system = hf.System(coordinates=(a, b, c), kinetic=kinetic)
+    program = hf.Program(holonomic=closure, law=hf.critically_damped(10))
+    start = {a: 1, b: 0, c: 1, a.rate: 4, c.rate: 4}
+    run = hf.simulate(hf.derive(hf.Problem(system, program, start=start)), hf.DOP853, tolerance=1e-8, duration=3)
+    assert any(found.name == "condition" for found in run.findings) or not run.success
+
+
+# ── energy, masses, and what is not a number ──────────────────────────────────────────────────────
+
+
+def test_energy_that_changes_though_nothing_does_work_is_no_success():
+    system = hf.System(coordinates=(x,), kinetic=x.rate**2 / 2, potential=x**2 / 2)
+    equations = hf.derive(hf.Problem(system, start={x: 1e-9}))
+    pumped = hf.simulate(equations, hf.Euler, step=0.05, duration=20)
+    assert pumped["energy"][-1] > 2 * pumped["energy"][0]
+    assert pumped.outcome is hf.Outcome.energy_changed
+    assert hf.simulate(equations, hf.RK4, step=0.05, duration=20).success
+
+
+def test_rounding_of_a_large_energy_is_no_change_of_it():
+    """A pendulum that hardly moves: its kinetic energy is 10⁻²⁰ of its weight's, far below the rounding of the sum."""
+    run = hf.simulate(pendulum(), hf.RK4, step=0.01, duration=5, start={"x": 1e-10, "z": -1.0})
+    assert run["kinetic"].max() < 1e-15
+    assert run.success, run.message
+
+
+@pytest.mark.parametrize("mass", [-2.0, -1e-9])
+def test_a_negative_mass_is_no_success(mass):
+    m = hf.parameters("m")
+    system = hf.System(coordinates=(x, y), kinetic=(m * x.rate**2 + y.rate**2) / 2, forces={x: -x}, parameters={m: 1})
+    equations = hf.derive(hf.Problem(system, start={x: 1}))
+    assert hf.simulate(equations, hf.RK4, step=0.01, duration=0.1).success
+    run = hf.simulate(equations, hf.RK4, step=1e-7, duration=1e-6, parameters={m: mass})
+    assert run.outcome is hf.Outcome.indefinite
+    runs = hf.ensemble(equations, hf.RK4, step=1e-7, duration=1e-6, cases={m: [1.0, mass]})
+    assert [outcome.name for outcome in runs.outcomes] == ["completed", "indefinite"]
+
+
+def test_a_quantity_that_is_not_finite_is_named():
+    system = hf.System(coordinates=(x,), kinetic=x.rate**2 / 2, potential=sp.log(x))
+    run = hf.simulate(hf.derive(hf.Problem(system, start={x: -1})), hf.RK4, step=0.01, duration=1)
+    assert np.isnan(run["energy"]).all()
+    assert run.outcome is hf.Outcome.undefined
+    assert "energy" in run.message
+    runs = hf.ensemble(
+        hf.derive(hf.Problem(system, start={x: 1})), hf.RK4, step=0.01, duration=0.1, cases={x: [1.0, -1.0]}
+    )
+    assert [outcome.name for outcome in runs.outcomes] == ["completed", "undefined"]
+
+
+def test_a_time_that_does_not_advance_is_refused():
+    system = hf.System(coordinates=(x,), kinetic=x.rate**2 / 2)
+    problem = hf.Problem(system, run=hf.Run(begin=1e17, step=0.01, duration=1))
+    with pytest.raises(hf.BadRequest, match="the time does not advance"):
+        hf.simulate(hf.derive(problem))
+
+
+def test_no_warning_of_numpy_leaks_after_a_blow_up(recwarn):
+    hf.simulate(skate(250), hf.Euler, step=0.01, duration=15)
+    hf.simulate(rod(1.0, hf.critically_damped(400)), hf.RK4, step=0.01, duration=1)
+    assert not [warning for warning in recwarn if issubclass(warning.category, RuntimeWarning)]
