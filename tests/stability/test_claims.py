@@ -78,6 +78,19 @@ def test_a_relay_on_a_curved_program_is_not_proved(relay, proved):
     assert (block.label is hf.Label.proved) == proved
 
 
+@pytest.mark.parametrize(("slowest", "proved"), [(0.2, True), (-0.2, False)], ids=["decided", "across"])
+def test_a_force_that_jumps_is_proved_only_where_its_branch_is_decided(slowest, proved):
+    """Dry friction on a curve: the region with one sign of the speed is proved, the one with both is not."""
+    system = hf.System(
+        coordinates=(x, y), kinetic=(x.rate**2 + y.rate**2) / 2, forces={x: -sp.sign(x.rate) / 10}, potential=y / 10
+    )
+    program = hf.Program(holonomic={"curve": y - x**2 / 4}, law=hf.SpringDamper(stiffness=25, damping=10))
+    equations = hf.derive(hf.Problem(system, program, start={x: 0.1, x.rate: 0.5}))
+    region = {"x": (0, 0.4), "y": (-0.01, 0.05), "x_dot": (slowest, 0.6), "y_dot": (-0.2, 0.2)}
+    block = hf.certify(equations, hf.RK4, step=0.01, duration=0.3, region=region, effort=3)["curve"]
+    assert (block.label is hf.Label.proved) == proved
+
+
 # ── the equations that are run ────────────────────────────────────────────────────────────────────
 
 

@@ -40,10 +40,12 @@ def violations_of_proved(certificate, block, equations, *, count, seed=0):
         times, states = box_samples(equations, states_only, size, seed + moment, certificate.parameters)
         times[:] = begin
         wanted = mover.deviations(times, states) * 0
+        seen = {n: v for other in certificate.blocks for n, v in zip(other.names, other.observed, strict=True)}
         for i, name in enumerate(deviation_names(equations)):
             if name in limits:
                 low, high = limits[name]
-                wanted[:, i] = random.uniform(low / 4, high / 4, size)
+                reach = min(high, -low, seen.get(name, high))  # further off, few states would lie in the region
+                wanted[:, i] = random.uniform(-reach, reach, size)
         unit = random.normal(size=(size, len(own.places)))
         unit *= (random.uniform(0, 1, size) ** 0.3 / np.linalg.norm(unit, axis=1))[:, None]
         wanted[:, own.places] = 0.999 * proof.tube * np.linalg.solve(factor.T, unit.T).T

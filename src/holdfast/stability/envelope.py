@@ -26,21 +26,23 @@ from holdfast.stability.block import deviation_names
 from holdfast.stability.certificate import Proof
 
 UNIT = 2.0**-51  # of one operation, beside its result; a quotient may be made of two
+CHUNK = 20_000  # rows at a time, so that a long run needs no more memory than its own
 Array = np.ndarray
 
 
 def reading_errors(equations: Equations, run: Trajectory, constants: Sequence[float]) -> dict[str, Array]:
     """A bound of what rounding does to each deviation at each row: the size of its terms, once for each operation."""
-    inputs = [run.times, *run.y, *(np.full(len(run.times), float(value)) for value in constants)]
-    known = {node: Sized(row, abs(row)) for node, row in zip(equations.field.inputs, inputs, strict=True)}
     nodes = [*equations.deviations.y, *equations.deviations.w]
-    with np.errstate(all="ignore"):
-        sized = Ledger(known, SIZES).of(nodes)
-    rows = [np.broadcast_to(number.size, len(run.times)) for number in sized]
-    counts = [operation_count((node,)) + 1 for node in nodes]
-    return {
-        name: count * UNIT * size for name, count, size in zip(deviation_names(equations), counts, rows, strict=True)
-    }
+    counts = np.array([operation_count((node,)) + 1 for node in nodes])
+    errors = np.empty((len(nodes), len(run.times)))
+    for first in range(0, len(run.times), CHUNK):
+        rows = slice(first, first + CHUNK)
+        inputs = [run.times[rows], *run.y[:, rows], *(np.array(float(value)) for value in constants)]
+        known = {node: Sized(row, abs(row)) for node, row in zip(equations.field.inputs, inputs, strict=True)}
+        with np.errstate(all="ignore"):
+            for row, number in zip(errors, Ledger(known, SIZES).of(nodes), strict=True):
+                row[rows] = number.size
+    return dict(zip(deviation_names(equations), UNIT * counts[:, None] * errors, strict=True))
 
 
 @dataclass(frozen=True, eq=False)

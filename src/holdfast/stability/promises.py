@@ -170,7 +170,10 @@ class Promises:
         norm = chosen_norm(matrices, defects)
         if norm is None:
             return Measured(told, told.refused("no norm was found in which every step along this run contracts"))
-        return Measured(told, told.checked(norm, defects), norm, defects)
+        checked = told.checked(norm, defects)
+        if not np.isfinite(checked.bounds).all():
+            return Measured(told, told.refused("the defects of this run are beyond the numbers that doubles have"))
+        return Measured(told, checked, norm, defects)
 
     def _certified(
         self, seen: Measured, step: float | None, seconds: float, granted: Granted, obstacle: str = ""
