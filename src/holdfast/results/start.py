@@ -317,6 +317,8 @@ def refuse_singular(equations: Equations, state: np.ndarray, begin: float, const
     Factors of M and of J M⁻¹ Jᵀ, their diagonals scaled to one, are looked at first; only where a pivot of theirs is
     small is the whole system judged.
     """
+    if equations.solver.form == "eased":
+        return  # first integrals are kept where they can be told apart
     projection = Projection(equations, equations.constraints)
     mass, jacobian = projection.mass_and_jacobian(state, begin, constants)
     if regular(mass, jacobian if not equations.problem.program.controls else jacobian[:0]):
