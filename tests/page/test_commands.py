@@ -31,7 +31,7 @@ def test_run_does_everything_and_says_where_the_page_is(typed, tmp_path):
     (tmp_path / "line.toml").write_text(short(HELD.read_text("utf-8")), encoding="utf-8")
     result = typed("run", "line.toml", "--effort", "0.5")
     assert result.exit_code == 0, result.output
-    assert "Good:" in result.output
+    assert "Proved:" in result.output
     assert "page: line.html" in result.output
     html = (tmp_path / "line.html").read_text("utf-8")
     assert "holdfast run line.toml --effort 0.5" in html
@@ -51,7 +51,7 @@ def test_a_negative_verdict_exits_1_and_stands_in_the_page(typed, tmp_path):
     (tmp_path / "bad.toml").write_text(text, encoding="utf-8")
     result = typed("run", "bad.toml", "--effort", "0.1")
     assert result.exit_code == 1, result.output
-    assert "Negative: The law drives join away." in result.output
+    assert "Failed: The law drives join away." in result.output
     assert "verdict negative" in (tmp_path / "bad.html").read_text("utf-8")
 
 

@@ -86,7 +86,8 @@ def test_the_units_of_a_start_are_saved_with_it(tmp_path):
 
 def test_the_unit_of_a_deviation_is_the_size_of_its_terms():
     run = hf.simulate(pendulum(), hf.RK4, step=0.01, duration=0.1, start={"x": 1.1}, start_policy="keep")
-    assert run.start.units["y_rod"] == pytest.approx(1.1**2 + 1)  # s(x²/2) = x², by the rule of products
+    terms = 1.1**2 + 1.0  # s((x² − l²)/2) = x² + l² by the rule of products; one half counts as a factor
+    assert run.start.units["y_rod"] == pytest.approx(1.5 * terms)
     assert not hf.simulate(pendulum(), hf.RK4, step=0.01, duration=0.1).start.units
 
 

@@ -143,9 +143,10 @@ def _dependent(program: Program, combination: np.ndarray, misfit: float | None, 
     hold = "holds" if len(others) == 1 else "hold"
     if misfit is None:
         return ConstraintsDependent(
-            f"constraint {last!r} is determined by {_listed(others)} alone: it repeats or contradicts what they hold",
+            f"constraint {last!r} repeats what {_listed(others)} already {'fixes' if len(names) == 2 else 'fix'}, "
+            "or contradicts it",
             where=where,
-            fix="remove it; to learn which of the two, start where the others hold",
+            fix="remove it; its value at a start where the others hold would tell which of the two it does",
         )
     if misfit:
         return ConstraintsDependent(

@@ -30,7 +30,7 @@ class CheckedStart:
 def checked_start(equations: Equations) -> CheckedStart:
     """The start of the problem's own run, judged as `simulate` judges it; what it would refuse is an error here too."""
     begin, constants = equations.problem.run.begin, parameter_vector(equations, {})
-    kernel = compiled(equations.field, EULER)
+    kernel = compiled(equations.field, EULER, target="python")  # one look needs no compiler
     start = consistent_start(equations, None, None, {}, begin, kernel)
     values = values_at(equations, list(start.state), begin, {})
     if values.singularity is not None:

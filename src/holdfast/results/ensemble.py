@@ -18,7 +18,7 @@ from holdfast.problem.laws import Law
 from holdfast.results.cases import Cases, cases_of
 from holdfast.results.collection import Counts, Ensemble
 from holdfast.results.job import check_size, kept_rows
-from holdfast.results.judgement import deviation_places
+from holdfast.results.judgement import deviation_places, mass_at
 from holdfast.results.request import Request, request_of, resolved
 from holdfast.results.rounding import CLOSE, deviation_sizes
 from holdfast.results.simulate import under_law
@@ -78,11 +78,8 @@ def ensemble(
         _refuse_deviations(equations, deviation, chosen, request.begin)
     used, startable = _started(equations, policy, deviation, projected, chosen, request.begin)
     if request.step is None:
-        rates = [
-            kernel.rates(request.begin, state, constants)
-            for state, constants in zip(np.nan_to_num(used), chosen.constants, strict=True)
-        ]
-        request = replace(request, absolute=resolved(equations, request, used, np.array(rates)))
+        absolute = _tolerances(equations, kernel, request, np.nan_to_num(used), chosen.constants)
+        request = replace(request, absolute=absolute)
     run = _fixed if request.step is not None else _adaptive
     times, states, counts = run(kernel, request, used, chosen.constants, lanes, threads, progress)
     return Ensemble.judged(
@@ -97,6 +94,16 @@ def ensemble(
         states=states,
         counts=counts,
     )
+
+
+def _tolerances(
+    equations: Equations, kernel: Kernel, request: Request, states: np.ndarray, constants: np.ndarray
+) -> np.ndarray | float:
+    """The absolute tolerances of each case, as `simulate` would take them."""
+    each = list(zip(states.tolist(), constants.tolist(), strict=True))
+    rates = np.array([kernel.rates(request.begin, state, values) for state, values in each])
+    inertia = np.array([np.diag(mass_at(equations, request.begin, state, values)) for state, values in each])
+    return resolved(equations, request, states, rates, inertia)
 
 
 def _check_counts(**given: int | None) -> None:

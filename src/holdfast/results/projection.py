@@ -13,7 +13,7 @@ from holdfast.graph.derivatives import jacobian
 from holdfast.graph.evaluate import Tape
 from holdfast.graph.linear_algebra import Rows
 from holdfast.graph.nodes import Node
-from holdfast.results.rounding import CLOSE, OFF, ROUNDINGS, deviation_sizes
+from holdfast.results.rounding import CLOSE, OFF, deviation_sizes
 
 ITERATIONS = 50
 
@@ -102,7 +102,7 @@ class Projection:
             halved = size < smallest / 2
             if size < smallest:
                 best, smallest = used, size
-            if smallest <= ROUNDINGS or (smallest < CLOSE and not halved) or not len(free):
+            if smallest == 0 or (smallest < CLOSE and not halved) or not len(free):
                 break  # as close as rounding allows, or nothing may move
             if not (np.isfinite(size) and np.isfinite(slope).all() and np.isfinite(mass).all()):
                 break

@@ -17,6 +17,8 @@ from holdfast.schemes.by_name import Scheme, scheme_named, steered
 
 LEAST_STEPS = 100  # of an adaptive run, unless a longest step is stated: a push that lasts a hundredth of it is met
 RESOLVED = 16  # units in the last place of the time that a step has to span
+RESIDUE = 1e-10  # of what the others amount to: a size below this is one of rounding,
+SMALL_PART = 1e-3  # and this part of theirs takes its place
 SMALLEST_TOLERANCE = 1e-15  # below, double precision cannot tell
 
 
@@ -120,12 +122,15 @@ def _tolerances(
     return {name: float(value) for name, value in named.items()}
 
 
-def resolved(equations: Equations, request: Request, states: np.ndarray, rates: np.ndarray) -> np.ndarray | float:
+def resolved(
+    equations: Equations, request: Request, states: np.ndarray, rates: np.ndarray, inertia: np.ndarray
+) -> np.ndarray | float:
     """The absolute tolerances of each state, (states) or (cases, states), from where runs start and how they move.
 
     Those that were not stated are the relative tolerance times the size of the state: what it is at the start, or what
-    its rate and acceleration make of it within the longest step that is usual; of a rate, no less than its coordinate
-    over the duration. A state of which nothing is known has the least size of its kind, or 1.
+    its rate and acceleration make of it within a hundredth of the duration; of a rate, no less than its coordinate over
+    the duration. A coordinate or rate that is no more than a residue of rounding beside the others, as the diagonal
+    `inertia` of M weighs them, has a small part of their size; one of which nothing is known has 1.
     """
     assert request.tolerance is not None
     if isinstance(request.absolute, float):
@@ -136,12 +141,14 @@ def resolved(equations: Equations, request: Request, states: np.ndarray, rates: 
         accelerations = np.abs(rates[..., n : 2 * n])
         sizes[..., :n] = np.fmax(sizes[..., :n], accelerations * span**2)
         sizes[..., n : 2 * n] = np.fmax(sizes[..., n : 2 * n], np.abs(states[..., :n]) / request.duration)
-    sizes = np.where(np.isfinite(sizes), sizes, 0.0)
-    for part in (slice(0, n), slice(n, 2 * n), slice(2 * n, None)):
-        some = sizes[..., part]
-        known = np.where(some > 0, some, np.inf).min(axis=-1, keepdims=True, initial=np.inf)
-        sizes[..., part] = np.where(some > 0, some, np.where(np.isfinite(known), known, 1.0))
-    found = np.maximum(request.tolerance * sizes, np.finfo(float).tiny)
+        sizes = np.where(np.isfinite(sizes), sizes, 0.0)
+        for part in (slice(0, n), slice(n, 2 * n)):
+            own = sizes[..., part]
+            beside = np.sqrt((np.abs(inertia) * own**2).sum(axis=-1, keepdims=True) / np.abs(inertia))
+            beside = np.where(np.isfinite(beside), beside, 0.0)
+            sizes[..., part] = np.where(own < RESIDUE * beside, SMALL_PART * beside, own)
+    found = request.tolerance * np.where(sizes > 0, sizes, 1.0)
+    found = np.maximum(found, np.finfo(float).tiny)
     if isinstance(request.absolute, Mapping):
         for name, value in request.absolute.items():
             found[..., equations.state_names.index(name)] = value

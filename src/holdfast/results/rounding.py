@@ -5,7 +5,7 @@ With s(a) the size of what a number a is made of,
 
     s(u) = the size of an input     s(f(a, b)) = |∂f/∂a| s(a) + |∂f/∂b| s(b)     (+ |f| where f is a function)
 
-so that s((x² + y² − l²)/2) is x² + y² + l² and that of a skate's w is made of speeds. A computed number is right to
+so that s((x² + y² − l²)/2) is about x² + y² + l² and that of a skate's w is made of speeds. A computed number is right to
 about s · 2⁻⁵³. Sizes scale as the number itself does: metres, nanometres and astronomical units get the same ratios.
 
 Two uses: *rounding* takes each input by its own size; *nature* takes a floor for each input, the size it has along the

@@ -17,6 +17,7 @@ from holdfast.problem.arguments import clear_arguments
 from holdfast.problem.laws import Law
 from holdfast.results.event import watch_of
 from holdfast.results.job import Job, check_size
+from holdfast.results.judgement import mass_at
 from holdfast.results.outcome import Outcome
 from holdfast.results.passage import Passage
 from holdfast.results.projection import Projection
@@ -71,9 +72,9 @@ def simulate(
     begun = consistent_start(equations, start, start_policy, parameters or {}, request.begin, kernel)
     if request.step is None:
         state = np.array(begun.state)
-        request = replace(
-            request, absolute=resolved(equations, request, state, kernel.rates(request.begin, state, constants))
-        )
+        rates = kernel.rates(request.begin, state, constants)
+        inertia = np.diag(mass_at(equations, request.begin, begun.state, constants))
+        request = replace(request, absolute=resolved(equations, request, state, rates, inertia))
     back = _Back(Projection(equations, equations.constraints), constants) if project else None
     if project and request.step is None:
         raise BadRequest("projection after each step needs a fixed step", fix="choose a fixed-step scheme")

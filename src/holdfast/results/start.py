@@ -174,7 +174,8 @@ def _contradiction(equations: Equations, residue: Residue, stated: np.ndarray, f
     acts = np.abs(residue.slope) > 1e-12 * size if size else np.zeros(n, dtype=bool)
     letters, values = equations.state_names[part], stated[part]
     held = [f"{letters[k]} = {values[k]:.10g}" for k in range(n) if acts[k] and not free[part][k]]
-    movable = [letters[k] for k in range(n) if free[part][k]]
+    enters = equations.deviations.jacobian[equations.constraints.index(name)]  # what the constraint is made of
+    movable = [letters[k] for k in range(n) if free[part][k] and k in enters]
     letter = "y" if residue.positions else "w"
     if not acts.any() or (movable and not any(acts[k] and free[part][k] for k in range(n))):
         what = " and ".join(map(repr, movable)) or "anything"

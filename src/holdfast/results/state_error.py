@@ -100,7 +100,8 @@ def compared(run: Trajectory, other: Trajectory, equations: Equations, order: in
     with np.errstate(all="ignore"):
         difference = np.abs(run.y[:, rows[:, 0]] - other.y[:, rows[:, 1]]) * factor
     largest = np.nan_to_num(difference, nan=np.inf).max(axis=1)
-    relative = np.where(largest > 0, largest / _ranges(run, equations), 0.0)
+    with np.errstate(all="ignore"):
+        relative = np.where(largest > 0, largest / _ranges(run, equations), 0.0)
     worst = int(np.nan_to_num(relative, nan=np.inf).argmax())
     when = int(np.nan_to_num(difference[worst], nan=np.inf).argmax())
     short = run.success and other.times[-1] < run.times[-1] - 1e-9 * abs(run.times[-1])
