@@ -30,7 +30,7 @@ def condition_found(
     equations: Equations, times: np.ndarray, states: np.ndarray, parameters: dict[str, float], between: States | None
 ) -> Finding | None:
     """Where along a run the constraints become nearly dependent, if they do."""
-    if not len(equations.constraints) or len(times) < 2 or equations.solver.form not in ("solved", "inverse"):
+    if not len(equations.constraints) or len(times) < 2 or equations.solver.form not in ("solved", "inverse", "eased"):
         return None
 
     chosen = np.unique(np.linspace(0, len(times) - 1, min(len(times), ROWS)).astype(int))
@@ -55,10 +55,15 @@ def condition_found(
         return None
     when, worst = ill[0][0], max(value for _, value in ill)
     again = " and later" if ill[-1][0] - when > float(times[-1] - times[0]) / len(chosen) else ""
+    what = "First integrals" if equations.solver.form == "eased" else "The constraints"
+    then = (
+        "Their corrections are eased there."
+        if equations.solver.form == "eased"
+        else "What holds them is not determined there, and the motion may leave on another branch."
+    )
     text = (
-        f"The constraints become nearly dependent at t = {when:.4g}{again}: their condition number, usually "
-        f"{usual:.2g}, reaches {min(worst, 1e17):.2g}. What holds them is not determined there, and the motion may "
-        "leave on another branch."
+        f"{what} become nearly dependent at t = {when:.4g}{again}: their condition number, usually "
+        f"{usual:.2g}, reaches {min(worst, 1e17):.2g}. {then}"
     )
     return Finding("condition", text, False, when, "condition")
 

@@ -111,9 +111,7 @@ class Projection:
             used[part.start + free] += step
         return best, float(smallest)
 
-    def _term_sizes(
-        self, state: np.ndarray, time: float, constants: Sequence[float], *, positions: bool
-    ) -> np.ndarray:
+    def _term_sizes(self, state: np.ndarray, time: float, constants: Sequence[float], *, positions: bool) -> np.ndarray:
         """The sizes of the terms of y, or of w."""
         sizes = self._sizes.rounding(time, state.tolist(), constants)
         return sizes[: self._m] if positions else sizes[self._m :]

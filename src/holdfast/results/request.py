@@ -103,9 +103,7 @@ def _refuse_standing_time(begin: float, duration: float, step: float) -> None:
         )
 
 
-def _tolerances(
-    equations: Equations, given: float | Mapping[Any, float] | None
-) -> float | Mapping[str, float] | None:
+def _tolerances(equations: Equations, given: float | Mapping[Any, float] | None) -> float | Mapping[str, float] | None:
     """Absolute tolerances as they were given: none, one for all states, or some by name."""
     stated = given if given is not None else equations.problem.run.absolute
     if stated is None:

@@ -72,7 +72,13 @@ class Sizes:
 
     def roundings(self, time: float, states: Array, constants: Array) -> Array:
         """s of each node in each case, (cases, nodes)."""
-        return self._table(self._own_many, [np.full(len(states), time), *states.T, *constants.T[: self._parameters]], len(states))
+        return self._table(
+            self._own_many, [np.full(len(states), time), *states.T, *constants.T[: self._parameters]], len(states)
+        )
+
+    def along(self, times: Array, states: Array, constants: Sequence[float]) -> Array:
+        """s of each node along a run, (rows, nodes), from times and states (states, rows); inputs by their own size."""
+        return self._table(self._own_many, [times, *states, *constants[: self._parameters]], len(times))
 
     def natural(self, times: Array, states: Array, constants: Array, floors: Array) -> Array:
         """s of each node at each row, (rows, nodes); `floors` are the least sizes of the states."""

@@ -17,10 +17,9 @@ import numpy as np
 
 from holdfast.equations.equations import Equations
 from holdfast.errors import InternalError
-from holdfast.graph.evaluate import Ledger
 from holdfast.graph.nodes import operation_count
 from holdfast.problem.rounded import rounded_up
-from holdfast.results.rounding import SIZES, Sized
+from holdfast.results.rounding import Sizes
 from holdfast.results.trajectory import Trajectory
 from holdfast.stability.block import deviation_names
 from holdfast.stability.certificate import Proof
@@ -34,14 +33,10 @@ def reading_errors(equations: Equations, run: Trajectory, constants: Sequence[fl
     """A bound of what rounding does to each deviation at each row: the size of its terms, once for each operation."""
     nodes = [*equations.deviations.y, *equations.deviations.w]
     counts = np.array([operation_count((node,)) + 1 for node in nodes])
-    errors = np.empty((len(nodes), len(run.times)))
+    errors, sizes = np.empty((len(nodes), len(run.times))), Sizes(equations, nodes)
     for first in range(0, len(run.times), CHUNK):
         rows = slice(first, first + CHUNK)
-        inputs = [run.times[rows], *run.y[:, rows], *(np.array(float(value)) for value in constants)]
-        known = {node: Sized(row, abs(row)) for node, row in zip(equations.field.inputs, inputs, strict=True)}
-        with np.errstate(all="ignore"):
-            for row, number in zip(errors, Ledger(known, SIZES).of(nodes), strict=True):
-                row[rows] = number.size
+        errors[:, rows] = sizes.along(run.times[rows], run.y[:, rows], constants).T
     return dict(zip(deviation_names(equations), UNIT * counts[:, None] * errors, strict=True))
 
 
