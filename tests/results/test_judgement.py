@@ -80,9 +80,7 @@ def kepler(law):
     """A Kepler orbit that keeps energy and area: at each apsis their gradients are parallel. Starts between apsides."""
     mu, e, angle = 1.0, 0.6, 1.0
     radius, momentum = (1 - e**2) / (1 + e * np.cos(angle)), np.sqrt(1 - e**2)
-    system = hf.System(
-        coordinates=(x, y), kinetic=(x.rate**2 + y.rate**2) / 2, potential=-mu / sp.sqrt(x**2 + y**2)
-    )
+    system = hf.System(coordinates=(x, y), kinetic=(x.rate**2 + y.rate**2) / 2, potential=-mu / sp.sqrt(x**2 + y**2))
     energy = (x.rate**2 + y.rate**2) / 2 - mu / sp.sqrt(x**2 + y**2) + sp.Rational(1, 2)
     area = x * y.rate - y * x.rate - sp.Rational(4, 5)
     program = hf.Program(nonholonomic={"ene": energy, "areal": area}, law=law)

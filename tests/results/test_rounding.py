@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import holdfast as hf
+from holdfast.graph.evaluate import Tape
 from holdfast.graph.nodes import Graph
 from holdfast.results.projection import Projection
-from holdfast.graph.evaluate import Tape
 from holdfast.results.rounding import ARRAYS, ROUNDINGS, size_nodes
 from tests.results.problems import pendulum
 
@@ -116,7 +116,10 @@ def test_errors_of_rounding_stay_below_the_size_of_the_terms(name):
         "abs": abs, "min": lambda s: s, "max": lambda s: s, "select": lambda s: s,
     }.get(name) or getattr(mpmath, name)  # fmt: skip
     with mpmath.workdps(50):
-        errors = [abs(float(exact(mpmath.mpf(s)) - mpmath.mpf(v))) for s, v in zip(b, np.broadcast_to(value, 200), strict=True)]
+        errors = [
+            abs(float(exact(mpmath.mpf(s)) - mpmath.mpf(v)))
+            for s, v in zip(b, np.broadcast_to(value, 200), strict=True)
+        ]
     assert max(errors) > 0
     assert (np.array(errors) <= ROUNDINGS * size).all()
 

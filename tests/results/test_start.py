@@ -122,7 +122,7 @@ def test_constraints_that_are_dependent_wherever_they_hold_are_refused():
     system = hf.System(coordinates=(a, b, c), kinetic=kinetic)
     equations = hf.derive(hf.Problem(system, program, start={a: -0.621, b: 0.765, c: 0.527}))
     for policy in (None, "project"):
-        with pytest.raises(hf.HoldfastError, match="contradict|repeats"):
+        with pytest.raises(hf.HoldfastError, match=r"contradict|repeats"):
             hf.simulate(equations, hf.RK4, step=0.01, duration=1, start_policy=policy)
 
 
@@ -145,12 +145,12 @@ def test_a_start_is_saved_with_what_was_left_out(tmp_path):
 
 def test_check_finds_negative_masses_and_laws_that_drive_away():
     m, k = hf.parameters("m k")
-    system = hf.System(
-        coordinates=(x, z), kinetic=(m * x.rate**2 + z.rate**2) / 2, parameters={m: -1, k: -25}
-    )
+    system = hf.System(coordinates=(x, z), kinetic=(m * x.rate**2 + z.rate**2) / 2, parameters={m: -1, k: -25})
     found = hf.checked_start(hf.derive(hf.Problem(system, start={x: 1})))
     assert [finding.name for finding in found.findings] == ["indefinite"]
     program = hf.Program(holonomic={"level": z}, law=hf.SpringDamper(stiffness=-25, damping=10))
-    found = hf.checked_start(hf.derive(hf.Problem(hf.System(coordinates=(x, z), kinetic=x.rate**2 + z.rate**2), program)))
+    found = hf.checked_start(
+        hf.derive(hf.Problem(hf.System(coordinates=(x, z), kinetic=x.rate**2 + z.rate**2), program))
+    )
     assert [finding.name for finding in found.findings] == ["unstable_law"]
     assert not hf.checked_start(pendulum()).findings

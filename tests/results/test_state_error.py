@@ -32,9 +32,7 @@ def test_the_estimate_survives_thinning_events_and_saving(tmp_path):
 def test_a_state_held_at_zero_has_no_error_worth_a_word():
     a, b = hf.coordinates("a b")
     system = hf.System(coordinates=(a, b), kinetic=(a.rate**2 + b.rate**2) / 2, potential=9.81 * b + sp.sin(a))
-    program = hf.Program(
-        holonomic={"level": b}, controls={"F": {b: 1}}, law=hf.SpringDamper(stiffness=25, damping=10)
-    )
+    program = hf.Program(holonomic={"level": b}, controls={"F": {b: 1}}, law=hf.SpringDamper(stiffness=25, damping=10))
     run = hf.simulate(hf.derive(hf.Problem(system, program, start={a: 0.3})), hf.RK4, step=0.01, duration=10)
     assert run.state_error.relative < 1e-6
 

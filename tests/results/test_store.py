@@ -13,7 +13,9 @@ from tests.results.problems import burning, pendulum, x
 
 
 def runs():
-    yield hf.simulate(pendulum(), hf.RK4, step=0.01, duration=1, start={x: 1.1}, start_policy="project", events={"bottom": x})
+    yield hf.simulate(
+        pendulum(), hf.RK4, step=0.01, duration=1, start={x: 1.1}, start_policy="project", events={"bottom": x}
+    )
     yield hf.simulate(pendulum(), hf.RK4, step=0.01, duration=1, start={x: 1.1}, start_policy="keep", every=7)
     yield hf.simulate(burning(), hf.DOP853, tolerance=1e-9, duration=1, parameters={"b": 0.25}, at=[0.1, 0.7])
 

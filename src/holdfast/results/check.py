@@ -1,4 +1,4 @@
-"""Whether a problem is well stated, at its start: what a run would refuse is refused, what it would fail by is found."""
+"""Whether a problem is well stated at its start: what a run would refuse is refused, what it would fail by is found."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ def checked_start(equations: Equations) -> CheckedStart:
     seen = kernel.observe(np.array([begin]), np.array([start.state]), constants)[0]
     bad = [name for name, value in zip(equations.observables, seen.tolist(), strict=True) if not np.isfinite(value)]
     if bad:
-        found.append(Finding("undefined", f"{', '.join(bad)}: infinite or undefined at the start.", True, begin, bad[0]))
+        found.append(
+            Finding("undefined", f"{', '.join(bad)}: infinite or undefined at the start.", True, begin, bad[0])
+        )
     return CheckedStart(start, values.condition, tuple(finding for finding in found if finding is not None))
 
 

@@ -13,10 +13,10 @@ from holdfast.engine.rows import Rows
 from holdfast.engine.status import Status
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
+from holdfast.results.attraction import attracted
 from holdfast.results.cases import Cases
 from holdfast.results.event import Watch
 from holdfast.results.job import Job, kept_rows
-from holdfast.results.attraction import attracted
 from holdfast.results.judgement import Facts, deviation_places, doubtful_cases, ended, judged
 from holdfast.results.outcome import Outcome
 from holdfast.results.request import Request, rows_of_steps
@@ -186,9 +186,7 @@ class Ensemble:
         equations, begin, made = self.equations, self.request.begin, self.made_of
         constants = made.constants[number].tolist()
         deviation = deviations_at(equations, self.kernel, used, constants, begin)
-        return start_from(
-            equations, self.policy, made.states[number], used, deviation, begin, constants, made.stated
-        )
+        return start_from(equations, self.policy, made.states[number], used, deviation, begin, constants, made.stated)
 
     def _rows(self, number: int, used: Array, constants: Sequence[float]) -> Rows:
         """The rows of one case as the engine gives them: up to its end, with its last state."""
@@ -253,7 +251,9 @@ class Ensemble:
                 block, states = np.concatenate([block, last], axis=1), np.concatenate([states, final], axis=1)
             here = completed[some]
             if here.any():
-                doubtful[some][here] = doubtful_cases(equations, times, states[here], block[here], constants[some][here])
+                doubtful[some][here] = doubtful_cases(
+                    equations, times, states[here], block[here], constants[some][here]
+                )
             first += len(block)
         return doubtful
 

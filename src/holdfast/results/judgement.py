@@ -6,8 +6,8 @@ and nothing was found against it. Every measure is a ratio of two numbers of the
 * a **deviation** is large beside the size of its terms (`rounding`): x² + y² + l² for a rod, speeds for a skate. It is
   judged at its worst row, not at the last. The size is that of the same row, so a state that runs away with its
   deviation hides nothing; inputs that pass through zero count with the size they have along the run (the lower
-  quartile), and rates for no less than their coordinate over the duration. It has *grown* if it exceeds `FAR` of its terms and
-  `GROWTH` times what the law predicts, |exp(tH) z(0)|, and is more than rounding of the forces could have made.
+  quartile), and rates for no less than their coordinate over the duration. It has *grown* if it exceeds `FAR` of its
+  terms and `GROWTH` times what the law predicts, |exp(tH) z(0)|, and is more than rounding of the forces could make.
 * the **energy** of a run in which nothing does work may change by a small part of the energy in motion, and by the
   rounding of its own terms.
 * a run that **broke off** is called singular only if it had not left the program, nor run away, before.
@@ -161,7 +161,7 @@ def mass_gone(equations: Equations, rows: Rows, constants: Sequence[float]) -> b
 
 
 def grown(deviation: np.ndarray) -> np.ndarray:
-    """Whether each trial of (cases, rows, deviations), in scales of their own, ends much further off than it started."""
+    """Whether each trial of (cases, rows, deviations), in its own scales, ends much further off than it started."""
     with np.errstate(all="ignore"):
         begin, end = np.linalg.norm(deviation[:, 0], axis=1), np.linalg.norm(deviation[:, -1], axis=1)
         return ~(end <= np.maximum(GROWTH * begin, NOTICEABLE))  # nan has grown
@@ -237,7 +237,7 @@ def _far_off(facts: Facts, deviation: np.ndarray, chosen: np.ndarray) -> Departu
 
 
 def state_sizes(equations: Equations, states: np.ndarray, duration: float) -> np.ndarray:
-    """The size each state has along a run: its lower quartile; of a rate, no less than its coordinate by the duration."""
+    """The size each state has along a run: its lower quartile; of a rate, at least its coordinate by the duration."""
     n, usual = len(equations.coordinates), np.nanquantile(np.abs(states), QUARTILE, axis=0)
     usual[n : 2 * n] = np.fmax(usual[n : 2 * n], usual[:n] / duration)
     return np.where(np.isfinite(usual), usual, 0.0)

@@ -12,7 +12,9 @@ class Outcome(Enum):
     event = "The run was ended by an event."
     off_program = "The run came to its end, but it started off the program under a law that does not attract."
     deviation_grew = "The deviation grew instead of decaying. Use a smaller step or tolerance, or other gains."
-    diverged = "The motion diverged: it left the program, or grew, beyond all proportion. Use a smaller step or tolerance."
+    diverged = (
+        "The motion diverged: it left the program, or grew, out of all proportion. Use a smaller step or tolerance."
+    )
     energy_changed = "The energy changed, though nothing does work. Use a smaller step or tolerance."
     undefined = "The run came to its end, but a quantity beside the state is infinite or undefined."
     indefinite = "The run came to its end, but the kinetic energy is not positive. Look at the signs of the masses."

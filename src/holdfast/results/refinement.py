@@ -55,7 +55,11 @@ def _again(run: Trajectory, equations: Equations, times: int) -> Trajectory | No
     from holdfast.results.simulate import simulate
 
     begin, end = float(run.times[0]), float(run.times[-1])
-    common: dict[str, Any] = {"start": list(run.start.state), "start_policy": "keep", "parameters": dict(run.parameters)}
+    common: dict[str, Any] = {
+        "start": list(run.start.state),
+        "start_policy": "keep",
+        "parameters": dict(run.parameters),
+    }
     if run.step is not None:
         steps = int((end - begin) / run.step * (1 + 1e-12))
         if steps < 1:
@@ -63,6 +67,4 @@ def _again(run: Trajectory, equations: Equations, times: int) -> Trajectory | No
         return simulate(equations, run.scheme, step=run.step / 2**times, duration=steps * run.step, **common)
     assert run.tolerance is not None
     tolerance = max(SMALLEST_TOLERANCE, run.tolerance / TIGHTER**times)
-    return simulate(
-        equations, run.scheme, tolerance=tolerance, at=run.times.tolist(), duration=end - begin, **common
-    )
+    return simulate(equations, run.scheme, tolerance=tolerance, at=run.times.tolist(), duration=end - begin, **common)

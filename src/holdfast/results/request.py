@@ -37,6 +37,14 @@ class Request:
     longest: float = math.inf  # the longest step of an adaptive scheme
     absolute: float | np.ndarray | Mapping[str, float] | None = None  # tolerances; for each state once it is resolved
 
+    @property
+    def absolutes(self) -> float | np.ndarray:
+        """The absolute tolerances as a kernel takes them."""
+        if isinstance(self.absolute, (float, np.ndarray)):
+            return self.absolute
+        assert self.tolerance is not None
+        return self.tolerance
+
 
 def request_of(
     equations: Equations,
@@ -103,9 +111,7 @@ def _refuse_standing_time(begin: float, duration: float, step: float) -> None:
         )
 
 
-def _tolerances(
-    equations: Equations, given: float | Mapping[Any, float] | None
-) -> float | Mapping[str, float] | None:
+def _tolerances(equations: Equations, given: float | Mapping[Any, float] | None) -> float | Mapping[str, float] | None:
     """Absolute tolerances as they were given: none, one for all states, or some by name."""
     stated = given if given is not None else equations.problem.run.absolute
     if stated is None:

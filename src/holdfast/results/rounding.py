@@ -5,8 +5,8 @@ With s(a) the size of what a number a is made of,
 
     s(u) = the size of an input     s(f(a, b)) = |∂f/∂a| s(a) + |∂f/∂b| s(b)     (+ |f| where f is a function)
 
-so that s((x² + y² − l²)/2) is about x² + y² + l² and that of a skate's w is made of speeds. A computed number is right to
-about s · 2⁻⁵³. Sizes scale as the number itself does: metres, nanometres and astronomical units get the same ratios.
+so that s((x² + y² − l²)/2) is about x² + y² + l² and that of a skate's w is made of speeds. A computed number is right
+to about s · 2⁻⁵³. Sizes scale as the number itself does: metres, nanometres and astronomical units get the same ratios.
 
 Two uses: *rounding* takes each input by its own size; *nature* takes a floor for each input, the size it has along the
 run (rates pass through zero without losing their scale), and an angle inside sin or cos for no more than one radian.
@@ -72,7 +72,9 @@ class Sizes:
 
     def roundings(self, time: float, states: Array, constants: Array) -> Array:
         """s of each node in each case, (cases, nodes)."""
-        return self._table(self._own_many, [np.full(len(states), time), *states.T, *constants.T[: self._parameters]], len(states))
+        return self._table(
+            self._own_many, [np.full(len(states), time), *states.T, *constants.T[: self._parameters]], len(states)
+        )
 
     def natural(self, times: Array, states: Array, constants: Array, floors: Array) -> Array:
         """s of each node at each row, (rows, nodes); `floors` are the least sizes of the states."""
