@@ -304,7 +304,7 @@ def _doubtful_masses(equations: Equations, time: float, states: np.ndarray, cons
     for (i, j), value in zip([(i, j) for i, row in enumerate(rows) for j in row], values, strict=True):
         mass[:, i, j] = value
     if not np.isfinite(mass).all():
-        return ~np.isfinite(mass).all(axis=(1, 2))
+        return np.asarray(~np.isfinite(mass).all(axis=(1, 2)))
     try:
         np.linalg.cholesky(mass)
     except np.linalg.LinAlgError:
