@@ -99,7 +99,7 @@ def test_units_change_no_word(name):
         *words, steps = judged(name, *units)
         assert tuple(words) == natural[:-1], units
         if natural[0] == "completed":
-            assert abs(steps - natural[-1]) <= 1, units
+            assert abs(steps - natural[-1]) <= 0.05 * natural[-1], units  # a first step is guessed
 
 
 @pytest.mark.parametrize("masses", [(1e9, 1e-9), (1e-9, 1e9), (1.0, 1.0)], ids=str)

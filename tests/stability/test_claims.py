@@ -1,6 +1,7 @@
 """What is claimed is true: no proof that the run it was made for, the equations it speaks of or its own Omega belie."""
 
 import json
+from contextlib import nullcontext
 from dataclasses import replace
 from importlib import resources
 
@@ -115,12 +116,11 @@ CHANGES = {
 def test_rates_that_do_not_obey_the_law_are_an_internal_error(problem, change):
     """An elimination that left a row out was once proved to 2e-13, and drifted by 0.02."""
     equations = tampered(problem(), change)
-    try:
+    good = hf.simulate(equations, hf.RK4, step=0.01, duration=0.3).success
+    assert good or change is CHANGES["dropped"]
+    with pytest.raises(hf.InternalError, match="do not obey the law") if good else nullcontext():
         certificate = hf.certify(equations, hf.RK4, step=0.01, duration=0.3, effort=0.5)
-    except hf.InternalError as error:
-        assert "do not obey the law" in error.what
-    else:  # the run itself left its program
-        assert certificate.label is hf.Label.refused
+        assert certificate.label is hf.Label.refused  # the run itself left its program
 
 
 @pytest.mark.parametrize("name", ["cart_rod", "rocket_ascent", "four_bar", "mixed_holders", "portfolio", "skate"])

@@ -13,7 +13,7 @@ class Outcome(Enum):
     off_program = "The run came to its end, but it started off the program under a law that does not attract."
     deviation_grew = "The deviation grew instead of decaying. Use a smaller step or tolerance, or other gains."
     diverged = (
-        "The motion diverged: it left the program, or grew, beyond all proportion. Use a smaller step or tolerance."
+        "The motion diverged: it left the program, or grew, out of all proportion. Use a smaller step or tolerance."
     )
     energy_changed = "The energy changed, though nothing does work. Use a smaller step or tolerance."
     undefined = "The run came to its end, but a quantity beside the state is infinite or undefined."
