@@ -24,6 +24,7 @@ from holdfast.stability.checked import Told, stays
 from holdfast.stability.choice import ChosenNorm, chosen_norm
 from holdfast.stability.hurwitz import place_of_roots
 from holdfast.stability.prove import BITS, Setting, prove, total_defect, widened
+from holdfast.stability.run_code import run_code
 from holdfast.stability.sampled import Sampled
 
 Bounds = dict[str, tuple[float, float]]
@@ -65,6 +66,8 @@ class Promises:
             duration=(self.duration or own.duration or 0.0) if run is None else float(run.times[-1] - run.times[0]),
             blocks=blocks,
             parameters=dict(zip(equations.parameter_names, values, strict=True)),
+            overrides=_overrides(equations, values),
+            code=run_code(equations) if any(block.proof is not None for block in blocks) else None,
             start=() if run is None else tuple(float(x) for x in run.y[:, 0]),
             trajectory=run,
         )
@@ -277,6 +280,12 @@ def _with_proof(setting: Setting, checked: BlockCertificate, proof: Proof, told:
         settles=settles,
         proof=proof,
     )
+
+
+def _overrides(equations: Equations, values: Sequence[float]) -> tuple[str, ...]:
+    """The parameters and gains that are not the problem's own."""
+    own = parameter_vector(equations, {})
+    return tuple(name for name, a, b in zip(equations.parameter_names, values, own, strict=True) if a != b)
 
 
 def _text(equations: Equations) -> str:
