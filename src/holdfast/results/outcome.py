@@ -36,6 +36,11 @@ class Outcome(Enum):
         """Whether the last row is the end that was asked for, well or not."""
         return self in _TO_THE_END
 
+    @property
+    def holds_program(self) -> bool:
+        """Whether the deviations behaved, so that a promise about them may be made, whatever became of the energy."""
+        return self in (Outcome.completed, Outcome.event, Outcome.off_program, Outcome.energy_changed)
+
 
 _TO_THE_END = (
     Outcome.completed,
