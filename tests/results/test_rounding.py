@@ -10,7 +10,7 @@ import holdfast as hf
 from holdfast.graph.evaluate import Tape
 from holdfast.graph.nodes import Graph
 from holdfast.results.projection import Projection
-from holdfast.results.rounding import ARRAYS, ROUNDINGS, size_nodes
+from holdfast.results.rounding import ARRAYS, EPSILON, ROUNDINGS, size_nodes
 from tests.results.problems import pendulum
 
 x, y = hf.coordinates("x y")
@@ -84,10 +84,10 @@ def test_the_units_of_a_start_are_saved_with_it(tmp_path):
     assert hf.Trajectory.load(tmp_path / "run.npz").start == run.start
 
 
-def test_the_unit_of_a_deviation_is_the_size_of_its_terms():
+def test_a_deviation_of_rounding_is_judged_by_the_size_of_its_terms():
     run = hf.simulate(pendulum(), hf.RK4, step=0.01, duration=0.1, start={"x": 1.1}, start_policy="keep")
     terms = 1.1**2 + 1.0  # s((x² − l²)/2) = x² + l² by the rule of products; one half counts as a factor
-    assert run.start.units["y_rod"] == pytest.approx(1.5 * terms)
+    assert run.start.units["y_rod"] == pytest.approx(64 * EPSILON * 1.5 * terms)
     assert not hf.simulate(pendulum(), hf.RK4, step=0.01, duration=0.1).start.units
 
 

@@ -54,7 +54,8 @@ def report(
         raise BadRequest("the run has no rows", where="report", fix="run it again with every=1")
     drawn, remark = readable(trajectory)
     said = (*remarks, *remark)
-    return Report(Subject(drawn, trajectory.problem, certificate, tuning, command, said, state_error))
+    stopped = float(trajectory.times[-1])
+    return Report(Subject(drawn, trajectory.problem, certificate, tuning, command, said, stopped, state_error))
 
 
 def _require_own(trajectory: Trajectory, certificate: Certificate) -> None:

@@ -38,6 +38,7 @@ class Subject:
     tuning: Any = None
     command: str = ""
     remarks: tuple[str, ...] = ()
+    stopped: float | None = None  # where the run came to, if rows of it are not drawn
     states_estimated: bool = True  # whether the error of the states is estimated, by a second run
 
     @cached_property

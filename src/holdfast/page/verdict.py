@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from holdfast.page.subject import Subject, number, sentence
-from holdfast.results.judgement import PUMPED
 from holdfast.stability.certificate import Label
 from holdfast.stability.spectrum import Verdict as Judgement
 
@@ -44,8 +43,6 @@ class Verdict:
 def verdict_of(subject: Subject) -> Verdict:
     """The worst of outcome, state error and promise."""
     faults = [*_of_run(subject), *_of_law(subject)]
-    if not faults:
-        faults = _of_energy(subject)
     if faults:
         faults = [sentence(fault) for fault in faults]
         return Verdict("failed", f"Failed: {faults[0]}", tuple(faults))
@@ -74,7 +71,9 @@ def _of_run(subject: Subject) -> list[str]:
     run = subject.trajectory
     if run.success:
         return []
-    stopped = "" if run.outcome.ran_out else f" (t = {number(run.times[-1])})"
+    stopped = (
+        "" if run.outcome.ran_out else f" (t = {number(run.times[-1] if subject.stopped is None else subject.stopped)})"
+    )
     return [run.outcome.value.rstrip(".") + stopped + ".", *(found.text for found in run.against)]
 
 
@@ -97,22 +96,6 @@ def _of_certificate(subject: Subject) -> list[str]:
         elif block.stayed is False:
             faults.append(f"The proof for {names} does not cover this run: it left the region Omega.")
     return faults
-
-
-def _of_energy(subject: Subject) -> list[str]:
-    """Reactions must not drive the motion: work of their corrections is an error of the run, not a result."""
-    run, program = subject.trajectory, subject.problem.program
-    if len(run.times) < 3:
-        return []
-    if not subject.held or program.controls:
-        return []
-    work = np.abs(run.energy_balance.correction)
-    worst = float(np.nanmax(work))
-    if worst <= PUMPED * subject.energy_size:
-        return []
-    part = number(100 * worst / subject.energy_size, 2)
-    price = f"corrections of the deviations did work of {part} % of the energy in motion"
-    return [f"The program is held at a price: {price}."]
 
 
 def _praise(subject: Subject) -> str:

@@ -16,31 +16,59 @@ ROUNDINGS = 64 * EPSILON  # of the terms of the energy, in each step
 
 def conservative(equations: Equations) -> bool:
     """Whether nothing does work: no forces, losses, controls, noise, states, changing masses or time."""
+    return undriven(equations) and bool(equations.problem.system.dissipation == 0)
+
+
+def undriven(equations: Equations) -> bool:
+    """Whether nothing can raise the energy: as `conservative`, with losses allowed."""
     kept = equations.__dict__
-    if "_conservative" not in kept:
+    if "_undriven" not in kept:
         system, program = equations.problem.system, equations.problem.program
         others = (system.forces, system.states, system.noise, system.masses, program.controls, program.nonholonomic)
         stated = (system.kinetic, system.potential, *program.holonomic.values())
-        kept["_conservative"] = (
-            not any(others)
-            and system.dissipation == 0
-            and not any(time in system.vocabulary.dependence(expression) for expression in stated)
-        )
-    return bool(kept["_conservative"])
+        timely = any(time in system.vocabulary.dependence(expression) for expression in stated)
+        kept["_undriven"] = not any(others) and not timely
+    return bool(kept["_undriven"])
 
 
 def energy_lost(equations: Equations, rows: Rows, constants: Sequence[float]) -> tuple[float, float]:
-    """The largest change of energy as a part of the energy in motion, and when; rounding of its terms is no change."""
+    """The largest change of energy as a part of the energy in motion, and when; rounding of its terms is no change.
+
+    Where there are losses, only a rise counts, and only if the losses are none that would feed the motion.
+    """
+    energy = rows.observables[:, energy_places(equations)[1]]
+    change = energy - energy[0]
+    if not conservative(equations):
+        place = list(equations.observables).index("power_dissipation")
+        if rows.observables[:, place].max() > 0:
+            return 0.0, float(rows.times[0])
+        change = np.maximum(change, 0.0)
+    return _part_of(equations, rows, constants, np.abs(change))
+
+
+def correction_work(equations: Equations, rows: Rows, constants: Sequence[float]) -> tuple[float, float]:
+    """The largest work of the corrections as a part of the energy in motion, and when; quadrature errors left out."""
+    place = list(equations.observables).index("power_correction")
+    power, steps = rows.observables[:, place], np.diff(rows.times)
+    work = np.concatenate([[0.0], np.cumsum((power[1:] + power[:-1]) / 2 * steps)])
+    coarse = np.concatenate(
+        [[0.0], np.cumsum((power[2::2] + power[:-2:2]) / 2 * (rows.times[2::2] - rows.times[:-2:2]))]
+    )
+    unsure = np.abs(work[::2][: len(coarse)] - coarse).max(initial=0.0)
+    return _part_of(equations, rows, constants, np.maximum(np.abs(work) - unsure, 0.0))
+
+
+def _part_of(equations: Equations, rows: Rows, constants: Sequence[float], change: np.ndarray) -> tuple[float, float]:
+    """The largest of some energies as a part of the energy in motion, and when; 0 where it is one of rounding."""
     kinetic, energy = (rows.observables[:, place] for place in energy_places(equations))
-    change = np.abs(energy - energy[0])
     worst = int(np.nan_to_num(change, nan=-1.0).argmax())
     lost, moving = float(change[worst]), max(float(np.abs(kinetic).max()), float(np.ptp(energy)))
     if not lost > 0.01 * moving:
         return (lost / moving if moving else 0.0), float(rows.times[worst])
-    ends = [0, len(rows.times) // 2]
-    terms = energy_size(equations).natural(
-        rows.times[ends], rows.states[ends], np.array(constants), np.zeros(rows.states.shape[1])
-    )
+    sizes = energy_size(equations)
+    terms = [
+        sizes.rounding(float(rows.times[k]), rows.states[k].tolist(), constants) for k in (0, len(rows.times) // 2)
+    ]
     floor = ROUNDINGS * (rows.steps + 1) * float(np.nanmax(terms))
     return (lost / moving if lost > floor else 0.0), float(rows.times[worst])
 

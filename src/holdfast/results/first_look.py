@@ -6,8 +6,8 @@ import numpy as np
 
 from holdfast.equations.equations import Equations
 from holdfast.graph.evaluate import Tape
-from holdfast.results.energy import conservative, energy_places
-from holdfast.results.judgement import DOUBTFUL, PUMPED, deviation_places
+from holdfast.results.energy import energy_places, undriven
+from holdfast.results.judgement import DOUBTFUL, FEW, PUMPED, deviation_places, moving_sizes
 from holdfast.results.rounding import ARRAYS, deviation_sizes
 
 
@@ -17,26 +17,31 @@ def doubtful_cases(
     """Which of many runs, (cases, rows, ...), have to be looked at one by one: the first look, made on arrays."""
     with np.errstate(all="ignore"):
         found = ~np.isfinite(observed.sum(axis=(1, 2)))
-        found |= _doubtful_energies(equations, observed)
+        found |= _doubtful_energies(equations, times, observed)
         found |= _doubtful_masses(equations, float(times[0]), states[:, 0], constants)
         places = deviation_places(equations)
         if not places:
             return found
         worst, count = np.abs(observed[:, :, places]).max(axis=1), len(times)
-        sizes, none = deviation_sizes(equations), np.zeros(states.shape[2])
+        sizes, few = deviation_sizes(equations), slice(None, None, max(1, count // FEW))
+        reach = np.array([moving_sizes(equations, times, case) for case in states[:, few]])
         three = [
-            sizes.natural(np.full(len(states), times[k]), states[:, k], constants, none)
+            sizes.natural(np.full(len(states), times[k]), states[:, k], constants, reach)
             for k in (0, count // 2, count - 1)
         ]
         return found | ~((worst <= DOUBTFUL * np.median(three, axis=0)) | (worst == 0)).all(axis=1)
 
 
-def _doubtful_energies(equations: Equations, observed: np.ndarray) -> np.ndarray:
-    if not conservative(equations):
-        return np.zeros(len(observed), dtype=bool)
+def _doubtful_energies(equations: Equations, times: np.ndarray, observed: np.ndarray) -> np.ndarray:
     kinetic, energy = (observed[:, :, place] for place in energy_places(equations))
     moving = np.maximum(np.abs(kinetic).max(axis=1), np.ptp(energy, axis=1))
-    return np.abs(energy - energy[:, :1]).max(axis=1) > PUMPED * moving
+    found = np.zeros(len(observed), dtype=bool)
+    if undriven(equations):
+        found |= np.abs(energy - energy[:, :1]).max(axis=1) > PUMPED * moving
+    if equations.constraints and not equations.problem.program.controls:
+        power = np.abs(observed[:, :, list(equations.observables).index("power_correction")])
+        found |= ((power[:, 1:] + power[:, :-1]) / 2 * np.diff(times)).sum(axis=1) > PUMPED * moving
+    return found
 
 
 def _doubtful_masses(equations: Equations, time: float, states: np.ndarray, constants: np.ndarray) -> np.ndarray:

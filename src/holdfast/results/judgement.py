@@ -30,7 +30,7 @@ from holdfast.equations.equations import Equations
 from holdfast.equations.values import values_at
 from holdfast.graph.evaluate import Tape
 from holdfast.results.attraction import attracted, law_matrices, predicted
-from holdfast.results.energy import conservative, energy_lost
+from holdfast.results.energy import conservative, correction_work, energy_lost, undriven
 from holdfast.results.finding import Finding
 from holdfast.results.outcome import Outcome
 from holdfast.results.rounding import EPSILON, deviation_sizes
@@ -56,6 +56,8 @@ NOTICEABLE = 1e-6  # of its scale: a trial that deviates less has not grown
 NOISE = 1e3 * EPSILON  # of what forces alone would do: a deviation below this is one of rounding
 PUMPED = 0.1  # of the energy in motion: a change beyond this is an error of the run
 NEGATIVE = 1e-9  # of the largest eigenvalue of the mass matrix: below minus this, the kinetic energy is not positive
+SHARE = 1e-3  # of the way that its rate would take it: the reach of a coordinate that returns to where it was
+FEW = 64  # rows from which sizes are read at first
 QUARTILE = 0.25  # of the sizes along a run, the one called usual: above zero crossings, below what has run away
 LOOKED_AT = 4096  # rows, at most, at which sizes are computed one by one
 
@@ -127,15 +129,17 @@ def _of_the_rest(facts: Facts, outcome: Outcome) -> Judgement:
             return Judgement(Outcome.diverged, tuple(found for found in (lost, away) if found is not None))
     if outcome not in (Outcome.completed, Outcome.event):
         return Judgement(outcome)
-    undefined, negative = _undefined(facts), _negative(facts)
-    found = tuple(finding for finding in (undefined, negative, lost) if finding is not None)
+    undefined, negative, price = _undefined(facts), _negative(facts), driven(facts)
+    found = tuple(finding for finding in (undefined, negative, lost, price) if finding is not None)
     if undefined is not None:
         return Judgement(Outcome.undefined, found)
     if not _held(facts):
         return Judgement(Outcome.off_program, found)
     if negative is not None:
         return Judgement(Outcome.indefinite, found)
-    return Judgement(Outcome.energy_changed if lost is not None else outcome, found)
+    if lost is not None:
+        return Judgement(Outcome.energy_changed, found)
+    return Judgement(Outcome.driven if price is not None else outcome, found)
 
 
 def _held(facts: Facts) -> bool:
@@ -199,8 +203,10 @@ def doubtful(
     if not worst.any():
         return False
     sizes, count = deviation_sizes(equations), len(times)
+    reach = moving_sizes(equations, times, states[:: max(1, count // FEW)]).tolist()
     three = [
-        sizes.natural_at(float(times[k]), states[k].tolist(), constants) for k in {0, count // 2, max(0, count - 1)}
+        sizes.natural_at(float(times[k]), states[k].tolist(), constants, reach)
+        for k in {0, count // 2, max(0, count - 1)}
     ]
     return not bool((worst <= DOUBTFUL * np.sort(three, axis=0)[len(three) // 2]).all())  # nan is doubtful
 
@@ -217,13 +223,12 @@ def _far_off(facts: Facts, deviation: np.ndarray, chosen: np.ndarray) -> Departu
     equations, rows = facts.equations, facts.rows
     constants = np.array(facts.constants)
     states, times = rows.states[chosen], rows.times[chosen]
-    floors = state_sizes(equations, states, facts.duration)
-    sizes = deviation_sizes(equations).natural(times, states, constants, floors)
+    sizes = deviation_sizes(equations).natural(times, states, constants, moving_sizes(equations, times, states))
     seen = np.abs(deviation[chosen])
     usual = np.nanquantile(np.where(np.isfinite(sizes), sizes, np.nan), QUARTILE, axis=0)
     usual = np.where(sizes[0] > 0, np.fmin(usual, sizes[0]), usual)
     limit = np.maximum(GROWTH * _predicted(facts, deviation[0]), _noise(facts))
-    far = ~(seen <= FAR * sizes) & ~(seen <= limit)
+    far = ~(seen <= FAR * np.fmax(sizes, usual)) & ~(seen <= limit)
     if not far.any():
         return None
     ratio = np.where(far, np.nan_to_num(seen / usual, nan=np.inf), 0.0)
@@ -236,11 +241,20 @@ def _far_off(facts: Facts, deviation: np.ndarray, chosen: np.ndarray) -> Departu
     return Departure(finding, peak / max(float(usual[column]), 1e-300))
 
 
-def state_sizes(equations: Equations, states: np.ndarray, duration: float) -> np.ndarray:
-    """The size each state has along a run: its lower quartile; of a rate, at least its coordinate by the duration."""
-    n, usual = len(equations.coordinates), np.nanquantile(np.abs(states), QUARTILE, axis=0)
+def moving_sizes(equations: Equations, times: np.ndarray, states: np.ndarray) -> np.ndarray:
+    """The sizes of time and states along a run: the duration, the reach of a coordinate, the size of a rate.
+
+    Lower quartiles, so that what ran away at last does not count. A rate counts for no less than its coordinate's reach
+    over the duration, and what stands still beside others that move counts with a thousandth of their reach.
+    """
+    n, duration = len(equations.coordinates), float(times[-1] - times[0]) or 1.0
+    away = np.abs(states)
+    away[:, :n] = np.abs(states[:, :n] - states[0, :n])
+    usual = np.sort(np.nan_to_num(away, nan=np.inf), axis=0)[int(QUARTILE * (len(away) - 1) + 0.5)]
+    usual = np.where(np.isfinite(usual), usual, 0.0)
     usual[n : 2 * n] = np.fmax(usual[n : 2 * n], usual[:n] / duration)
-    return np.where(np.isfinite(usual), usual, 0.0)
+    usual[:n] = np.fmax(usual[:n], usual[n : 2 * n] * duration * SHARE)
+    return np.concatenate([[duration], usual])
 
 
 def _predicted(facts: Facts, start: np.ndarray) -> np.ndarray:
@@ -273,13 +287,26 @@ def _noise(facts: Facts) -> np.ndarray:
 def energy_found(facts: Facts) -> Finding | None:
     """A change of energy where nothing does work, if it is more than a small part of the energy in motion."""
     equations, rows = facts.equations, facts.rows
-    if len(rows.times) < 3 or not facts.start.on_program or not conservative(equations):
+    if len(rows.times) < 3 or not facts.start.on_program or not undriven(equations):
         return None
     part, time = energy_lost(equations, rows, facts.constants)
     if not part > PUMPED:
         return None
-    text = f"The energy changed by {100 * part:.0f} % of what is in motion, though nothing does work."
+    how = "changed" if conservative(equations) else "rose"
+    text = f"The energy {how} by {100 * part:.0f} % of what is in motion, though nothing does work."
     return Finding("energy_changed", text, True, time, "energy")
+
+
+def driven(facts: Facts) -> Finding | None:
+    """Work of the corrections where reactions hold: they must not drive the motion."""
+    equations, rows = facts.equations, facts.rows
+    if len(rows.times) < 3 or not equations.constraints or equations.problem.program.controls:
+        return None
+    part, time = correction_work(equations, rows, facts.constants)
+    if not part > PUMPED:
+        return None
+    text = f"Correcting deviations did work of {100 * part:.0f} % of the energy in motion."
+    return Finding("driven", text, True, time, "power_correction")
 
 
 def _ran_away(facts: Facts) -> Finding | None:

@@ -16,6 +16,7 @@ class Outcome(Enum):
         "The motion diverged: it left the program, or grew, out of all proportion. Use a smaller step or tolerance."
     )
     energy_changed = "The energy changed, though nothing does work. Use a smaller step or tolerance."
+    driven = "The program is held at a price: correcting its deviations did work. Use a smaller step, or other gains."
     undefined = "The run came to its end, but a quantity beside the state is infinite or undefined."
     indefinite = "The run came to its end, but the kinetic energy is not positive. Look at the signs of the masses."
     not_finite = "A value became infinite or undefined; the rows before it are kept."
@@ -39,7 +40,9 @@ class Outcome(Enum):
     @property
     def holds_program(self) -> bool:
         """Whether the deviations behaved, so that a promise about them may be made, whatever became of the energy."""
-        return self in (Outcome.completed, Outcome.event, Outcome.off_program, Outcome.energy_changed)
+        return self in (
+            Outcome.completed, Outcome.event, Outcome.off_program, Outcome.energy_changed, Outcome.driven,
+        )  # fmt: skip
 
 
 _TO_THE_END = (
@@ -47,6 +50,7 @@ _TO_THE_END = (
     Outcome.off_program,
     Outcome.deviation_grew,
     Outcome.energy_changed,
+    Outcome.driven,
     Outcome.undefined,
     Outcome.indefinite,
 )

@@ -8,8 +8,10 @@ With s(a) the size of what a number a is made of,
 so that s((x² + y² − l²)/2) is about x² + y² + l² and that of a skate's w is made of speeds. A computed number is right
 to about s · 2⁻⁵³. Sizes scale as the number itself does: metres, nanometres and astronomical units get the same ratios.
 
-Two uses: *rounding* takes each input by its own size; *nature* takes a floor for each input, the size it has along the
-run (rates pass through zero without losing their scale), and an angle inside sin or cos for no more than one radian.
+Two uses. *Rounding* takes each input by its own size. *Nature* asks what is large for a deviation, wherever the origin
+lies: a coordinate counts with the reach it has along the run and not with its distance from 0, constants count for
+nothing, and what is not linear counts with its value too, so that s((x − X)² + z² − l²) is about l² also where X is
+the radius of the Earth and the swing is small. An angle inside sin or cos counts for no more than one radian.
 """
 
 from __future__ import annotations
@@ -31,23 +33,43 @@ ROUNDINGS = 4 * EPSILON  # of its size, the error of one computed number
 CLOSE = 64 * EPSILON  # of its size, a deviation below this is one of rounding
 OFF = 1e-9  # of its size, a deviation above this counts as one: a value stated to nine digits is meant
 LINEAR = ("add", "sub", "mul", "div", "neg", "power", "abs", "min", "max", "select")
+STRAIGHT, SCALING = ("add", "sub", "neg"), ("mul", "div")  # linear, and linear where one operand stands still
 TURNING = ("sin", "cos")  # of an angle, which is as large as it can be at one radian
 
 Array = np.ndarray
 
 
-def size_nodes(nodes: Sequence[Node], sizes: Mapping[Node, Node], *, widest_angle: bool = False) -> list[Node]:
-    """s of each node, on the graph, from the sizes of the inputs; `widest_angle` counts an angle as one radian."""
+def size_nodes(nodes: Sequence[Node], sizes: Mapping[Node, Node]) -> list[Node]:
+    """s of each node, on the graph, from the sizes of the inputs."""
     if not nodes:
         return []
     graph, known = nodes[0].graph, {node.index: size for node, size in sizes.items()}
     for node in ancestors(nodes):
         if node.index not in known:
-            known[node.index] = _size(graph, node, known, widest_angle)
+            known[node.index] = _size(graph, node, known)
     return [known[node.index] for node in nodes]
 
 
-def _size(graph: Graph, node: Node, known: Mapping[int, Node], widest_angle: bool) -> Node:
+def natural_nodes(nodes: Sequence[Node], sizes: Mapping[Node, Node]) -> list[Node]:
+    """What is large for each node, on the graph, from the sizes of the inputs that move; others count for nothing."""
+    if not nodes:
+        return []
+    graph, known = nodes[0].graph, {node.index: size for node, size in sizes.items()}
+    moving = set(known)
+    for node in ancestors(nodes):
+        if node.index in known:
+            continue
+        if not any(argument.index in moving for argument in node.args):
+            known[node.index] = graph.zero
+            continue
+        moving.add(node.index)
+        size = _size(graph, node, known, widest_angle=True)
+        straight = node.op in STRAIGHT or (node.op in SCALING and not all(a.index in moving for a in node.args))
+        known[node.index] = size if straight or node.op not in LINEAR else size + graph.call("abs", node)
+    return [known[node.index] for node in nodes]
+
+
+def _size(graph: Graph, node: Node, known: Mapping[int, Node], widest_angle: bool = False) -> Node:
     if not node.args:
         return graph.call("abs", node)
     total = graph.zero if node.op in LINEAR else graph.call("abs", node)
@@ -83,18 +105,17 @@ class Sizes:
             self._own_many, [times, *states, *map(np.float64, constants[: self._parameters])], len(times)
         )
 
-    def natural(self, times: Array, states: Array, constants: Array, floors: Array) -> Array:
-        """s of each node at each row, (rows, nodes); `floors` are the least sizes of the states."""
+    def natural(self, times: Array, states: Array, constants: Array, sizes: Array) -> Array:
+        """What is large for each node at each row, (rows, nodes), from the sizes of time and states."""
         shared = np.broadcast_to(constants, (len(states), np.shape(constants)[-1]))
-        inputs = np.array([times, *states.T, *shared.T[: self._parameters]])
-        least = np.zeros((len(inputs), 1))
-        least[1 : 1 + states.shape[1], 0] = floors
-        return self._table(self._natural_many, [*inputs, *np.maximum(np.abs(inputs), least)], len(states))
+        inputs = [times, *states.T, *shared.T[: self._parameters]]
+        return self._table(self._natural_many, [*inputs, *np.asarray(sizes).T], len(states))
 
-    def natural_at(self, time: float, state: Sequence[float], constants: Sequence[float]) -> Array:
-        """The same at one state, without floors."""
-        inputs = [time, *state, *constants[: self._parameters]]
-        return np.array(self._natural([*inputs, *map(abs, inputs)]))
+    def natural_at(
+        self, time: float, state: Sequence[float], constants: Sequence[float], sizes: Sequence[float]
+    ) -> Array:
+        """The same at one state."""
+        return np.array(self._natural([time, *state, *constants[: self._parameters], *sizes]))
 
     @staticmethod
     def _table(evaluator: Evaluator, inputs: Sequence[Any], rows: int) -> Array:
@@ -109,9 +130,9 @@ class Sizes:
 
     @cached_property
     def _natural_tape(self) -> Tape:
-        sizes = {node: node.graph.input(f"size of {node.data}") for node in self._inputs}
-        found = size_nodes(self._nodes, sizes, widest_angle=True)
-        return Tape((*self._inputs, *sizes.values()), tuple(found))
+        moving = self._inputs[: len(self._inputs) - self._parameters]
+        sizes = {node: node.graph.input(f"size of {node.data}") for node in moving}
+        return Tape((*self._inputs, *sizes.values()), tuple(natural_nodes(self._nodes, sizes)))
 
     @cached_property
     def _own(self) -> Evaluator:

@@ -22,10 +22,12 @@ from holdfast.errors import BadRequest
 from holdfast.problem.frozen import Frozen
 from holdfast.problem.vocabulary import by_name
 from holdfast.results.projection import NoState, Projection, Residue
-from holdfast.results.rounding import CLOSE, OFF, deviation_sizes
+from holdfast.results.rounding import CLOSE, deviation_sizes
 from holdfast.schemes.euler import EULER
 
 PLAIN = 1e-10  # beside its scale, a pivot above this (sin² of an angle) is far from a singular system
+FEWEST_DIGITS, MOST_DIGITS = 4, 12  # of a decimal that looks rounded: 0.5 is meant, 0.7071 is √½
+MEANT = 1.2  # times half a unit of the last decimal: two roundings in a row
 SAME = 1e-13  # a change this small, relative to the value, is rounding
 
 
@@ -37,13 +39,13 @@ class Start:
     state: tuple[float, ...]
     changes: Frozen[tuple[float, float]]  # name -> (stated, or 0 where left out; used)
     deviation: Frozen[float]  # y_ and w_ by name, at the state used
-    units: Frozen[float] = Frozen()  # the size of the terms of those deviations that are not 0 (see `rounding`)
+    units: Frozen[float] = Frozen()  # below this, a deviation that is not 0 is one of rounding (see `negligible`)
     open: tuple[str, ...] = ()  # what was left out, and so may be solved for
 
     @property
     def off(self) -> dict[str, float]:
         """The deviations that count."""
-        return {name: value for name, value in self.deviation.items() if abs(value) > OFF * self.units.get(name, 1.0)}
+        return {name: value for name, value in self.deviation.items() if not abs(value) <= self.units.get(name, 0.0)}
 
     @property
     def on_program(self) -> bool:
@@ -153,9 +155,22 @@ def solved_start(
     try:
         used = Projection(equations, projected, free).of(stated, begin, constants)
     except NoState as error:
-        raise _contradiction(equations, error.residue, stated, free) from None
+        if not _within_digits(equations, projected, stated, begin, constants):
+            raise _contradiction(equations, error.residue, stated, free) from None
+        used = stated
     values = Projection(equations, projected)
     return values.of(used, begin, constants)  # within the digits that were stated
+
+
+def _within_digits(
+    equations: Equations, projected: Sequence[str], stated: np.ndarray, begin: float, constants: Sequence[float]
+) -> bool:
+    """Whether stated values contradict the constraints by no more than the rounding of their decimals."""
+    parameters = dict(zip(equations.parameter_names, constants, strict=True))
+    values = values_at(equations, stated.tolist(), begin, parameters)
+    seen = dict(zip(deviation_names(equations), (*values.deviation, *values.deviation_rate), strict=True))
+    limits = dict(zip(deviation_names(equations), digits(equations, stated, begin, constants), strict=True))
+    return all(abs(seen[name]) <= limits[name] for name in deviation_names(equations, projected))
 
 
 def _contradiction(equations: Equations, residue: Residue, stated: np.ndarray, free: np.ndarray) -> BadRequest:
@@ -229,33 +244,54 @@ def off_program(
     cases = np.nonzero(off.any(axis=1))[0]
     if len(cases):
         sizes = deviation_sizes(equations).roundings(time, states[cases], constants[cases])
-        off[cases] = ~(np.abs(deviation[cases]) <= OFF * sizes) & (deviation[cases] != 0)
+        off[cases] = ~(np.abs(deviation[cases]) <= CLOSE * sizes) & (deviation[cases] != 0)
     for case in np.nonzero(off.any(axis=1))[0]:
-        units = _units(equations, states[case], states[case], time, constants[case].tolist())
-        off[case] &= ~(np.abs(deviation[case]) <= OFF * units)
+        limits = negligible(equations, states[case], states[case], time, constants[case].tolist())
+        off[case] &= ~(np.abs(deviation[case]) <= limits)
     return off
 
 
-def _units(
+def negligible(
     equations: Equations, stated: np.ndarray, used: np.ndarray, begin: float, constants: Sequence[float]
 ) -> np.ndarray:
-    """The size of the terms of each deviation, at the state used and at the one stated.
+    """Below this, each deviation is one of rounding: of doubles, or of the digits in which the start is stated.
 
     A component that is itself a residue of rounding (6·10⁻¹⁷ for the cosine of a right angle) has no size of its own;
-    beside the others, it has the one that carries the same kinetic energy, and rounding of that is no deviation.
+    beside the others, it has the one that carries the same kinetic energy, and rounding of that is no deviation. A
+    value such as 0.7071 means what rounds to it.
     """
     sizes = deviation_sizes(equations)
-    units = np.fmax(*(sizes.rounding(begin, state.tolist(), constants) for state in (used, stated)))
+    rounding = np.fmax(*(sizes.rounding(begin, state.tolist(), constants) for state in (used, stated)))
     n = len(equations.coordinates)
     mass, _ = Projection(equations, equations.constraints).mass_and_jacobian(used, begin, constants)
     inertia = np.abs(np.diag(mass))
-    floors = np.zeros(len(used))
+    own = np.abs(used)
     with np.errstate(all="ignore"):
         for part in (slice(0, n), slice(n, 2 * n)):
             together = np.sqrt((inertia * used[part] ** 2).sum() / inertia)
-            floors[part] = np.where(np.isfinite(together), together, 0.0)
-    beside = sizes.natural(np.array([begin]), used[None], np.array(constants), floors)[0]
-    return np.fmax(units, beside * (CLOSE / OFF))
+            own[part] = np.where(np.isfinite(together), np.fmax(own[part], together), own[part])
+    beside = sizes.natural(np.array([begin]), used[None], np.array(constants), np.array([[0.0, *own]]))[0]
+    return np.fmax(CLOSE * np.fmax(rounding, beside), digits(equations, stated, begin, constants))
+
+
+def digits(equations: Equations, stated: np.ndarray, begin: float, constants: Sequence[float]) -> np.ndarray:
+    """What the rounding of stated decimals (0.7071, 3.3333) can make of each deviation."""
+    steps = np.array([decimal_step(float(value)) for value in stated[: 2 * len(equations.coordinates)]])
+    if not steps.any():
+        return np.zeros(len(equations.deviations.y) + len(equations.constraints))
+    parameters = dict(zip(equations.parameter_names, constants, strict=True))
+    slopes = np.abs(values_at(equations, stated.tolist(), begin, parameters).deviation_jacobian)
+    return np.asarray(np.nan_to_num(slopes, nan=0.0, posinf=0.0) @ steps) * MEANT
+
+
+def decimal_step(value: float) -> float:
+    """Half a unit of the last decimal of a number that looks rounded: a fraction of four to twelve digits; else 0."""
+    text = repr(abs(value))
+    if "e" in text or "." not in text:
+        return 0.0
+    whole, fraction = text.split(".")
+    count = len((whole + fraction).lstrip("0"))
+    return 0.5 * 10.0 ** -len(fraction) if FEWEST_DIGITS <= count <= MOST_DIGITS and fraction != "0" else 0.0
 
 
 def start_from(
@@ -271,9 +307,9 @@ def start_from(
     """The report of a start: what was stated, what is used, and what deviates there."""
     units: dict[str, float] = {}
     if any(deviation.values()):
-        found = deviation_sizes(equations).rounding(begin, used.tolist(), constants)
-        if any(not abs(value) <= OFF * unit for value, unit in zip(deviation.values(), found, strict=True) if value):
-            found = _units(equations, stated, used, begin, constants)
+        found = CLOSE * deviation_sizes(equations).rounding(begin, used.tolist(), constants)
+        if any(not abs(value) <= limit for value, limit in zip(deviation.values(), found, strict=True) if value):
+            found = negligible(equations, stated, used, begin, constants)
         units = {name: float(unit) for (name, value), unit in zip(deviation.items(), found, strict=True) if value}
     pairs = zip(equations.state_names, stated.tolist(), used.tolist(), strict=True)
     changed = {name: (old, new) for name, old, new in pairs if abs(new - old) > SAME * abs(old)}

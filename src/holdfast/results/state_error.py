@@ -19,6 +19,7 @@ from holdfast.equations.equations import Equations
 from holdfast.equations.values import values_at
 from holdfast.problem.frozen import Frozen
 from holdfast.results.request import SMALLEST_TOLERANCE, Request
+from holdfast.results.rounding import EPSILON, energy_size
 
 if TYPE_CHECKING:
     from holdfast.results.trajectory import Trajectory
@@ -27,7 +28,8 @@ TIGHTER = 100  # the tolerance of the second run is the first one's by this
 WORTH_A_THIRD = 1e-3  # of the range of a state: an error beyond this is followed with a second halving
 CONVERGING = 0.5  # the second difference is at most this part of the first where the error follows the step
 STILL = 1e-9  # of its size: a state that moves less has this for its range
-NOISE = 1e-9  # of what forces alone would do in the time: a state that is held at 0 has this for its range
+MOVING = 1e-3  # of the speed that the kinetic energy would give it: a coordinate that is held still has this
+ROUNDINGS = 64 * EPSILON  # of the terms of the energy
 LARGE = 0.1  # of the range of a state: an error beyond this is no result
 
 
@@ -139,18 +141,27 @@ def _common(run: Trajectory, other: Trajectory) -> np.ndarray:
 
 
 def _ranges(run: Trajectory, equations: Equations) -> np.ndarray:
-    """The range each state passes through; of one that is held still, a small part of its size or of its forces."""
-    states, n = run.y, len(equations.coordinates)
+    """What an error of each state is measured by: the range it passes through, and no less than what is nothing to it.
+
+    A rate is also measured by its own size, and a state that stands still by a thousandth of what the kinetic energy of
+    the run, or rounding of the terms of its energy, would give it.
+    """
+    states, n, time = run.y, len(equations.coordinates), float(np.ptp(run.times))
     with np.errstate(all="ignore"):
         ranges = np.fmax(np.ptp(states, axis=1), STILL * np.abs(states).max(axis=1))
-        try:
-            values = values_at(equations, states[:, 0].tolist(), float(run.times[0]), dict(run.parameters))
-            forces = np.abs(values.bias) + np.abs(values.held_forces)
-            moved = np.abs(np.linalg.inv(values.mass_matrix)) @ forces
-        except np.linalg.LinAlgError:
-            moved = np.zeros(n)  # nothing is known of the forces there
-        moved = np.where(np.isfinite(moved), moved, 0.0)
-        time = float(np.ptp(run.times))
-        ranges[:n] = np.fmax(ranges[:n], NOISE * moved * time**2)
-        ranges[n : 2 * n] = np.fmax(ranges[n : 2 * n], NOISE * moved * time)
+        ranges[n : 2 * n] = np.fmax(ranges[n : 2 * n], np.abs(states[n : 2 * n]).max(axis=1))
+        speeds = _speeds(run, equations)
+        ranges[:n] = np.fmax(ranges[:n], speeds * time)
+        ranges[n : 2 * n] = np.fmax(ranges[n : 2 * n], speeds)
     return ranges
+
+
+def _speeds(run: Trajectory, equations: Equations) -> np.ndarray:
+    """The speed of each coordinate that is nothing beside the motion: by kinetic energy, and by rounding of energy."""
+    start, constants = run.y[:, 0].tolist(), [run.parameters[name] for name in equations.parameter_names]
+    values = values_at(equations, start, float(run.times[0]), dict(run.parameters))
+    terms = float(energy_size(equations).rounding(float(run.times[0]), start, constants)[0])
+    energy = MOVING**2 * float(np.nanmax(np.abs(run["kinetic"]), initial=0.0)) + ROUNDINGS * terms
+    inertia = np.abs(np.diag(values.mass_matrix))
+    speeds = np.sqrt(2 * energy / inertia)
+    return np.where(np.isfinite(speeds), speeds, 0.0)

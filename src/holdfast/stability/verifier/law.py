@@ -5,6 +5,7 @@ Numbers are gains, named law.stiffness.<row>[.<column>]; the certificate states 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
@@ -12,6 +13,11 @@ from typing import Any
 from holdfast.stability.verifier.dag import Node, inputs_of
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed, require
 from holdfast.stability.verifier.statement import Statement
+
+TERM = re.compile(
+    r"(?P<sign>[-+]?)(?P<number>\d+(?:\.\d*)?(?:e[-+]?\d+)?|\.\d+)?(?:/(?P<below>\d+))?"
+    r"(?:\*?(?P<unit>1?i)(?:/(?P<under>\d+))?)?"
+)
 
 
 class Law:
@@ -109,16 +115,21 @@ class Law:
         self._pairs(found)
 
     def _root(self, value: Any) -> tuple[Fraction, Fraction]:
-        """Real and imaginary part of -1, "-1+2i"."""
-        import re
-
+        """Real and imaginary part of -1, "-1+2i", "2*1i-3": a sum of terms, each a number, i, or both."""
         text = str(value).replace(" ", "")
-        match = re.fullmatch(r"([-+]?[\d.]+(?:e[-+]?\d+)?(?:/\d+)?)?(?:([-+]?[\d.]*(?:e[-+]?\d+)?)i)?", text)
-        require(match is not None and bool(text), f"the root {text[:30]!r} of the law cannot be re-checked")
-        assert match is not None
-        real, imaginary = match.group(1), match.group(2)
-        imaginary = {"": "1", "+": "1", "-": "-1"}.get(imaginary, imaginary) if imaginary is not None else "0"
-        return Fraction(real or 0), Fraction(imaginary)
+        parts, at = [Fraction(0), Fraction(0)], 0
+        while at < len(text):
+            term = TERM.match(text, at)
+            good = (
+                term is not None and term.end() > at and (term["number"] or term["unit"]) and (term["sign"] or at == 0)
+            )
+            require(bool(good), f"the root {text[:30]!r} of the law cannot be re-checked")
+            assert term is not None
+            size = Fraction(term["number"] or 1) / (int(term["below"] or 1) * int(term["under"] or 1))
+            parts[1 if term["unit"] else 0] += -size if term["sign"] == "-" else size
+            at = term.end()
+        require(at > 0, "a root of the law is empty")
+        return parts[0], parts[1]
 
     def _general(self, table: Mapping[str, Any]) -> None:
         require(set(table) == set(self.demand), "the law is not stated for every constraint")
