@@ -39,6 +39,7 @@ class Subject:
     command: str = ""
     remarks: tuple[str, ...] = ()
     states_estimated: bool = True  # whether the error of the states is estimated, by a second run
+    doubt: str = ""  # why a certificate that was given is not shown
 
     @cached_property
     def equations(self) -> Equations:

@@ -57,6 +57,7 @@ class Trajectory:
     against: tuple[Finding, ...] = ()  # what the run fails by
     finer: Callable[[int], Trajectory | None] | None = None  # the same run, its step halved so many times
     equations: Equations | None = None
+    second_order: bool = True  # as `derive` took it
 
     # ── by name ───────────────────────────────────────────────────────────────────────────────────
 
@@ -120,7 +121,7 @@ class Trajectory:
         from holdfast.equations.derive import derive
 
         try:
-            return derive(self.problem)
+            return derive(self.problem, second_order=self.second_order)
         except HoldfastError:
             return None
 
