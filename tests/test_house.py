@@ -16,7 +16,8 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "holdfast"
 LOCK = ROOT / "requirements.lock"
 
-FLOW = "errors files strict_json problem graph equations structure schemes engine results stability page exchange studio".split()
+FLOW = "errors files strict_json problem graph equations structure schemes engine".split()
+FLOW += "results stability page exchange studio".split()
 DATA = {"examples"}  # problem files: they import nothing, and any room may open them
 DOORS = {"__init__", "__main__", "cli"}  # what stands outside the flow
 PUBLIC_ONLY = {"studio", "cli", "__main__"}  # these see what a user sees

@@ -63,7 +63,11 @@ class Calls:
     mode = staticmethod(getattr(os, "fchmod", lambda handle, mode: None))
     unlink = staticmethod(os.unlink)
     close = staticmethod(os.close)
-    allocate = staticmethod(bytearray)  # the buffer between a library and the file
+
+    @staticmethod
+    def allocate(size: int) -> bytearray:
+        """The room between a library and the file."""
+        return bytearray(size)
 
 
 CALLS = Calls()
@@ -138,7 +142,7 @@ class Folder:
 
 
 class Stream(io.RawIOBase):
-    """A new file as libraries want it: it can be written to, and sought in, and its descriptor is not theirs to close."""
+    """A new file as libraries want it: to be written to and sought in, with a descriptor that is not theirs to close."""
 
     def __init__(self, handle: int) -> None:
         super().__init__()
@@ -188,21 +192,8 @@ def write_stream(target: str | os.PathLike[str], writer: Callable[[IO[bytes]], o
 
     def fill(handle: int, name: str, folder: Folder) -> None:
         CALLS.allocate(CHUNK)
-        with io.BufferedRandom(Stream(handle), CHUNK) as file:  # type: ignore[arg-type]
+        with io.BufferedRandom(Stream(handle), CHUNK) as file:
             writer(file)
-
-    return _written(Path(target), fill)
-
-
-def write_named(target: str | os.PathLike[str], writer: Callable[[Path], object]) -> Path:
-    """Write a file by a library that takes nothing but names; what it wrote must be the file made for it."""
-
-    def fill(handle: int, name: str, folder: Folder) -> None:
-        CALLS.allocate(CHUNK)
-        writer(folder.path / name)
-        made, found = os.fstat(handle), folder.stat(name)
-        if found is None or (made.st_dev, made.st_ino) != (found.st_dev, found.st_ino):
-            raise BadRequest(f"{name} was replaced while it was written", where=str(folder.path), fix="write elsewhere")
 
     return _written(Path(target), fill)
 
@@ -281,7 +272,7 @@ def in_words(target: Path) -> Iterator[None]:
         raise _refusal(target, reason) from error
     except MemoryError as error:
         raise _refusal(target, "the memory is used up") from error
-    except (RuntimeError, ValueError) as error:  # netCDF while a disk fills; a name with a null character
+    except (RuntimeError, ValueError) as error:  # a library while a disk fills; a name with a null character
         reason = "the disk is full" if _full(target) else str(error)[:200] or type(error).__name__
         raise _refusal(target, reason) from error
 
@@ -332,7 +323,6 @@ def ordinary(path: str | os.PathLike[str], largest: int, what: str) -> IO[bytes]
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise BadRequest(f"{shown} cannot be read: {reason}", fix="check the name") from None
-    file = os.fdopen(handle, "rb")
     found = os.fstat(handle)
     problem = None
     if stat.S_ISDIR(found.st_mode):
@@ -342,9 +332,9 @@ def ordinary(path: str | os.PathLike[str], largest: int, what: str) -> IO[bytes]
     elif found.st_size > largest:
         problem = f"{shown} has {found.st_size:,} bytes; {what} has at most {largest:,}"
     if problem is not None:
-        file.close()
+        os.close(handle)
         raise BadRequest(problem, fix="check the name")
-    return file
+    return os.fdopen(handle, "rb")
 
 
 def read_bytes(path: str | os.PathLike[str], largest: int, what: str) -> bytes:

@@ -5,7 +5,7 @@ The cache is code, so it is kept as carefully:
 place     the user's own directory (mode 0700, owner checked), opened once and held; no directory on the way to it
           may be written by others, unless it is sticky, as a temporary folder is
 files     opened relative to it, links not followed; written under a random name and then renamed
-seal      each object behind a keyed hash of its key and content; the secret is random, made once, mode 0600, beside them
+seal      each object behind a keyed hash of its key and content; the secret, random and of mode 0600, lies beside them
 
 Whatever is missing, foreign, truncated or altered is as if it were not there; and no run ever fails because something
 could not be kept.

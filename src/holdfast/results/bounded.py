@@ -1,7 +1,6 @@
-"""Arrays out of files of others: no array can be larger in memory than the file it comes from.
+"""Arrays out of npz files of others: a zip of arrays, stored and not compressed, as Holdfast writes it.
 
-npz         a zip of arrays, stored and not compressed, as Holdfast writes it; types and sizes are read first
-NetCDF      columns over one dimension, neither compressed nor filled; counted before any is read
+Types and sizes are read first, and no array can be larger in memory than the file that it comes from.
 """
 
 from __future__ import annotations
@@ -10,11 +9,9 @@ import io
 import os
 import zipfile
 from pathlib import Path
-from typing import IO, Any
 
 import numpy as np
 
-from holdfast.errors import BadRequest
 from holdfast.files import ordinary
 from holdfast.results.run_file import LONGEST, require
 
@@ -65,29 +62,3 @@ def numbers(array: np.ndarray, dimensions: int) -> np.ndarray:
     """An array of doubles of so many dimensions."""
     require(array.dtype == np.dtype("<f8") and array.ndim == dimensions, "its numbers are no numbers")
     return array
-
-
-def netcdf_columns(path: Path) -> tuple[str, np.ndarray, dict[str, np.ndarray]]:
-    """What a NetCDF file says of itself, its times and its columns."""
-    with ordinary(path, LARGEST, "a run file") as file:
-        size = os.fstat(file.fileno()).st_size
-        _known_kind(file)
-    try:
-        import xarray
-    except ImportError as error:
-        raise BadRequest("xarray is not installed", fix='pip install "holdfast[xarray]"') from error
-    with xarray.open_dataset(path, decode_cf=False, cache=False) as data:
-        require(set(data.sizes) == {"time"} and "time" in data.variables, "its columns are not over time")
-        for name, variable in data.variables.items():
-            require(isinstance(name, str) and variable.dims == ("time",), "a column is not over time")
-            require(variable.dtype == np.dtype("<f8"), "a column is not of numbers")
-        require(8 * data.sizes["time"] * len(data.variables) <= size, "it says to be larger than it is")
-        told: Any = data.attrs.get("holdfast")
-        require(isinstance(told, str) and len(told) <= LONGEST, "what it says of itself is no text")
-        columns = {str(name): np.array(values) for name, values in data.data_vars.items()}
-        return str(told), np.array(data["time"]), columns
-
-
-def _known_kind(file: IO[bytes]) -> None:
-    head = file.read(8)
-    require(head.startswith((b"\x89HDF\r\n\x1a\n", b"CDF\x01", b"CDF\x02", b"CDF\x05")), "it is no NetCDF file")

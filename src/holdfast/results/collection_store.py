@@ -12,8 +12,9 @@ import numpy as np
 
 from holdfast import strict_json
 from holdfast.errors import BadRequest
-from holdfast.files import write, write_named, write_stream
+from holdfast.files import write, write_stream
 from holdfast.results.collection import Ensemble
+from holdfast.results.netcdf import FORMAT
 from holdfast.results.run_file import SCHEMA
 
 
@@ -81,7 +82,7 @@ def to_xarray(runs: Ensemble) -> Any:
 
 def _save_netcdf(runs: Ensemble, path: Path) -> None:
     data = to_xarray(runs)
-    write_named(path, lambda name: data.to_netcdf(name, engine="netcdf4"))
+    write(path, bytes(data.to_netcdf(engine="scipy", format=FORMAT)))
 
 
 def _save_csv(runs: Ensemble, path: Path) -> None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -177,10 +178,15 @@ def as_told(
     )
 
 
+def unpickled(
+    problem: Problem | None, text: str, times: np.ndarray, columns: dict[str, np.ndarray], parameters: Any
+) -> Trajectory:
+    """A run that was pickled by one of our own processes: as it was told there."""
+    return replace(as_told(checked(text), problem, times, columns), parameters=parameters)
+
+
 def judged_again(run: Trajectory) -> Trajectory:
     """The run with the outcome that its rows bear out: never a better one than its file says."""
-    from dataclasses import replace
-
     bad = undefined(run.columns)
     outcome, found = run.outcome, run.against
     if outcome.success and bad:

@@ -11,8 +11,9 @@ from typing import IO, Any
 import numpy as np
 
 from holdfast.errors import BadRequest, HoldfastError
-from holdfast.files import write_named, write_stream
-from holdfast.results.bounded import netcdf_columns, npz_arrays, numbers, text_of
+from holdfast.files import write, write_stream
+from holdfast.results.bounded import npz_arrays, numbers, text_of
+from holdfast.results.netcdf import FORMAT, netcdf_columns
 from holdfast.results.run_file import LONGEST, Damaged, about, checked, problem_text, rebuilt, require
 from holdfast.results.trajectory import Trajectory
 
@@ -107,7 +108,7 @@ def to_pandas(trajectory: Trajectory) -> Any:
 
 def _save_netcdf(trajectory: Trajectory, target: Path) -> None:
     data = to_xarray(trajectory)
-    write_named(target, lambda name: data.to_netcdf(name, engine="netcdf4"))
+    write(target, bytes(data.to_netcdf(engine="scipy", format=FORMAT)))
 
 
 def _load_netcdf(path: Path) -> Trajectory:

@@ -201,6 +201,12 @@ class Trajectory:
 
         return load(path)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Through the text of a run file, columns as arrays; between its rows a run is not interpolated there."""
+        from holdfast.results.run_file import about, unpickled
+
+        return unpickled, (self.problem, about(self, None), self.times, dict(self.columns), self.parameters)
+
     def to_pandas(self) -> Any:
         """A data frame with the times as index and a column per quantity."""
         from holdfast.results.store import to_pandas
