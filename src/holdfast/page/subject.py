@@ -43,7 +43,7 @@ class Subject:
 
     @cached_property
     def equations(self) -> Equations:
-        return derive(self.problem)
+        return self.trajectory.equations or derive(self.problem)
 
     @cached_property
     def text(self) -> str:
