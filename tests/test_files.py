@@ -133,7 +133,12 @@ def test_every_refusal_of_the_system_has_words(tmp_path, monkeypatch, code):
 def test_pipes_folders_and_large_files_are_not_read(tmp_path):
     os.mkfifo(tmp_path / "pipe.npz")
     (tmp_path / "large").write_bytes(b"x" * 11)
-    for name, words in {"pipe.npz": "not an ordinary", ".": "directory", "large": "11 bytes", "none": "no file"}.items():
+    for name, words in {
+        "pipe.npz": "not an ordinary",
+        ".": "directory",
+        "large": "11 bytes",
+        "none": "no file",
+    }.items():
         with pytest.raises(hf.BadRequest, match=words):
             files.read_bytes(tmp_path / name, 10, "a text")
     with pytest.raises(hf.BadRequest, match="not an ordinary"):
@@ -183,17 +188,18 @@ def faults_of(save, folder: Path, name: str, monkeypatch, *, clean: bool = True)
     before = target.read_bytes()
     for fault in FAULTS:
         for number in range(1, 1000):
-            failing = Failing(number, fault, clean=clean)
+            failing, said = Failing(number, fault, clean=clean), "cannot write"
             monkeypatch.setattr(files, "CALLS", failing)
             try:
                 save(target)
             except hf.BadRequest as error:
-                assert error.what.startswith("cannot write"), error.what
+                said = error.what
             finally:
                 monkeypatch.setattr(files, "CALLS", files.Calls())
             if not failing.hit:
                 break
             count += 1
+            assert said.startswith("cannot write"), said
             left = [other for other in names(folder) if other != name]
             assert not left or not clean, (failing.hit, number)
             for other in left:
@@ -317,7 +323,8 @@ import holdfast as hf
 from holdfast import files
 from holdfast.engine import cache
 source, target, count, seed = sys.argv[1], sys.argv[3], int(sys.argv[4]), int(sys.argv[5])
-whole, code, random, broken, between = hf.Trajectory.load(source), bytes(range(256)) * 400, np.random.default_rng(seed), 0, 0
+whole, code, random = hf.Trajectory.load(source), bytes(range(256)) * 400, np.random.default_rng(seed)
+broken = between = 0
 text = hf.dumps(whole.problem)
 for _ in range(count):
     child = os.fork()

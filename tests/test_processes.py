@@ -4,11 +4,9 @@ import multiprocessing
 import os
 import pickle
 import random
-import signal
 import subprocess
 import sys
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -20,9 +18,7 @@ from holdfast.engine.kernel import compiled
 from holdfast.schemes.by_name import scheme_named
 from tests.test_files import PENDULUM
 
-EXAMPLES = sorted(
-    file for file in __import__("pathlib").Path(hf.__file__).parent.joinpath("examples").glob("*.toml")
-)
+EXAMPLES = sorted(file for file in __import__("pathlib").Path(hf.__file__).parent.joinpath("examples").glob("*.toml"))
 
 
 # ── pickles ───────────────────────────────────────────────────────────────────────────────────────
@@ -67,7 +63,9 @@ def test_pickled_things_give_the_same_bits_in_a_spawned_process():
 
 
 def test_a_pickled_run_keeps_what_is_known_of_it():
-    run = hf.simulate(hf.derive(hf.loads(PENDULUM)), duration=0.5, events={"side": hf.loads(PENDULUM).system.coordinates[0]})
+    run = hf.simulate(
+        hf.derive(hf.loads(PENDULUM)), duration=0.5, events={"side": hf.loads(PENDULUM).system.coordinates[0]}
+    )
     again = pickle.loads(pickle.dumps(run))
     for name in "outcome start scheme step steps nfev every note parameters projected against".split():
         assert getattr(again, name) == getattr(run, name), name
@@ -116,7 +114,7 @@ def hammered(threads: int, calls: int) -> tuple[int, list[str]]:
                 found = compiled(field, scheme).rates(0.0, [0.3, 0.1])
                 assert np.array_equal(found, wanted[id(field), scheme.name])
                 good[number] += 1
-            except Exception as error:  # noqa: BLE001
+            except Exception as error:
                 errors.append(repr(error))
 
     try:

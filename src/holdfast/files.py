@@ -142,7 +142,7 @@ class Folder:
 
 
 class Stream(io.RawIOBase):
-    """A new file as libraries want it: to be written to and sought in, with a descriptor that is not theirs to close."""
+    """A new file as libraries want it: to be written to and sought in, the descriptor not theirs to close."""
 
     def __init__(self, handle: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Run files and certificates of others: refused in words, or read as what they are, and never called good if they lie."""
+"""Run files and certificates of others: refused in words or read as what they are, never called good if they lie."""
 
 import collections
 import io
@@ -84,10 +84,10 @@ def attack(count, whole, folder, seed=0, pages=0.02):
                 began = time.process_time()
                 page = hf.report(run, state_error=False)
                 seen["pages not finite but good"] += page.good and not finite
-                page.warnings  # noqa: B018
+                page.warnings
                 seen["verdicts"] += 1
                 if random.random() < pages:
-                    page.html  # noqa: B018
+                    page.html
                     seen["pages"] += 1
                 continue
         except HoldfastError:
@@ -99,7 +99,9 @@ def attack(count, whole, folder, seed=0, pages=0.02):
 def judge(seen, slowest, folder):
     assert seen["not finite but good"] == seen["pages not finite but good"] == 0
     assert slowest < 1.0
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 2_000_000  # kB, all other tests of this process included
+    assert (
+        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 2_000_000
+    )  # kB, all other tests of this process included
     assert not [name for name in os.listdir(folder) if name not in {"good.npz", *(f"damaged{s}" for s in DAMAGE)}]
 
 
