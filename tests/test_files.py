@@ -236,20 +236,25 @@ def test_a_thousand_faults_break_nothing(tmp_path, things, monkeypatch):
 
 
 NOMEMORY = """
-import sys, _testcapi
+import os, sys, _testcapi
 import holdfast as hf
-run = hf.Trajectory.load(sys.argv[1])
-said = 0
-for number in range(1, int(sys.argv[3]), int(sys.argv[4])):
+from holdfast.results import store
+source, target, most = sys.argv[1:4]
+run = hf.Trajectory.load(source)
+told, failed = store._about(run), 0
+store._about = lambda run: told  # what is tried here is the writer, not SymPy
+run.save(target)
+for number in range(1, int(most)):
     try:
         _testcapi.set_nomemory(number, number + 1)
-        run.save(sys.argv[2])
-    except (hf.BadRequest, MemoryError):
-        said += 1
+        run.save(target)
+    except Exception:  # CPython itself calls some failed allocations a TypeError
+        failed += 1
     finally:
         _testcapi.remove_mem_hooks()
-    assert len(hf.Trajectory.load(sys.argv[2]).times) == len(run.times)
-print("whole after", said)
+    assert os.listdir(os.path.dirname(target)) == ["target.npz"]
+    assert len(hf.Trajectory.load(target).times) == len(run.times)
+print("whole after", failed, "failed allocations")
 """
 
 
@@ -258,9 +263,10 @@ def test_allocations_that_fail_break_no_file(tmp_path, things):
     """Python's own allocator fails once, at one place after the other."""
     pytest.importorskip("_testcapi")
     things["run.npz"](tmp_path / "run.npz")
-    things["run.npz"](tmp_path / "target.npz")
-    command = [sys.executable, "-c", NOMEMORY, tmp_path / "run.npz", tmp_path / "target.npz", "3000", "7"]
+    (tmp_path / "out").mkdir()
+    command = [sys.executable, "-c", NOMEMORY, tmp_path / "run.npz", tmp_path / "out" / "target.npz", 400]
     found = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=300, check=False)
+    print(found.stdout)
     assert found.returncode == 0, found.stderr
     assert "whole after" in found.stdout
 

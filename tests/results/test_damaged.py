@@ -99,9 +99,8 @@ def attack(count, whole, folder, seed=0, pages=0.02):
 def judge(seen, slowest, folder):
     assert seen["not finite but good"] == seen["pages not finite but good"] == 0
     assert slowest < 1.0
-    assert (
-        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 2_000_000
-    )  # kB, all other tests of this process included
+    most = 2_000_000  # kB, all other tests of this process included
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < most
     assert not [name for name in os.listdir(folder) if name not in {"good.npz", *(f"damaged{s}" for s in DAMAGE)}]
 
 

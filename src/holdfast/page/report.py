@@ -68,7 +68,10 @@ def _confirmed(trajectory: Trajectory, certificate: Certificate) -> tuple[Certif
     nothing_held = trajectory.problem is not None and not trajectory.problem.program.constraints
     if made_here(certificate) or (nothing_held and not certificate.blocks):
         return certificate, ""
-    unproved = [name for block in certificate.blocks if block.label is not Label.proved for name in block.constraints]
+    claimed = [block for block in certificate.blocks if block.label is not Label.refused or block.bounds]
+    unproved = [name for block in claimed if block.label is not Label.proved for name in block.constraints]
+    if certificate.blocks and not claimed:
+        return certificate, ""  # it promises nothing
     if unproved:
         why = f"nothing is proved of {', '.join(unproved)}, and what was measured once cannot be re-checked"
         return None, f"The certificate is not verified: {why}."

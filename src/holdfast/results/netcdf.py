@@ -1,7 +1,7 @@
 """NetCDF-3 files of runs: columns of doubles over one dimension, read by ourselves and strictly.
 
 The format is a header and then plain numbers, so a page of code reads it, and no array can be larger in memory than
-the file. NetCDF-4 is HDF5, whose library hangs on one damaged file in some hundreds: it is given none.
+the file. NetCDF-4 is HDF5, whose library unpacks in C before anybody can ask for sizes: it is given no foreign bytes.
 
     header      "CDF" 2, number of records, dimensions, attributes, variables
     list        tag, count, entries; names and texts are filled up to a multiple of four bytes
