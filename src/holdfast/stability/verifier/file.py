@@ -285,9 +285,10 @@ def _block(value: Any, where: str) -> BlockClaim:
     require(data["label"] in LABELS, f"{data['label'][:30]!r} is no label")
     require(bool(data["constraints"]), "a block is of no constraint")
     for name in ("bounds", "observed"):
-        require(len(data.get(name, ())) in (0, len(data["names"])), f"{name} and names differ in number")
-    told = data["defect"] is not None and bool(data["bounds"])
-    require(not proved or told, "a proof does not say what one step adds, or what is bounded")
+        none = not proved and not data.get(name)
+        each = name not in data or len(data[name]) == len(data["names"])
+        require(none or each, "there is not one bound for each deviation")
+    require(not proved or data["defect"] is not None, "the defect is smaller than shown: none is stated")
     require(proved or data["proof"] is None, "a block holds a proof but is not called proved")
     require(not proved or data["proof"] is not None, "a block is called proved but holds no proof")
     return BlockClaim(**{name: data[name] for name in BLOCK})
