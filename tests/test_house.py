@@ -16,7 +16,8 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "holdfast"
 LOCK = ROOT / "requirements.lock"
 
-FLOW = "errors problem graph equations structure schemes engine results stability page exchange studio".split()
+FLOW = "errors files strict_json problem graph equations structure schemes engine".split()
+FLOW += "results stability page exchange studio".split()
 DATA = {"examples"}  # problem files: they import nothing, and any room may open them
 DOORS = {"__init__", "__main__", "cli"}  # what stands outside the flow
 PUBLIC_ONLY = {"studio", "cli", "__main__"}  # these see what a user sees
@@ -75,7 +76,7 @@ def forbidden(here: str, part: str) -> bool:
     if here == "__init__" or part == here or part in DATA:
         return False
     if here in PUBLIC_ONLY:
-        return part not in {ROOT_NAMES, "errors"} and not (here == "__main__" and part == "cli")
+        return part not in {ROOT_NAMES, "errors", "files", "strict_json"} and not (here == "__main__" and part == "cli")
     if here in DATA:
         return True
     return part not in FLOW or FLOW.index(part) > FLOW.index(here)

@@ -6,7 +6,6 @@ misuse or a bad file, 130 interrupted. There is no traceback without ``--debug``
 
 from __future__ import annotations
 
-import os
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from holdfast.cli_parts import FILE, JSON, print_json, problem_in, reports_error
 from holdfast.cli_runs import simulate
 from holdfast.cli_stability import certify, tune, verify
 from holdfast.cli_structure import family, lagrangian
+from holdfast.files import write
 
 
 class Examples(click.Group):
@@ -146,7 +146,7 @@ def examples(name: str | None, output: str | None, as_json: bool) -> None:
     target = Path(output or f"{name}.toml")
     if target.exists():
         raise hf.BadRequest(f"{target} exists already", fix="name another file with -o, or remove it first")
-    _write(target, shelf[name].read_text("utf-8"))
+    write(target, shelf[name].read_text("utf-8"))
     click.echo(str(target))
 
 
@@ -166,14 +166,3 @@ def _title(text: str) -> str:
     import tomllib
 
     return str(tomllib.loads(text).get("title", ""))
-
-
-def _write(target: Path, text: str) -> None:
-    """Write beside the target, then rename: nothing half-written is ever seen."""
-    temporary = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, target)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise hf.BadRequest(f"cannot write {target}: {error.strerror}", fix="choose another place with -o") from error

@@ -136,7 +136,7 @@ def _print(made: Made, page: hf.Report, target: Path) -> None:
             click.echo(f"  {fault}")
     if made.tuning is not None:
         click.echo("  " + made.tuning.summary().splitlines()[0])
-    for block in made.certificate.blocks if made.certificate else ():
+    for block in page.certificate.blocks if page.certificate else ():
         click.echo(f"  {block.line()}")
     for warning in page.warnings:
         if warning in page.faults:
@@ -146,7 +146,7 @@ def _print(made: Made, page: hf.Report, target: Path) -> None:
 
 
 def _data(made: Made, page: hf.Report, target: Path) -> dict[str, Any]:
-    certificate, tuning = made.certificate, made.tuning
+    certificate, tuning = page.certificate, made.tuning
     return {
         "schema": 1,
         "title": made.run.problem.title if made.run.problem else "",

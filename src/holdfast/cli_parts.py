@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -15,6 +13,7 @@ from typing import Any, TypeVar
 import click
 
 import holdfast as hf
+from holdfast import strict_json
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -100,16 +99,7 @@ def gains_line(tuning: hf.Tuning) -> str:
 
 
 def print_json(data: dict[str, Any]) -> None:
-    click.echo(json.dumps(_finite(data), indent=2, allow_nan=False))
-
-
-def _finite(value: Any) -> Any:
-    """A value for JSON, which has neither infinities nor nan: null stands for what is not a number."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _finite(part) for key, part in value.items()}
-    return [_finite(part) for part in value] if isinstance(value, (list, tuple)) else value
+    click.echo(strict_json.dumps(data, indent=2))
 
 
 @contextmanager

@@ -9,8 +9,10 @@ import click
 
 import holdfast as hf
 from holdfast.cli_parts import FILE, JSON, F, equations_in, gains_line, print_json, problem_in, reports_errors
+from holdfast.files import write_stream
 
 SECONDS = 60.0  # of `verify`, unless said otherwise
+
 PICTURES = (".png", ".svg", ".pdf")
 NO_CERTIFICATE = (
     "it is not JSON",
@@ -98,10 +100,8 @@ def _draw(tuning: hf.Tuning, output: str) -> None:
 
     matplotlib.use("Agg")
     figure = tuning.plot().figure
-    try:
-        figure.savefig(output, dpi=150)
-    except OSError as error:
-        raise hf.BadRequest(f"cannot write {output}: {error.strerror}", fix="choose another place with -o") from error
+    kind = Path(output).suffix.removeprefix(".")
+    write_stream(output, lambda file: figure.savefig(file, format=kind, dpi=150))
 
 
 @click.command()

@@ -1,15 +1,19 @@
 """The cache of object code: there when it can be, harmless when it cannot, and never trusted blindly."""
 
+import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from holdfast import files
 from holdfast.engine import cache, kernel
 from holdfast.engine.kernel import compiled
 from holdfast.schemes.kutta import RK4
@@ -99,12 +103,12 @@ def test_a_place_that_cannot_be_written_fails_no_run(tmp_path, monkeypatch):
 
 
 def test_a_full_disk_fails_no_run(folder, monkeypatch):
-    def full(source, target):
+    def full(*names, **more):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(os, "replace", full)
+    monkeypatch.setattr(files.CALLS, "rename", full, raising=False)
     assert np.isfinite(run()).all()
-    assert list(folder.iterdir()) == []
+    assert [file.name for file in folder.iterdir()] == ["secret"]
 
 
 def test_an_empty_setting_keeps_nothing(monkeypatch, tmp_path):
@@ -120,13 +124,13 @@ def test_an_empty_setting_keeps_nothing(monkeypatch, tmp_path):
 def test_a_killed_writer_leaves_nothing_that_counts(folder):
     """The process dies between writing and renaming: the object is not there, and the next run makes it."""
     script = (
-        "import os, signal; from holdfast.engine import cache\n"
-        "os.replace = lambda *names: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "import os, signal; from holdfast import files; from holdfast.engine import cache\n"
+        "files.CALLS.rename = lambda *names, **more: os.kill(os.getpid(), signal.SIGKILL)\n"
         "cache.store('key', b'code')\n"
     )
     killed = subprocess.run([sys.executable, "-c", script], check=False)
     assert killed.returncode == -9
-    assert list(folder.glob("*.part"))
+    assert list(folder.glob(".holdfast-*.part.o"))
     assert cache.fetch("key") is None
     cache.store("key", b"code")
     assert cache.fetch("key") == b"code"
@@ -156,7 +160,7 @@ def test_writers_at_the_same_time_do_not_disturb_each_other(folder):
     for thread in threads:
         thread.join()
     assert not wrong
-    assert list(folder.glob("*.part")) == []
+    assert list(folder.glob(".holdfast-*")) == []
 
 
 @pytest.mark.parametrize("skew", ["another layout", "no JSON", "other signatures"])
@@ -188,3 +192,118 @@ def test_files_damaged_at_random_are_made_again(folder):
                 damaged = damaged[: random.integers(len(content))]
             file.write_bytes(damaged)
         assert np.array_equal(run(), first)
+
+
+# ── seals and places ──────────────────────────────────────────────────────────────────────────────
+
+
+def test_an_object_sealed_by_somebody_else_is_refused(folder):
+    """The magic, the name and a hash without the secret are what another user can write."""
+    cache.store("key", b"good")
+    (file,) = objects(folder)
+    plain = hashlib.sha256(b"key\0evil").hexdigest().encode() + b"\n"
+    file.write_bytes(cache.MAGIC + plain + b"evil")
+    assert cache.fetch("key") is None
+    other = cache.Store(None, b"another secret, of 32 bytes too.")
+    file.write_bytes(cache.MAGIC + other.seal("key", b"evil") + b"evil")
+    assert cache.fetch("key") is None
+    assert ((folder / "secret").stat().st_mode & 0o777, (folder / "secret").stat().st_size) == (0o600, 32)
+
+
+def test_a_damaged_secret_is_made_again(folder):
+    cache.store("key", b"code")
+    (folder / "secret").write_bytes(b"short")
+    cache._OPEN.clear()
+    assert cache.fetch("key") is None
+    cache.store("key", b"code")
+    assert cache.fetch("key") == b"code"
+
+
+def test_a_cache_below_a_folder_of_others_is_not_trusted(tmp_path, monkeypatch):
+    """Whoever may write the parent can put another cache in its place; a sticky folder keeps them from it."""
+    parent = tmp_path / "shared"
+    parent.mkdir()
+    monkeypatch.setenv("HOLDFAST_CACHE", str(parent / "cache"))
+    cache.store("key", b"code")
+    assert cache.fetch("key") == b"code"
+    for mode, trusted in {0o777: False, 0o775: False, 0o1777: True, 0o755: True}.items():
+        parent.chmod(mode)
+        cache._OPEN.clear()
+        assert (cache.fetch("key") == b"code") is trusted, oct(mode)
+
+
+def test_a_link_in_place_of_an_object_is_not_followed(folder, tmp_path):
+    cache.store("key", b"code")
+    (file,) = objects(folder)
+    (tmp_path / "elsewhere.o").write_bytes(file.read_bytes())
+    file.unlink()
+    file.symlink_to(tmp_path / "elsewhere.o")
+    assert cache.fetch("key") is None
+
+
+def test_a_cache_that_is_removed_is_made_again(folder):
+    cache.store("key", b"code")
+    shutil.rmtree(folder)
+    assert cache.fetch("key") is None
+    cache.store("key", b"code")
+    assert cache.fetch("key") == b"code"
+
+
+RACE = """
+import ctypes, os, sys, time
+base, ours, evil = sys.argv[1], sys.argv[1] + "/cache", sys.argv[1] + "/evil"
+os.environ["HOLDFAST_CACHE"] = ours
+from holdfast.engine import cache
+VICTIM, ATTACKER = 1001, 65534
+
+def child(uid, work):
+    pid = os.fork()
+    if not pid:
+        os.setgid(uid), os.setuid(uid)
+        work()
+        os._exit(0)
+    return pid
+
+def prepare():
+    os.mkdir(evil, 0o700)
+    forged = cache.Store(None, b"0" * 32)
+    open(evil + "/secret", "wb").write(b"0" * 32)
+    open(evil + "/" + cache._name("key"), "wb").write(cache.MAGIC + forged.seal("key", b"evil") + b"evil")
+
+def swap():
+    libc = ctypes.CDLL(None)
+    while True:
+        libc.renameat2(-100, ours.encode(), -100, evil.encode(), 2)
+
+def fetch():
+    seen, end = {None: 0, b"good": 0, b"evil": 0}, time.time() + 2
+    while time.time() < end:
+        cache._OPEN.clear()
+        seen[cache.fetch("key")] += 1
+    os.write(1, repr(seen).encode())
+    os._exit(9 if seen[b"evil"] else 0)
+
+os.chmod(base, 0o777)
+os.waitpid(child(VICTIM, lambda: cache.store("key", b"good")), 0)
+os.chmod(base, 0o777)
+os.waitpid(child(ATTACKER, prepare), 0)
+if not os.path.isdir(ours):
+    child(VICTIM, lambda: os.mkdir(ours, 0o700))
+swapping = child(ATTACKER, swap)
+status = os.waitpid(child(VICTIM, fetch), 0)[1]
+os.kill(swapping, 9)
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="takes two users")
+def test_a_cache_that_is_exchanged_while_it_is_read_gives_nothing_foreign(tmp_path_factory):
+    """Another user, who may write the parent, swaps the cache for one of his own all the time."""
+    base = Path(tempfile.mkdtemp(dir="/tmp"))
+    try:
+        command = [sys.executable, "-c", RACE, str(base)]
+        found = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert found.returncode == 0, found.stdout + found.stderr
+        assert "b'evil': 0" in found.stdout
+    finally:
+        shutil.rmtree(base, ignore_errors=True)

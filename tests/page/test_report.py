@@ -9,6 +9,7 @@ import pytest
 import sympy as sp
 
 import holdfast as hf
+from holdfast.stability.certificate import established
 from tests.page.pages import EXAMPLES, attribute_names, made, page, parsed, section_names
 
 ALWAYS = {"warnings", "motion", "problem", "equations", "certificate", "energy", "phase", "provenance"}
@@ -116,7 +117,7 @@ def test_a_refused_certificate_is_said_at_the_top():
     equations = hf.derive(pendulum(law=hf.SpringDamper(stiffness=1e6, damping=2000)))
     run = hf.simulate(equations, hf.RK4, step=0.002, duration=0.02)
     certificate = hf.certify(equations, hf.RK4, step=0.002, trajectory=run, effort=0.1)
-    forged = hf.report(run, _refused(certificate))
+    forged = hf.report(run, established(_refused(certificate)))
     assert forged.word == "no promise"
     assert forged.good
     assert forged.verdict.startswith("No promise: ")

@@ -1,13 +1,13 @@
 """Saving: the identity there and back, and nothing half-written."""
 
 import csv
-from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
 import holdfast as hf
+from holdfast import files
 from holdfast.results import store
 from tests.results.problems import burning, pendulum, x
 
@@ -57,29 +57,29 @@ def test_other_libraries_get_the_same_columns():
 
 @pytest.mark.parametrize("form", ["npz", "nc", "csv"])
 def test_a_failing_writer_leaves_nothing_behind(tmp_path, monkeypatch, form):
-    def broken(trajectory, path):
-        Path(path).write_bytes(b"half")
+    """The disk is full: words, and what was there before."""
+
+    def full(*arguments, **more):
         raise OSError(28, "No space left on device")
 
     run = next(runs())
-    for name in ("_save_npz", "_save_netcdf", "_save_csv"):
-        monkeypatch.setattr(store, name, broken)
+    monkeypatch.setattr(files.CALLS, "write", full, raising=False)
     target = tmp_path / f"run.{form}"
-    with pytest.raises(hf.BadRequest, match="No space left on device"):
+    with pytest.raises(hf.BadRequest, match="the disk is full"):
         run.save(target)
     assert list(tmp_path.iterdir()) == []
     target.write_bytes(b"what was there before")
     with pytest.raises(hf.BadRequest):
         run.save(target)
     assert target.read_bytes() == b"what was there before"
+    assert list(tmp_path.iterdir()) == [target]
 
 
 def test_an_interrupted_writer_leaves_nothing_behind(tmp_path, monkeypatch):
-    def pressed(trajectory, path):
-        Path(path).write_bytes(b"half")
+    def pressed(handle, content):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(store, "_save_npz", pressed)
+    monkeypatch.setattr(files.CALLS, "write", pressed, raising=False)
     with pytest.raises(KeyboardInterrupt):
         next(runs()).save(tmp_path / "run.npz")
     assert list(tmp_path.iterdir()) == []

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from hashlib import sha256
 from typing import Any
 
@@ -20,7 +20,7 @@ from holdfast.engine.emit.llvm import BODY_SIGNATURE, scratch_size, write_body, 
 from holdfast.engine.emit.llvm_writer import LLVMWriter
 from holdfast.engine.emit.python import python_functions
 from holdfast.engine.emit.target import Signature
-from holdfast.engine.emit.translate import signatures, source_of, translate
+from holdfast.engine.emit.translate import signatures, source_of, text_of, translate
 from holdfast.engine.layout import Layout
 from holdfast.errors import BadRequest
 from holdfast.graph.derivatives import jacobian
@@ -112,18 +112,29 @@ class Assembly:
         return sha256(f"{emitter()}|{self.name}|{sorted(self.constants.items())}".encode()).hexdigest()
 
 
-@cache
-def emitter() -> str:
-    """A hash of the text of whatever makes code and keeps it: whoever changes that changes the keys of the cache."""
+def _emitter() -> str:
+    """A hash of the text of whatever makes code and keeps it: whoever changes that changes the keys of the cache.
+
+    Read when this module is imported, together with what it speaks of. Were it read at the first run, a process whose
+    source had changed meanwhile would join drivers of one version with memory laid out by another, and keep the result
+    under the key of the new one, for others to run.
+    """
     digest = sha256()
     engine = os.path.dirname(__file__)
     files = [os.path.join(engine, f"{name}.py") for name in KEEPERS]
     for folder in map(os.path.dirname, (c.__file__, fixed.__file__)):
         files += [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".py")]
     for path in files:
-        with open(path, "rb") as file:
-            digest.update(file.read())
+        digest.update(text_of(path).encode())
     return digest.hexdigest()
+
+
+_EMITTER = _emitter()
+
+
+def emitter() -> str:
+    """What made the code, as the keys of the cache tell it."""
+    return _EMITTER
 
 
 def stepping(field: Field, scheme: Scheme, events: Sequence[Node] = ()) -> Assembly:

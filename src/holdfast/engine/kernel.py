@@ -8,7 +8,6 @@ Parameters, start and step are inputs, so a kernel is made once and used for all
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Literal, final
@@ -22,6 +21,7 @@ from holdfast.engine.dense import Dense, hermite
 from holdfast.engine.events import Event, locate
 from holdfast.engine.fixed_run import After, Steps, Stop, case_rows, outcomes, run_fixed
 from holdfast.engine.interruption import interruptible
+from holdfast.engine.locks import TABLE
 from holdfast.engine.machine import Machine, NativeMachine, Pace, PythonMachine
 from holdfast.engine.memory import Memory, reals, whole
 from holdfast.engine.requests import Numbers, check_adaptive, check_fixed, checked_values, event_directions
@@ -53,11 +53,15 @@ def compiled(
     marks = fingerprint(tuple(events), field.inputs) if events else ""
     shape = (field.positions, len(field.rates), len(field.pivots), len(field.observables))
     key = (field.fingerprint, shape, scheme, marks, chosen, tier)
-    if key not in _MADE:
+    with TABLE:
+        found = _MADE.get(key)
+    if found is not None:
+        return found
+    made = Kernel(field, scheme, events=tuple(events), target=chosen, tier=tier)  # others may go on meanwhile
+    with TABLE:
         while len(_MADE) >= _KEPT:
-            _MADE.pop(next(iter(_MADE)))
-        _MADE[key] = Kernel(field, scheme, events=tuple(events), target=chosen, tier=tier)
-    return _MADE[key]
+            del _MADE[next(iter(_MADE))]
+        return _MADE.setdefault(key, made)
 
 
 @final
@@ -71,7 +75,6 @@ class Kernel:
         self.assembly: Assembly = stepping(field, scheme, events)
         self.machine: Machine = self._machine_for(self.assembly)
         self._lanes: dict[int, Machine] = {1: self.machine}
-        self._lock = threading.Lock()
 
     def _machine_for(self, assembly: Assembly, lanes: int = 1) -> Machine:
         if self.target == "python":
@@ -87,10 +90,9 @@ class Kernel:
         """The machine that runs this many cases side by side; made once."""
         if count != 1 and not self.in_lanes:
             raise BadRequest(f"{self.scheme.name} cannot run {count} cases side by side here", fix="use one lane")
-        with self._lock:
-            if count not in self._lanes:
-                self._lanes[count] = self._machine_for(self.assembly, count)
-            return self._lanes[count]
+        if count not in self._lanes:
+            self._lanes.setdefault(count, self._machine_for(self.assembly, count))
+        return self._lanes[count]
 
     @property
     def cost(self) -> float:
@@ -257,7 +259,7 @@ class Kernel:
     ) -> np.ndarray:
         """Functions on the graph at each row, (rows, nodes)."""
         if nodes not in self._further:
-            self._further[nodes] = self._machine_for(observing(self.field, nodes))
+            self._further.setdefault(nodes, self._machine_for(observing(self.field, nodes)))
         return self._at_rows(self._further[nodes], len(nodes), times, states, np.asarray(parameters, float))
 
     @cached_property

@@ -105,15 +105,16 @@ class NativeMachine:
     def expect(self, operations: float) -> None:
         """Start making the optimised tier in the background once all work, past and to come, is worth it."""
         self._done += operations
-        if self._is_optimised or self._tier == "quick" or self._thread is not None:
-            return
+        if self._is_optimised or self._tier == "quick" or (self._thread is not None and self._thread.is_alive()):
+            return  # of a thread that a fork left behind, nothing is alive
         if self._done * RUNNING > WORTH * (COMPILING + COMPILING_EACH * self.layout.operations):
             self._thread = threading.Thread(target=self._promote, name="holdfast-optimise")
             self._thread.start()
 
     def _promote(self) -> None:
-        self._loaded.append(self._code("optimised")[1])
-        self._functions = self._loaded[-1].functions
+        loaded = self._code("optimised")[1]
+        self._loaded.append(loaded)
+        self._functions = loaded.functions
         self._is_optimised = True
 
     def wait(self) -> None:

@@ -56,3 +56,15 @@ def derive(problem: Problem, *, second_order: bool = True) -> Equations:
         demand_law=demand,
         solution=solution,
     )
+
+
+def derived_again(problem: Problem, second_order: bool, fingerprint: str) -> Equations:
+    """Equations that were pickled: they compute the same, to the last bit, or are refused."""
+    equations = derive(problem, second_order=second_order)
+    if equations.fingerprint != fingerprint:
+        raise BadRequest(
+            "the equations derived here are not those that were pickled",
+            where="pickle",
+            fix="use one version of Holdfast on both sides, or send the problem and derive it there",
+        )
+    return equations

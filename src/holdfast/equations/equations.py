@@ -58,6 +58,12 @@ class Equations:
         held = f", held: {', '.join(self.constraints)}" if self.constraints else ""
         return f"<{type(self).__name__} of {', '.join(self.coordinates)}{held}; summary() writes them out>"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Through their problem: equations are derived anew where they are unpickled, and must be the same there."""
+        from holdfast.equations.derive import derived_again
+
+        return derived_again, (self.problem, self.second_order, self.fingerprint)
+
     @property
     def coordinates(self) -> tuple[str, ...]:
         return tuple(c.name for c in self.problem.system.coordinates)

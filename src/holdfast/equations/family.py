@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from holdfast.equations.derive import derive
+from holdfast.equations.derive import derive, derived_again
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest, BadStatement
 from holdfast.problem.problem import Problem
@@ -50,6 +50,9 @@ class Family(Equations):
     """One member of the family, which knows the others; in everything else `Equations` like any others."""
 
     tangential: tuple[sp.Expr, ...] = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (*super().__reduce__()[1], self.tangential)
 
     @property
     def freedom(self) -> int:
@@ -181,8 +184,17 @@ def family(
         definitions=definitions or {},  # type: ignore[arg-type]
     )
     made = derive(Problem(system, program, start=start or {}, run=run or Run(), title=title))  # type: ignore[arg-type]
+    return _as_family(made, tuple(u))
+
+
+def _as_family(made: Equations, tangential: tuple[sp.Expr, ...]) -> Family:
     parts = {field.name: getattr(made, field.name) for field in fields(Equations)}
-    return Family(**parts, tangential=tuple(u))
+    return Family(**parts, tangential=tangential)
+
+
+def _again(problem: Problem, second_order: bool, fingerprint: str, tangential: tuple[sp.Expr, ...]) -> Family:
+    """A family that was pickled."""
+    return _as_family(derived_again(problem, second_order, fingerprint), tangential)
 
 
 def _field(

@@ -5,12 +5,13 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from holdfast.errors import BadRequest
+from holdfast.errors import BadRequest, HoldfastError
+from holdfast.files import write
 from holdfast.page.html import Markup, document, element, joined, paragraph
 from holdfast.page.sections.in_order import SECTIONS
 from holdfast.page.sections.warnings import warnings_of
@@ -18,9 +19,9 @@ from holdfast.page.subject import Subject, readable
 from holdfast.page.verdict import Verdict, verdict_of
 from holdfast.problem.arguments import clear_arguments
 from holdfast.problem.file import loads
-from holdfast.results.store import write_atomically
 from holdfast.results.trajectory import Trajectory
-from holdfast.stability.certificate import Certificate
+from holdfast.stability.certificate import Certificate, Label, made_here
+from holdfast.stability.verify import verify
 
 FONTS = {"text": ("Holdfast Text", 400), "text-semibold": ("Holdfast Text", 600), "math": ("Holdfast Math", 400)}
 
@@ -52,10 +53,36 @@ def report(
         _require_own(trajectory, certificate)
     if len(trajectory.times) < 1:
         raise BadRequest("the run has no rows", where="report", fix="run it again with every=1")
+    shown, doubt = (None, "") if certificate is None else _confirmed(trajectory, certificate)
     drawn, remark = readable(trajectory)
     said = (*remarks, *remark)
     stopped = float(trajectory.times[-1])
-    return Report(Subject(drawn, trajectory.problem, certificate, tuning, command, said, stopped, state_error))
+    return Report(Subject(drawn, trajectory.problem, shown, tuning, command, said, stopped, state_error, doubt))
+
+
+def _confirmed(trajectory: Trajectory, certificate: Certificate) -> tuple[Certificate | None, str]:
+    """The certificate if it may be shown, and the words where it may not: nothing is shown that was not just checked.
+
+    One that `certify` made in this process has just been established. Any other, out of a file, is a claim: each of
+    its blocks is proved to the verifier, for the problem of this run, or nothing of it is shown.
+    """
+    nothing_held = trajectory.problem is not None and not trajectory.problem.program.constraints
+    if made_here(certificate) or (nothing_held and not certificate.blocks):
+        return certificate, ""
+    claimed = [block for block in certificate.blocks if block.label is not Label.refused or block.bounds]
+    unproved = [name for block in claimed if block.label is not Label.proved for name in block.constraints]
+    if certificate.blocks and not claimed:
+        return certificate, ""  # it promises nothing
+    if unproved:
+        why = f"nothing is proved of {', '.join(unproved)}, and what was measured once cannot be re-checked"
+        return None, f"The certificate is not verified: {why}."
+    try:
+        found = verify(certificate, trajectory.problem)
+    except HoldfastError as error:
+        return None, f"The certificate is not verified: {error.what}."
+    if found.holds:
+        return certificate, ""
+    return None, f"The certificate is not verified: {found.findings[0]}."
 
 
 def _require_own(trajectory: Trajectory, certificate: Certificate) -> None:
@@ -94,6 +121,11 @@ class Report:
     def found(self) -> Verdict:
         """The verdict with its parts: word, line, faults."""
         return verdict_of(self.subject)
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """The certificate that the page shows: the one given, if it was just made or has just been verified."""
+        return self.subject.certificate
 
     @property
     def good(self) -> bool:
@@ -147,16 +179,10 @@ class Report:
 
     def save(self, path: str | Path) -> Path:
         """Write the page: as a whole, or not at all."""
-        target = Path(path)
-        write_atomically(target, partial(_write, text=self.html))
-        return target
+        return write(path, self.html)
 
     def __repr__(self) -> str:
         return f"<Report {self.verdict}>"
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
 
 
 def _resource(name: str) -> str:

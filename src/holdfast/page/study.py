@@ -80,7 +80,7 @@ class Study:
         lines += [f"  {fault}" for fault in page.faults if fault not in page.verdict]
         if self.tuning is not None:
             lines.append("  " + self.tuning.summary().splitlines()[0])
-        lines += [f"  {block.line()}" for block in (self.certificate.blocks if self.certificate else ())]
+        lines += [f"  {block.line()}" for block in (page.certificate.blocks if page.certificate else ())]
         lines += [f"  note: {warning}" for warning in page.warnings if warning not in page.faults]
         return "\n".join(lines)
 

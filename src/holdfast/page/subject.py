@@ -40,6 +40,7 @@ class Subject:
     remarks: tuple[str, ...] = ()
     stopped: float | None = None  # where the run came to, if rows of it are not drawn
     states_estimated: bool = True  # whether the error of the states is estimated, by a second run
+    doubt: str = ""  # why a certificate that was given is not shown
 
     @cached_property
     def equations(self) -> Equations:

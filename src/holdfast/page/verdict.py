@@ -87,7 +87,7 @@ def _of_law(subject: Subject) -> list[str]:
 
 def _of_certificate(subject: Subject) -> list[str]:
     if subject.certificate is None:
-        return []
+        return [subject.doubt] if subject.doubt else []
     faults = []
     for block in subject.certificate.blocks:
         names = ", ".join(block.constraints)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import difflib
 import os
 import re
-import secrets
 import tomllib
 from importlib import resources
 from pathlib import Path
@@ -17,6 +16,7 @@ from pathlib import Path
 from sympy.core.parameters import distribute
 
 from holdfast.errors import BadFile, BadRequest, BadStatement, Finding, HoldfastError
+from holdfast.files import write
 from holdfast.problem.entries import Written
 from holdfast.problem.findings import Findings
 from holdfast.problem.places import Places
@@ -102,23 +102,9 @@ def dumps(problem: Problem) -> str:
 def dump(problem: Problem, path: str | os.PathLike[str]) -> None:
     """Write the problem to a file: as a whole, or not at all."""
     text = dumps(problem)
-    target = Path(path).resolve()
-    partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
-    try:
-        with open(partial, "x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        if target.is_file():
-            partial.chmod(target.stat().st_mode & 0o777)
-        os.replace(partial, target)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        reason = error.strerror or type(error).__name__
-        raise BadRequest(f"{path} cannot be written: {reason}", where=str(path), fix="choose another place") from None
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
+    if not isinstance(path, (str, os.PathLike)):
+        raise BadRequest(f"{path!r} is not the name of a file", where="hf.dump", fix='e.g. "pendulum.toml"')
+    write(path, text)
 
 
 def _text(file: Path) -> str:

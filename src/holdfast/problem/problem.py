@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import sympy as sp
 
-from holdfast.errors import BadStatement
+from holdfast.errors import BadStatement, HoldfastError
 from holdfast.problem.arguments import clear_arguments
 from holdfast.problem.frozen import Frozen
 from holdfast.problem.laws import Law, LawForm
@@ -78,9 +78,23 @@ class Problem:
                 fix = did_you_mean(name, known, listed)
                 raise BadStatement(f"{name!r} is not a control of the program", where=where, fix=fix)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Through its text where it has one, which other versions read too; else by its parts."""
+        from holdfast.problem.file import dumps, loads
+
+        try:
+            return loads, (dumps(self), "the pickled problem")
+        except HoldfastError:
+            parts = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.init}
+            return _of_parts, (parts,)
+
     def with_law(self, law: Law) -> Problem:
         """The same problem under another law."""
         return replace(self, program=replace(self.program, law=law))
+
+
+def _of_parts(parts: dict[str, Any]) -> Problem:
+    return Problem(**parts)
 
 
 def frozen_table(value: Any, *, where: str) -> Any:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from holdfast.errors import BadRequest
+from holdfast.files import write_stream
 from holdfast.results.motion import Motion, motion_of
-from holdfast.results.store import write_atomically
 from holdfast.results.trajectory import Trajectory
 
 SIZE, MARGIN, SCALE = 420, 30, 2  # pixels; drawn twice as large and then made smaller, for smooth lines
@@ -32,7 +32,7 @@ def animate(trajectory: Trajectory, path: str | Path, *, frames: int = 150, seco
     lasting = seconds if seconds is not None else min(max(length, 2.0), 12.0)
     pictures = [_picture(motion, k) for k in range(len(motion.frames))]
     pause = max(20, round(1000 * lasting / len(pictures)))
-    write_atomically(
+    write_stream(
         target,
         lambda file: pictures[0].save(
             file, format="GIF", save_all=True, append_images=pictures[1:], duration=pause, loop=0, optimize=True

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from holdfast.engine.kernel import Kernel
+from holdfast.engine.kernel import Kernel, compiled
 from holdfast.engine.rows import Rows
 from holdfast.engine.status import Status
 from holdfast.equations.equations import Equations
@@ -100,6 +100,12 @@ class Ensemble:
         outcomes = begun._outcomes(startable)
         object.__setattr__(begun, "outcomes", tuple(outcomes))
         return begun
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Without its kernel, which is compiled anew, or found in the cache, where it is unpickled."""
+        parts = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        del parts["kernel"], parts["_observed"]
+        return _unpickled, (parts,)
 
     # ── by name and by number ─────────────────────────────────────────────────────────────────────
 
@@ -293,3 +299,9 @@ class Ensemble:
     def tally(self) -> dict[Outcome, int]:
         """The number of cases of each outcome there is."""
         return {outcome: self.outcomes.count(outcome) for outcome in Outcome if outcome in self.outcomes}
+
+
+def _unpickled(parts: dict[str, Any]) -> Ensemble:
+    """An ensemble that was pickled."""
+    parts["states"].flags.writeable = False
+    return Ensemble(kernel=compiled(parts["equations"].field, parts["request"].scheme), **parts)

@@ -4,30 +4,32 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from holdfast import strict_json
 from holdfast.errors import BadRequest
+from holdfast.files import write, write_stream
 from holdfast.results.collection import Ensemble
-from holdfast.results.store import SCHEMA, write_atomically
+from holdfast.results.netcdf import FORMAT
+from holdfast.results.run_file import SCHEMA
 
 
 def save(runs: Ensemble, path: str | Path) -> None:
     """Write an ensemble in the form that the file's name asks for."""
     target = Path(path)
-    writers: dict[str, Callable[[Ensemble, Path], None]] = {".npz": _save_npz, ".nc": _save_netcdf, ".csv": _save_csv}
+    writers: dict[str, Callable[[Ensemble, Path], object]] = {".npz": _save_npz, ".nc": _save_netcdf, ".csv": _save_csv}
     if target.suffix not in writers:
         raise BadRequest(f"no form of file is known for {target.name!r}", fix="end the name in .npz, .nc or .csv")
-    write_atomically(target, lambda temporary: writers[target.suffix](runs, temporary))
+    writers[target.suffix](runs, target)
 
 
 def _about(runs: Ensemble) -> str:
     request = runs.request
-    return json.dumps(
+    return strict_json.dumps(
         {
             "schema": SCHEMA,
             "kind": "ensemble",
@@ -37,16 +39,29 @@ def _about(runs: Ensemble) -> str:
             "tolerance": request.tolerance,
             "start_policy": runs.policy,
             "outcomes": [outcome.name for outcome in runs.outcomes],
+            "undefined": _undefined(runs),
         }
     )
+
+
+def _undefined(runs: Ensemble) -> dict[str, list[int]]:
+    """Cases and rows where a quantity is not finite although the case came so far: the first of each, by name."""
+    ended = np.array([outcome.ran_out for outcome in runs.outcomes])
+    found = {}
+    for name in runs.names:
+        bad = ~np.isfinite(runs[name][ended])
+        if bad.any():
+            case, row = np.unravel_index(int(bad.argmax()), bad.shape)
+            found[name] = [int(np.nonzero(ended)[0][case]), int(row)]
+    return found
 
 
 def _save_npz(runs: Ensemble, path: Path) -> None:
     """``times``, ``case:NAME`` (cases), ``NAME`` (cases, rows), and ``about`` as JSON."""
     arrays: dict[str, Any] = {f"case:{name}": values for name, values in runs.cases.items()}
     arrays |= {name: runs[name] for name in runs.names}
-    with path.open("wb") as file:
-        np.savez(file, times=runs.times, about=np.array(_about(runs)), **arrays)
+    told = np.array(_about(runs))
+    write_stream(path, lambda file: np.savez(file, times=runs.times, about=told, **arrays))
 
 
 def to_xarray(runs: Ensemble) -> Any:
@@ -66,7 +81,8 @@ def to_xarray(runs: Ensemble) -> Any:
 
 
 def _save_netcdf(runs: Ensemble, path: Path) -> None:
-    to_xarray(runs).to_netcdf(path)
+    data = to_xarray(runs)
+    write(path, bytes(data.to_netcdf(engine="scipy", format=FORMAT)))
 
 
 def _save_csv(runs: Ensemble, path: Path) -> None:
@@ -79,4 +95,4 @@ def _save_csv(runs: Ensemble, path: Path) -> None:
         values = [repr(float(column[number])) for column in runs.cases.values()]
         last = [repr(float(value)) for value in runs.counts.final[number]]
         writer.writerow([number, *values, outcome.name, int(runs.counts.steps[number]), *last])
-    path.write_text(text.getvalue(), encoding="utf-8")
+    write(path, text.getvalue())

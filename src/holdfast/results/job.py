@@ -75,6 +75,7 @@ class Job:
             against=found.findings,
             finer=lambda times: self.finer(shown, times),
             equations=equations,
+            second_order=equations.second_order,
         )
 
     def _judged(self, rows: Rows) -> Judgement:

@@ -57,6 +57,7 @@ class Trajectory:
     against: tuple[Finding, ...] = ()  # what the run fails by
     finer: Callable[[int], Trajectory | None] | None = None  # the same run, its step halved so many times
     equations: Equations | None = None
+    second_order: bool = True  # as `derive` took it
 
     # ── by name ───────────────────────────────────────────────────────────────────────────────────
 
@@ -120,7 +121,7 @@ class Trajectory:
         from holdfast.equations.derive import derive
 
         try:
-            return derive(self.problem)
+            return derive(self.problem, second_order=self.second_order)
         except HoldfastError:
             return None
 
@@ -199,6 +200,12 @@ class Trajectory:
         from holdfast.results.store import load
 
         return load(path)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Through the text of a run file, columns as arrays; between its rows a run is not interpolated there."""
+        from holdfast.results.run_file import about, unpickled
+
+        return unpickled, (self.problem, about(self, None), self.times, dict(self.columns), self.parameters)
 
     def to_pandas(self) -> Any:
         """A data frame with the times as index and a column per quantity."""

@@ -7,19 +7,22 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import Enum
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from holdfast.errors import BadRequest
+from holdfast.files import write
 from holdfast.problem.rounded import rounded_down, rounded_up, written_range
-from holdfast.results.store import write_atomically
+from holdfast.stability.verifier.file import claims, read
+from holdfast.stability.verifier.refusal import Refused
 
 if TYPE_CHECKING:
     from holdfast.results.trajectory import Trajectory
 
 SCHEMA = 2
+_MADE_HERE: WeakSet[Certificate] = WeakSet()
 AS_STATED = "As stated in the file, not verified: "
 NOT_IN_FILE = ("reason", "observed", "slack")  # of a proved block: what a verifier cannot re-check is not written
 
@@ -213,23 +216,30 @@ class Certificate:
 
     def save(self, path: str | Path) -> None:
         """Write the certificate as a small text file that `hf.verify` re-checks."""
-        text = json.dumps(self.to_dict(), indent=1)
-        write_atomically(Path(path), partial(_write, text=text))
+        write(path, json.dumps(self.to_dict(), indent=1, allow_nan=False))
 
     @staticmethod
     def load(path: str | Path) -> Certificate:
         """A certificate from its file. Its checksum tells accidents, not forgeries: that is what `hf.verify` is for."""
         try:
-            data = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+            data = read(path)
+        except Refused as refusal:
             raise BadRequest(
-                f"{path} is not a certificate", fix="hf.certify(...).save(path) and holdfast certify -o write one"
-            ) from error
+                f"{path} is not a certificate: {refusal}",
+                fix="hf.certify(...).save(path) and holdfast certify -o write one",
+            ) from None
         return certificate_from(data)
 
 
-def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
+def established(certificate: Certificate) -> Certificate:
+    """Note that `certify` has just made this very object; a copy of it, or what a file says, is not noted."""
+    _MADE_HERE.add(certificate)
+    return certificate
+
+
+def made_here(certificate: Certificate) -> bool:
+    """Whether this very object was made by `certify` in this process."""
+    return certificate in _MADE_HERE
 
 
 def _entry(block: BlockCertificate) -> dict[str, Any]:
@@ -252,23 +262,15 @@ def digest(body: Mapping[str, Any]) -> str:
 
 
 def certificate_from(data: Any) -> Certificate:
-    """A certificate from its data, if its checksums fit."""
+    """A certificate from its data, if every field has its type and range and the checksums fit."""
     try:
-        if data["schema"] != SCHEMA:
-            raise BadRequest(
-                f"certificate schema {data['schema']} is not known",
-                fix="certify again" if data["schema"] == 1 else "use the version that wrote it",
-            )
-        if data["digest"] != digest(data):
-            raise BadRequest("the checksum of the certificate does not fit: it was changed", fix="certify again")
-        blocks = tuple(_block(entry) for entry in data["blocks"])
-        if data["problem_hash"] != sha256(data["problem"].encode()).hexdigest():
-            raise BadRequest("the checksum of the problem does not fit: it was changed", fix="certify again")
-        names = ("problem", "title", "scheme", "step", "begin", "duration", "parameters", "start", "overrides")
-        values = {name: _tuples(data[name]) for name in names}
-        return Certificate(blocks=blocks, code=data["code"], **values)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise BadRequest(f"the certificate is incomplete: {error}", fix="certify again") from error
+        claims(data)
+    except Refused as refusal:
+        raise BadRequest(f"the certificate is refused: {refusal}", fix="certify again") from None
+    blocks = tuple(_block(entry) for entry in data["blocks"])
+    names = ("problem", "title", "scheme", "step", "begin", "duration", "parameters", "start", "overrides")
+    values = {name: _tuples(data[name]) for name in names}
+    return Certificate(blocks=blocks, code=data["code"], **values)
 
 
 def _block(entry: Mapping[str, Any]) -> BlockCertificate:

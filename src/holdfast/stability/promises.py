@@ -19,7 +19,7 @@ from holdfast.schemes.by_name import ALL_SCHEMES, Scheme
 from holdfast.schemes.runge_kutta import RungeKutta
 from holdfast.stability.asked import Asked
 from holdfast.stability.block import Block, blocks_of, deviation_names
-from holdfast.stability.certificate import BlockCertificate, Certificate
+from holdfast.stability.certificate import BlockCertificate, Certificate, established
 from holdfast.stability.checked import Measured, Told
 from holdfast.stability.choice import ChosenNorm, chosen_norm
 from holdfast.stability.envelope import reading_errors
@@ -99,7 +99,7 @@ class Promises:
     ) -> Certificate:
         equations, own = self.equations, self.equations.problem.run
         values = parameter_vector(equations, self.parameters)
-        return Certificate(
+        made = Certificate(
             problem=_text(equations),
             title=equations.problem.title,
             scheme=self.scheme.name,
@@ -113,6 +113,7 @@ class Promises:
             start=() if run is None else tuple(float(x) for x in run.y[:, 0]),
             trajectory=run,
         )
+        return established(made)
 
     def _run(self, step: float | None, tolerance: float | None) -> Trajectory:
         return simulate(

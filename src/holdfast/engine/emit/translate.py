@@ -55,9 +55,15 @@ def source_of(function: Callable[..., object]) -> str:
 
 
 @cache
+def text_of(file: str) -> str:
+    """The text of a source file as it was when it was first asked for; later changes are those of another version."""
+    return Path(file).read_text(encoding="utf-8")
+
+
+@cache
 def _functions(file: str) -> dict[str, str]:
     """The texts of all functions of a file."""
-    text = Path(file).read_text(encoding="utf-8")
+    text = text_of(file)
     return {match[1]: match[0].rstrip() + "\n" for match in FUNCTION.finditer(text)}
 
 

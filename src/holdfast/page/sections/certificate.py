@@ -10,6 +10,8 @@ from holdfast.stability.certificate import BlockCertificate, Label, Proof
 
 def write(subject: Subject) -> Markup:
     certificate = subject.certificate
+    if certificate is None and subject.doubt:
+        return paragraph(f"{subject.doubt} Nothing of it is shown.")
     if certificate is None:
         return paragraph("No certificate was made for this run: nothing is promised beyond what the figures show.")
     if not certificate.blocks:

@@ -75,6 +75,8 @@ def _of_law(subject: Subject) -> list[str]:
 
 def _of_certificate(subject: Subject) -> list[str]:
     certificate = subject.certificate
+    if certificate is None and subject.doubt:
+        return [subject.doubt]
     if certificate is None:
         return ["No certificate: the figures show this run only, and say nothing of others."] if subject.held else []
     if certificate.attracted is Label.checked:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ SCHEMA = 2
 LARGEST = 20_000_000  # bytes of a certificate
 LABELS = ("nothing", "proved", "checked", "estimated", "neutral", "refused")
 MOST_OPERATIONS = 20_000
+FRACTION = re.compile(r"-?[0-9]+(?:/[0-9]+)?")
 LARGEST_NUMBER = 1e150  # in what is claimed; beyond it nothing is a bound
 
 
@@ -135,6 +137,7 @@ def _table(value: Any, where: str, fields: Mapping[str, Check]) -> dict[str, Any
 
 def _text(value: Any, where: str) -> str:
     require(isinstance(value, str) and len(value) <= LARGEST, f"{where} is no text")
+    require(value.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in value), f"{where} is no text")
     return str(value)
 
 
@@ -230,8 +233,10 @@ def _place(value: Any, where: str) -> int:
 
 def _operation(entry: list[Any], known: int) -> tuple[Any, ...]:
     op, *args = entry
+    require(isinstance(op, str), "the code is not readable")
     if op == "const":
         require(len(args) == 1 and isinstance(args[0], str) and len(args[0]) < 2000, "a constant of the code is none")
+        require(FRACTION.fullmatch(args[0]) is not None, "a constant of the code is none")  # 1e999999999 is a bomb
         try:
             value = Fraction(args[0])
         except (ValueError, ZeroDivisionError):
@@ -279,6 +284,11 @@ def _block(value: Any, where: str) -> BlockClaim:
     data = _table(value, "a block", BLOCK if proved else {**BLOCK, **FREE})
     require(data["label"] in LABELS, f"{data['label'][:30]!r} is no label")
     require(bool(data["constraints"]), "a block is of no constraint")
+    for name in ("bounds", "observed"):
+        none = not proved and not data.get(name)
+        each = name not in data or len(data[name]) == len(data["names"])
+        require(none or each, "there is not one bound for each deviation")
+    require(not proved or data["defect"] is not None, "the defect is smaller than shown: none is stated")
     require(proved or data["proof"] is None, "a block holds a proof but is not called proved")
     require(not proved or data["proof"] is not None, "a block is called proved but holds no proof")
     return BlockClaim(**{name: data[name] for name in BLOCK})
