@@ -18,9 +18,12 @@ from holdfast.graph.balls import ball, balls, precision
 from holdfast.graph.evaluate import Ledger
 from holdfast.graph.nodes import LEAVES, Graph, Node, ancestors
 from holdfast.graph.walk import FUNCTIONS, Walker
+from holdfast.problem.limits import allowance
 
 MOST_TERMS = 600  # in the expanded form: beyond, a formula is shown as it is
 SHORT = 5  # nodes of a formula that needs no tidying
+MOST_PARTS = 4000  # of a formula with its products of sines and cosines turned into sums: beyond, it stays as it is
+ALL_PARTS = 40_000  # of all formulas of one problem together
 MOST_NODES = 3000  # in the tree: beyond, a formula is not written out at all
 
 SYMPY_FUNCTIONS = {op: function for function, op in FUNCTIONS.items()}
@@ -44,6 +47,7 @@ class Display:
         self._raw: dict[int, sp.Expr] = {}
         self._ledgers: list[Ledger] = []
         self._shake = random.Random(11)
+        self._left = float(allowance(ALL_PARTS))
 
     @property
     def symbols(self) -> dict[str, sp.Symbol]:
@@ -67,7 +71,7 @@ class Display:
         if tree_size(node) <= SHORT or not raw.free_symbols or expanded_terms(node) > MOST_TERMS:
             return raw
         candidates = [raw]
-        if not _has_quotient(node):
+        if not _has_quotient(node) and self._affordable(harmonic_size(node)):
             expanded = sp.expand(raw)
             harmonic = sp.expand(TR8(expanded)) if expanded.has(sp.sin, sp.cos) else expanded
             candidates = [expanded, sp.factor_terms(harmonic), sp.factor_terms(expanded), raw]
@@ -75,6 +79,13 @@ class Display:
             if candidate == raw or self.agrees(candidate, node):
                 return candidate
         return raw
+
+    def _affordable(self, size: float) -> bool:
+        """Whether a formula that would grow to this size is worth tidying, and what is left of the work allows it."""
+        if size > MOST_PARTS or size > self._left:
+            return False
+        self._left -= size
+        return True
 
     def agrees(self, expression: sp.Expr, node: Node) -> bool:
         """Whether an expression has the node's value, within the width of balls, at three random points."""
@@ -172,6 +183,35 @@ def expanded_terms(node: Node) -> float:
             count = inner[0] if part.op == "neg" else max([1.0, *inner])
         terms[part.index] = min(count, 1e12)
     return terms[node.index]
+
+
+def harmonic_size(node: Node) -> float:
+    """About how many parts the harmonic form has: everything multiplied out, inside functions too.
+
+    A product of sums has the product of their terms, and twice as many where both factors contain sines or cosines.
+    """
+    terms: dict[int, float] = {}
+    length: dict[int, float] = {}  # of one term
+    waves: dict[int, bool] = {}  # whether sines or cosines are among the factors
+    for part in ancestors((node,)):
+        inner = [arg.index for arg in part.args]
+        wave = any(waves[arg] for arg in inner)
+        if part.op in ("add", "sub"):
+            count = terms[inner[0]] + terms[inner[1]]
+            size = (terms[inner[0]] * length[inner[0]] + terms[inner[1]] * length[inner[1]]) / count
+        elif part.op in ("mul", "div"):
+            both = all(waves[arg] for arg in inner)
+            count, size = terms[inner[0]] * terms[inner[1]] * (1 + both), length[inner[0]] + length[inner[1]]
+        elif part.op == "power":
+            times = min(part.data, 64)
+            count, size = (terms[inner[0]] * (1 + wave)) ** times / (1 + wave), length[inner[0]] * times
+        elif part.op == "neg":
+            count, size = terms[inner[0]], length[inner[0]]
+        else:
+            count, size = 1.0, 1.0 + sum(terms[arg] * length[arg] for arg in inner)
+            wave = part.op in ("sin", "cos")
+        terms[part.index], length[part.index], waves[part.index] = min(count, 1e12), min(size, 1e12), wave
+    return terms[node.index] * length[node.index]
 
 
 def _has_quotient(node: Node) -> bool:
