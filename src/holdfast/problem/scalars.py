@@ -254,7 +254,8 @@ def _shadow(part: Any, inner: list[Magnitude | None], known: Mapping[str, Magnit
         return None
     if part.is_Add:
         total = magnitude.total(found)
-        if part.is_number and abs(total.value) <= 1e-13 * sum(abs(shadow.value) for shadow in found):
+        inexact = part.is_number or any(not shadow.bits for shadow in found)
+        if inexact and abs(total.value) <= 1e-13 * sum(abs(shadow.value) for shadow in found):
             raise Refusal("these numbers cancel each other", "write the sum as one number, or as 0")
         return total
     if part.is_Mul:
