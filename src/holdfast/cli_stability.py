@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
 import click
 
 import holdfast as hf
-from holdfast.cli_parts import FILE, JSON, F, equations_in, gains_line, print_json, problem_in, reports_errors
+from holdfast.cli_parts import FILE, JSON, F, derived, equations_in, gains_line, print_json, problem_in, reports_errors
+from holdfast.cli_text import ordinary, plain_matplotlib, say, write_whole
 
 PICTURES = (".png", ".svg", ".pdf")
 
@@ -45,16 +47,16 @@ def certify(file: str, output: str | None, as_json: bool, **asked: Any) -> None:
         raise hf.BadRequest(f"a certificate is JSON, {output!r} is not", where="-o", fix="name it NAME.json")
     equations, tuning = equations_in(problem_in(file), **asked)
     if tuning is not None:
-        click.echo(gains_line(tuning), err=as_json)
+        say(gains_line(tuning), err=as_json)
     certificate = hf.certify(equations, **asked)
     if output:
         certificate.save(output)
     if as_json:
         print_json(certificate.to_dict())
     else:
-        click.echo(certificate.summary(), nl=False)
+        say(certificate.summary(), nl=False)
         if output:
-            click.echo(f"  written to {output}; `holdfast verify {output}` re-checks it")
+            say(f"  written to {output}; `holdfast verify {output}` re-checks it")
     left = any(block.stayed is False for block in certificate.blocks)
     click.get_current_context().exit(1 if left or certificate.label is hf.Label.refused else 0)
 
@@ -76,7 +78,7 @@ def tune(file: str, output: str | None, write: str | None, as_json: bool, **aske
     if output and Path(output).suffix not in PICTURES:
         raise hf.BadRequest(f"{output!r} is not a picture", where="-o", fix="name it " + ", ".join(PICTURES))
     problem = problem_in(file)
-    tuning = hf.tune(hf.derive(problem), **asked)
+    tuning = hf.tune(derived(problem), **asked)
     if output:
         _draw(tuning, output)
     if write:
@@ -84,22 +86,21 @@ def tune(file: str, output: str | None, write: str | None, as_json: bool, **aske
     if as_json:
         print_json(tuning.to_dict())
     else:
-        click.echo(tuning.summary(), nl=False)
+        say(tuning.summary(), nl=False)
 
 
 def _draw(tuning: hf.Tuning, output: str) -> None:
-    import matplotlib
-
+    matplotlib = plain_matplotlib()
     matplotlib.use("Agg")
-    figure = tuning.plot().figure
-    try:
-        figure.savefig(output, dpi=150)
-    except OSError as error:
-        raise hf.BadRequest(f"cannot write {output}: {error.strerror}", fix="choose another place with -o") from error
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        picture = io.BytesIO()
+        tuning.plot().figure.savefig(picture, dpi=150, format=Path(output).suffix[1:])
+    write_whole(Path(output), picture.getvalue())
 
 
 @click.command()
-@click.argument("certificate", type=click.Path(exists=True, dir_okay=False), metavar="CERTIFICATE")
+@click.argument("certificate", type=click.Path(), metavar="CERTIFICATE")
 @JSON
 @reports_errors
 def verify(certificate: str, as_json: bool) -> None:
@@ -108,6 +109,7 @@ def verify(certificate: str, as_json: bool) -> None:
     Derives the problem anew from the certificate's own text and re-checks it in ball arithmetic, without trusting the
     search that found it. Exit code 0: it holds; 1: it does not.
     """
+    ordinary(certificate, "a certificate")
     try:
         stated = hf.Certificate.load(certificate)
     except hf.BadRequest as error:
@@ -118,9 +120,9 @@ def verify(certificate: str, as_json: bool) -> None:
     if as_json:
         print_json({"schema": 1, "holds": found.holds, "findings": list(found.findings)})
     elif stated is not None and all(block.label is not hf.Label.proved for block in stated.blocks):
-        click.echo(f"{certificate}: {found.findings[0]}")
+        say(f"{certificate}: {found.findings[0]}")
     else:
-        click.echo(f"{certificate}: {'holds' if found.holds else 'does not hold'}")
+        say(f"{certificate}: {'holds' if found.holds else 'does not hold'}")
         for line in found.findings:
-            click.echo(f"  {line}")
+            say(f"  {line}")
     click.get_current_context().exit(0 if found.holds else 1)

@@ -173,7 +173,9 @@ def _near(file: Path) -> str:
     try:
         if (resources.files("holdfast") / "examples" / f"{example}.toml").is_file():
             return f"it is a shipped example: `holdfast examples {example}` copies it here"
-        near = difflib.get_close_matches(file.name, [other.name for other in islice(file.parent.glob("*.toml"), 200)], n=1)
+        near = difflib.get_close_matches(
+            file.name, [other.name for other in islice(file.parent.glob("*.toml"), 200)], n=1
+        )
     except OSError:
         return ""
     return f"did you mean {str(file.with_name(near[0]))!r}?" if near else ""

@@ -152,9 +152,7 @@ def _check_root(base: sp.Expr, exponent: sp.Rational) -> None:
     for whole in {abs(int(base.p)), int(base.q)} - {0, 1}:
         degree, most = int(exponent.q), whole.bit_length() - 1
         if degree * (most + 1) > magnitude.MAX_BITS and not _even_power(whole):
-            raise Refusal(
-                "this power of a number has too long an exact form", "write its value as a number", operand=1
-            )
+            raise Refusal("this power of a number has too long an exact form", "write its value as a number", operand=1)
 
 
 def _check_roots(parts: Sequence[sp.Expr]) -> None:
