@@ -301,6 +301,10 @@ class _Reading:
             table = plain(self.entries.table(self.raw, (key,), limit=100_000))
             found[key] = Frozen(table)
             self._check_plain(table, (key,))
+        for key in ("region", "weights"):
+            value = found["certificate"].get(key, {})
+            if not isinstance(value, Mapping):
+                self.note(("certificate", key), f"a table belongs here, not {kind_of(value)}", "e.g. { x = 1 }")
         for name, unit in found["units"].items():
             if not isinstance(unit, str):
                 self.note(("units", name), f"a unit is a text, not {kind_of(unit)}", 'e.g. "kg"')
