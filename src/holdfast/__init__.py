@@ -76,6 +76,7 @@ _HOMES = {
     "holdfast.stability.by_block": "step_limits transients",
     "holdfast.stability.lyapunov": "LyapunovFunction Norm",
     "holdfast.page.report": "report Report",
+    "holdfast.page.study": "study Study",
 }
 
 _SCHEMES = {

@@ -12,7 +12,13 @@ import holdfast as hf
 from holdfast.cli_parts import FILE, JSON, F, derived, equations_in, gains_line, print_json, problem_in, reports_errors
 from holdfast.cli_text import ordinary, plain_matplotlib, say, write_whole
 
+SECONDS = 60.0  # of `verify`, unless said otherwise
 PICTURES = (".png", ".svg", ".pdf")
+NO_CERTIFICATE = (
+    "it is not JSON",
+    "it cannot be read as text",
+    "it is not a certificate",
+)  # misuse, not a failed proof
 
 
 def step_options(command: F) -> F:
@@ -101,25 +107,29 @@ def _draw(tuning: hf.Tuning, output: str) -> None:
 
 @click.command()
 @click.argument("certificate", type=click.Path(), metavar="CERTIFICATE")
+@click.argument("problem", type=click.Path(), required=False, metavar="[PROBLEM]")
+@click.option("--seconds", type=click.FloatRange(min=0, min_open=True), help="The time it may take; default 60.")
 @JSON
 @reports_errors
-def verify(certificate: str, as_json: bool) -> None:
-    """Does every proof in a certificate hold?
+def verify(certificate: str, problem: str | None, seconds: float | None, as_json: bool) -> None:
+    """Does every proof in a certificate hold, and is it about PROBLEM?
 
-    Derives the problem anew from the certificate's own text and re-checks it in ball arithmetic, without trusting the
-    search that found it. Exit code 0: it holds; 1: it does not.
+    Reads the certificate and its problem with a reader of its own, derives the equations anew, and encloses every
+    claim with another arithmetic than the search that found it; then makes the run again. With PROBLEM, a problem
+    file, the certificate must be about that problem, with its numbers. Exit code 0: it holds; 1: it does not, or was
+    not confirmed within the time.
     """
     ordinary(certificate, "a certificate")
-    try:
-        stated = hf.Certificate.load(certificate)
-    except hf.BadRequest as error:
-        if "is not a certificate" in error.what:
-            raise  # misuse, not a proof that fails
-        stated = None
-    found = hf.verify(certificate if stated is None else stated)
+    if problem is not None:
+        ordinary(problem, "a problem file")
+    found = hf.verify(certificate, problem, seconds=seconds or SECONDS)
+    if not found and any(line.startswith(NO_CERTIFICATE) for line in found.findings):
+        raise hf.BadRequest(
+            f"{certificate} is not a certificate: {found.findings[0]}", fix="holdfast certify -o writes one"
+        )
     if as_json:
         print_json({"schema": 1, "holds": found.holds, "findings": list(found.findings)})
-    elif stated is not None and all(block.label is not hf.Label.proved for block in stated.blocks):
+    elif len(found.findings) == 1 and found.findings[0].startswith("nothing in it is proved"):
         say(f"{certificate}: {found.findings[0]}")
     else:
         say(f"{certificate}: {'holds' if found.holds else 'does not hold'}")

@@ -240,7 +240,7 @@ def test_a_machine_without_fused_products_is_served_too():
         loaded = native.LoadedObject(
             native.object_code(text, optimised=optimised), {"rates": kernel.assembly.signatures["rates"]}
         )
-        out, work = reals(len(start) + 3), reals(kernel.assembly.work)
+        out, work = reals(len(start) + len(field.watched)), reals(kernel.assembly.work)
         p = np.array(parameters)
         loaded.functions["rates"](0.0, start.ctypes.data, p.ctypes.data, out.ctypes.data, work.ctypes.data)
         found.append(out[: len(start)])

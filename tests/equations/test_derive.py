@@ -82,7 +82,14 @@ def test_dependent_constraints_are_named(holonomic, what):
 def test_contradicting_constraints_are_told_from_repeated_ones():
     with pytest.raises(hf.ConstraintsDependent) as caught:
         hf.derive(stated(hf.Program(holonomic={"rod": x + z, "again": 2 * x + 2 * z - 1})))
-    assert "'again' contradicts 'rod'" in caught.value.what
+    assert "'again' contradicts 'rod': it is -1 where 'rod' holds" in caught.value.what
+
+
+def test_the_number_of_a_contradiction_is_what_the_last_constraint_is_off_by():
+    radius = sp.sqrt(x**2 + z**2)
+    with pytest.raises(hf.ConstraintsDependent) as caught:
+        hf.derive(stated(hf.Program(holonomic={"one": radius - 1, "two": radius - 2})))
+    assert "'two' contradicts 'one': it is -1 where 'one' holds" in caught.value.what
 
 
 def test_a_nonholonomic_repetition_of_a_holonomic_constraint_is_named():

@@ -99,7 +99,7 @@ def test_units_change_no_word(name):
         *words, steps = judged(name, *units)
         assert tuple(words) == natural[:-1], units
         if natural[0] == "completed":
-            assert abs(steps - natural[-1]) <= 1, units
+            assert abs(steps - natural[-1]) <= 0.05 * natural[-1], units  # a first step is guessed
 
 
 @pytest.mark.parametrize("masses", [(1e9, 1e-9), (1e-9, 1e9), (1.0, 1.0)], ids=str)
@@ -117,3 +117,35 @@ def test_masses_of_all_sizes_start_and_run_alike(masses):
     assert run["a_dot"][0] == 0.8
     assert run["b_dot"][0] == pytest.approx(0.6)
     assert np.isfinite(run.y).all()
+
+
+HONEST = ("pendulum", "adaptive", "skate", "slider", "cart")
+
+
+def word(name, length, mass, time, shake):
+    """The word of the verdict, of a mechanism with a start and gains of its own."""
+    made, _, how, _ = RUNS[name]
+    how = dict(how)
+    scheme = how.pop("scheme")
+    scaled = {key: value * time if key in ("step", "duration") else value for key, value in how.items()}
+    equations = made(length, mass, time)
+    shaken = {c: shake.uniform(0.8, 1.2) for c in equations.parameter_names if c.startswith("law.")}
+    values = {c: float(equations.parameter_values[c]) * factor for c, factor in shaken.items()}
+    run = hf.simulate(equations, scheme, parameters=values, **scaled)
+    certificate = None
+    if run.step is not None:
+        certificate = hf.certify(equations, scheme, trajectory=run, parameters=values, effort=0.3, **scaled)
+    return hf.report(run, certificate, state_error=True).word
+
+
+@pytest.mark.prove
+def test_two_hundred_honest_problems_get_the_same_verdict_in_random_units():
+    shake = np.random.default_rng(200)
+    weaker = {"proved": ("proved", "checked"), "checked": ("proved", "checked")}  # as far as the seconds reach
+    for number in range(200):
+        name = HONEST[number % len(HONEST)]
+        length, mass, time = 10.0 ** shake.uniform(-9, 9), 10.0 ** shake.uniform(-9, 9), 10.0 ** shake.uniform(-3, 3)
+        natural = word(name, 1.0, 1.0, 1.0, np.random.default_rng(number))
+        scaled = word(name, float(length), float(mass), float(time), np.random.default_rng(number))
+        assert natural != "failed"
+        assert scaled in weaker.get(natural, (natural,)), (name, length, mass, time)

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import holdfast as hf
+from holdfast.graph.evaluate import Tape
 from holdfast.graph.nodes import Graph
 from holdfast.results.projection import Projection
-from holdfast.graph.evaluate import Tape
 from holdfast.results.rounding import ARRAYS, ROUNDINGS, size_nodes
 from tests.results.problems import pendulum
 

@@ -122,7 +122,7 @@ def test_constraints_that_are_dependent_wherever_they_hold_are_refused():
     system = hf.System(coordinates=(a, b, c), kinetic=kinetic)
     equations = hf.derive(hf.Problem(system, program, start={a: -0.621, b: 0.765, c: 0.527}))
     for policy in (None, "project"):
-        with pytest.raises(hf.HoldfastError, match="contradict|repeats"):
+        with pytest.raises(hf.HoldfastError, match=r"contradict|repeats"):
             hf.simulate(equations, hf.RK4, step=0.01, duration=1, start_policy=policy)
 
 

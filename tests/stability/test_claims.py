@@ -1,6 +1,7 @@
 """What is claimed is true: no proof that the run it was made for, the equations it speaks of or its own Omega belie."""
 
 import json
+from contextlib import nullcontext
 from dataclasses import replace
 from importlib import resources
 
@@ -115,8 +116,11 @@ CHANGES = {
 def test_rates_that_do_not_obey_the_law_are_an_internal_error(problem, change):
     """An elimination that left a row out was once proved to 2e-13, and drifted by 0.02."""
     equations = tampered(problem(), change)
-    with pytest.raises(hf.InternalError, match="do not obey the law"):
-        hf.certify(equations, hf.RK4, step=0.01, duration=0.3, effort=0.5)
+    good = hf.simulate(equations, hf.RK4, step=0.01, duration=0.3).outcome.holds_program
+    assert good or change is CHANGES["dropped"]
+    with pytest.raises(hf.InternalError, match="do not obey the law") if good else nullcontext():
+        certificate = hf.certify(equations, hf.RK4, step=0.01, duration=0.3, effort=0.5)
+        assert certificate.label is hf.Label.refused  # the run itself left its program
 
 
 @pytest.mark.parametrize("name", ["cart_rod", "rocket_ascent", "four_bar", "mixed_holders", "portfolio", "skate"])
@@ -326,16 +330,6 @@ def test_a_run_too_short_to_settle_is_not_called_proved_and_left():
     certificate = hf.certify(hf.derive(far), hf.RK4, step=0.01, duration=0.03, effort=2)
     assert certificate["rod"].label is hf.Label.checked
     assert "LEFT" not in certificate.summary()
-
-
-def test_a_run_in_two_orders_of_elimination_is_not_proved(monkeypatch):
-    equations = example("cart_rod")
-    run = hf.simulate(equations, duration=0.1)
-    assert hf.certify(equations, trajectory=run)["home"].label is hf.Label.proved
-    monkeypatch.setattr(type(run), "orders", 2, raising=False)
-    block = hf.certify(equations, trajectory=run)["home"]
-    assert block.label is hf.Label.checked
-    assert "another order of elimination" in block.reason
 
 
 def test_a_narrower_tube_without_states_does_not_cost_the_proof(monkeypatch):

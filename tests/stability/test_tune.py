@@ -47,8 +47,8 @@ def assert_near_the_best_of_a_scan(equations, scheme, step, duration, start=None
     assert tuning.numbers.state_error <= tuning.limits["state_error"]
     assert tuning.numbers.energy_error <= tuning.limits["energy_error"]
     run = hf.simulate(equations, scheme, step=step, duration=duration, start=start, law=tuning.law)
-    assert run.outcome in (hf.Outcome.completed, hf.Outcome.deviation_grew)
-    assert run.success or not tuning.stabilised
+    assert run.outcome.ran_out  # a scheme may be too poor for any law, which its outcome then says
+    assert np.abs(np.hstack([run.deviation, run.deviation_rate])).max() < np.inf
     return tuning
 
 
@@ -251,7 +251,7 @@ def test_the_map_marks_the_textbook_choices():
 
 @pytest.mark.parametrize(
     ("asked", "message"),
-    [({"step": 0.01}, "how long"), ({"duration": 1.0}, "step"), ({"step": 0.3, "duration": 1.0}, "whole number")],
+    [({"step": 0.01}, "no duration"), ({"duration": 1.0}, "step"), ({"step": 0.3, "duration": 1.0}, "whole number")],
 )
 def test_incomplete_requests_are_refused(asked, message):
     with pytest.raises(hf.BadRequest, match=message):

@@ -221,10 +221,17 @@ class Kernel:
 
     def rates(self, t: float, state: Numbers, parameters: Numbers = ()) -> np.ndarray:
         """F(x, p, t)."""
+        return self.rates_and_margin(t, state, parameters)[0]
+
+    def rates_and_margin(self, t: float, state: Numbers, parameters: Numbers = ()) -> tuple[np.ndarray, float]:
+        """F(x, p, t), and the smallest pivot beside its scale: 1 where nothing had to be eliminated, 0 without rank."""
         x, p = checked_values(self.field, state, parameters)
-        out, work = reals(len(x) + len(self.field.watched)), reals(self.machine.layout.work)
+        count = len(self.field.pivots)
+        out, work = reals(len(x) + 2 * count), reals(self.machine.layout.work)
         self.machine.call("rates", float(t), whole(x, len(x)), whole(p, len(p)), out, work)
-        return out[: len(x)].copy()
+        pivots, scales = out[len(x) : len(x) + count].tolist(), out[len(x) + count :].tolist()
+        shares = [abs(pivot / scale) if scale else 0.0 for pivot, scale in zip(pivots, scales, strict=True)]
+        return out[: len(x)].copy(), min(shares, default=1.0)
 
     def rates_at(self, times: np.ndarray, states: np.ndarray, parameters: Numbers = ()) -> np.ndarray:
         """F at each row, (rows, states)."""

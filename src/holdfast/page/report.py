@@ -90,25 +90,26 @@ class Report:
     subject: Subject
 
     @cached_property
-    def _verdict(self) -> Verdict:
+    def found(self) -> Verdict:
+        """The verdict with its parts: word, line, faults."""
         return verdict_of(self.subject)
 
     @property
     def good(self) -> bool:
-        return self._verdict.good
+        return self.found.good
 
     @property
     def word(self) -> str:
-        return self._verdict.word
+        return self.found.word
 
     @property
     def verdict(self) -> str:
-        return self._verdict.line
+        return self.found.line
 
     @property
     def faults(self) -> tuple[str, ...]:
         """Why the verdict is not a better one; empty if nothing speaks against it."""
-        return self._verdict.faults
+        return self.found.faults
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
@@ -128,7 +129,7 @@ class Report:
         return document(title=title, style=_style(), script=_resource("script.js"), body=body)
 
     def _banner(self) -> Markup:
-        found = self._verdict
+        found = self.found
         more = [paragraph(fault) for fault in found.faults if fault not in found.line]
         kind = {"failed": "negative", "no promise": "open"}.get(found.word, "good")
         return element(

@@ -19,8 +19,8 @@ POSITIVE = ("step", "tolerance", "duration", "longest_step", "absolute")
 class Run:
     """Scheme, step or tolerance, and duration. `begin` is the time of the start values, `every` thins the rows kept.
 
-    An adaptive scheme takes no step longer than `longest_step` (default: a hundredth of the duration); `absolute` is its
-    absolute tolerance (default: for each state its size times the tolerance).
+    An adaptive scheme takes no step longer than `longest_step` (default: a hundredth of the duration); `absolute` is
+    its absolute tolerance (default: for each state its size times the tolerance).
     """
 
     scheme: str = "rk4"

@@ -1,8 +1,8 @@
 """The condition of the constraints along a run: where they become dependent, and what they hold is not determined.
 
-With the rows and columns of A = J M⁻¹ E scaled to their usual size along the run, cond A is a number without unit. At a change point
-(a parallelogram lying flat) or where two first integrals have parallel gradients (a Kepler orbit at its apsides) it is
-infinite for one instant, which no row need meet: so the largest of the rows are followed between them.
+With the rows and columns of A = J M⁻¹ E scaled to their usual size along the run, cond A is a number without unit. At a
+change point (a parallelogram lying flat) or where two first integrals have parallel gradients (a Kepler orbit at its
+apsides) it is infinite for one instant, which no row need meet: so the largest of the rows are followed between them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whether a problem is well stated, at its start: what a run would refuse is refused, what it would fail by is found."""
+"""Whether a problem is well stated at its start: what a run would refuse is refused, what it would fail by is found."""
 
 from __future__ import annotations
 

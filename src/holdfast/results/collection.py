@@ -13,11 +13,12 @@ from holdfast.engine.rows import Rows
 from holdfast.engine.status import Status
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
+from holdfast.results.attraction import attracted
 from holdfast.results.cases import Cases
 from holdfast.results.event import Watch
+from holdfast.results.first_look import doubtful_cases
 from holdfast.results.job import Job, kept_rows
-from holdfast.results.attraction import attracted
-from holdfast.results.judgement import Facts, deviation_places, doubtful_cases, ended, judged
+from holdfast.results.judgement import Facts, deviation_places, ended, judged
 from holdfast.results.outcome import Outcome
 from holdfast.results.request import Request, rows_of_steps
 from holdfast.results.start import Start, deviations_at, off_program, start_from

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from holdfast.engine.rows import Rows
@@ -27,7 +29,7 @@ def conservative(equations: Equations) -> bool:
     return bool(kept["_conservative"])
 
 
-def energy_lost(equations: Equations, rows: Rows, constants: list[float] | tuple[float, ...]) -> tuple[float, float]:
+def energy_lost(equations: Equations, rows: Rows, constants: Sequence[float]) -> tuple[float, float]:
     """The largest change of energy as a part of the energy in motion, and when; rounding of its terms is no change."""
     kinetic, energy = (rows.observables[:, place] for place in energy_places(equations))
     change = np.abs(energy - energy[0])

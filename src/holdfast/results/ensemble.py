@@ -78,8 +78,8 @@ def ensemble(
         _refuse_deviations(equations, deviation, chosen, request.begin)
     used, startable = _started(equations, policy, deviation, projected, chosen, request.begin)
     if request.step is None:
-        absolute = _tolerances(equations, kernel, request, np.nan_to_num(used), chosen.constants)
-        request = replace(request, absolute=absolute)
+        tolerances = _tolerances(equations, kernel, request, np.nan_to_num(used), chosen.constants)
+        request = replace(request, absolute=tolerances)
     run = _fixed if request.step is not None else _adaptive
     times, states, counts = run(kernel, request, used, chosen.constants, lanes, threads, progress)
     return Ensemble.judged(
@@ -202,7 +202,7 @@ def _adaptive(
         t0=request.begin,
         duration=request.duration,
         relative=request.tolerance,
-        absolute=request.tolerance if request.absolute is None else request.absolute,
+        absolute=request.absolutes,
         longest=request.longest,
         at=request.at,
         threads=threads,

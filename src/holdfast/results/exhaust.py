@@ -60,7 +60,7 @@ def exhaust(trajectory: Trajectory, mass: str | None = None) -> Exhaust:
     if not isinstance(trajectory, Trajectory) or trajectory.problem is None:
         raise BadRequest("exhaust() takes a run with its problem", fix="hf.exhaust(hf.simulate(equations, ...))")
     name = _chosen(trajectory, mass)
-    equations = derive(trajectory.problem)
+    equations = trajectory.equations or derive(trajectory.problem)
     point = next(point for point in equations.dynamics.points if point.name == name)
     m, m_rate, v = _along(trajectory, equations, point)
     thrust = np.zeros_like(v)

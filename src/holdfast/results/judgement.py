@@ -6,8 +6,8 @@ and nothing was found against it. Every measure is a ratio of two numbers of the
 * a **deviation** is large beside the size of its terms (`rounding`): x² + y² + l² for a rod, speeds for a skate. It is
   judged at its worst row, not at the last. The size is that of the same row, so a state that runs away with its
   deviation hides nothing; inputs that pass through zero count with the size they have along the run (the lower
-  quartile), and rates for no less than their coordinate over the duration. It has *grown* if it exceeds `FAR` of its terms and
-  `GROWTH` times what the law predicts, |exp(tH) z(0)|, and is more than rounding of the forces could have made.
+  quartile), and rates for no less than their coordinate over the duration. It has *grown* if it exceeds `FAR` of its
+  terms and `GROWTH` times what the law predicts, |exp(tH) z(0)|, and is more than rounding of the forces could make.
 * the **energy** of a run in which nothing does work may change by a small part of the energy in motion, and by the
   rounding of its own terms.
 * a run that **broke off** is called singular only if it had not left the program, nor run away, before.
@@ -30,10 +30,10 @@ from holdfast.equations.equations import Equations
 from holdfast.equations.values import values_at
 from holdfast.graph.evaluate import Tape
 from holdfast.results.attraction import attracted, law_matrices, predicted
-from holdfast.results.energy import conservative, energy_lost, energy_places
+from holdfast.results.energy import conservative, energy_lost
 from holdfast.results.finding import Finding
 from holdfast.results.outcome import Outcome
-from holdfast.results.rounding import ARRAYS, EPSILON, deviation_sizes
+from holdfast.results.rounding import EPSILON, deviation_sizes
 from holdfast.results.start import Start, deviation_names
 
 OUTCOMES = {
@@ -161,7 +161,7 @@ def mass_gone(equations: Equations, rows: Rows, constants: Sequence[float]) -> b
 
 
 def grown(deviation: np.ndarray) -> np.ndarray:
-    """Whether each trial of (cases, rows, deviations), in scales of their own, ends much further off than it started."""
+    """Whether each trial of (cases, rows, deviations), in its own scales, ends much further off than it started."""
     with np.errstate(all="ignore"):
         begin, end = np.linalg.norm(deviation[:, 0], axis=1), np.linalg.norm(deviation[:, -1], axis=1)
         return ~(end <= np.maximum(GROWTH * begin, NOTICEABLE))  # nan has grown
@@ -202,7 +202,7 @@ def doubtful(
     three = [
         sizes.natural_at(float(times[k]), states[k].tolist(), constants) for k in {0, count // 2, max(0, count - 1)}
     ]
-    return not bool((worst <= DOUBTFUL * np.median(three, axis=0)).all())  # nan is doubtful
+    return not bool((worst <= DOUBTFUL * np.sort(three, axis=0)[len(three) // 2]).all())  # nan is doubtful
 
 
 def _rows_to_look_at(deviation: np.ndarray) -> np.ndarray:
@@ -237,7 +237,7 @@ def _far_off(facts: Facts, deviation: np.ndarray, chosen: np.ndarray) -> Departu
 
 
 def state_sizes(equations: Equations, states: np.ndarray, duration: float) -> np.ndarray:
-    """The size each state has along a run: its lower quartile; of a rate, no less than its coordinate by the duration."""
+    """The size each state has along a run: its lower quartile; of a rate, at least its coordinate by the duration."""
     n, usual = len(equations.coordinates), np.nanquantile(np.abs(states), QUARTILE, axis=0)
     usual[n : 2 * n] = np.fmax(usual[n : 2 * n], usual[:n] / duration)
     return np.where(np.isfinite(usual), usual, 0.0)
@@ -265,51 +265,6 @@ def _noise(facts: Facts) -> np.ndarray:
     except np.linalg.LinAlgError:
         pass  # nothing is known of the forces there
     return np.concatenate([moved[:m] * time**2, moved * time]) * NOISE
-
-
-def doubtful_cases(
-    equations: Equations, times: np.ndarray, states: np.ndarray, observed: np.ndarray, constants: np.ndarray
-) -> np.ndarray:
-    """Which of many runs, (cases, rows, ...), have to be looked at one by one: the first look, made on arrays."""
-    with np.errstate(all="ignore"):
-        found = ~np.isfinite(observed.sum(axis=(1, 2)))
-        found |= _doubtful_energies(equations, observed)
-        found |= _doubtful_masses(equations, float(times[0]), states[:, 0], constants)
-        places = deviation_places(equations)
-        if not places:
-            return found
-        worst, count = np.abs(observed[:, :, places]).max(axis=1), len(times)
-        sizes, none = deviation_sizes(equations), np.zeros(states.shape[2])
-        three = [
-            sizes.natural(np.full(len(states), times[k]), states[:, k], constants, none)
-            for k in (0, count // 2, count - 1)
-        ]
-        return found | ~((worst <= DOUBTFUL * np.median(three, axis=0)) | (worst == 0)).all(axis=1)
-
-
-def _doubtful_energies(equations: Equations, observed: np.ndarray) -> np.ndarray:
-    if not conservative(equations):
-        return np.zeros(len(observed), dtype=bool)
-    kinetic, energy = (observed[:, :, place] for place in energy_places(equations))
-    moving = np.maximum(np.abs(kinetic).max(axis=1), np.ptp(energy, axis=1))
-    return np.abs(energy - energy[:, :1]).max(axis=1) > PUMPED * moving
-
-
-def _doubtful_masses(equations: Equations, time: float, states: np.ndarray, constants: np.ndarray) -> np.ndarray:
-    """Cases whose mass matrix is not positive definite; which is no fault where masses are missing."""
-    rows, n = equations.dynamics.mass, len(equations.coordinates)
-    nodes = tuple(node for row in rows for node in row.values())
-    values = Tape(equations.field.inputs, nodes).compiled(ARRAYS)([time, *states.T, *constants.T])
-    mass = np.zeros((len(states), n, n))
-    for (i, j), value in zip([(i, j) for i, row in enumerate(rows) for j in row], values, strict=True):
-        mass[:, i, j] = value
-    if not np.isfinite(mass).all():
-        return ~np.isfinite(mass).all(axis=(1, 2))
-    try:
-        np.linalg.cholesky(mass)
-    except np.linalg.LinAlgError:
-        return np.linalg.eigvalsh(mass)[:, 0] <= 0
-    return np.zeros(len(states), dtype=bool)
 
 
 # ── everything else ───────────────────────────────────────────────────────────────────────────────

@@ -56,7 +56,7 @@ def motion_of(trajectory: Trajectory, equations: Equations | None = None, frames
     problem = trajectory.problem
     if problem is None or not problem.system.points or len(trajectory.times) < 2:
         return None
-    equations = equations or derive(problem)
+    equations = equations or trajectory.equations or derive(problem)
     rows = _even_rows(trajectory.times, frames)
     positions = _positions(trajectory, equations, rows)
     finite = np.isfinite(positions).all(axis=(1, 2))

@@ -13,7 +13,7 @@ class Outcome(Enum):
     off_program = "The run came to its end, but it started off the program under a law that does not attract."
     deviation_grew = "The deviation grew instead of decaying. Use a smaller step or tolerance, or other gains."
     diverged = (
-        "The motion diverged: it left the program, or grew, beyond all proportion. Use a smaller step or tolerance."
+        "The motion diverged: it left the program, or grew, out of all proportion. Use a smaller step or tolerance."
     )
     energy_changed = "The energy changed, though nothing does work. Use a smaller step or tolerance."
     undefined = "The run came to its end, but a quantity beside the state is infinite or undefined."
@@ -35,6 +35,11 @@ class Outcome(Enum):
     def ran_out(self) -> bool:
         """Whether the last row is the end that was asked for, well or not."""
         return self in _TO_THE_END
+
+    @property
+    def holds_program(self) -> bool:
+        """Whether the deviations behaved, so that a promise about them may be made, whatever became of the energy."""
+        return self in (Outcome.completed, Outcome.event, Outcome.off_program, Outcome.energy_changed)
 
 
 _TO_THE_END = (

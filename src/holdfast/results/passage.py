@@ -38,7 +38,7 @@ class Passage:
                 t0=request.begin,
                 duration=request.duration,
                 relative=request.tolerance,
-                absolute=request.tolerance if request.absolute is None else request.absolute,
+                absolute=request.absolutes,
                 longest=request.longest,
                 directions=self.directions,
                 stop=self.told,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -170,10 +171,8 @@ def _correction(mass: np.ndarray, slope: np.ndarray, deviation: np.ndarray, *, b
     """The least Δ with slope · Δ = −deviation, its rows scaled to one: their sizes are matters of units."""
     response = np.eye(len(mass))
     if by_mass:
-        try:
+        with suppress(np.linalg.LinAlgError):
             response = np.linalg.inv(np.linalg.cholesky(mass)).T  # Δ = L⁻ᵀ δ,  Δᵀ M Δ = δᵀ δ
-        except np.linalg.LinAlgError:
-            pass
     reach = slope @ response
     size = np.linalg.norm(reach, axis=1)
     size = np.where(size > 0, size, 1.0)

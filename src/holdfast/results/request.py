@@ -38,6 +38,14 @@ class Request:
     longest: float = math.inf  # the longest step of an adaptive scheme
     absolute: float | np.ndarray | Mapping[str, float] | None = None  # tolerances; for each state once it is resolved
 
+    @property
+    def absolutes(self) -> float | np.ndarray:
+        """The absolute tolerances as a kernel takes them."""
+        if isinstance(self.absolute, (float, np.ndarray)):
+            return self.absolute
+        assert self.tolerance is not None
+        return self.tolerance
+
 
 def request_of(
     equations: Equations,

@@ -5,8 +5,8 @@ With s(a) the size of what a number a is made of,
 
     s(u) = the size of an input     s(f(a, b)) = |∂f/∂a| s(a) + |∂f/∂b| s(b)     (+ |f| where f is a function)
 
-so that s((x² + y² − l²)/2) is about x² + y² + l² and that of a skate's w is made of speeds. A computed number is right to
-about s · 2⁻⁵³. Sizes scale as the number itself does: metres, nanometres and astronomical units get the same ratios.
+so that s((x² + y² − l²)/2) is about x² + y² + l² and that of a skate's w is made of speeds. A computed number is right
+to about s · 2⁻⁵³. Sizes scale as the number itself does: metres, nanometres and astronomical units get the same ratios.
 
 Two uses: *rounding* takes each input by its own size; *nature* takes a floor for each input, the size it has along the
 run (rates pass through zero without losing their scale), and an angle inside sin or cos for no more than one radian.
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -78,7 +79,9 @@ class Sizes:
 
     def along(self, times: Array, states: Array, constants: Sequence[float]) -> Array:
         """s of each node along a run, (rows, nodes), from times and states (states, rows); inputs by their own size."""
-        return self._table(self._own_many, [times, *states, *constants[: self._parameters]], len(times))
+        return self._table(
+            self._own_many, [times, *states, *map(np.float64, constants[: self._parameters])], len(times)
+        )
 
     def natural(self, times: Array, states: Array, constants: Array, floors: Array) -> Array:
         """s of each node at each row, (rows, nodes); `floors` are the least sizes of the states."""
@@ -94,7 +97,7 @@ class Sizes:
         return np.array(self._natural([*inputs, *map(abs, inputs)]))
 
     @staticmethod
-    def _table(evaluator: Evaluator, inputs: Sequence[Array], rows: int) -> Array:
+    def _table(evaluator: Evaluator, inputs: Sequence[Any], rows: int) -> Array:
         with np.errstate(all="ignore"):
             values = evaluator(inputs)
         return np.array([np.broadcast_to(value, rows) for value in values]).reshape(len(values), rows).T

@@ -25,7 +25,7 @@ from holdfast.results.projection import NoState, Projection, Residue
 from holdfast.results.rounding import CLOSE, OFF, deviation_sizes
 from holdfast.schemes.euler import EULER
 
-PLAIN = 1e-5  # a pivot above this, of a factor whose matrix has a diagonal of ones, is far from a singular system
+PLAIN = 1e-10  # beside its scale, a pivot above this (sin² of an angle) is far from a singular system
 SAME = 1e-13  # a change this small, relative to the value, is rounding
 
 
@@ -116,7 +116,6 @@ def started(
         used = solved_start(equations, policy, projected, stated, names, begin, constants)
         deviation = deviations_at(equations, kernel, used, constants, begin)
     refuse_undefined(equations, kernel, used, begin, constants)
-    refuse_singular(equations, used, begin, constants)
     start = start_from(equations, policy, stated, used, deviation, begin, constants, names)
     if policy == "raise":
         refuse_deviation(start.off)
@@ -291,10 +290,15 @@ def _refuse_infinite(equations: Equations, stated: np.ndarray) -> None:
 def refuse_undefined(
     equations: Equations, kernel: Kernel, state: np.ndarray, begin: float, constants: Sequence[float]
 ) -> None:
-    """Refuse a start at which the equations are not defined, and say what is missing there if that is known."""
-    rates = kernel.rates(begin, state, constants)
-    if np.isfinite(rates).all():
-        return
+    """Refuse a start at which the equations are not defined, or nothing determines the accelerations or what holds the
+    program, in the words of `check`.
+
+    The pivots of the elimination are looked at first; only where one is small is the whole system judged.
+    """
+    rates, margin = kernel.rates_and_margin(begin, state, constants)
+    finite = bool(np.isfinite(rates).all())
+    if finite and (equations.solver.form == "eased" or (margin > PLAIN and not equations.solver.unsigned)):
+        return  # first integrals are kept where they can be told apart
     parameters = dict(zip(equations.parameter_names, constants, strict=True))
     reason = values_at(equations, state.tolist(), begin, parameters).singularity
     if reason is not None:
@@ -310,38 +314,6 @@ def refuse_undefined(
                 where="start",
                 fix="start elsewhere: a divisor vanishes or a function is outside its domain there",
             )
-
-
-def refuse_singular(equations: Equations, state: np.ndarray, begin: float, constants: Sequence[float]) -> None:
-    """Refuse a start at which nothing determines the accelerations, or what holds the program, in the words of `check`.
-
-    Factors of M and of J M⁻¹ Jᵀ, their diagonals scaled to one, are looked at first; only where a pivot of theirs is
-    small is the whole system judged.
-    """
-    if equations.solver.form == "eased":
-        return  # first integrals are kept where they can be told apart
-    projection = Projection(equations, equations.constraints)
-    mass, jacobian = projection.mass_and_jacobian(state, begin, constants)
-    if regular(mass, jacobian if not equations.problem.program.controls else jacobian[:0]):
-        return
-    parameters = dict(zip(equations.parameter_names, constants, strict=True))
-    reason = values_at(equations, state.tolist(), begin, parameters).singularity
-    if reason is not None:
-        raise reason
-
-
-def regular(mass: np.ndarray, jacobian: np.ndarray) -> bool:
-    """Whether M and J M⁻¹ Jᵀ are plainly positive definite, in units in which their diagonals are one."""
-    try:
-        with np.errstate(all="ignore"):
-            size = np.sqrt(np.diag(mass))
-            factor = np.linalg.cholesky(mass / size / size[:, None])
-            reach = np.linalg.solve(factor, (jacobian / size).T)
-            reach = reach / np.linalg.norm(reach, axis=0)
-            least = min(np.diag(factor).min(), np.diag(np.linalg.cholesky(reach.T @ reach)).min(initial=1.0))
-    except np.linalg.LinAlgError:
-        return False
-    return bool(least > PLAIN)
 
 
 def refuse_deviation(off: Mapping[str, float], where: str = "start") -> None:

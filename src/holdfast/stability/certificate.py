@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import Enum
@@ -18,7 +19,9 @@ from holdfast.results.store import write_atomically
 if TYPE_CHECKING:
     from holdfast.results.trajectory import Trajectory
 
-SCHEMA = 1
+SCHEMA = 2
+AS_STATED = "As stated in the file, not verified: "
+NOT_IN_FILE = ("reason", "observed", "slack")  # of a proved block: what a verifier cannot re-check is not written
 
 
 class Label(Enum):
@@ -52,7 +55,7 @@ MEANINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The numbers of a proof, all that a verifier needs beside the problem.
+    """The numbers of a proof, all that a verifier needs beside the problem; where to cut cells it finds by itself.
 
     ‖Lᵀψ‖ ≤ radius is kept and, once reached, never left, while the state stays in the region:
     ‖R(step·H)‖_P ≤ gamma,   ‖Lᵀd‖ ≤ coefficient·step^(p+1) + rounding ≤ (1 − gamma)·radius,   radius ≤ tube
@@ -66,9 +69,7 @@ class Proof:
     radius: float
     region: tuple[tuple[str, float, float], ...]  # time and state
     limits: tuple[tuple[str, float, float], ...]  # other deviations, and further functions of the state
-    cover: str
-    rounding_cover: str
-    cells: int
+    cells: int = 0  # how many it took to find; not part of the claim
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +144,8 @@ class Certificate:
     blocks: tuple[BlockCertificate, ...]
     parameters: Mapping[str, float] = field(default_factory=dict)
     start: tuple[float, ...] = ()  # the state of the run that was checked
+    overrides: tuple[str, ...] = ()  # parameters and gains whose value is not the problem's own
+    code: Mapping[str, Any] | None = field(default=None, repr=False)  # the operations that are run
     trajectory: Trajectory | None = field(default=None, repr=False)  # that run, where it is at hand
 
     @property
@@ -201,9 +204,12 @@ class Certificate:
             "duration": self.duration,
             "parameters": dict(self.parameters),
             "start": list(self.start),
-            "blocks": [{**asdict(block), "label": block.label.name} for block in self.blocks],
+            "overrides": list(self.overrides),
+            "code": self.code,
+            "blocks": [_entry(block) for block in self.blocks],
         }
-        return {**body, "digest": digest(body)}
+        plain = json.loads(json.dumps(body))
+        return {**plain, "digest": digest(plain)}
 
     def save(self, path: str | Path) -> None:
         """Write the certificate as a small text file that `hf.verify` re-checks."""
@@ -212,7 +218,7 @@ class Certificate:
 
     @staticmethod
     def load(path: str | Path) -> Certificate:
-        """A certificate from its file; one that was altered is refused."""
+        """A certificate from its file. Its checksum tells accidents, not forgeries: that is what `hf.verify` is for."""
         try:
             data = json.loads(Path(path).read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
@@ -226,33 +232,58 @@ def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
+def _entry(block: BlockCertificate) -> dict[str, Any]:
+    """A block as data; of a proved one only what is claimed, not how it was found."""
+    entry = {**asdict(block), "label": block.label.name}
+    for name in ("gamma", "defect", "epsilon", "slack"):  # what is not finite is no number of a file
+        entry[name] = entry[name] if entry[name] is not None and math.isfinite(entry[name]) else None
+    for name in ("bounds", "observed"):
+        entry[name] = entry[name] if all(map(math.isfinite, entry[name])) else ()
+    if block.proof is not None:
+        entry = {name: value for name, value in entry.items() if name not in NOT_IN_FILE}
+        entry["proof"] = {name: value for name, value in entry["proof"].items() if name != "cells"}
+    return entry
+
+
 def digest(body: Mapping[str, Any]) -> str:
-    """A hash of everything a certificate says."""
-    plain = json.loads(json.dumps({key: value for key, value in body.items() if key != "digest"}))
+    """A checksum of everything a certificate says: against accidents, not a seal, since anyone can write it anew."""
+    plain = {key: value for key, value in body.items() if key != "digest"}
     return sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
 
 
 def certificate_from(data: Any) -> Certificate:
-    """A certificate from its data, if nothing in it was changed."""
+    """A certificate from its data, if its checksums fit."""
     try:
         if data["schema"] != SCHEMA:
-            raise BadRequest(f"certificate schema {data['schema']} is not known", fix="use the version that wrote it")
+            raise BadRequest(
+                f"certificate schema {data['schema']} is not known",
+                fix="certify again" if data["schema"] == 1 else "use the version that wrote it",
+            )
         if data["digest"] != digest(data):
-            raise BadRequest("the certificate was altered", fix="certify again")
+            raise BadRequest("the checksum of the certificate does not fit: it was changed", fix="certify again")
         blocks = tuple(_block(entry) for entry in data["blocks"])
         if data["problem_hash"] != sha256(data["problem"].encode()).hexdigest():
-            raise BadRequest("the problem in the certificate was altered", fix="certify again")
-        names = ("problem", "title", "scheme", "step", "begin", "duration", "parameters", "start")
-        return Certificate(blocks=blocks, **{name: _tuples(data[name]) for name in names})
+            raise BadRequest("the checksum of the problem does not fit: it was changed", fix="certify again")
+        names = ("problem", "title", "scheme", "step", "begin", "duration", "parameters", "start", "overrides")
+        values = {name: _tuples(data[name]) for name in names}
+        return Certificate(blocks=blocks, code=data["code"], **values)
     except (KeyError, TypeError, AttributeError) as error:
         raise BadRequest(f"the certificate is incomplete: {error}", fix="certify again") from error
 
 
 def _block(entry: Mapping[str, Any]) -> BlockCertificate:
-    values = {name: _tuples(value) for name, value in entry.items() if name not in ("label", "proof")}
+    """A block from its data: the reason of a proof is made anew from its numbers, others are marked as stated."""
+    values = {name: _tuples(value) for name, value in entry.items() if name not in ("label", "proof", "reason")}
     proof = entry["proof"]
     made = None if proof is None else Proof(**{name: _tuples(value) for name, value in proof.items()})
-    return BlockCertificate(**values, label=Label[entry["label"]], proof=made)
+    if made is not None:
+        reason = (
+            f"One step contracts by {made.gamma:.6g} and adds at most {values['defect']:.3g} "
+            f"({made.rounding:.2g} of it rounding) for every state of the region."
+        )
+    else:
+        reason = AS_STATED + str(entry["reason"]).removeprefix(AS_STATED)
+    return BlockCertificate(**values, label=Label[entry["label"]], reason=reason, proof=made)
 
 
 def _tuples(value: Any) -> Any:

@@ -28,6 +28,7 @@ from holdfast.stability.hurwitz import place_of_roots
 from holdfast.stability.omega import Granted, peaks_of, region_of, unproved_limits
 from holdfast.stability.prove import Setting, prove
 from holdfast.stability.proved_block import bounded_in_energy, with_proof
+from holdfast.stability.run_code import run_code
 from holdfast.stability.sampled import Sampled
 
 ROUNDS = 3  # of proving a block again because another is proved to less than was granted of it
@@ -107,6 +108,8 @@ class Promises:
             duration=(self.duration or own.duration or 0.0) if run is None else float(run.times[-1] - run.times[0]),
             blocks=blocks,
             parameters=dict(zip(equations.parameter_names, values, strict=True)),
+            overrides=_overrides(equations, values),
+            code=run_code(equations) if any(block.proof is not None for block in blocks) else None,
             start=() if run is None else tuple(float(x) for x in run.y[:, 0]),
             trajectory=run,
         )
@@ -154,7 +157,7 @@ class Promises:
             root = np.linalg.eigvals(block.matrix).real.max()
             away = f"the law is unstable: it drives deviations away, a root has the real part {root:.4g}"
             return Measured(told, told.refused(away))
-        if not run.success and run.outcome.name != "off_program":
+        if not run.outcome.holds_program:
             return Measured(told, told.refused(f"the run did not end well: {run.message}"))
         if block.constant and not place.hurwitz:
             return Measured(told, self._kept(block, told, step))
@@ -275,6 +278,12 @@ class Promises:
         if proof is None:
             return f"the region was not covered within {seconds:.3g} s; more effort, or a smaller region, may do it"
         return with_proof(setting, checked, proof, told)
+
+
+def _overrides(equations: Equations, values: Sequence[float]) -> tuple[str, ...]:
+    """The parameters and gains that are not the problem's own."""
+    own = parameter_vector(equations, {})
+    return tuple(name for name, a, b in zip(equations.parameter_names, values, own, strict=True) if a != b)
 
 
 def _text(equations: Equations) -> str:

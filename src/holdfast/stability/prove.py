@@ -41,6 +41,10 @@ from holdfast.stability.search import NEAR, Cover, Judgement, cover, judge, long
 BITS = 80
 TUBES, SHRINK = 12, 3  # a tube is left for a narrower one as soon as its radius is this part of it
 CLOSE = 2.5  # the first tube, as a multiple of what the measured defect would need
+# A verifier with another arithmetic finds other bounds, so what is stated has a little room over what was found:
+STATED_DEFECT = 1.05  # the bound of the defect; bisection brings any other enclosure below it
+STATED_ROUNDING = 2  # that of rounding, whose running error analysis depends on how cells are cut
+LEAST_SHARE = 0.05  # the least truncation, as a part of rounding: doubles cannot tell less from zero
 GENEROUS = 100  # a tube this wide costs nothing where it is still thin beside the region
 THIN = 1e-4  # of what the region lets a deviation change by
 ELSEWHERE = 6  # random states of the region at which the equations are tried, beside those of the run
@@ -191,7 +195,9 @@ class Trial:
         if not found.bound < math.inf:
             return None
         rounding = _rounding(setting, self.factor, tube, self.contraction, 0.1 * scale * found.bound, 0.1 * seconds)
-        defect = total_defect(found.bound, rounding.bound, setting.scheme, setting.step)
+        rounded = STATED_ROUNDING * rounding.bound
+        coefficient = max(STATED_DEFECT * found.bound, LEAST_SHARE * rounded / scale)
+        defect = total_defect(coefficient, rounded, setting.scheme, setting.step)
         radius = self.contraction.radius(defect)
         if not radius < math.inf:
             raise BadRequest("rounding has no bound over the region: the equations are singular in it, or nearly so")
@@ -201,13 +207,11 @@ class Trial:
             factor=tuple(tuple(float(x) for x in row) for row in self.factor),
             gamma=self.gamma,
             tube=tube,
-            coefficient=found.bound,
-            rounding=rounding.bound,
+            coefficient=coefficient,
+            rounding=rounded,
             radius=radius,
             region=tuple((name, float(low), float(high)) for name, (low, high) in setting.region.items()),
             limits=tuple((name, float(low), float(high)) for name, (low, high) in setting.limits.items()),
-            cover=found.root.text(),
-            rounding_cover=rounding.root.text(),
             cells=found.cells,
         )
 

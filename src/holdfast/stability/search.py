@@ -30,18 +30,6 @@ class Piece:
     kind: str = LEAF
     parts: tuple[Piece, ...] = field(default=())
 
-    def text(self) -> str:
-        """The tree in one line: a number cuts that variable in the middle, ``e`` is empty, ``c`` a cell."""
-        out, waiting = [], [self]
-        while waiting:
-            piece = waiting.pop()
-            if piece.parts:
-                out.append(str(piece.variable))
-                waiting.extend(reversed(piece.parts))
-            else:
-                out.append(piece.kind)
-        return " ".join(out)
-
     def leaves(self) -> list[Box]:
         """The boxes of all cells."""
         found, waiting = [], [self]

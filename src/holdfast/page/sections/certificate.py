@@ -80,7 +80,7 @@ def _region(proof: Proof) -> Markup:
     return details(
         "The region Omega of the proof",
         table(["quantity", "from", "to"], rows),
-        paragraph(f"The tube has the radius {number(proof.tube)}; shown over {proof.cells:,} cells ({proof.cover})."),
+        paragraph(f"The tube has the radius {number(proof.tube)}; shown over {proof.cells:,} cells."),
     )
 
 

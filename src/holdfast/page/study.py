@@ -1,0 +1,175 @@
+"""The main job as a verb: from a problem to equations, gains, motion, promise, verdict and page.
+
+    study = hf.study(hf.load("cart_rod.toml"))
+    study.verdict.word          "proved", "checked", "no promise" or "failed"
+    study.save("folder")        the page, the run, the certificate and the problem
+
+One derivation serves all of it. What was finished when somebody pressed Ctrl-C is kept, and said to be unfinished.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from holdfast.equations.derive import derive
+from holdfast.equations.equations import Equations
+from holdfast.errors import BadRequest, HoldfastError, InternalError
+from holdfast.page.report import Report, report
+from holdfast.page.verdict import Verdict
+from holdfast.problem.arguments import clear_arguments
+from holdfast.problem.file import dump
+from holdfast.problem.laws import Law, Tuned
+from holdfast.problem.problem import Problem
+from holdfast.results.outcome import Outcome
+from holdfast.results.simulate import simulate
+from holdfast.results.trajectory import Trajectory
+from holdfast.stability.certificate import Certificate
+from holdfast.stability.certify import certify
+from holdfast.stability.tune import tune
+from holdfast.stability.tuning import Tuning
+
+Progress = Callable[[str, float], None]  # the part that is being done, and the fraction of it
+
+PARTS = ("derive", "tune", "simulate", "certify")
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """All that follows from a problem, in the order in which it was made."""
+
+    problem: Problem
+    equations: Equations  # under the law that was chosen
+    trajectory: Trajectory
+    certificate: Certificate | None = None
+    tuning: Tuning | None = None  # where gains were left open
+    remarks: tuple[str, ...] = ()
+    interrupted: bool = False
+    seconds: Mapping[str, float] = field(default_factory=dict)  # of each part
+    command: str = ""  # the line that makes its page again
+
+    @property
+    def law(self) -> Law:
+        """The law of the run: the problem's own, or the one that was tuned for it."""
+        return self.equations.problem.program.law
+
+    @cached_property
+    def _page(self) -> Report:
+        return report(
+            self.trajectory, self.certificate, self.tuning,
+            command=self.command, remarks=self.remarks, state_error=not self.interrupted,
+        )  # fmt: skip
+
+    def report(self) -> Report:
+        """The page, made once."""
+        return self._page
+
+    @property
+    def verdict(self) -> Verdict:
+        """One word, one line and the sentences behind it."""
+        return self._page.found
+
+    def summary(self) -> str:
+        """What a terminal shows: title, verdict, gains, promises, and what to distrust."""
+        page = self._page
+        lines = [self.problem.title or "A run of Holdfast", f"  {page.verdict}"]
+        lines += [f"  {fault}" for fault in page.faults if fault not in page.verdict]
+        if self.tuning is not None:
+            lines.append("  " + self.tuning.summary().splitlines()[0])
+        lines += [f"  {block.line()}" for block in (self.certificate.blocks if self.certificate else ())]
+        lines += [f"  note: {warning}" for warning in page.warnings if warning not in page.faults]
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def save(self, folder: str | Path) -> tuple[Path, ...]:
+        """Write page, run, problem and, where there is one, the certificate into a folder; their paths."""
+        target = Path(folder)
+        try:
+            target.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise BadRequest(f"cannot make the folder {target}: {error.strerror}", fix="choose another place") from None
+        written = [self._page.save(target / "study.html"), target / "run.npz", target / "problem.toml"]
+        self.trajectory.save(written[1])
+        dump(self.equations.problem, written[2])
+        if self.certificate is not None:
+            written.append(target / "certificate.json")
+            self.certificate.save(written[-1])
+        return tuple(written)
+
+
+@clear_arguments
+def study(problem: Problem, *, effort: float | None = None, progress: Progress | None = None) -> Study:
+    """Derive, choose gains where the law leaves them open, run, and certify, as the problem's own tables ask.
+
+    `effort` is the computing time in seconds that proofs may take (the file's own ``[certificate] effort``, else 5).
+    `progress` is called with the part that is being done and the fraction of it. Ctrl-C ends the part; what was
+    finished is kept.
+    """
+    if not isinstance(problem, Problem):
+        raise BadRequest(
+            f"study() takes a Problem, not {type(problem).__name__}", fix='hf.load("problem.toml") gives one'
+        )
+    return _Desk(progress).study(problem, effort)
+
+
+class _Desk:
+    """Makes the parts one after the other, and looks at the clock."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self._progress = progress
+        self.seconds: dict[str, float] = {}
+        self.remarks: list[str] = []
+
+    @contextmanager
+    def _part(self, name: str) -> Iterator[None]:
+        begun = time.perf_counter()
+        if self._progress is not None:
+            self._progress(name, 0.0)
+        try:
+            yield
+        finally:
+            self.seconds[name] = time.perf_counter() - begun
+
+    def study(self, problem: Problem, effort: float | None) -> Study:
+        with self._part("derive"):
+            equations = derive(problem)
+        tuning = None
+        if isinstance(problem.program.law, Tuned) and equations.constraints:
+            with self._part("tune"):
+                tuning = tune(equations)
+            equations = tuning.equations
+        told = self._progress
+        with self._part("simulate"):
+            run = simulate(equations, progress=None if told is None else lambda share: told("simulate", share))
+        interrupted, certificate = run.outcome is Outcome.interrupted, None
+        if not interrupted and equations.constraints:
+            with self._part("certify"):
+                certificate, interrupted = self._certificate(equations, run, effort)
+        return Study(problem, equations, run, certificate, tuning, tuple(self.remarks), interrupted, dict(self.seconds))
+
+    def _certificate(
+        self, equations: Equations, run: Trajectory, effort: float | None
+    ) -> tuple[Certificate | None, bool]:
+        """The certificate, where there can be one, and whether its making was interrupted."""
+        if run.step is None:
+            self.remarks.append(
+                "No certificate: an adaptive scheme chooses its own steps, and a certificate is for one step."
+            )
+            return None, False
+        try:
+            whole = run if run.every == 1 else simulate(equations, every=1)  # a check needs every step of this very run
+            return certify(equations, trajectory=whole, effort=effort), False
+        except InternalError:
+            raise  # a fault of our own is never a remark
+        except HoldfastError as error:
+            self.remarks.append(f"No certificate: {error.what}")
+        except KeyboardInterrupt:
+            self.remarks.append("Interrupted before the certificate was finished.")
+            return None, True
+        return None, False

@@ -1,0 +1,56 @@
+"""The first look at many runs, made on arrays: which of them have to be judged one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from holdfast.equations.equations import Equations
+from holdfast.graph.evaluate import Tape
+from holdfast.results.energy import conservative, energy_places
+from holdfast.results.judgement import DOUBTFUL, PUMPED, deviation_places
+from holdfast.results.rounding import ARRAYS, deviation_sizes
+
+
+def doubtful_cases(
+    equations: Equations, times: np.ndarray, states: np.ndarray, observed: np.ndarray, constants: np.ndarray
+) -> np.ndarray:
+    """Which of many runs, (cases, rows, ...), have to be looked at one by one: the first look, made on arrays."""
+    with np.errstate(all="ignore"):
+        found = ~np.isfinite(observed.sum(axis=(1, 2)))
+        found |= _doubtful_energies(equations, observed)
+        found |= _doubtful_masses(equations, float(times[0]), states[:, 0], constants)
+        places = deviation_places(equations)
+        if not places:
+            return found
+        worst, count = np.abs(observed[:, :, places]).max(axis=1), len(times)
+        sizes, none = deviation_sizes(equations), np.zeros(states.shape[2])
+        three = [
+            sizes.natural(np.full(len(states), times[k]), states[:, k], constants, none)
+            for k in (0, count // 2, count - 1)
+        ]
+        return found | ~((worst <= DOUBTFUL * np.median(three, axis=0)) | (worst == 0)).all(axis=1)
+
+
+def _doubtful_energies(equations: Equations, observed: np.ndarray) -> np.ndarray:
+    if not conservative(equations):
+        return np.zeros(len(observed), dtype=bool)
+    kinetic, energy = (observed[:, :, place] for place in energy_places(equations))
+    moving = np.maximum(np.abs(kinetic).max(axis=1), np.ptp(energy, axis=1))
+    return np.abs(energy - energy[:, :1]).max(axis=1) > PUMPED * moving
+
+
+def _doubtful_masses(equations: Equations, time: float, states: np.ndarray, constants: np.ndarray) -> np.ndarray:
+    """Cases whose mass matrix is not positive definite; which is no fault where masses are missing."""
+    rows, n = equations.dynamics.mass, len(equations.coordinates)
+    nodes = tuple(node for row in rows for node in row.values())
+    values = Tape(equations.field.inputs, nodes).compiled(ARRAYS)([time, *states.T, *constants.T])
+    mass = np.zeros((len(states), n, n))
+    for (i, j), value in zip([(i, j) for i, row in enumerate(rows) for j in row], values, strict=True):
+        mass[:, i, j] = value
+    if not np.isfinite(mass).all():
+        return np.asarray(~np.isfinite(mass).all(axis=(1, 2)))
+    try:
+        np.linalg.cholesky(mass)
+    except np.linalg.LinAlgError:
+        return np.linalg.eigvalsh(mass)[:, 0] <= 0
+    return np.zeros(len(states), dtype=bool)

@@ -1,0 +1,270 @@
+"""All that a certificate claims, re-checked: block by block, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from holdfast.stability.verifier.cells import Cells, Cutter, Limit
+from holdfast.stability.verifier.comparison import doubles
+from holdfast.stability.verifier.contraction import BITS, Contraction, top
+from holdfast.stability.verifier.cover import Budget, Cover, covered
+from holdfast.stability.verifier.dag import inputs_of
+from holdfast.stability.verifier.equations import Equations, equations
+from holdfast.stability.verifier.evaluate import ball_values
+from holdfast.stability.verifier.file import BlockClaim, Claim, Claims
+from holdfast.stability.verifier.forms import Array, Form, combination, space
+from holdfast.stability.verifier.law import Law
+from holdfast.stability.verifier.motion import AffineMotion, WholeMotion
+from holdfast.stability.verifier.refusal import Refused, Unconfirmed, require
+from holdfast.stability.verifier.rounding import Agreement, RoundingModel
+from holdfast.stability.verifier.schemes import TABLEAUS, Tableau
+from holdfast.stability.verifier.statement import Statement, statement
+from holdfast.stability.verifier.step import coefficients
+
+SECONDS, CELLS = 60.0, 100_000  # of one verification, unless said otherwise
+ORDER = 3  # of the forms that give the defect; those that give its last part are of order 1
+OBSERVABLES = ("kinetic", "potential", "energy")  # that a region may bound; not derived for variable masses, where
+# the claim is shown without such a bound
+POINTS = 64  # states of a block at which the code is compared with the equations
+
+
+@dataclass
+class Shown:
+    """What was shown of one block, with the numbers that follow."""
+
+    block: BlockClaim
+    defect: float
+    bounds: list[float]
+    widths: list[float]
+    start_size: float
+    cells: int
+    points: int
+    contraction: Contraction
+
+
+@dataclass
+class Reading:
+    """The problem of a certificate, read and derived by the verifier."""
+
+    claims: Claims
+    stated: Statement
+    equations: Equations
+    tableau: Tableau
+    agreement: Agreement
+    notes: list[str] = field(default_factory=list)
+
+
+# ── reading ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def reading(claims: Claims) -> Reading:
+    """The problem of a certificate with its numbers; refused where these are not those of its text."""
+    stated = statement(claims.problem)
+    require(claims.title == stated.title, "its title is not the one of the problem")
+    law = Law(stated)
+    notes: list[str] = []
+    own = doubles({**stated.parameters, **law.gains}, stated)
+    require(set(claims.parameters) == set(own), "its parameters are not those of the problem")
+    require(set(claims.overrides) <= set(own), "it overrides a parameter that the problem does not have")
+    for name, value in claims.parameters.items():
+        if name in claims.overrides:
+            notes.append(f"{name} = {value:g} is put in the place of the problem's {own[name]:g}")
+        else:
+            require(value == own[name], f"{name} = {value:g} is not the problem's {own[name]:g}")
+    require(claims.scheme in TABLEAUS, f"the scheme {claims.scheme[:30]!r} is not an explicit tableau")
+    require(claims.step is not None, "there is no step")
+    require(len(claims.start) == len(stated.state_names), "the start is not a state of the problem")
+    require(claims.code is not None, "the code that is run is not in it")
+    assert claims.code is not None
+    notes += _start_notes(claims, stated)
+    made = equations(stated, law, claims.parameters)
+    agreement = Agreement(made, claims.code, claims.parameters)
+    return Reading(claims, stated, made, TABLEAUS[claims.scheme], agreement, notes)
+
+
+def _start_notes(claims: Claims, stated: Statement) -> list[str]:
+    """Where the run starts elsewhere than the text says."""
+    import flint
+
+    at = dict(zip(stated.state_names, claims.start, strict=True))
+    known = {name: flint.arb(value) for name, value in claims.parameters.items()}
+    notes = []
+    for name, node in stated.start.items():
+        require(name in at, f"the problem text starts {name!r}, which is no state")
+        if inputs_of([node]) <= set(known):
+            wanted = float(ball_values([node], known)[0].mid())
+            if abs(wanted - at[name]) > 1e-9 * max(abs(wanted), abs(at[name])):
+                notes.append(f"the run starts at {name} = {at[name]:g}; the problem states {wanted:g}")
+    return notes
+
+
+# ── one block ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def check_block(read: Reading, block: BlockClaim, budget: Budget) -> Shown:
+    """Every claim of a proved block, or `Refused`, or `Unconfirmed`."""
+    import flint
+
+    proof, made, claims = block.proof, read.equations, read.claims
+    assert proof is not None
+    assert claims.step is not None
+    _require_names(read, block, proof)
+    matrix = made.matrix(block.names)
+    require(matrix == [[Fraction(x) for x in row] for row in block.matrix], "the law is not the one of the problem")
+    require(block.gamma == proof.gamma < 1, "the contraction is not the one of the proof, or none")
+    before, flint.ctx.prec = flint.ctx.prec, BITS
+    try:
+        contraction = Contraction(matrix, read.tableau, claims.step, proof.factor, proof.gamma)
+        widths = [top(width) for width in contraction.widths()]
+        _require_numbers(read, block, proof, contraction)
+        start = _start_size(read, block, contraction)
+        require(
+            block.settles == (start > proof.radius), "the certificate misstates whether the start is on the program"
+        )
+        defect = _defect(proof, read.tableau, claims.step)
+        share = 0.0 if block.settles else start
+        settled = contraction.settled(defect)
+        shown = [top(a + flint.arb(share) * b) for a, b in zip(settled, contraction.widths(), strict=True)]
+    finally:
+        flint.ctx.prec = before
+    for name, claimed, least in zip(block.names, block.bounds, shown, strict=True):
+        require(claimed >= least * (1 - 1e-12), f"the bound of {name} is smaller than what was shown")
+    cells = _defect_cover(read, block, proof, widths, budget)
+    rounding = _rounding_cover(read, block, proof, widths, budget)
+    require(rounding.cells > 0, "no state of its region lies near the program")
+    points = _agree(read, proof, rounding)
+    return Shown(block, top(defect), shown, widths, start, cells.cells + rounding.cells, points, contraction)
+
+
+def _require_names(read: Reading, block: BlockClaim, proof: Claim) -> None:
+    stated = read.stated
+    unknown = [name for name in block.constraints if name not in stated.constraints]
+    require(not unknown, f"the problem has no constraint {unknown[0] if unknown else ''!r}")
+    own = {f"y_{name}" for name in block.constraints if name in stated.holonomic}
+    own |= {f"w_{name}" for name in block.constraints}
+    require(set(block.names) == own, "the deviations are not those of its constraints")
+    size = len(block.names)
+    require(len(block.matrix) == len(proof.factor) == size, "the norm or the law is of another size")
+    require(len(block.bounds) == size, "there is not one bound for each deviation")
+    require(set(proof.region) == set(read.equations.inputs), "the region does not bound time and the whole state")
+    known = {name for name in read.equations.psi if name not in block.names} | {*OBSERVABLES}
+    unknown = [name for name in proof.limits if name not in known]
+    require(not unknown, f"the region bounds {unknown[0] if unknown else ''!r}, which is not known here")
+
+
+def _require_numbers(read: Reading, block: BlockClaim, proof: Claim, contraction: Contraction) -> None:
+    assert read.claims.step is not None
+    defect = _defect(proof, read.tableau, read.claims.step)
+    radius = top(contraction.radius(defect)) * (1 - 1e-14)
+    require(radius <= proof.radius, "the radius is smaller than the defect allows")
+    require(proof.radius <= proof.tube, "the radius is beyond the tube")
+    require(block.defect is not None and block.defect >= top(defect) * (1 - 1e-14), "the defect is smaller than shown")
+    require(block.epsilon is not None and block.epsilon >= radius, "epsilon is smaller than what was shown")
+
+
+def _defect(proof: Claim, tableau: Tableau, step: float) -> Any:
+    """coefficient·step^(p+1) + rounding, as a ball."""
+    import flint
+
+    return flint.arb(proof.coefficient) * flint.arb(step) ** (tableau.order + 1) + flint.arb(proof.rounding)
+
+
+def _start_size(read: Reading, block: BlockClaim, contraction: Contraction) -> float:
+    import flint
+
+    values = dict(zip(read.equations.inputs, map(flint.arb, (read.claims.begin, *read.claims.start)), strict=True))
+    return top(contraction.norm(ball_values([read.equations.psi[name] for name in block.names], values)))
+
+
+def _limits(read: Reading, block: BlockClaim, proof: Claim, widths: list[float], variables: list[str]) -> list[Limit]:
+    """The tube, and what else the region bounds, as far as these variables decide it."""
+    made, found = read.equations, []
+    for name, width in zip(block.names, widths, strict=True):
+        size = proof.tube * width * (1 + 1e-12)
+        found.append(Limit(made.psi[name], -size, size, across=True))
+    for name, (low, high) in proof.limits.items():
+        node = made.psi.get(name) or made.observables.get(name)
+        if node is not None:
+            found.append(Limit(node, low, high, across=name in made.psi))
+    return [limit for limit in found if inputs_of([limit.node]) <= set(variables)]
+
+
+def _defect_cover(read: Reading, block: BlockClaim, proof: Claim, widths: list[float], budget: Budget) -> Cover:
+    """‖Lᵀc‖ ≤ coefficient over the region within the tube."""
+    made, step = read.equations, read.claims.step
+    assert step is not None
+    affine = made.affine(block.constraints)
+    motion = AffineMotion(made, block.names, made.matrix(block.names)) if affine else WholeMotion(made, block.names)
+    variables = motion.variables
+    cutter = Cutter(variables, [] if affine else _limits(read, block, proof, widths, variables))
+    turned = np.array(proof.factor).T
+    order = read.tableau.order
+
+    def judge(cells: Cells) -> tuple[Array, Array, Array]:
+        near = space(cells.weights(), ORDER, order + 3)
+        far = space((*[1] * cells.basis.shape[2], 1), 1, order + 4)
+        with np.errstate(all="ignore"):
+            found = coefficients(motion, read.tableau, step, cells.values(near), cells.values(far))
+            forms = combination(np.broadcast_to(turned, (len(cells), *turned.shape)), found)
+            return _judged(forms, cells)
+
+    region = np.array([proof.region[name] for name in variables]).reshape(len(variables), 2)
+    return covered(region, cutter, judge, proof.coefficient, "defect", budget)
+
+
+def _judged(forms: list[Form], cells: Cells) -> tuple[Array, Array, Array]:
+    """Bounds of the norm from above and below, and how much each variable of the box moves it."""
+    ends = [form.range() for form in forms]
+    sizes = [np.maximum(np.abs(low), np.abs(high)) for low, high in ends]
+    leasts = [np.where(low > 0, low, np.where(high < 0, -high, 0.0)) for low, high in ends]
+    bounds = np.sqrt(sum(size**2 for size in sizes)) * (1 + 1e-12)
+    least = np.sqrt(sum(size**2 for size in leasts)) * (1 - 1e-12)
+    width = cells.high - cells.low
+    if not len(cells.variables):
+        return np.where(np.isnan(bounds), np.inf, bounds), np.nan_to_num(least), width
+    slopes = np.stack([form.c[:, form.space.linear[: cells.basis.shape[2]], 0] for form in forms], axis=1)
+    inverse = np.linalg.pinv(np.nan_to_num(cells.basis))
+    share = np.abs(np.einsum("nik,nkj->nij", np.nan_to_num(slopes), inverse)).sum(axis=1) * width
+    rest = sum(form.r[:, 0] for form in forms)
+    share = np.where((np.abs(slopes).sum(axis=(1, 2)) > rest)[:, None], share, np.nan)
+    return np.where(np.isnan(bounds), np.inf, bounds), np.nan_to_num(least), share
+
+
+def _rounding_cover(read: Reading, block: BlockClaim, proof: Claim, widths: list[float], budget: Budget) -> Cover:
+    made, claims = read.equations, read.claims
+    assert claims.step is not None
+    assert claims.code is not None
+    latest = max(abs(x) for x in (*proof.region["t"], claims.begin)) + claims.step
+    model = RoundingModel(
+        made, claims.code, block.names, read.tableau, claims.step, proof.factor, claims.parameters, latest
+    )
+    cutter = Cutter(made.inputs, _limits(read, block, proof, widths, made.inputs), turned=False)
+    region = np.array([proof.region[name] for name in made.inputs])
+    return covered(region, cutter, model.judge, proof.rounding, "rounding", budget)
+
+
+def _agree(read: Reading, proof: Claim, cover: Cover) -> int:
+    """The code against the equations: at centres of cells, and anywhere in the region."""
+    shake, points = np.random.default_rng(11), cover.points
+    chosen = [points[k] for k in np.unique(np.linspace(0, len(points) - 1, POINTS).astype(int))]
+    ends = np.array([proof.region[name] for name in read.equations.inputs])
+    chosen += list(shake.uniform(ends[:, 0], ends[:, 1], (POINTS, len(ends))))
+    count = sum(read.agreement.check(list(point)) for point in chosen)
+    require(count > 0, "the code could not be compared with the equations at any state of the region")
+    return count
+
+
+def outcome(read: Reading, block: BlockClaim, budget: Budget) -> tuple[Shown | None, str]:
+    """The check of a block in a sentence."""
+    names = ", ".join(block.constraints)
+    try:
+        shown = check_block(read, block, budget)
+    except Refused as refusal:
+        return None, f"{names}: does not hold: {refusal}"
+    except Unconfirmed as doubt:
+        return None, f"{names}: {doubt}"
+    return shown, f"{names}: holds, {shown.cells} cells re-checked, the code agrees at {shown.points} states"

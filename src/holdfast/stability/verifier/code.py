@@ -1,0 +1,281 @@
+"""The operations that are run, as the certificate lists them: what they compute, and what doubles do to it.
+
+Each operation is taken to be wrong by at most 2⁻⁵¹ of its result: two roundings, since a quotient may be made of a
+reciprocal and a product, and a fused product rounds less. An elementary function counts four times that. Errors are
+carried through by the slopes of the operations over the cell (running error analysis).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from holdfast.stability.verifier import functions
+from holdfast.stability.verifier.evaluate import ball_function
+from holdfast.stability.verifier.forms import GROWTH, Array, Form, undefined, where
+from holdfast.stability.verifier.refusal import Refused
+
+ROUNDED = 2.0**-51
+FUNCTION = 4 * ROUNDED
+LEAST = 2.0**-1000
+ARITHMETIC = {"add": 2, "sub": 2, "mul": 2, "div": 2, "neg": 1, "pow": 2, "atan2": 2, "min": 2, "max": 2, "select": 3}
+FUNCTIONS = ("sqrt", "exp", "log", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "abs", "sign")
+ARITY = ARITHMETIC | dict.fromkeys(FUNCTIONS, 1)
+
+
+@dataclass(frozen=True)
+class Code:
+    """Rates of the state from inputs by a list of operations; an operation names earlier places."""
+
+    inputs: tuple[str, ...]
+    operations: tuple[tuple[Any, ...], ...]
+    rates: tuple[int, ...]
+
+    def balls(self, values: Mapping[str, Any]) -> list[Any]:
+        """The rates in balls at one point."""
+        import flint
+
+        known = [values[name] for name in self.inputs]
+        for op, *args in self.operations:
+            if op == "const":
+                known.append(flint.arb(flint.fmpq(args[0].numerator, args[0].denominator)))
+            elif op == "pi":
+                known.append(flint.arb.pi())
+            elif op == "power":
+                known.append(known[args[0]] ** args[1])
+            else:
+                known.append(_ball(op, [known[k] for k in args], flint))
+        return [known[k] for k in self.rates]
+
+    def rounded(self, values: Mapping[str, Rounded]) -> list[Rounded]:
+        """The rates over cells, each with a bound of its rounding error."""
+        known = [values[name] for name in self.inputs]
+        like = known[0]
+        for op, *args in self.operations:
+            if op == "const":
+                known.append(constant(args[0], like.form))
+            elif op == "pi":
+                known.append(_made(Form.constant(like.form.space, np.full(like.cells, np.pi), 2e-16), 0.0))
+            elif op == "power":
+                known.append(_power(known[args[0]], args[1]))
+            else:
+                known.append(_applied(op, [known[k] for k in args]))
+        return [known[k] for k in self.rates]
+
+
+def _ball(op: str, args: list[Any], flint: Any) -> Any:
+    match op:
+        case "add":
+            return args[0] + args[1]
+        case "sub":
+            return args[0] - args[1]
+        case "mul":
+            return args[0] * args[1]
+        case "div":
+            return args[0] / args[1]
+        case "neg":
+            return -args[0]
+        case "pow":
+            return args[0] ** args[1]
+        case "select":
+            return args[1] if args[0] > 0 else args[2] if args[0] <= 0 else args[1].union(args[2])
+    return ball_function(op, args, flint)
+
+
+@dataclass(eq=False)
+class Rounded:
+    """A value over cells, and a bound of the error of its double."""
+
+    form: Form
+    error: Array
+
+    @property
+    def cells(self) -> int:
+        return len(self.error)
+
+    @property
+    def size(self) -> Array:
+        return self.form.bound()[:, 0]
+
+    def widened(self) -> tuple[Array, Array]:
+        """The range of the double."""
+        low, high = self.form.range()
+        return low - self.error * GROWTH, high + self.error * GROWTH
+
+
+def _made(form: Form, carried: Array | float, unit: float = ROUNDED) -> Rounded:
+    error = (carried + (form.bound()[:, 0] + carried) * unit) * GROWTH + LEAST
+    return Rounded(form, np.where(np.isfinite(error), error, inf))
+
+
+def constant(value: Fraction, like: Form) -> Rounded:
+    near = float(value)
+    exact = Fraction(near) == value
+    form = Form.constant(like.space, np.full(len(like.c), near), 0.0 if exact else ROUNDED * abs(near))
+    return Rounded(form, np.zeros(len(like.c))) if exact else _made(form, 0.0)
+
+
+def narrowed(form: Form, low: Array, high: Array) -> Form:
+    """The form, or plain numbers between two ends (of doubles, padded here) where that says more."""
+    pad = 4 * ROUNDED * np.maximum(np.abs(low), np.abs(high)) + LEAST
+    low, high = low - pad, high + pad
+    lowest, highest = form.range()
+    flat = Form.constant(form.space, (low + high) / 2, (high - low) / 2 * GROWTH + pad)
+    return where(np.isfinite(low + high) & ~(highest - lowest <= high - low), flat, form)
+
+
+def add(a: Rounded, b: Rounded) -> Rounded:
+    return _made(a.form + b.form, a.error + b.error)
+
+
+def mul(a: Rounded, b: Rounded) -> Rounded:
+    (low_a, high_a), (low_b, high_b) = a.form.range(), b.form.range()
+    ends = np.stack([low_a * low_b, low_a * high_b, high_a * low_b, high_a * high_b])
+    low, high = ends.min(axis=0), ends.max(axis=0)
+    if a is b:
+        low = np.where((low_a <= 0) & (high_a >= 0), 0.0, np.minimum(low_a**2, high_a**2))
+    form = narrowed(a.form * b.form, low, high)
+    return _made(form, a.size * b.error + b.size * a.error + a.error * b.error)
+
+
+def _power(a: Rounded, exponent: int) -> Rounded:
+    """By repeated squaring, lowest bit first, as it is run."""
+    result: Rounded | None = None
+    while True:
+        if exponent & 1:
+            result = a if result is None else mul(result, a)
+        exponent >>= 1
+        if not exponent:
+            assert result is not None
+            return result
+        a = mul(a, a)
+
+
+def _applied(op: str, args: list[Rounded]) -> Rounded:
+    with np.errstate(all="ignore"):
+        match op:
+            case "add":
+                return add(*args)
+            case "sub":
+                return add(args[0], Rounded(-args[1].form, args[1].error))
+            case "neg":
+                return Rounded(-args[0].form, args[0].error)
+            case "mul":
+                return mul(*args)
+            case "div":
+                return _quotient(*args)
+            case "pow":
+                return _raised(*args)
+            case "select":
+                return _selected(*args)
+            case "min" | "max":
+                form = functions.applied(op, *(arg.form for arg in args))
+                return Rounded(form, np.maximum(args[0].error, args[1].error))
+            case "atan2":
+                return _angle(*args)
+            case "abs" | "sign":
+                low, high = args[0].widened()
+                sure = (low > 0) | (high < 0)
+                error = args[0].error if op == "abs" else np.zeros(args[0].cells)
+                return Rounded(functions.applied(op, args[0].form), np.where(sure, error, inf))
+        return _function(op, args[0])
+
+
+def _quotient(a: Rounded, b: Rounded) -> Rounded:
+    low, high = b.widened()
+    least = np.where(low > 0, low, np.where(high < 0, -high, 0.0))
+    (low_a, high_a), (low_b, high_b) = a.form.range(), b.form.range()
+    ends = np.stack([low_a / low_b, low_a / high_b, high_a / low_b, high_a / high_b])
+    defined = (low_b > 0) | (high_b < 0)
+    low, high = (np.where(defined, end, np.nan) for end in (ends.min(axis=0), ends.max(axis=0)))
+    form = narrowed(functions.divided(a.form, b.form), low, high)
+    carried = np.where(least > 0, (a.error + form.bound()[:, 0] * b.error) / least, inf)
+    return _made(form, carried)
+
+
+def _raised(a: Rounded, b: Rounded) -> Rounded:
+    low, _ = a.widened()
+    form = functions.raised(a.form, b.form)
+    logarithm = functions.applied("log", a.form).bound()[:, 0]
+    carried = form.bound()[:, 0] * (b.size * a.error / np.where(low > 0, low, np.nan) + logarithm * b.error)
+    return _made(form, np.where(np.isfinite(carried), 2 * carried, inf), FUNCTION)
+
+
+def _selected(c: Rounded, a: Rounded, b: Rounded) -> Rounded:
+    low, high = c.widened()
+    form = where(low > 0, a.form, where(high <= 0, b.form, undefined(a.form)))
+    return Rounded(form, np.where(low > 0, a.error, np.where(high <= 0, b.error, inf)))
+
+
+def _angle(y: Rounded, x: Rounded) -> Rounded:
+    (low_y, high_y), (low_x, high_x) = y.widened(), x.widened()
+    square = sum(
+        np.where(low > 0, low, np.where(high < 0, high, 0.0)) ** 2 for low, high in ((low_y, high_y), (low_x, high_x))
+    )
+    carried = (x.size * y.error + y.size * x.error) / np.where(square > 0, square, np.nan)
+    return _made(functions.applied("atan2", y.form, x.form), np.where(np.isfinite(carried), 2 * carried, inf), FUNCTION)
+
+
+def _function(op: str, a: Rounded) -> Rounded:
+    form = functions.applied(op, a.form)
+    if op in ("sin", "cos"):
+        form = narrowed(form, *_wave(op, *a.form.range()))
+    low, high = a.widened()
+    slope = _slope(op, low, high) * (1 + 1e-6)  # numpy's functions are trusted to one part in 10⁶ here
+    return _made(form, np.where(np.isfinite(slope), slope * a.error, inf), FUNCTION)
+
+
+def _wave(op: str, low: Array, high: Array) -> tuple[Array, Array]:
+    """The range of sin or cos between two ends, from numpy's values with a margin of 10⁻¹²."""
+    shift = 0.25 if op == "sin" else 0.0  # maxima lie at whole turns beyond it, minima half a turn later
+    a, b = low / (2 * np.pi) - shift, high / (2 * np.pi) - shift
+    ends = np.stack([np.sin(low), np.sin(high)] if op == "sin" else [np.cos(low), np.cos(high)])
+    near = 1e-9 * (1 + np.abs(a) + np.abs(b))
+    summit = np.floor(b + near) >= np.ceil(a - near)
+    bottom = np.floor(b - 0.5 + near) >= np.ceil(a - 0.5 - near)
+    return np.where(bottom, -1.0, ends.min(axis=0) - 1e-12), np.where(summit, 1.0, ends.max(axis=0) + 1e-12)
+
+
+def _slope(op: str, low: Array, high: Array) -> Array:
+    """The largest slope between two ends."""
+    most = np.maximum(np.abs(low), np.abs(high))
+    match op:
+        case "sin" | "cos" | "atan" | "tanh":
+            return np.ones_like(low)
+        case "sqrt":
+            return np.where(low > 0, 0.5 / np.sqrt(low), inf)
+        case "log":
+            return np.where(low > 0, 1 / low, inf)
+        case "exp":
+            return np.exp(high)
+        case "sinh" | "cosh":
+            return np.cosh(most)
+        case "asin" | "acos":
+            return np.where(most < 1, 1 / np.sqrt(1 - most**2), inf)
+        case "tan":
+            same = np.floor(low / np.pi + 0.5) == np.floor(high / np.pi + 0.5)
+            return np.where(same, 1 + np.maximum(np.tan(low) ** 2, np.tan(high) ** 2), inf)
+    raise Refused(f"the operation {op[:30]!r} is not known")
+
+
+def advanced(
+    x: Sequence[Rounded], step: float, weights: Sequence[Fraction], stages: Sequence[Sequence[Rounded]]
+) -> list[Rounded]:
+    """x + step Σ b K, whose terms a driver adds one by one, in any order."""
+    used = [(b, stage) for b, stage in zip(weights, stages, strict=False) if b]
+    found = []
+    for i, value in enumerate(x):
+        total, moved = value, np.zeros(value.cells)
+        for b, stage in used:
+            factor = mul(constant(Fraction(step), value.form), constant(b, value.form))
+            term = mul(factor, stage[i])
+            total = add(total, term)
+            moved = moved + (term.size + term.error)
+        error = total.error + (len(used) + 2) * ROUNDED * moved
+        found.append(Rounded(total.form, error * GROWTH))
+    return found

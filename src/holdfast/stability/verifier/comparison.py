@@ -1,0 +1,95 @@
+"""The problem of a certificate against the one that is meant: the same statement, with the same numbers?"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any
+
+from holdfast.stability.verifier.dag import Node, inputs_of
+from holdfast.stability.verifier.evaluate import ball_values
+from holdfast.stability.verifier.file import Claims
+from holdfast.stability.verifier.law import Law
+from holdfast.stability.verifier.refusal import Refused, require
+from holdfast.stability.verifier.statement import Statement, statement
+
+
+def doubles(nodes: Mapping[str, Node], stated: Statement) -> dict[str, float]:
+    """The double nearest to each number of the text; those that use parameters take theirs first."""
+    import flint
+
+    before, flint.ctx.prec = flint.ctx.prec, 200
+    try:
+        values = {name: ball_values([node], {})[0] for name, node in stated.parameters.items()}
+        exact = {name: flint.arb(_double(value, name)) for name, value in values.items()}
+        return {name: _double(ball_values([node], exact)[0], name) for name, node in nodes.items()}
+    except KeyError as error:
+        raise Refused(f"a parameter of the problem depends on {error}") from None
+    finally:
+        flint.ctx.prec = before
+
+
+def _double(ball: Any, name: str) -> float:
+    number = float(ball.mid())
+    require(isfinite(number) and float(ball.rad()) <= 1e-30 * abs(number) + 1e-300, f"{name} is no number")
+    return number
+
+
+def same_problem(claims: Claims, text: str) -> list[str]:
+    """In what the problem of a certificate differs from the one that is meant, as mathematics."""
+    own, meant = statement(claims.problem), statement(text)
+    found = []
+    for what in ("coordinates", "reactions"):
+        if getattr(own, what) != getattr(meant, what):
+            found.append(f"the {what} differ")
+    if own.state_names != meant.state_names or own.constraints != meant.constraints:
+        return [*found, "states or constraints differ"]
+    ours, theirs = Law(own), Law(meant)
+    parts = [
+        ("parameter", own.parameters, meant.parameters), ("gain", ours.gains, theirs.gains),
+        ("law of", ours.demand, theirs.demand), ("constraint", own.holonomic, meant.holonomic),
+        ("constraint", own.nonholonomic, meant.nonholonomic), ("rate of", own.states, meant.states),
+        ("force on", own.forces, meant.forces),
+        ("energy", _energies(own), _energies(meant)),
+    ]  # fmt: skip
+    for name in {*own.controls, *meant.controls}:
+        parts.append((f"control {name} along", own.controls.get(name, {}), meant.controls.get(name, {})))
+    for what, left, right in parts:
+        found += _differences(what, left, right)
+    if own.variable_masses != meant.variable_masses or _masses(claims.problem) != _masses(text):
+        found.append("the points of variable mass differ")
+    numbers = doubles({**meant.parameters, **theirs.gains}, meant)
+    for name, value in claims.parameters.items():
+        if name in numbers and numbers[name] != value:
+            found.append(f"{name} is {value:g} in the certificate and {numbers[name]:g} in the problem")
+    return found
+
+
+def _energies(stated: Statement) -> dict[str, Node]:
+    found = {"kinetic": stated.kinetic, "potential": stated.potential, "dissipation": stated.dissipation}
+    return {name: node for name, node in found.items() if node is not None}
+
+
+def _masses(text: str) -> Any:
+    return tomllib.loads(text).get("system", {}).get("masses")
+
+
+def _differences(what: str, left: Mapping[str, Node], right: Mapping[str, Node]) -> list[str]:
+    """Expressions that differ at one of some points, in 200 bits."""
+    import flint
+
+    found = [f"the {what} {name} is in one only" for name in sorted(set(left) ^ set(right))]
+    before, flint.ctx.prec = flint.ctx.prec, 200
+    try:
+        for name in sorted(set(left) & set(right)):
+            inputs = sorted(inputs_of([left[name]]) | inputs_of([right[name]]))
+            for shift in range(3):
+                values = {key: flint.arb(k * 13 + 7 + 5 * shift) / 31 for k, key in enumerate(inputs)}
+                a, b = ball_values([left[name]], values)[0], ball_values([right[name]], values)[0]
+                if a.is_finite() != b.is_finite() or (a.is_finite() and not (a - b).contains(0)):
+                    found.append(f"the {what} {name} differs")
+                    break
+    finally:
+        flint.ctx.prec = before
+    return found

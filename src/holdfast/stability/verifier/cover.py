@@ -1,0 +1,97 @@
+"""Covering a region: boxes are halved until each is empty or as claimed, within a budget.
+
+The certificate's claim is all that is taken from the search: where to cut is decided here.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from holdfast.stability.verifier.cells import Cells, Cutter
+from holdfast.stability.verifier.forms import Array
+from holdfast.stability.verifier.refusal import Refused, Unconfirmed
+
+BATCH = 64  # boxes that are looked at together
+
+
+@dataclass
+class Budget:
+    """How much a verification may take in all."""
+
+    seconds: float
+    cells: int
+    started: float = field(default_factory=time.perf_counter)
+
+    def spend(self, cells: int) -> None:
+        self.cells -= cells
+        if self.cells < 0 or time.perf_counter() - self.started > self.seconds:
+            raise Unconfirmed("not verified within the budget")
+
+
+Judge = Callable[[Cells], tuple[Array, Array, Array]]
+"""For a batch of cells: a bound of each, a bound from below all over the cell, and how much each variable adds."""
+SMALL = 2.0**-7  # of the region's width: a cell that small, all of which exceeds the claim, ends the search
+
+
+@dataclass
+class Cover:
+    """What covering found."""
+
+    cells: int = 0
+    largest: float = 0.0
+    points: list[Array] = field(default_factory=list)  # centres of cells
+
+
+def covered(region: Array, cutter: Cutter, judge: Judge, claimed: float, what: str, budget: Budget) -> Cover:
+    """Confirm that no cell of the region exceeds what is claimed."""
+    waiting: list[tuple[Array, Array]] = [(region[:, 0].copy(), region[:, 1].copy())]
+    found = Cover()
+    while waiting:
+        batch = [waiting.pop() for _ in range(min(BATCH, len(waiting)))]
+        budget.spend(len(batch))
+        low, high = np.array([a for a, _ in batch]), np.array([b for _, b in batch])
+        _, cells = cutter.cells(low, high)
+        if not len(cells):
+            continue
+        bounds, least, shares = judge(cells)
+        fine = bounds <= claimed
+        found.cells += int(fine.sum())
+        found.largest = max(found.largest, float(bounds[fine].max(initial=0.0)))
+        found.points += list(cells.centre[fine])
+        small = ((cells.high - cells.low) <= SMALL * (region[:, 1] - region[:, 0])).all(axis=1)
+        worst = least[small].max(initial=0.0)
+        if worst > claimed:
+            raise Refused(f"the {what} is larger than stated: {worst:.3g} all over a cell, {claimed:.3g} is claimed")
+        for k in np.flatnonzero(~fine):
+            waiting += _pieces(cells.low[k], cells.high[k], shares[k], region, what, bounds[k] / max(claimed, 1e-300))
+    return found
+
+
+def _pieces(
+    low: Array, high: Array, share: Array, region: Array, what: str, excess: float
+) -> list[tuple[Array, Array]]:
+    """The box halved once, twice or three times: the more, the further its bound exceeds the claim."""
+    times = 1 if excess < 2 else 2 if excess < 16 else 3
+    pieces = [(low, high, share)]
+    for _ in range(times):
+        pieces = [half for piece in pieces for half in _halves(*piece, region, what)]
+    return [(a, b) for a, b, _ in pieces]
+
+
+def _halves(low: Array, high: Array, share: Array, region: Array, what: str) -> list[tuple[Array, Array, Array]]:
+    """The box cut in the middle of the variable that adds most, or of its relatively longest."""
+    width = high - low
+    relative = width / np.maximum(region[:, 1] - region[:, 0], 1e-300)
+    usable = width > 1e-13 * np.maximum(np.abs(low), np.abs(high)) + 1e-290
+    if not len(low) or not usable.any():
+        raise Refused(f"the {what} is larger than stated")
+    told = np.isfinite(share).all() and share.max(initial=0) > 0
+    j = int(np.where(usable, share if told else relative, -1.0).argmax())
+    below, above, left = high.copy(), low.copy(), share.copy()
+    below[j] = above[j] = low[j] + width[j] / 2
+    left[j] /= 2
+    return [(low, below, left), (above, high, left)]

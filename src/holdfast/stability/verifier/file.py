@@ -1,0 +1,305 @@
+"""The certificate file, schema 2, read strictly: every field has its type and range, and no other field is allowed.
+
+schema problem problem_hash title scheme step begin duration digest
+parameters   the doubles that the run uses, by name, gains included
+overrides    the names of those that are not the problem text's own
+start        the state of the run that was checked
+code         the operations that are run: inputs, operations, rates
+blocks       of constraints, each once; `proof` where one is claimed
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import stat
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from holdfast.stability.verifier.code import ARITY, Code
+from holdfast.stability.verifier.refusal import Refused, require
+
+SCHEMA = 2
+LARGEST = 20_000_000  # bytes of a certificate
+LABELS = ("nothing", "proved", "checked", "estimated", "neutral", "refused")
+MOST_OPERATIONS = 20_000
+LARGEST_NUMBER = 1e150  # in what is claimed; beyond it nothing is a bound
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The proof of one block, as stated."""
+
+    factor: list[list[float]]
+    gamma: float
+    tube: float
+    coefficient: float
+    rounding: float
+    radius: float
+    region: dict[str, tuple[float, float]]
+    limits: dict[str, tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class BlockClaim:
+    """What a certificate says of one block."""
+
+    constraints: list[str]
+    label: str
+    names: list[str]
+    matrix: list[list[float]]
+    gamma: float | None
+    defect: float | None
+    epsilon: float | None
+    bounds: list[float]
+    stayed: bool | None
+    settles: bool
+    proof: Claim | None
+
+
+@dataclass(frozen=True)
+class Claims:
+    """A certificate, as stated."""
+
+    problem: str
+    title: str
+    scheme: str
+    step: float | None
+    begin: float
+    duration: float
+    parameters: dict[str, float]
+    overrides: list[str]
+    start: list[float]
+    code: Code | None
+    blocks: list[BlockClaim]
+
+
+def read(path: str | Path) -> Any:
+    """The data of a certificate file: a plain file, not too large, JSON without NaN and not too deep."""
+    try:
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0))) as file:
+            kind = os.fstat(file.fileno())
+            require(stat.S_ISREG(kind.st_mode), "it is not a plain file")
+            require(kind.st_size <= LARGEST, f"it is larger than {LARGEST // 10**6} megabytes, no certificate is")
+            text = file.read(LARGEST + 1).decode("utf-8")
+    except FileNotFoundError:
+        raise Refused(f"there is no file {path}") from None
+    except (OSError, UnicodeDecodeError):
+        raise Refused("it cannot be read as text") from None
+    return parsed(text)
+
+
+def parsed(text: str) -> Any:
+    """JSON, strictly."""
+    try:
+        return json.loads(text, parse_constant=_no_constant, object_pairs_hook=_once)
+    except RecursionError:
+        raise Refused("it is nested too deeply") from None
+    except ValueError as error:
+        raise Refused(f"it is not JSON: {str(error)[:60]}") from None
+
+
+def _no_constant(word: str) -> Any:
+    raise Refused(f"it holds {word}, which is no number")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    require(len(found) == len(pairs), "a field is given twice")
+    return found
+
+
+def digest(body: Mapping[str, Any]) -> str:
+    """A checksum of all that a certificate says: against accidents, not a seal; anyone can write it anew."""
+    plain = {key: value for key, value in body.items() if key != "digest"}
+    return sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
+
+
+# ── fields ────────────────────────────────────────────────────────────────────────────────────────
+
+Check = Callable[[Any, str], Any]
+
+
+def _table(value: Any, where: str, fields: Mapping[str, Check]) -> dict[str, Any]:
+    require(isinstance(value, dict), f"{where} is no table")
+    more, less = sorted(set(value) - set(fields)), sorted(set(fields) - set(value))
+    require(not more, f"{where} holds the unknown field {more[0] if more else ''!r}")
+    require(not less, f"{where} lacks the field {less[0] if less else ''!r}")
+    return {name: check(value[name], f"{where}.{name}" if where else name) for name, check in fields.items()}
+
+
+def _text(value: Any, where: str) -> str:
+    require(isinstance(value, str) and len(value) <= LARGEST, f"{where} is no text")
+    return str(value)
+
+
+def _name(value: Any, where: str) -> str:
+    require(isinstance(value, str) and 0 < len(value) <= 200 and value.isprintable(), f"{where} is no name")
+    return str(value)
+
+
+def _number(value: Any, where: str) -> float:
+    whole = isinstance(value, int | float) and not isinstance(value, bool)
+    require(whole and abs(value) < 1e300 and math.isfinite(value), f"{where} is no finite number")
+    return float(value)
+
+
+def _size(value: Any, where: str) -> float:
+    number = _number(value, where)
+    require(number >= 0, f"{where} is negative")
+    require(number < LARGEST_NUMBER, f"{where} is too large to be a bound")
+    return number
+
+
+def _positive(value: Any, where: str) -> float:
+    number = _size(value, where)
+    require(number > 0, f"{where} is not positive")
+    return number
+
+
+def _flag(value: Any, where: str) -> bool:
+    require(isinstance(value, bool), f"{where} is neither true nor false")
+    return bool(value)
+
+
+def _optional(check: Check) -> Check:
+    return lambda value, where: None if value is None else check(value, where)
+
+
+def _list(check: Check, most: int = 1000) -> Check:
+    def found(value: Any, where: str) -> list[Any]:
+        require(isinstance(value, list) and len(value) <= most, f"{where} is no list, or too long")
+        return [check(part, where) for part in value]
+
+    return found
+
+
+def _unique(value: Any, where: str) -> list[str]:
+    names = _list(_name)(value, where)
+    require(len(set(names)) == len(names), f"{where} names something twice")
+    return list(names)
+
+
+def _square(value: Any, where: str) -> list[list[float]]:
+    rows = _list(_list(_number, 100), 100)(value, where)
+    require(all(len(row) == len(rows) for row in rows), f"{where} is no square matrix")
+    return list(rows)
+
+
+def _ranges(value: Any, where: str) -> dict[str, tuple[float, float]]:
+    require(isinstance(value, list) and len(value) <= 1000, f"{where} is no list of ranges")
+    found: dict[str, tuple[float, float]] = {}
+    for entry in value:
+        require(isinstance(entry, list) and len(entry) == 3, f"{where} is no list of name, low, high")
+        name, low, high = _name(entry[0], where), _number(entry[1], where), _number(entry[2], where)
+        require(name not in found, f"{where} names {name!r} twice")
+        require(low <= high, f"{where} of {name!r} ends below its beginning")
+        found[name] = (low, high)
+    return found
+
+
+def _numbers(value: Any, where: str) -> dict[str, float]:
+    require(isinstance(value, dict), f"{where} is no table")
+    return {_name(name, where): _number(number, f"{where}.{name}") for name, number in value.items()}
+
+
+def _code(value: Any, where: str) -> Code:
+    data = _table(value, where, {"inputs": _unique, "operations": _list(_raw, MOST_OPERATIONS), "rates": _list(_place)})
+    known, operations = len(data["inputs"]), []
+    for entry in data["operations"]:
+        operations.append(_operation(entry, known))
+        known += 1
+    require(all(place < known for place in data["rates"]), "the code ends before it gives its rates")
+    return Code(tuple(data["inputs"]), tuple(operations), tuple(data["rates"]))
+
+
+def _raw(value: Any, where: str) -> Any:
+    require(isinstance(value, list) and 0 < len(value) <= 4, f"{where} holds what is no operation")
+    return value
+
+
+def _place(value: Any, where: str) -> int:
+    require(isinstance(value, int) and not isinstance(value, bool) and value >= 0, f"{where} names no earlier place")
+    return int(value)
+
+
+def _operation(entry: list[Any], known: int) -> tuple[Any, ...]:
+    op, *args = entry
+    if op == "const":
+        require(len(args) == 1 and isinstance(args[0], str) and len(args[0]) < 2000, "a constant of the code is none")
+        try:
+            value = Fraction(args[0])
+        except (ValueError, ZeroDivisionError):
+            raise Refused("a constant of the code is none") from None
+        require(abs(value) < 10**300, "a constant of the code is too large")
+        return op, value
+    if op == "pi":
+        require(not args, "the code is not readable")
+        return (op,)
+    places = [_place(arg, "the code") for arg in args]
+    if op == "power":
+        require(len(args) == 2 and 2 <= places[1] < 1000, "a power of the code has no whole exponent")
+    else:
+        require(op in ARITY and len(args) == ARITY[op], f"the code holds the unknown operation {str(op)[:20]!r}")
+    operands = places[:1] if op == "power" else places
+    require(all(place < known for place in operands), "the code uses what is not computed yet")
+    return (op, *places)
+
+
+PROOF: dict[str, Check] = {
+    "factor": _square, "gamma": _positive, "tube": _positive, "coefficient": _size, "rounding": _size,
+    "radius": _size, "region": _ranges, "limits": _ranges,
+}  # fmt: skip
+BLOCK: dict[str, Check] = {
+    "constraints": _unique, "label": _name, "names": _unique, "matrix": _square, "gamma": _optional(_positive),
+    "defect": _optional(_size), "epsilon": _optional(_size), "bounds": _list(_size), "stayed": _optional(_flag),
+    "settles": _flag, "proof": _optional(lambda value, where: Claim(**_table(value, where, PROOF))),
+}  # fmt: skip
+FREE: dict[str, Check] = {
+    "reason": _text,
+    "observed": _list(_size),
+    "slack": _optional(_number),
+}  # not proved: as stated
+TOP: dict[str, Check] = {
+    "schema": lambda value, where: value, "problem": _text, "problem_hash": _text, "title": _text, "scheme": _name,
+    "step": _optional(_positive), "begin": _number, "duration": _size, "parameters": _numbers, "overrides": _unique,
+    "start": _list(_number), "code": _optional(_code), "blocks": _list(lambda value, where: _block(value, where)),
+    "digest": _text,
+}  # fmt: skip
+
+
+def _block(value: Any, where: str) -> BlockClaim:
+    require(isinstance(value, dict), f"{where} is no table")
+    proved = value.get("label") == "proved"
+    data = _table(value, "a block", BLOCK if proved else {**BLOCK, **FREE})
+    require(data["label"] in LABELS, f"{data['label'][:30]!r} is no label")
+    require(bool(data["constraints"]), "a block is of no constraint")
+    require(proved or data["proof"] is None, "a block holds a proof but is not called proved")
+    require(not proved or data["proof"] is not None, "a block is called proved but holds no proof")
+    return BlockClaim(**{name: data[name] for name in BLOCK})
+
+
+def claims(data: Any) -> Claims:
+    """What a certificate claims; its checksums fit, and each constraint is spoken of once."""
+    require(isinstance(data, dict), "it is not a certificate")
+    found = data.get("schema")
+    if found != SCHEMA:
+        hint = "certify again with this version" if found == 1 else "use the version that wrote it"
+        raise Refused(f"it is a certificate of schema {str(found)[:20]}, not {SCHEMA}: {hint}")
+    top = _table(data, "", TOP)
+    require(top["digest"] == digest(data), "its checksum does not fit: it was changed, by accident or otherwise")
+    require(
+        top["problem_hash"] == sha256(top["problem"].encode()).hexdigest(),
+        "the checksum of its problem does not fit: it was changed, by accident or otherwise",
+    )
+    blocks: list[BlockClaim] = top["blocks"]
+    held = [name for block in blocks for name in block.constraints]
+    twice = [name for name in held if held.count(name) > 1]
+    require(not twice, f"{twice[0] if twice else ''!r} is spoken of by more than one block")
+    fields = ("problem", "title", "scheme", "step", "begin", "duration", "parameters", "overrides", "start", "code")
+    return Claims(blocks=blocks, **{name: top[name] for name in fields})

@@ -1,0 +1,110 @@
+"""The motion of one block over a batch of cells: rates and deviations as forms.
+
+A block whose constraints are affine, y = J q + e(t) with a constant J, moves by itself in Y = J q and W = J v:
+
+    Y' = W,    W' = K y + B w − γ(t),     y = Y + e(t),   w = W + e'(t)
+
+and a Runge-Kutta step is linear in (y, w), so that the defect is that of e(t) alone: it is taken on the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from holdfast.stability.verifier.dag import Node, inputs_of
+from holdfast.stability.verifier.equations import Equations
+from holdfast.stability.verifier.evaluate import Forms, times
+from holdfast.stability.verifier.forms import Form, Space
+from holdfast.stability.verifier.unknowns import System, solved
+
+Values = Mapping[str, Form]
+
+
+class WholeMotion:
+    """dx/dt of all states that matter for a block, with accelerations by Krawczyk's operator."""
+
+    def __init__(self, equations: Equations, names: list[str]) -> None:
+        self.equations, self.names = equations, names
+        self.system = System(equations)
+        stated = equations.stated
+        self._unknown = {f"{name}_dot": k for k, name in enumerate(stated.coordinates)}
+        needed = self._closure({name for name in names for name in inputs_of([equations.psi[name]])})
+        self.states = [name for name in stated.state_names if name in needed]
+        self.variables = [name for name in equations.inputs if name in needed]
+        self.parts = self.system.needed([self._unknown[name] for name in self.states if name in self._unknown])
+        self.system.nodes(self.parts)
+
+    def _closure(self, found: set[str]) -> set[str]:
+        """The inputs on which deviations depend, now or after a while."""
+        equations, waiting = self.equations, list(found)
+        while waiting:
+            name = waiting.pop()
+            if name in self._unknown:
+                nodes = self.system.nodes(self.system.needed([self._unknown[name]]))
+                new = inputs_of(nodes)
+            elif name in equations.state_rates:
+                new = inputs_of([equations.state_rates[name]])
+            else:
+                new = {f"{name}_dot"} if name != "t" else set()
+            waiting += list(new - found)
+            found |= new
+        return found
+
+    def rates(self, space: Space, cells: int, values: Values) -> dict[str, Form]:
+        forms = Forms(space, cells, values)
+        unknowns = solved(self.system, self.parts, forms)
+        found = {}
+        for name in self.states:
+            if name in self._unknown:
+                found[name] = unknowns[self._unknown[name]]
+            elif name in self.equations.state_rates:
+                (found[name],) = forms.of([self.equations.state_rates[name]])
+            else:
+                found[name] = values[f"{name}_dot"]
+        return found
+
+    def psi(self, space: Space, cells: int, values: Values) -> list[Form]:
+        return Forms(space, cells, values).of([self.equations.psi[name] for name in self.names])
+
+    def begin(self, space: Space, cells: int, values: Values) -> dict[str, Form]:
+        return dict(values)
+
+
+class AffineMotion:
+    """The reduced motion of an affine block."""
+
+    def __init__(self, equations: Equations, names: list[str], matrix: list[list[Fraction]]) -> None:
+        self.equations, self.names, self.matrix = equations, names, matrix
+        dag = equations.dag
+        still = {dag.input(name): dag.zero for name in equations.stated.state_names}
+        self._psi: list[Node] = dag.substituted([equations.psi[name] for name in names], still)
+        drifts = [equations.drift[name[2:]] for name in names]
+        self._drift = dag.substituted(drifts, still)
+        self.states = list(names)
+        self.variables = ["t"] if "t" in inputs_of([*self._psi, *self._drift]) else []
+
+    def psi(self, space: Space, cells: int, values: Values) -> list[Form]:
+        own = Forms(space, cells, values).of(self._psi)
+        return [values[name] + form for name, form in zip(self.names, own, strict=True)]
+
+    def rates(self, space: Space, cells: int, values: Values) -> dict[str, Form]:
+        psi, drift = self.psi(space, cells, values), Forms(space, cells, values).of(self._drift)
+        found = {}
+        for i, name in enumerate(self.names):
+            if name[0] == "y":
+                found[name] = values[f"w_{name[2:]}"]
+                continue
+            total = -drift[i]
+            for entry, form in zip(self.matrix[i], psi, strict=True):
+                if entry:
+                    product = times(entry, form)
+                    assert isinstance(product, Form)
+                    total = total + product
+            found[name] = total
+        return found
+
+    def begin(self, space: Space, cells: int, values: Values) -> dict[str, Form]:
+        """On the program: Y = −e(t), W = −e'(t)."""
+        own = Forms(space, cells, values).of(self._psi)
+        return {**values, **{name: -form for name, form in zip(self.names, own, strict=True)}}

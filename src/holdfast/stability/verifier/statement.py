@@ -1,0 +1,156 @@
+"""The problem text, read anew: what moves, what is kept, who holds it, and by which law.
+
+Only what a certificate speaks of is read: [system], [definitions], [points], [parameters], [program] and [start].
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from holdfast.stability.verifier.dag import Dag, Node
+from holdfast.stability.verifier.refusal import Refused, require
+from holdfast.stability.verifier.text import Expression, Value
+
+LARGEST = 1_000_000  # characters of a problem text
+
+
+@dataclass(eq=False)
+class Statement:
+    """A problem, as nodes over the inputs t, q, q_dot, states, parameters and (in the law) y_*, w_*, law.*."""
+
+    dag: Dag
+    title: str = ""
+    coordinates: list[str] = field(default_factory=list)
+    states: dict[str, Node] = field(default_factory=dict)
+    kinetic: Node | None = None
+    potential: Node | None = None
+    dissipation: Node | None = None
+    forces: dict[str, Node] = field(default_factory=dict)
+    variable_masses: bool = False
+    parameters: dict[str, Node] = field(default_factory=dict)
+    holonomic: dict[str, Node] = field(default_factory=dict)
+    nonholonomic: dict[str, Node] = field(default_factory=dict)
+    controls: dict[str, dict[str, Node]] = field(default_factory=dict)
+    reactions: list[str] = field(default_factory=list)
+    law: Mapping[str, Any] = field(default_factory=dict)
+    start: dict[str, Node] = field(default_factory=dict)
+    names: dict[str, Value] = field(default_factory=dict)
+
+    @property
+    def constraints(self) -> list[str]:
+        return [*self.holonomic, *self.nonholonomic]
+
+    @property
+    def state_names(self) -> list[str]:
+        return [*self.coordinates, *(f"{name}_dot" for name in self.coordinates), *self.states]
+
+    def rate(self, node: Node) -> Node:
+        """The total time derivative; rates of rates are inputs called x_ddot."""
+        dag = self.dag
+        along = {dag.input("t"): dag.one}
+        for name in self.coordinates:
+            along[dag.input(name)] = dag.input(f"{name}_dot")
+            along[dag.input(f"{name}_dot")] = dag.input(f"{name}_ddot")
+        along |= {dag.input(name): rate for name, rate in self.states.items()}
+        return dag.derivatives([node], along)[0]
+
+    def read(self, value: Any, where: str, more: Mapping[str, Value] | None = None) -> Value:
+        """A number, an expression in quotes, or a list of them."""
+        if isinstance(value, list):
+            return tuple(self.scalar(part, where) for part in value)
+        if isinstance(value, bool) or not isinstance(value, int | float | str):
+            raise Refused(f"the problem text cannot be read: {where} is no expression")
+        names = self.names if more is None else {**self.names, **more}
+        return Expression(value if isinstance(value, str) else repr(value), self.dag, names, self.rate, where).value()
+
+    def scalar(self, value: Any, where: str, more: Mapping[str, Value] | None = None) -> Node:
+        found = self.read(value, where, more)
+        require(not isinstance(found, tuple), f"the problem text cannot be read: {where} is a vector")
+        assert isinstance(found, Node)
+        return found
+
+
+def statement(text: str) -> Statement:
+    """The statement in a problem text."""
+    require(0 < len(text) <= LARGEST, "the certificate holds no problem text, or one that is too long")
+    try:
+        data = tomllib.loads(text, parse_float=lambda digits: digits.replace("_", ""))  # as its decimal: exact
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise Refused(f"the problem text is not TOML: {str(error)[:80]}") from None
+    require(data.get("schema") == 1, "the problem text is not of schema 1")
+    made = Statement(Dag(), str(data.get("title", "")))
+    dag, system, program = made.dag, _table(data, "system"), _table(data, "program")
+    made.coordinates = _names(system.get("coordinates"), "system.coordinates")
+    require(bool(made.coordinates), "the problem text cannot be read: it has no coordinates")
+    for name in ("t", *made.coordinates, *(f"{name}_dot" for name in made.coordinates), *_table(system, "states")):
+        require(name not in made.names, f"the problem text cannot be read: {name!r} is named twice")
+        made.names[name] = dag.input(name)
+    for name, value in _table(data, "parameters").items():
+        require(name not in made.names, f"the problem text cannot be read: {name!r} is named twice")
+        made.parameters[name] = made.scalar(value, f"parameters.{name}")
+    made.names |= {name: dag.input(name) for name in made.parameters}
+    _read_definitions(made, data)
+    _read_system(made, system, program)
+    _read_program(made, program)
+    made.start = {name: made.scalar(value, f"start.{name}") for name, value in _table(data, "start").items()}
+    return made
+
+
+def _read_definitions(made: Statement, data: Mapping[str, Any]) -> None:
+    for table in ("definitions", "points"):
+        for name, value in _table(data, table).items():
+            require(name not in made.names, f"the problem text cannot be read: {name!r} is named twice")
+            made.names[name] = made.read(value, f"{table}.{name}")
+
+
+def _read_system(made: Statement, system: Mapping[str, Any], program: Mapping[str, Any]) -> None:
+    controls: dict[str, Value] = {name: made.dag.input(f"control {name}") for name in _table(program, "controls")}
+    for name, value in _table(system, "states").items():
+        made.states[name] = made.scalar(value, f"states.{name}", controls)
+    for name in ("kinetic", "potential", "dissipation"):
+        setattr(made, name, made.scalar(system.get(name, 0), f"system.{name}"))
+    for name, value in _table(system, "forces").items():
+        require(name in made.coordinates, f"the problem text cannot be read: a force on {name!r}")
+        made.forces[name] = made.scalar(value, f"forces.{name}")
+    made.variable_masses = bool(_table(system, "masses"))
+    require(not _table(system, "noise"), "the problem has noise, so nothing can be proved of a run")
+    known = {"coordinates", "kinetic", "potential", "dissipation", "forces", "states", "masses", "noise"}
+    require(set(system) <= known, f"[system] holds {', '.join(sorted(set(system) - known))}, which is not known here")
+
+
+def _read_program(made: Statement, program: Mapping[str, Any]) -> None:
+    known = {"holonomic", "nonholonomic", "controls", "reactions", "law"}
+    require(set(program) <= known, f"[program] holds {', '.join(sorted(set(program) - known))}, not known here")
+    for kind in ("holonomic", "nonholonomic"):
+        for name, value in _table(program, kind).items():
+            require(name not in made.holonomic, f"the problem text cannot be read: {name!r} is kept twice")
+            getattr(made, kind)[name] = made.scalar(value, f"{kind}.{name}")
+    for name in _table(program, "controls"):
+        direction = _table(_table(program, "controls"), name)
+        require(set(direction) <= set(made.coordinates), f"the control {name!r} acts on no coordinate")
+        made.controls[name] = {key: made.scalar(value, f"controls.{name}") for key, value in direction.items()}
+    made.reactions = _names(program.get("reactions", []), "program.reactions")
+    require(set(made.reactions) <= set(made.constraints), "a reaction is of no constraint")
+    made.law = _table(program, "law")
+
+
+def _table(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = data.get(name, {})
+    require(isinstance(found, dict), f"the problem text cannot be read: [{name}] is no table")
+    assert isinstance(found, dict)
+    return found
+
+
+def _names(value: Any, where: str) -> list[str]:
+    whole = isinstance(value, list) and all(isinstance(name, str) and name.isidentifier() for name in value)
+    require(whole and len(set(value)) == len(value), f"the problem text cannot be read: {where} are not names")
+    return list(value)
+
+
+def exact(node: Node, what: str) -> Fraction | None:
+    """The number of a node that is one; None for what has inputs or is irrational."""
+    return node.data if node.op == "const" and isinstance(node.data, Fraction) else None

@@ -1,0 +1,218 @@
+"""Accelerations and multipliers as unknowns, enclosed by Krawczyk's operator: nothing is eliminated.
+
+    A z = b,    A = [M −E; J 0],    z = (a, μ),    b = (h, Y − γ)
+
+With C a float inverse of A at the middle of a cell, a polynomial z̃ is found by repeating z̃ ← z̃ + C(b − A z̃) in plain
+doubles. What it lacks, δ = z − z̃, solves δ = Cρ + (I − CA) δ with ρ = b − A z̃ enclosed in forms; any δ̄ ≥ |Cρ| +
+|I − CA| δ̄, power by power of the step, bounds it, and shows that A is nowhere singular in the cell. The system is
+taken in its smallest parts (Dulmage-Mendelsohn): what the constraints alone decide needs no masses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
+
+from holdfast.stability.verifier.dag import Node
+from holdfast.stability.verifier.equations import Equations
+from holdfast.stability.verifier.evaluate import Forms
+from holdfast.stability.verifier.forms import GROWTH, LEAST, Array, Form, combination, convolved
+from holdfast.stability.verifier.refusal import Unconfirmed, require
+
+INFLATION = 1.001  # of the solution of (I − |I − CA|) δ = |Cρ|, before it is checked to be a bound
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Equations that decide some unknowns together, once earlier parts are known."""
+
+    rows: list[int]
+    columns: list[int]
+
+
+class System:
+    """The rows of A and b as nodes, and their parts in an order in which each can be solved."""
+
+    def __init__(self, equations: Equations) -> None:
+        dag, stated = equations.dag, equations.stated
+        n, r = len(stated.coordinates), len(stated.constraints)
+        self.count, self.known_rows = n, equations.mass is not None
+        actual = {dag.input(name): node for name, node in equations.psi.items()}
+        demands = dag.substituted(list(equations.demand.values()), actual)
+        empty = [[dag.zero] * n for _ in range(n)]
+        self.matrix: list[list[Node]] = [
+            [*(equations.mass or empty)[i], *(dag.neg(node) for node in equations.holders[i])] for i in range(n)
+        ] + [[*equations.jacobian[name], *[dag.zero] * r] for name in stated.constraints]
+        self.right = equations.bias + [
+            dag.sub(demand, equations.drift[name]) for demand, name in zip(demands, stated.constraints, strict=True)
+        ]
+        full = np.array([[node is not dag.zero for node in row] for row in self.matrix])
+        if not self.known_rows:
+            full[:n, :n] = True  # anything may stand there
+        self.parts = _parts(full)
+        self.home = {column: part for part in self.parts for column in part.columns}
+        self.pattern = full
+
+    def needed(self, columns: Sequence[int]) -> list[Part]:
+        """The parts that decide some unknowns, in order."""
+        wanted, waiting = set[int](), list(columns)
+        while waiting:
+            column = waiting.pop()
+            if column in wanted:
+                continue
+            part = self.home[column]
+            wanted |= set(part.columns)
+            waiting += [j for i in part.rows for j in np.flatnonzero(self.pattern[i]).tolist() if j not in wanted]
+        return [part for part in self.parts if set(part.columns) & wanted]
+
+    def nodes(self, parts: Sequence[Part]) -> list[Node]:
+        """All entries of some parts."""
+        if not self.known_rows and any(i < self.count for part in parts for i in part.rows):
+            raise Unconfirmed("cannot be re-checked independently: it needs the equations of variable masses")
+        return [node for part in parts for i in part.rows for node in (*self.matrix[i], self.right[i])]
+
+
+def _parts(full: Array) -> list[Part]:
+    size = len(full)
+    match = maximum_bipartite_matching(csr_matrix(full.astype(int)), perm_type="column")
+    require(bool((match >= 0).all()), "the equations do not decide accelerations and multipliers")
+    owner = {int(column): row for row, column in enumerate(match)}
+    edges = np.zeros((size, size), dtype=int)
+    for i in range(size):
+        for j in np.flatnonzero(full[i]).tolist():
+            edges[i, owner[j]] = 1
+    count, labels = connected_components(csr_matrix(edges), directed=True, connection="strong")
+    groups = {k: np.flatnonzero(labels == k).tolist() for k in range(count)}
+    needs = {k: {int(labels[j]) for i in rows for j in np.flatnonzero(edges[i])} - {k} for k, rows in groups.items()}
+    done: list[int] = []
+    while len(done) < count:
+        done += [k for k in groups if k not in done and needs[k] <= set(done)]
+    return [Part(groups[k], [int(match[i]) for i in groups[k]]) for k in done]
+
+
+def solved(system: System, parts: Sequence[Part], forms: Forms) -> dict[int, Form]:
+    """The unknowns of some parts over all cells, as forms."""
+    found: dict[int, Form] = {}
+    for part in parts:
+        matrix = [forms.raw([system.matrix[i][j] for j in part.columns]) for i in part.rows]
+        right = forms.of([system.right[i] for i in part.rows])
+        for k, i in enumerate(part.rows):
+            for j, value in found.items():
+                if system.pattern[i][j]:
+                    (entry,) = forms.raw([system.matrix[i][j]])
+                    right[k] = right[k] - _times(entry, value)
+        found |= dict(zip(part.columns, enclosed(matrix, right), strict=True))
+    return found
+
+
+def _times(entry: Form | Fraction, value: Form) -> Form:
+    from holdfast.stability.verifier.evaluate import times
+
+    found = times(entry, value)
+    assert isinstance(found, Form)
+    return found
+
+
+def enclosed(matrix: list[list[Form | Fraction]], right: list[Form]) -> list[Form]:
+    """The solution of A z = b over all cells."""
+    size, like = len(right), right[0]
+    with np.errstate(all="ignore"):
+        middle = np.array([[_middle(entry, like) for entry in row] for row in matrix]).transpose(2, 0, 1)
+        inverse = _inverse(middle)
+        z = _followed(matrix, right, inverse)
+        lacking = []
+        for row, b in zip(matrix, right, strict=True):
+            total = b
+            for entry, value in zip(row, z, strict=True):
+                if entry != 0:
+                    total = total - _times(entry, value)
+            lacking.append(total)
+        start = np.stack([form.bound() for form in combination(inverse, lacking)], axis=1)
+        error = _bounded(_distance(matrix, inverse, like), start)
+    for k in range(size):
+        z[k].r = error[:, k, :]
+    return z
+
+
+def _middle(entry: Form | Fraction, like: Form) -> Array:
+    return entry.c[:, 0, 0] if isinstance(entry, Form) else np.full(len(like.c), float(entry))
+
+
+def _inverse(middle: Array) -> Array:
+    usable = np.isfinite(middle).all(axis=(1, 2))
+    safe = np.where(usable[:, None, None], middle, np.eye(middle.shape[1]))
+    try:
+        return np.linalg.inv(safe)
+    except np.linalg.LinAlgError:
+        return np.stack([np.linalg.pinv(one) for one in safe])
+
+
+def _followed(matrix: list[list[Form | Fraction]], right: list[Form], inverse: Array) -> list[Form]:
+    """z̃: each round gains a degree in the variables or a power of the step."""
+    space, cells = right[0].space, len(right[0].c)
+    z = np.zeros((len(right), cells, space.size, space.terms))
+    steady = all(isinstance(entry, Fraction) for row in matrix for entry in row)
+    for _ in range(1 if steady else space.order + space.terms):
+        rest = []
+        for row, b in zip(matrix, right, strict=True):
+            total = b.c.copy()
+            for entry, value in zip(row, z, strict=True):
+                if isinstance(entry, Form):
+                    total -= _plain_product(entry, value)
+                elif entry:
+                    total -= float(entry) * value
+            rest.append(total)
+        z = z + np.einsum("nij,jnks->inks", inverse, np.array(rest))
+    return [Form(space, part, np.zeros((cells, space.terms))) for part in np.nan_to_num(z, posinf=0, neginf=0)]
+
+
+def _plain_product(a: Form, b: Array) -> Array:
+    """The polynomial of a product, in plain doubles."""
+    left, right, starts, _ = a.space.pairs
+    return np.add.reduceat(convolved(a.c[:, left, :], b[:, right, :], a.top), starts, axis=1)
+
+
+def _distance(matrix: list[list[Form | Fraction]], inverse: Array, like: Form) -> Array:
+    """|I − C A| over the cell: (cells, n, n, powers)."""
+    size, cells = len(matrix), len(like.c)
+    out = np.zeros((cells, size, size, like.space.terms))
+    for j in range(size):
+        column = [entry if isinstance(entry, Form) else _constant(entry, like) for entry in (row[j] for row in matrix)]
+        for i, form in enumerate(combination(inverse, column)):
+            out[:, i, j] = (-form).shifted(np.full(cells, float(i == j)), 0.0).bound()
+    return out
+
+
+def _constant(entry: Fraction, like: Form) -> Form:
+    near = float(entry)
+    return Form.constant(like.space, np.full(len(like.c), near), 0.0 if Fraction(near) == entry else 2e-16 * abs(near))
+
+
+def _bounded(distance: Array, start: Array) -> Array:
+    """δ̄ ≥ start + distance ∗ δ̄, power by power; infinite where none is found."""
+    _cells, size, terms = start.shape
+    out = np.full(start.shape, np.inf)
+    usable = np.isfinite(distance).all(axis=(1, 2, 3)) & np.isfinite(start).all(axis=(1, 2))
+    g, s, d = distance[usable], start[usable], np.zeros(start[usable].shape)
+    first = g[:, :, :, 0]
+    holds = np.ones(len(g), dtype=bool)
+    for k in range(terms):
+        known = s[:, :, k].copy()
+        for j in range(1, k + 1):
+            known += np.einsum("nij,nj->ni", g[:, :, :, j], d[:, :, k - j])
+        known = known * GROWTH + LEAST
+        try:
+            guess = np.linalg.solve(np.eye(size) - first, known[:, :, None])[:, :, 0] * INFLATION + LEAST
+        except np.linalg.LinAlgError:
+            return out
+        image = (known + np.einsum("nij,nj->ni", first, guess)) * GROWTH
+        holds &= (guess >= 0).all(axis=1) & (image <= guess).all(axis=1)
+        d[:, :, k] = guess
+    d[~holds] = np.inf
+    out[usable] = d
+    return out

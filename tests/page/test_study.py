@@ -1,0 +1,80 @@
+"""The main job as a verb: one derivation, a verdict in a word, and everything saved in one folder."""
+
+import json
+from dataclasses import replace
+from importlib import import_module, resources
+
+import pytest
+
+import holdfast as hf
+from holdfast.problem.frozen import Frozen
+
+QUICK = {"pendulum": 1.0, "cart_rod": 1.0, "rlc": 1.0, "skate": 1.0}
+
+
+def shipped(name):
+    return hf.load(resources.files("holdfast") / "examples" / f"{name}.toml")
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_a_study_has_everything_that_follows_from_a_problem(name):
+    study = hf.study(shipped(name), effort=QUICK[name])
+    assert study.verdict.word in ("proved", "checked", "no promise", "failed")
+    assert study.trajectory.equations is study.equations
+    assert study.law == study.problem.program.law
+    assert set(study.seconds) <= {"derive", "tune", "simulate", "certify"}
+    assert study.verdict.line in study.summary()
+    assert study.report() is study.report()
+    assert (study.certificate is None) == (not study.equations.constraints)
+
+
+def test_equations_are_derived_once(monkeypatch):
+    derivation = import_module("holdfast.equations.derive")
+    counted = []
+    original = derivation.dynamics_of
+    monkeypatch.setattr(derivation, "dynamics_of", lambda *given: counted.append(1) or original(*given))
+    study = hf.study(shipped("four_bar"), effort=0.2)
+    assert study.report().html
+    assert len(counted) == 1
+
+
+def test_a_study_saves_what_others_need_to_check_it(tmp_path):
+    study = hf.study(shipped("cart_rod"), effort=1)
+    page, run, problem, certificate = study.save(tmp_path / "new" / "folder")
+    assert study.verdict.line in page.read_text("utf-8") or "verdict" in page.read_text("utf-8")
+    assert hf.Trajectory.load(run).outcome is study.trajectory.outcome
+    assert hf.load(problem).program.law == study.law
+    assert hf.verify(certificate, problem=problem)
+    assert json.loads(certificate.read_text("utf-8"))["scheme"] == study.trajectory.scheme
+
+
+def test_the_effort_of_the_file_is_used_where_none_is_given(monkeypatch):
+    certification = import_module("holdfast.stability.certify")
+    seen = []
+    original = certification.asked_of
+    monkeypatch.setattr(certification, "asked_of", lambda *given: seen.append(original(*given)) or seen[-1])
+    problem = replace(shipped("cart_rod"), certificate=Frozen({"effort": 0.125}))
+    hf.study(problem)
+    hf.study(problem, effort=0.5)
+    assert [asked.effort for asked in seen] == [0.125, 0.5]
+
+
+def test_a_thinned_run_is_certified_at_its_own_step():
+    problem = shipped("cart_rod")
+    thinned = replace(problem, run=replace(problem.run, every=2, duration=1), certificate=Frozen({"drift": 1e-3}))
+    study = hf.study(thinned, effort=0.5)
+    assert study.certificate is not None
+    assert study.certificate.step == study.trajectory.step == problem.run.step
+    assert study.verdict.word in ("proved", "checked")
+
+
+def test_open_gains_are_chosen_first():
+    problem = shipped("pendulum").with_law(hf.Tuned())
+    study = hf.study(replace(problem, run=replace(problem.run, duration=1)), effort=0.2)
+    assert study.tuning is not None
+    assert not isinstance(study.law, hf.Tuned)
+
+
+def test_what_is_no_problem_is_refused():
+    with pytest.raises(hf.BadRequest, match=r"study\(\) takes a Problem, not str"):
+        hf.study("pendulum.toml")
