@@ -87,6 +87,8 @@ def _ended(error: BaseException) -> int:
         if isinstance(error, (KeyboardInterrupt, click.Abort)):
             say("interrupted", err=True)
             return INTERRUPTED
+        if isinstance(error, hf.HoldfastError):  # only --debug lets it come so far
+            return MISUSE
         if isinstance(error, click.ClickException):
             say(_usage(error), err=True)
             return error.exit_code
