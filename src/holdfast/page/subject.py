@@ -42,7 +42,7 @@ class Subject:
 
     @cached_property
     def equations(self) -> Equations:
-        return self.run.equations or derive(self.problem)
+        return self.trajectory.equations or derive(self.problem)
 
     @cached_property
     def text(self) -> str:
