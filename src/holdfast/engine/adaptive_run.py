@@ -37,7 +37,7 @@ class Gathered:
         if self.kept > MOST_KEPT:
             steps = sum(len(each) for each in self.times)
             raise BadRequest(
-                f"the run has taken {steps:,} steps up to t = {times[-1]:.6g}, and their rows fill {8e-9 * MOST_KEPT:.1f} GB",
+                f"the run has taken {steps:,} steps up to t = {times[-1]:.6g}: they fill {8e-9 * MOST_KEPT:.1f} GB",
                 where="duration",
                 fix="a shorter duration or a larger tolerance; a long run is made in pieces, each from the last state",
             )

@@ -25,7 +25,8 @@ from typing import Any, BinaryIO
 START_LIMIT = 60.0  # seconds for Python and SymPy to load; they do not count as the work's own time
 PACKAGES = ("holdfast", "sympy", "mpmath", "flint", "gmpy2", "numpy", "scipy")  # what the work may import
 KEPT = (  # of the environment: where things are and how text is written, nothing that Python or a library would obey
-    "PATH", "HOME", "USERPROFILE", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LD_LIBRARY_PATH",
+    "PATH", "HOME", "USERPROFILE", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT",
+    "LD_LIBRARY_PATH",
 )  # fmt: skip
 
 
