@@ -23,8 +23,8 @@ from holdfast.problem.limits import allowance
 
 MOST_TERMS = 600  # in the expanded form: beyond, a formula is shown as it is
 SHORT = 5  # nodes of a formula that needs no tidying
-MOST_PARTS = 4000  # of a formula with its products of sines and cosines turned into sums: beyond, it stays as it is
-ALL_PARTS = 40_000  # of all formulas of one problem together
+MOST_PARTS = 1500  # of a formula with its products of sines and cosines turned into sums: beyond, it stays as it is
+ALL_PARTS = 5000  # of all formulas of one problem together: most of a second
 MOST_NODES = 3000  # in the tree: beyond, a formula is not written out at all
 ALL_NODES = 30_000  # in the trees of all formulas of one problem together: a second of printing
 
@@ -236,8 +236,10 @@ def harmonic_size(node: Node) -> float:
 
 
 def _has_quotient(node: Node) -> bool:
-    """A division by something that is not a product of inputs and constants."""
-    return any(part.op == "div" and expanded_terms(part.args[1]) > 1 for part in ancestors((node,)))
+    """A division by something that is not a product of inputs and constants, or a power that SymPy is slow at."""
+    return any(
+        part.op == "pow" or (part.op == "div" and expanded_terms(part.args[1]) > 1) for part in ancestors((node,))
+    )
 
 
 def _length(expression: sp.Expr) -> int:
