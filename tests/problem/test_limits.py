@@ -191,3 +191,26 @@ def test_an_undefined_condition_number_is_no_traceback():
     found = hf.checked_start(hf.derive(hf.loads(text)))
     assert found.condition == float("inf")
     assert "undefined at the start" in found.findings[0].text
+
+
+# ── what mutants found ────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_start_may_use_definitions_and_follows_the_cases():
+    names = '[parameters]\nm = 2\n[definitions]\nc = "3*m"\nd = "c + 1"\n[start]\nx = "d"\n'
+    text = f"{FREE}{names}[run]\nstep = 0.1\nduration = 1\n"
+    equations = hf.derive(hf.loads(text))
+    assert hf.simulate(equations)["x"][0] == 7
+    assert hf.ensemble(equations, cases={"m": [1, 2, 5]})["x"][:, 0].tolist() == [4, 7, 16]
+
+
+def test_a_parameter_that_nothing_uses_is_counted_in_the_code():
+    run = "[run]\nstep = 0.1\nduration = 1\n[start]\nx = 1\n"
+    first, second = (
+        hf.derive(hf.loads(potential("k*x**2/2", f"[parameters]\nk = 2\n{idle}{run}"))) for idle in ("", "idle = 5\n")
+    )
+    assert first.field.fingerprint != second.field.fingerprint
+    for equations in (first, second, first):
+        hf.checked_start(equations)
+        both = hf.ensemble(equations, cases={"k": [2.0, 3.0]})
+        assert both["x"][1, -1] == hf.simulate(equations, parameters={"k": 3.0})["x"][-1]

@@ -269,7 +269,7 @@ def _number(equations: Equations, value: Any, where: str, parameters: Mapping[st
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return float(value)
     expression = equations.problem.system.vocabulary.admit(value, CONSTANT if parameters else (), where=where)
-    return constant_value(expression, parameters, where=where)
+    return constant_value(expression, parameters, where=where, definitions=equations.problem.system.definitions)
 
 
 class Layout:

@@ -348,9 +348,12 @@ def rebuilt(node: Node, image: dict[int, Node]) -> Node:
 
 
 def fingerprint(outputs: Sequence[Node], inputs: Sequence[Node]) -> str:
-    """A hash of what is computed, independent of names and of unrelated nodes."""
+    """A hash of what is computed, independent of names and of unrelated nodes.
+
+    The inputs are counted, those that nothing uses too: code is compiled for arrays of their number.
+    """
     place = {node.index: f"i{k}" for k, node in enumerate(inputs)}
-    lines = []
+    lines = [str(len(inputs))]
     for number, node in enumerate(ancestors(outputs)):
         if node.index not in place:
             operands = ",".join([place[arg.index] for arg in node.args])

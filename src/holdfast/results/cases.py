@@ -12,7 +12,7 @@ import numpy as np
 import sympy as sp
 
 from holdfast.equations.equations import Equations
-from holdfast.equations.sample import constant_value
+from holdfast.equations.sample import constant_value, symbols_within
 from holdfast.equations.values import parameter_vector, state_vector
 from holdfast.errors import BadRequest
 from holdfast.problem.frozen import Frozen
@@ -135,16 +135,21 @@ def _spread_start(
     for name, value in by_name(given, where="start").items():
         expressions[name] = names.admit(value, CONSTANT, where=f"start.{name}")
     for name, expression in expressions.items():
-        moving = sorted({symbol.name for symbol in expression.free_symbols} & set(columns))
+        moving = sorted(symbols_within(expression, equations.problem.system.definitions) & set(columns))
         if name in columns or not moving:
             continue
         place = equations.state_names.index(name)
-        if isinstance(expression, sp.Symbol):
+        if isinstance(expression, sp.Symbol) and expression.name in columns:
             states[:, place] = columns[moving[0]]
             continue
         rows, number = np.unique(np.array([columns[key] for key in moving]).T, axis=0, return_inverse=True)
         values = [
-            constant_value(expression, stated | dict(zip(moving, row, strict=True)), where=f"start.{name}")
+            constant_value(
+                expression,
+                stated | dict(zip(moving, row, strict=True)),
+                where=f"start.{name}",
+                definitions=equations.problem.system.definitions,
+            )
             for row in rows.tolist()
         ]
         states[:, place] = np.array(values)[number.reshape(-1)]
