@@ -214,3 +214,12 @@ def test_a_parameter_that_nothing_uses_is_counted_in_the_code():
         hf.checked_start(equations)
         both = hf.ensemble(equations, cases={"k": [2.0, 3.0]})
         assert both["x"][1, -1] == hf.simulate(equations, parameters={"k": 3.0})["x"][-1]
+
+
+def test_an_equation_without_unknowns_is_no_fault_of_our_own():
+    tower = chain("exp({0})/{0}", 30)
+    held = f'[program.holonomic]\njoin = "d30"\nwire = "1/3"\n{tower}'
+    text = 'schema = 1\n[system]\ncoordinates = ["x", "z"]\nkinetic = "(x_dot**2 + z_dot**2)/2"\n' + held
+    with pytest.raises(hf.HoldfastError) as caught:
+        hf.derive(hf.loads(text))
+    assert not isinstance(caught.value, hf.InternalError)
