@@ -23,10 +23,10 @@ from holdfast.problem.limits import allowance
 
 MOST_TERMS = 600  # in the expanded form: beyond, a formula is shown as it is
 SHORT = 5  # nodes of a formula that needs no tidying
-MOST_PARTS = 1500  # of a formula with its products of sines and cosines turned into sums: beyond, it stays as it is
+MOST_PARTS = 1000  # of a formula with its products of sines and cosines turned into sums: beyond, it stays as it is
 ALL_PARTS = 4000  # of all formulas of one problem together: most of a second
 MOST_NODES = 3000  # in the tree: beyond, a formula is not written out at all
-ALL_NODES = 30_000  # in the trees of all formulas of one problem together: a second of printing
+ALL_NODES = 15_000  # in the trees of all formulas of one problem together: half a second of printing
 
 SYMPY_FUNCTIONS = {op: function for function, op in FUNCTIONS.items()}
 
