@@ -144,7 +144,7 @@ def test_an_interrupted_run_exits_130_with_its_rows_written(cart, tmp_path):
         run.send_signal(signal.SIGINT)
         out, err = run.communicate(timeout=60)
         assert run.returncode == 130, err
-        if target.exists():
+        if target.exists() and len(hf.Trajectory.load(target).times) > 2:
             break
     assert b"interrupted" in out
     kept = hf.Trajectory.load(target)
@@ -285,7 +285,8 @@ def test_an_unknown_example_is_answered_with_the_nearest():
 
 def test_debug_shows_the_traceback(tmp_path):
     result = invoke("--debug", "simulate", tmp_path / "none.toml")
-    assert isinstance(result.exception, hf.HoldfastError)
+    assert result.exit_code == 2
+    assert "Traceback" in result.stderr
 
 
 # ── what is loaded ────────────────────────────────────────────────────────────────────────────────

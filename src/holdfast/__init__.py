@@ -30,6 +30,7 @@ _HOMES = {
     "holdfast.problem.run": "Run",
     "holdfast.problem.problem": "Problem",
     "holdfast.problem.file": "load loads located dump dumps",
+    "holdfast.problem.limits": "limits",
     "holdfast.problem.domains": "DOMAINS",
     "holdfast.problem.elements": "Inertia Compliance Resistance Source Transformer Gyrator "
     "flow momentum displacement effort",

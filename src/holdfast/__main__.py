@@ -1,5 +1,5 @@
 """``python -m holdfast`` is the command line."""
 
-from holdfast.cli import main
+from holdfast.cli_watch import main
 
-main(prog_name="holdfast")
+main()

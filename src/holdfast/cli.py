@@ -1,7 +1,8 @@
 """The same verbs, typed: ``holdfast check``, ``derive``, ``simulate``, ``ensemble``, ``examples``.
 
 Results go to standard output, progress and errors to standard error. Exit codes: 0 good, 1 a negative verdict, 2
-misuse or a bad file, 130 interrupted. There is no traceback without ``--debug``.
+misuse, a bad file or output that cannot be written, 70 a fault of Holdfast itself (with a file to send), 130
+interrupted. There is no traceback without ``--debug``.
 """
 
 from __future__ import annotations
@@ -15,25 +16,17 @@ import click
 import holdfast as hf
 from holdfast.cli_ensemble import ensemble
 from holdfast.cli_page import report, run
-from holdfast.cli_parts import FILE, JSON, print_json, problem_in, reports_errors
+from holdfast.cli_parts import FILE, JSON, derived, print_json, problem_in, reports_errors
 from holdfast.cli_runs import simulate
 from holdfast.cli_stability import certify, tune, verify
 from holdfast.cli_structure import family, lagrangian
+from holdfast.cli_text import Typed, in_one_line, say
+from holdfast.cli_watch import WATCH, limited
 from holdfast.files import write
 
 
-class Examples(click.Group):
-    """A group whose help ends with examples as they are typed."""
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        if self.epilog:
-            with formatter.section("Examples"):
-                for line in self.epilog.strip().splitlines():
-                    formatter.write(f"  {line.strip()}\n")
-
-
 @click.group(
-    cls=Examples,
+    cls=Typed,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="""
     holdfast examples                        list the shipped problem files
@@ -50,13 +43,21 @@ class Examples(click.Group):
 )
 @click.version_option(hf.__version__, prog_name="holdfast")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+@click.option(
+    "--limit",
+    type=click.FloatRange(min=0, min_open=True, max=1e6),
+    help="Seconds of computing for reading, deriving and writing formulas; default 10.",
+)
 @click.pass_context
-def main(ctx: click.Context, debug: bool) -> None:
+def main(ctx: click.Context, debug: bool, limit: float | None) -> None:
     """Programs in; equations, forces and runs out.
 
     A problem file states a system by its energies and a program: what the motion must keep.
     """
     ctx.obj = {"debug": debug}
+    if limit is not None:
+        WATCH.seconds = limit
+        ctx.with_resource(hf.limits(seconds=limit))
 
 
 main.add_command(run)
@@ -80,10 +81,11 @@ def check(file: str, as_json: bool) -> None:
     code 0: well stated; 1: stated, but flagged (a negative mass, a law that drives deviations away); 2: refused.
     """
     problem = problem_in(file)
-    equations = hf.derive(problem)
+    equations = derived(problem)
     if problem.run.duration is not None and not isinstance(problem.program.law, hf.Tuned):
         hf.run_as_stated(equations)
-    found = hf.checked_start(equations)
+    with limited("finding the start"):
+        found = hf.checked_start(equations)
     if as_json:
         print_json(
             {
@@ -99,14 +101,14 @@ def check(file: str, as_json: bool) -> None:
             }
         )
     else:
-        click.echo(f"{problem.title or file}: {'flagged' if found.findings else 'well stated'}")
+        say(f"{in_one_line(problem.title or file)}: {'flagged' if found.findings else 'well stated'}")
         for finding in found.findings:
-            click.echo(f"  found        {finding.text}")
-        click.echo(f"  coordinates  {', '.join(equations.coordinates)}")
-        click.echo(f"  program      {', '.join(equations.constraints) or 'nothing to hold'}")
+            say(f"  found        {finding.text}")
+        say(f"  coordinates  {', '.join(equations.coordinates)}")
+        say(f"  program      {', '.join(equations.constraints) or 'nothing to hold'}")
         if equations.constraints:
-            click.echo(f"  held by      {', '.join(equations.holder_names)}  (condition number {found.condition:.3g})")
-            click.echo(f"  start        {str(found.start).removeprefix('the start ')}")
+            say(f"  held by      {', '.join(equations.holder_names)}  (condition number {found.condition:.3g})")
+            say(f"  start        {str(found.start).removeprefix('the start ')}")
     click.get_current_context().exit(1 if found.findings else 0)
 
 
@@ -117,11 +119,12 @@ def check(file: str, as_json: bool) -> None:
 @reports_errors
 def derive(file: str, as_latex: bool, as_json: bool) -> None:
     """The equations of motion, multipliers and control forces of FILE."""
-    equations = hf.derive(problem_in(file))
-    if as_json:
-        print_json(equations.to_dict())
-    else:
-        click.echo(equations.latex() if as_latex else equations.summary(), nl=False)
+    equations = derived(problem_in(file))
+    with limited("writing the equations"):
+        if as_json:
+            print_json(equations.to_dict())
+        else:
+            say(equations.latex() if as_latex else equations.summary(), nl=False)
 
 
 @main.command()
@@ -139,7 +142,7 @@ def examples(name: str | None, output: str | None, as_json: bool) -> None:
         else:
             width = max(map(len, titles))
             for key, title in titles.items():
-                click.echo(f"{key:<{width}}  {title}")
+                say(f"{key:<{width}}  {title}")
         return
     if name not in shelf:
         raise hf.BadRequest(f"there is no example {name!r}", fix=_near(name, sorted(shelf)))
@@ -147,7 +150,7 @@ def examples(name: str | None, output: str | None, as_json: bool) -> None:
     if target.exists():
         raise hf.BadRequest(f"{target} exists already", fix="name another file with -o, or remove it first")
     write(target, shelf[name].read_text("utf-8"))
-    click.echo(str(target))
+    say(str(target))
 
 
 def _near(name: str, known: list[str]) -> str:

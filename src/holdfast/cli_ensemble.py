@@ -18,6 +18,7 @@ from holdfast.cli_parts import (
     reports_errors,
 )
 from holdfast.cli_runs import check_output, leave, line, run_options
+from holdfast.cli_text import in_one_line, say
 
 MOST = 12  # cases in the table; of more, those that went worst
 OBSERVED = 2_000_000  # rows of all cases together up to which their deviations are looked at once more
@@ -85,7 +86,7 @@ def _largest(runs: hf.Ensemble) -> dict[str, Any]:
 def _print(runs: hf.Ensemble, title: str, tuning: hf.Tuning | None, output: str | None) -> None:
     request = runs.request
     size = f"steps of {request.step:g}" if request.step is not None else f"within {request.tolerance:g}"
-    click.echo(title)
+    say(in_one_line(title))
     line("cases", f"{len(runs)} of {', '.join(runs.cases)}")
     if tuning is not None:
         line("tuned", gains_line(tuning))
@@ -123,8 +124,8 @@ def _print_table(runs: hf.Ensemble, largest: dict[str, Any]) -> None:
         for k in shown
     ]
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    click.echo()
+    say("")
     for row in (head, *rows):
-        click.echo("  " + "  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)).rstrip())
+        say("  " + "  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)).rstrip())
     if len(runs) > MOST:
-        click.echo(f"  ... the {MOST} that went worst, of {len(runs)}; -o writes them all")
+        say(f"  ... the {MOST} that went worst, of {len(runs)}; -o writes them all")

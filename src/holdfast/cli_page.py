@@ -11,6 +11,8 @@ import click
 
 import holdfast as hf
 from holdfast.cli_parts import FILE, JSON, equations_in, print_json, problem_in, progress_bar, reports_errors
+from holdfast.cli_text import in_one_line, ordinary, plain_matplotlib, say
+from holdfast.cli_watch import limited
 
 SAVED = (".npz", ".nc")
 OUTPUT = click.option("-o", "--output", type=click.Path(dir_okay=False), help="The page; default: FILE's name, .html.")
@@ -56,7 +58,7 @@ def run(file: str, output: str | None, effort: float, opened: bool, quiet: bool,
 @click.command()
 @FILE
 @OUTPUT
-@click.option("--certificate", type=click.Path(exists=True, dir_okay=False), help="A certificate saved beside the run.")
+@click.option("--certificate", type=click.Path(), help="A certificate saved beside the run.")
 @OPEN
 @QUIET
 @JSON
@@ -68,12 +70,12 @@ def report(file: str, output: str | None, certificate: str | None, opened: bool,
     """
     target = _target(file, output)
     if Path(file).suffix in SAVED:
-        made = Made(hf.Trajectory.load(file))
+        made = Made(hf.Trajectory.load(ordinary(file, "a saved run")))
     else:
         made = _run(problem_in(file), quiet)
         made.interrupted = made.run.outcome is hf.Outcome.interrupted
     if certificate:
-        made.certificate = hf.Certificate.load(certificate)
+        made.certificate = hf.Certificate.load(ordinary(certificate, "a certificate"))
     _finish(made, target, " ".join(map(_quoted, ["holdfast", "report", file])), opened, as_json)
 
 
@@ -113,9 +115,11 @@ def _everything(problem: hf.Problem, effort: float, quiet: bool) -> Made:
 
 
 def _finish(made: Made, target: Path, command: str, opened: bool, as_json: bool) -> None:
-    page = hf.report(
-        made.run, made.certificate, made.tuning, command=command, remarks=made.remarks, state_error=not made.interrupted
-    )
+    plain_matplotlib()
+    if not made.interrupted:
+        _ = made.run.state_error  # further runs: they have no limit, the page has
+    with limited("writing the page"):
+        page = _page(made, command)
     page.save(target)
     if as_json:
         print_json(_data(made, page, target))
@@ -126,23 +130,29 @@ def _finish(made: Made, target: Path, command: str, opened: bool, as_json: bool)
     click.get_current_context().exit(130 if made.interrupted else 0 if page.good else 1)
 
 
+def _page(made: Made, command: str) -> hf.Report:
+    return hf.report(
+        made.run, made.certificate, made.tuning, command=command, remarks=made.remarks, state_error=not made.interrupted
+    )
+
+
 def _print(made: Made, page: hf.Report, target: Path) -> None:
     title = made.run.problem.title if made.run.problem else ""
-    click.echo(title or "A run of Holdfast")
+    say(in_one_line(title) or "A run of Holdfast")
     colour = {"failed": "red", "no promise": "yellow"}.get(page.word, "green")
-    click.echo("  " + click.style(page.verdict, fg=colour))
+    say(f"  {page.verdict}", colour=colour)
     for fault in page.faults:
         if fault not in page.verdict:
-            click.echo(f"  {fault}")
+            say(f"  {fault}")
     if made.tuning is not None:
-        click.echo("  " + made.tuning.summary().splitlines()[0])
+        say("  " + made.tuning.summary().splitlines()[0])
     for block in page.certificate.blocks if page.certificate else ():
-        click.echo(f"  {block.line()}")
+        say(f"  {block.line()}")
     for warning in page.warnings:
         if warning in page.faults:
             continue
-        click.echo(f"  note: {warning}")
-    click.echo(f"  page: {target} ({target.stat().st_size / 1000:.0f} kB)")
+        say(f"  note: {warning}")
+    say(f"  page: {target} ({target.stat().st_size / 1000:.0f} kB)")
 
 
 def _data(made: Made, page: hf.Report, target: Path) -> dict[str, Any]:
@@ -209,4 +219,4 @@ def _quoted(word: str) -> str:
 
 def _say(text: str, quiet: bool) -> None:
     if not quiet and sys.stderr.isatty():
-        click.echo(text, err=True)
+        say(text, err=True)

@@ -14,7 +14,10 @@ import click
 
 import holdfast as hf
 from holdfast import strict_json
+from holdfast.cli_text import INTERRUPTED, MISUSE, say
+from holdfast.cli_watch import limited
 
+MOST_INPUT = 16_000_000  # bytes of standard input: more is no problem file, whatever the limit
 F = TypeVar("F", bound=Callable[..., Any])
 
 FILE = click.argument("file", type=click.Path(allow_dash=True), metavar="FILE")
@@ -36,11 +39,11 @@ def reports_errors(command: F) -> F:
         except hf.HoldfastError as error:
             if context.find_root().obj["debug"]:
                 raise
-            click.echo(_error_text(_placed(error, context)), err=True)
-            context.exit(2)
+            say(_error_text(_placed(error, context)), err=True)
+            context.exit(MISUSE)
         except KeyboardInterrupt:
-            click.echo("interrupted", err=True)
-            context.exit(130)
+            say("interrupted", err=True)
+            context.exit(INTERRUPTED)
 
     return guarded  # type: ignore[return-value]
 
@@ -72,19 +75,45 @@ def _entry(argument: re.Match[str]) -> str:
 
 def problem_in(file: str) -> hf.Problem:
     """The problem of a file, or of standard input; its text is kept for the places of later errors."""
-    if file == "-":
-        text, name = sys.stdin.read(), "standard input"
-        problem = hf.loads(text, name)
-    else:
-        problem, name = hf.load(file), file
-        text = Path(file).read_text("utf-8-sig")
+    with limited("reading the problem"):
+        if file == "-":
+            content, name = _standard_input(), "standard input"
+            problem = hf.loads(content, name)
+        else:
+            problem, name = hf.load(file), file
+            content = _content(file)
+    text = content.decode("utf-8-sig", "replace")
     click.get_current_context().find_root().obj["problem"] = (text, name)
     return problem
 
 
+def _standard_input() -> bytes:
+    """What standard input holds, up to a little more than any problem may have."""
+    if sys.stdin is None:
+        raise hf.BadRequest("standard input is closed", where="-", fix="name a file, or pipe one in")
+    try:
+        return bytes(sys.stdin.buffer.read(MOST_INPUT))
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise hf.BadRequest(f"standard input cannot be read: {reason}", where="-", fix="name a file") from None
+
+
+def _content(file: str) -> bytes:
+    try:
+        return Path(file).read_bytes()
+    except OSError:  # it is gone since it was read: errors are named by their key
+        return b""
+
+
+def derived(problem: hf.Problem) -> hf.Equations:
+    """The equations of a problem, derived under the limits."""
+    with limited("deriving the equations"):
+        return hf.derive(problem)
+
+
 def equations_in(problem: hf.Problem, **asked: Any) -> tuple[hf.Equations, hf.Tuning | None]:
     """The equations of a problem, ready to run: gains that are still open are tuned first, for the run asked."""
-    equations = hf.derive(problem)
+    equations = derived(problem)
     if not isinstance(problem.program.law, hf.Tuned) or not equations.constraints:
         return equations, None
     wanted: dict[str, Any] = {word: asked.get(word) for word in ("scheme", "step", "tolerance", "duration")}
@@ -99,7 +128,7 @@ def gains_line(tuning: hf.Tuning) -> str:
 
 
 def print_json(data: dict[str, Any]) -> None:
-    click.echo(strict_json.dumps(data, indent=2))
+    say(strict_json.dumps(data, indent=2))
 
 
 @contextmanager

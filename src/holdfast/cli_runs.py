@@ -21,6 +21,7 @@ from holdfast.cli_parts import (
     progress_bar,
     reports_errors,
 )
+from holdfast.cli_text import in_one_line, say
 
 FORMS = (".npz", ".nc", ".csv")
 
@@ -132,7 +133,7 @@ def _run_data(run: hf.Trajectory, tuning: hf.Tuning | None, output: str | None) 
 
 def _print_run(run: hf.Trajectory, title: str, tuning: hf.Tuning | None, output: str | None) -> None:
     size = f"steps of {run.step:g}" if run.step is not None else f"steps within {run.tolerance:g}"
-    click.echo(title)
+    say(in_one_line(title))
     line("outcome", run.outcome.value)
     for found in run.findings:
         line("found", found.text)
@@ -153,7 +154,7 @@ def _print_run(run: hf.Trajectory, title: str, tuning: hf.Tuning | None, output:
 
 def line(word: str, text: str) -> None:
     """One line of a result: a word, and what is said of it."""
-    click.echo(f"  {word:<9} {text}")
+    say(f"  {word:<9} {text}")
 
 
 def listed(values: dict[str, float]) -> str:

@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 import holdfast as hf
-from holdfast.cli_parts import FILE, JSON, F, equations_in, gains_line, print_json, problem_in, reports_errors
+from holdfast.cli_parts import FILE, JSON, F, derived, equations_in, gains_line, print_json, problem_in, reports_errors
+from holdfast.cli_text import ordinary, plain_matplotlib, say
 from holdfast.files import write_stream
 
 SECONDS = 60.0  # of `verify`, unless said otherwise
@@ -53,16 +54,16 @@ def certify(file: str, output: str | None, as_json: bool, **asked: Any) -> None:
         raise hf.BadRequest(f"a certificate is JSON, {output!r} is not", where="-o", fix="name it NAME.json")
     equations, tuning = equations_in(problem_in(file), **asked)
     if tuning is not None:
-        click.echo(gains_line(tuning), err=as_json)
+        say(gains_line(tuning), err=as_json)
     certificate = hf.certify(equations, **asked)
     if output:
         certificate.save(output)
     if as_json:
         print_json(certificate.to_dict())
     else:
-        click.echo(certificate.summary(), nl=False)
+        say(certificate.summary(), nl=False)
         if output:
-            click.echo(f"  written to {output}; `holdfast verify {output}` re-checks it")
+            say(f"  written to {output}; `holdfast verify {output}` re-checks it")
     left = any(block.stayed is False for block in certificate.blocks)
     click.get_current_context().exit(1 if left or certificate.label is hf.Label.refused else 0)
 
@@ -84,7 +85,7 @@ def tune(file: str, output: str | None, write: str | None, as_json: bool, **aske
     if output and Path(output).suffix not in PICTURES:
         raise hf.BadRequest(f"{output!r} is not a picture", where="-o", fix="name it " + ", ".join(PICTURES))
     problem = problem_in(file)
-    tuning = hf.tune(hf.derive(problem), **asked)
+    tuning = hf.tune(derived(problem), **asked)
     if output:
         _draw(tuning, output)
     if write:
@@ -92,21 +93,22 @@ def tune(file: str, output: str | None, write: str | None, as_json: bool, **aske
     if as_json:
         print_json(tuning.to_dict())
     else:
-        click.echo(tuning.summary(), nl=False)
+        say(tuning.summary(), nl=False)
 
 
 def _draw(tuning: hf.Tuning, output: str) -> None:
-    import matplotlib
-
+    matplotlib = plain_matplotlib()
     matplotlib.use("Agg")
-    figure = tuning.plot().figure
     kind = Path(output).suffix.removeprefix(".")
-    write_stream(output, lambda file: figure.savefig(file, format=kind, dpi=150))
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        figure = tuning.plot().figure
+        write_stream(output, lambda file: figure.savefig(file, format=kind, dpi=150))
 
 
 @click.command()
-@click.argument("certificate", type=click.Path(exists=True, dir_okay=False), metavar="CERTIFICATE")
-@click.argument("problem", type=click.Path(exists=True, dir_okay=False), required=False, metavar="[PROBLEM]")
+@click.argument("certificate", type=click.Path(), metavar="CERTIFICATE")
+@click.argument("problem", type=click.Path(), required=False, metavar="[PROBLEM]")
 @click.option("--seconds", type=click.FloatRange(min=0, min_open=True), help="The time it may take; default 60.")
 @JSON
 @reports_errors
@@ -118,6 +120,9 @@ def verify(certificate: str, problem: str | None, seconds: float | None, as_json
     file, the certificate must be about that problem, with its numbers. Exit code 0: it holds; 1: it does not, or was
     not confirmed within the time.
     """
+    ordinary(certificate, "a certificate")
+    if problem is not None:
+        ordinary(problem, "a problem file")
     found = hf.verify(certificate, problem, seconds=seconds or SECONDS)
     if not found and any(line.startswith(NO_CERTIFICATE) for line in found.findings):
         raise hf.BadRequest(
@@ -126,9 +131,9 @@ def verify(certificate: str, problem: str | None, seconds: float | None, as_json
     if as_json:
         print_json({"schema": 1, "holds": found.holds, "findings": list(found.findings)})
     elif len(found.findings) == 1 and found.findings[0].startswith("nothing in it is proved"):
-        click.echo(f"{certificate}: {found.findings[0]}")
+        say(f"{certificate}: {found.findings[0]}")
     else:
-        click.echo(f"{certificate}: {'holds' if found.holds else 'does not hold'}")
+        say(f"{certificate}: {'holds' if found.holds else 'does not hold'}")
         for line in found.findings:
-            click.echo(f"  {line}")
+            say(f"  {line}")
     click.get_current_context().exit(0 if found.holds else 1)

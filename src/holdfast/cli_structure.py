@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 import holdfast as hf
-from holdfast.cli_parts import FILE, JSON, print_json, problem_in, reports_errors
+from holdfast.cli_parts import FILE, JSON, derived, print_json, problem_in, reports_errors
+from holdfast.cli_text import say
 
 LATEX = click.option("--latex", "as_latex", is_flag=True, help="Print LaTeX.")
 
@@ -22,11 +23,11 @@ def lagrangian(file: str, solved: bool, time_limit: float, as_latex: bool, as_js
 
     Exit code 0: L and D exist; 1: they do not, and the condition that fails is named.
     """
-    form = hf.lagrangian(hf.derive(problem_in(file)), solved=solved, time_limit=time_limit)
+    form = hf.lagrangian(derived(problem_in(file)), solved=solved, time_limit=time_limit)
     if as_json:
         print_json(form.to_dict())
     else:
-        click.echo(form.latex() if as_latex else form.summary(), nl=False)
+        say(form.latex() if as_latex else form.summary(), nl=False)
     click.get_current_context().exit(0 if form.wide else 1)
 
 
@@ -53,8 +54,8 @@ def family(file: str, as_latex: bool, as_json: bool) -> None:
         facts = {"freedom": made.freedom, "rank": at.rank, "smallest_singular_value": at.smallest}
         print_json({**made.to_dict(), "family": {**facts, "explanation": made.explain()}})
     elif as_latex:
-        click.echo(made.latex(), nl=False)
+        say(made.latex(), nl=False)
     else:
-        click.echo(made.explain())
-        click.echo("\nThe least of all, K(Y - gamma):\n")
-        click.echo(made.summary(), nl=False)
+        say(made.explain())
+        say("\nThe least of all, K(Y - gamma):\n")
+        say(made.summary(), nl=False)

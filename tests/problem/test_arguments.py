@@ -44,7 +44,7 @@ PROGRAM = hf.Program(holonomic={"rod": x**2 + y**2 - 1})
         (lambda: hf.coordinates(3), "3 is not a name", 'hf.coordinates("x phi")'),
         (lambda: hf.coordinates(["x", 2]), "2 is not a name", "one string"),
         (lambda: hf.load(3), "3 is not the name of a file", "hf.load"),
-        (lambda: hf.loads(b"schema = 1"), "a problem is a text, not bytes", "decode"),
+        (lambda: hf.loads(1), "a problem is a text, not int", "decode"),
         (lambda: hf.derive(hf.Problem(SYSTEM, PROGRAM)).evaluate(3), "3 is not a state", "x, y, x_dot, y_dot"),
         (
             lambda: hf.derive(hf.Problem(SYSTEM, PROGRAM)).evaluate({"x": 1})["lamda_rod"],

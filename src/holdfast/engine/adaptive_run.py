@@ -12,11 +12,13 @@ from holdfast.engine.dense import Dense
 from holdfast.engine.machine import Machine, Pace
 from holdfast.engine.memory import Memory, reals
 from holdfast.engine.status import Status
+from holdfast.errors import BadRequest
 from holdfast.schemes.by_name import Scheme
 from holdfast.schemes.collocation import Collocation
 from holdfast.schemes.embedded import Embedded
 
 LONGEST_CHUNK = 4096  # attempts
+MOST_KEPT = 2**26  # doubles of accepted steps with their interpolants: 0.5 GB, and thrice that when they are joined
 TIME, END, STEP, RELATIVE, ERROR, REASON, STATUS, LONGEST, TRIED = range(9)
 ACCEPTED, REJECTED, KEPT, AGAIN, WANTED = range(5)
 
@@ -28,8 +30,17 @@ class Gathered:
     times: list[np.ndarray] = field(default_factory=list)
     states: list[np.ndarray] = field(default_factory=list)
     coefficients: list[np.ndarray] = field(default_factory=list)
+    kept: int = 0  # doubles
 
     def add(self, times: np.ndarray, states: np.ndarray, coefficients: np.ndarray | None = None) -> None:
+        self.kept += times.size + states.size + (0 if coefficients is None else coefficients.size)
+        if self.kept > MOST_KEPT:
+            steps = sum(len(each) for each in self.times)
+            raise BadRequest(
+                f"the run has taken {steps:,} steps up to t = {times[-1]:.6g}: they fill {8e-9 * MOST_KEPT:.1f} GB",
+                where="duration",
+                fix="a shorter duration or a larger tolerance; a long run is made in pieces, each from the last state",
+            )
         self.times.append(times.copy())
         self.states.append(states.copy())
         if coefficients is not None:

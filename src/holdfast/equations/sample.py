@@ -15,6 +15,7 @@ from holdfast.errors import BadStatement
 from holdfast.graph.evaluate import Ledger
 from holdfast.graph.linear_algebra import Rows
 from holdfast.graph.nodes import Node
+from holdfast.problem.derivative import parts_first
 from holdfast.problem.laws import LawForm
 from holdfast.problem.problem import Problem
 
@@ -45,15 +46,46 @@ class Sample:
         return result
 
 
-def constant_value(expression: sp.Expr, parameters: Mapping[str, float], *, where: str) -> float:
-    """The number that a constant expression in parameters stands for."""
+EMPTY: Mapping[str, sp.Expr] = {}
+
+
+def constant_value(
+    expression: sp.Expr,
+    parameters: Mapping[str, float],
+    *,
+    where: str,
+    definitions: Mapping[str, sp.Expr] = EMPTY,
+) -> float:
+    """The number that a constant expression in parameters, and in definitions made of them, stands for."""
     if expression.is_Rational:
         return float(expression)
+    if any(symbol.name not in parameters for symbol in expression.free_symbols):
+        parameters = _with_definitions(parameters, definitions, where)
     values = {symbol: sp.Float(parameters[symbol.name], 17) for symbol in expression.free_symbols}
     value = sp.N(expression.xreplace(values), 17)
     if not value.is_real or not value.is_finite:
         raise BadStatement(f"{expression} is not a real number here", where=where, fix="check the parameters it uses")
     return float(value)
+
+
+def _with_definitions(
+    parameters: Mapping[str, float], definitions: Mapping[str, sp.Expr], where: str
+) -> dict[str, float]:
+    """The parameters, and every definition that is a constant; each uses only those before it."""
+    known = dict(parameters)
+    for name, expression in definitions.items():
+        if all(symbol.name in known for symbol in expression.free_symbols):
+            known[name] = constant_value(expression, known, where=where)
+    return known
+
+
+def symbols_within(expression: sp.Expr, definitions: Mapping[str, sp.Expr]) -> set[str]:
+    """The names that an expression depends on, through its definitions too."""
+
+    def within(part: sp.Basic) -> tuple[sp.Basic, ...]:
+        return (definitions[part.name],) if part.is_Symbol and part.name in definitions else part.args
+
+    return {part.name for part in parts_first(expression, within) if part.is_Symbol}
 
 
 def start_values(problem: Problem, parameters: Mapping[str, float]) -> dict[str, float]:
@@ -65,7 +97,10 @@ def start_values(problem: Problem, parameters: Mapping[str, float]) -> dict[str,
         *system.states,
     ]
     given = problem.start
-    stated = {name: constant_value(value, parameters, where=f"start.{name}") for name, value in given.items()}
+    stated = {
+        name: constant_value(value, parameters, where=f"start.{name}", definitions=system.definitions)
+        for name, value in given.items()
+    }
     return {name: stated.get(name, 0.0) for name in names}
 
 

@@ -15,7 +15,7 @@ from holdfast.equations.deviation import Deviations
 from holdfast.equations.lagrange import Dynamics
 from holdfast.equations.sample import Sample
 from holdfast.equations.solution import Solution
-from holdfast.errors import InternalError, Undecided
+from holdfast.errors import InternalError, SingularSystem, Undecided
 from holdfast.graph.balls import ball, balls, precision
 from holdfast.graph.evaluate import Ledger
 from holdfast.graph.linear_algebra import Rows
@@ -46,12 +46,25 @@ def require_solved(
             wrong = [row for row in found if row[1].is_finite() and not row[1].contains(0)]
             if wrong:
                 name, value, _ = wrong[0]
+                place, n = list(names).index(name), len(dynamics.mass)
+                unknowns = [*dynamics.mass[place], *holders[place]] if place < n else [*deviations.jacobian[place - n]]
+                if not unknowns:
+                    raise _nothing_to_solve(name, "system.kinetic" if place < n else "program")
                 raise InternalError(
                     f"the accelerations found do not solve the equation of {name!r}: it is off by {value.str(5)}",
                     where="derive",
                 )
             if all(value.is_finite() and value.rad() <= TINY * size for _, value, size in found):
                 break
+
+
+def _nothing_to_solve(name: str, where: str) -> SingularSystem:
+    """An equation without unknowns that does not hold: stated so, where nothing else could be told at the start."""
+    return SingularSystem(
+        f"the equation of {name!r} contains neither an acceleration nor a force, and does not hold",
+        where=where,
+        fix="give the coordinate a mass or a constraint; a constraint must depend on the motion",
+    )
 
 
 def _at(values: Mapping[Node, float]) -> Ledger:

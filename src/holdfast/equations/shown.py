@@ -64,7 +64,7 @@ class ShownDynamics:
         entries = [node for row in exact.mass for node in row.values()]
         if any(node in rates for node in ancestors(entries)):
             return exact
-        graph, walk, tidy = inputs.graph, inputs.walk, equations.display.tidy
+        graph, walk, tidy = inputs.graph, equations.display.walk, equations.display.tidy
         at_rest = {v: graph.zero for v in inputs.v}
         slopes = gradient(exact.kinetic, inputs.v)
         (level,) = substitute([exact.kinetic], at_rest)

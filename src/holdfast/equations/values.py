@@ -102,11 +102,11 @@ class Values:
             return 1.0
         if self.equations.solver.form in ("solved", "inverse"):
             try:
-                return float(np.linalg.cond(self.authority))
+                return _condition(self.authority)
             except BadRequest:
                 pass  # without an inverse of M, the whole system is looked at
         none = np.zeros((len(self.mu), len(self.mu)))
-        return float(np.linalg.cond(np.block([[self.mass_matrix, -self.holders], [self.jacobian, none]])))
+        return _condition(np.block([[self.mass_matrix, -self.holders], [self.jacobian, none]]))
 
     @cached_property
     def mass_range(self) -> tuple[float, float]:
@@ -269,7 +269,7 @@ def _number(equations: Equations, value: Any, where: str, parameters: Mapping[st
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return float(value)
     expression = equations.problem.system.vocabulary.admit(value, CONSTANT if parameters else (), where=where)
-    return constant_value(expression, parameters, where=where)
+    return constant_value(expression, parameters, where=where, definitions=equations.problem.system.definitions)
 
 
 class Layout:
@@ -333,3 +333,8 @@ def _fixed(numbers: Sequence[float]) -> Array:
     array = np.array(numbers, dtype=float)
     array.flags.writeable = False
     return array
+
+
+def _condition(matrix: Array) -> float:
+    """The condition number; infinite where an entry is not a number, for which there is no decomposition."""
+    return float(np.linalg.cond(matrix)) if np.isfinite(matrix).all() else float("inf")

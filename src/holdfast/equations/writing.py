@@ -54,7 +54,16 @@ def summary(equations: Equations) -> str:
     lines += _section("Law of the deviations", _law_lines(equations))
     lines += _section(_forces_title(equations), _force_lines(equations))
     lines += _section("Energy", [text(equations.energy)])
+    lines += _section("Not written out", _letter_lines(equations))
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _letter_lines(equations: Equations) -> Iterable[str]:
+    """What stands for formulas that nobody would read, and where they are computed."""
+    letters = list(equations.display.letters)
+    if letters:
+        shown = ", ".join(letters[:FEW]) + (", ..." if len(letters) > FEW else "")
+        yield f"{shown}: long formulas; --json and equations.statements compute the motion line by line"
 
 
 def _section(title: str, lines: Iterable[str]) -> list[str]:

@@ -2,7 +2,8 @@
 
 A formula is shown in the shorter of its raw and its harmonic form (products of sines and cosines turned into sums,
 common factors taken out), when the graph predicts few enough terms: a limit on work, not a clock. Every tidied formula
-is checked against the graph in balls at random points; one that fails is shown as it was.
+is checked against the graph in balls at random points; one that fails is shown as it was. What nobody would read
+(thousands of parts, or constants that SymPy would search for ever to simplify) is a letter, listed in `letters`.
 """
 
 from __future__ import annotations
@@ -18,10 +19,14 @@ from holdfast.graph.balls import ball, balls, precision
 from holdfast.graph.evaluate import Ledger
 from holdfast.graph.nodes import LEAVES, Graph, Node, ancestors
 from holdfast.graph.walk import FUNCTIONS, Walker
+from holdfast.problem.limits import allowance
 
 MOST_TERMS = 600  # in the expanded form: beyond, a formula is shown as it is
 SHORT = 5  # nodes of a formula that needs no tidying
+MOST_PARTS = 1000  # of a formula with its products of sines and cosines turned into sums: beyond, it stays as it is
+ALL_PARTS = 4000  # of all formulas of one problem together: most of a second
 MOST_NODES = 3000  # in the tree: beyond, a formula is not written out at all
+ALL_NODES = 15_000  # in the trees of all formulas of one problem together: half a second of printing
 
 SYMPY_FUNCTIONS = {op: function for function, op in FUNCTIONS.items()}
 
@@ -40,10 +45,13 @@ class Display:
     def __init__(self, graph: Graph, symbols: Mapping[str, sp.Symbol]) -> None:
         self._graph, self._symbols = graph, dict(symbols)
         self._inputs = {name: graph.input(name) for name in symbols}
-        self._walk = Walker(graph, self._inputs)
+        self.walk = Walker(graph, self._inputs)
         self._raw: dict[int, sp.Expr] = {}
         self._ledgers: list[Ledger] = []
         self._shake = random.Random(11)
+        self._left, self._room = float(allowance(ALL_PARTS)), float(allowance(ALL_NODES))
+        self._tidied: dict[int, sp.Expr] = {}
+        self.letters: dict[str, Node] = {}  # what stands for a formula too long to be written
 
     @property
     def symbols(self) -> dict[str, sp.Symbol]:
@@ -62,12 +70,20 @@ class Display:
         return self._raw[node.index]
 
     def tidy(self, node: Node) -> sp.Expr:
-        """The shorter of the raw and the harmonic form, checked against the graph."""
+        """The shorter of the raw and the harmonic form, checked against the graph; a letter for what is too long."""
+        if node.index not in self._tidied:
+            size = tree_size(node)
+            written = self.readable(node) and size <= self._room
+            self._room -= size if written else 0
+            self._tidied[node.index] = self._tidy(node, size) if written else self._letter(node)
+        return self._tidied[node.index]
+
+    def _tidy(self, node: Node, size: float) -> sp.Expr:
         raw = self.raw(node)
-        if tree_size(node) <= SHORT or not raw.free_symbols or expanded_terms(node) > MOST_TERMS:
+        if size <= SHORT or not raw.free_symbols or expanded_terms(node) > MOST_TERMS:
             return raw
         candidates = [raw]
-        if not _has_quotient(node):
+        if not _has_quotient(node) and self._affordable(harmonic_size(node)):
             expanded = sp.expand(raw)
             harmonic = sp.expand(TR8(expanded)) if expanded.has(sp.sin, sp.cos) else expanded
             candidates = [expanded, sp.factor_terms(harmonic), sp.factor_terms(expanded), raw]
@@ -76,9 +92,24 @@ class Display:
                 return candidate
         return raw
 
+    def _letter(self, node: Node) -> sp.Symbol:
+        """A name for a formula that is not written out."""
+        name = next((name for name, known in self.letters.items() if known is node), "")
+        while not name or name in self._symbols:
+            name = f"formula_{len(self.letters) + 1}" + "_" * (name in self._symbols)
+        self.letters[name] = self.walk.names[name] = node
+        return sp.Symbol(name, real=True)
+
+    def _affordable(self, size: float) -> bool:
+        """Whether a formula that would grow to this size is worth tidying, and what is left of the work allows it."""
+        if size > MOST_PARTS or size > self._left:
+            return False
+        self._left -= size
+        return True
+
     def agrees(self, expression: sp.Expr, node: Node) -> bool:
         """Whether an expression has the node's value, within the width of balls, at three random points."""
-        return self.same(self._walk(expression), node)
+        return self.same(self.walk(expression), node)
 
     def same(self, shown: Node, node: Node) -> bool:
         """Whether two nodes have the same value, within the width of balls, at three random points."""
@@ -139,11 +170,12 @@ class Display:
         if op == "power":
             return args[0] ** node.data
         if op == "pow":
-            return args[0] ** args[1]
+            return self._letter(node) if args[0].is_number and args[1].is_number else args[0] ** args[1]
         if op == "sqrt":
             return sp.sqrt(args[0])
         if op in ("min", "max"):
-            return (sp.Min if op == "min" else sp.Max)(*args)
+            compared = not any(arg.is_number and not arg.is_Rational for arg in args)
+            return (sp.Min if op == "min" else sp.Max)(*args, evaluate=compared)
         if op == "select":
             return sp.Piecewise((args[1], args[0] > 0), (args[2], True))
         return SYMPY_FUNCTIONS[op](*args)
@@ -174,9 +206,40 @@ def expanded_terms(node: Node) -> float:
     return terms[node.index]
 
 
+def harmonic_size(node: Node) -> float:
+    """About how many parts the harmonic form has: everything multiplied out, inside functions too.
+
+    A product of sums has the product of their terms, and twice as many where both factors contain sines or cosines.
+    """
+    terms: dict[int, float] = {}
+    length: dict[int, float] = {}  # of one term
+    waves: dict[int, bool] = {}  # whether sines or cosines are among the factors
+    for part in ancestors((node,)):
+        inner = [arg.index for arg in part.args]
+        wave = any(waves[arg] for arg in inner)
+        if part.op in ("add", "sub"):
+            count = terms[inner[0]] + terms[inner[1]]
+            size = (terms[inner[0]] * length[inner[0]] + terms[inner[1]] * length[inner[1]]) / count
+        elif part.op in ("mul", "div"):
+            both = all(waves[arg] for arg in inner)
+            count, size = terms[inner[0]] * terms[inner[1]] * (1 + both), length[inner[0]] + length[inner[1]]
+        elif part.op == "power":
+            times = min(part.data, 64)
+            count, size = (terms[inner[0]] * (1 + wave)) ** times / (1 + wave), length[inner[0]] * times
+        elif part.op == "neg":
+            count, size = terms[inner[0]], length[inner[0]]
+        else:
+            count, size = 1.0, 1.0 + sum(terms[arg] * length[arg] for arg in inner)
+            wave = part.op in ("sin", "cos")
+        terms[part.index], length[part.index], waves[part.index] = min(count, 1e12), min(size, 1e12), wave
+    return terms[node.index] * length[node.index]
+
+
 def _has_quotient(node: Node) -> bool:
-    """A division by something that is not a product of inputs and constants."""
-    return any(part.op == "div" and expanded_terms(part.args[1]) > 1 for part in ancestors((node,)))
+    """A division by something that is not a product of inputs and constants, or a power that SymPy is slow at."""
+    return any(
+        part.op == "pow" or (part.op == "div" and expanded_terms(part.args[1]) > 1) for part in ancestors((node,))
+    )
 
 
 def _length(expression: sp.Expr) -> int:

@@ -7,7 +7,7 @@ Pivots are outputs, so that a run can watch them. Matrices that are not symmetri
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
@@ -62,36 +62,69 @@ def symmetric_order(matrix: Rows) -> list[int]:
     At each turn the vertex whose elimination adds the fewest entries goes next; among those, the one that waits for
     the shortest chain of earlier eliminations. A chain is thus eaten from both ends at once.
     """
-    neighbours = {i: {j for j in row if j != i} for i, row in enumerate(matrix)}
+    neighbours = {i: _bits(j for j in row if j != i) for i, row in enumerate(matrix)}
     depth = dict.fromkeys(neighbours, 0)
     order: list[int] = []
-    waiting = [(_fill(neighbours, i), 0, i) for i in neighbours]
+    fill = {i: _fill(neighbours, i) for i in neighbours}  # kept up to date: what changes is counted anew
+    newest = {i: (fill[i], 0, i) for i in neighbours}  # as each was last listed
+    waiting, joined = list(newest.values()), False
     heapify(waiting)
+
+    def listed_anew(i: int) -> None:
+        key = (fill[i], depth[i], i)
+        if key != newest[i]:
+            newest[i] = key
+            heappush(waiting, key)
+
     while waiting:
         listed = heappop(waiting)
         best = listed[2]
         if best not in neighbours:
             continue
-        current = (_fill(neighbours, best), depth[best], best)
-        if current > listed:  # its surroundings have changed since it was listed
-            heappush(waiting, current)
+        if (fill[best], depth[best], best) > listed:  # its surroundings have changed since it was listed
+            listed_anew(best)
             continue
         around = neighbours.pop(best)
-        for i in around:
-            neighbours[i] |= around
-            neighbours[i] -= {i, best}
+        changed = list(_members(around))
+        for i in changed:
+            neighbours[i] = (neighbours[i] | around) & ~(1 << i | 1 << best)
             depth[i] = max(depth[i], depth[best] + 1)
-        for i in around:
-            heappush(waiting, (_fill(neighbours, i), depth[i], i))
+        if not joined:
+            near = changed if not fill[best] else [i for i in neighbours if neighbours[i] & around or around >> i & 1]
+            joined = _all_joined(neighbours)
+            fill.update((i, 0 if joined else _fill(neighbours, i)) for i in (neighbours if joined else near))
+        for i in changed:
+            listed_anew(i)
         order.append(best)
     return order
 
 
-def _fill(neighbours: Mapping[int, set[int]], i: int) -> int:
+def _all_joined(neighbours: Mapping[int, int]) -> bool:
+    """Whether each vertex is a neighbour of every other: nothing more can be filled."""
+    return all(around.bit_count() == len(neighbours) - 1 for around in neighbours.values())
+
+
+def _bits(members: Iterable[int]) -> int:
+    """A set of small numbers as the bits of one integer: dense matrices ask for millions of intersections."""
+    bits = 0
+    for member in members:
+        bits |= 1 << member
+    return bits
+
+
+def _members(bits: int) -> Iterator[int]:
+    while bits:
+        lowest = bits & -bits
+        yield lowest.bit_length() - 1
+        bits ^= lowest
+
+
+def _fill(neighbours: Mapping[int, int], i: int) -> int:
     around = neighbours[i]
-    if len(around) < 2:
+    count = around.bit_count()
+    if count < 2:
         return 0
-    return sum(len(around) - 1 - len(neighbours[j] & around) for j in around) // 2
+    return sum(count - 1 - (neighbours[j] & around).bit_count() for j in _members(around)) // 2
 
 
 @dataclass(frozen=True, eq=False)

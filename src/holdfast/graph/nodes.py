@@ -3,7 +3,7 @@
 A `Node` is an operation on earlier nodes; equal operations on equal nodes are the same node, so sharing is automatic
 and `is` compares values. Constants are exact fractions. Nodes are numbered in the order of their making, which is
 therefore an order of evaluation. Ordinary operators build nodes (``a * b + 1``), with the few rewritings that never
-change a value: 0 and 1 disappear, constants fold exactly, signs move outwards.
+change a value: 0 and 1 disappear, constants fold exactly while their fractions stay short, signs move outwards.
 
     leaves      const (a Fraction)   pi   input
     arithmetic  add  sub  mul  div  neg  power (whole exponent, at least 2)
@@ -23,6 +23,8 @@ BINARY = frozenset("add sub mul div atan2 pow min max".split())
 LEAVES = frozenset(("const", "pi", "input"))
 ODD = frozenset("sin tan asin atan sinh tanh sign".split())  # f(-x) = -f(x)
 EVEN = frozenset(("cos", "cosh", "abs"))  # f(-x) = f(x)
+MOST_BITS = 1024  # of a folded fraction: a longer one (or one beyond doubles) is computed when it is needed
+MOST_EXPONENT = 2**16  # of powers of powers: beyond, they stay powers of powers
 
 
 class Node:
@@ -75,6 +77,16 @@ class Node:
         return self.op == "const" and not self.data
 
 
+def bits(value: Fraction) -> int:
+    """The bits of a fraction, numerator and denominator together."""
+    return value.numerator.bit_length() + value.denominator.bit_length()
+
+
+def short(value: Fraction) -> bool:
+    """Whether a constant is worth folding: few bits, so that arithmetic on it is quick, and within doubles."""
+    return value.numerator.bit_length() + value.denominator.bit_length() <= MOST_BITS
+
+
 class Graph:
     """The maker and keeper of nodes; two graphs never mix."""
 
@@ -99,7 +111,14 @@ class Graph:
         return node
 
     def const(self, value: int | Fraction) -> Node:
-        return self._leaf("const", Fraction(value))
+        exact = value if type(value) is Fraction else Fraction(value)
+        key = ("const", exact.numerator, exact.denominator)
+        node = self._known.get(key)
+        if node is None:
+            node = Node(self, len(self.nodes), "const", (), exact)
+            self.nodes.append(node)
+            self._known[key] = node
+        return node
 
     def input(self, name: str) -> Node:
         return self._leaf("input", name)
@@ -127,8 +146,8 @@ class Graph:
             return self.sub(a, b.args[0])
         if a.op == "neg":
             return self.sub(b, a.args[0])
-        if a.op == "const" and b.op == "const":
-            return self.const(a.data + b.data)
+        if a.op == "const" and b.op == "const" and short(folded := a.data + b.data):
+            return self.const(folded)
         return self._make("add", a, b) if a.index <= b.index else self._make("add", b, a)
 
     def sub(self, a: Node, b: Node) -> Node:
@@ -142,8 +161,8 @@ class Graph:
             return self.add(a, b.args[0])
         if a.op == "neg":
             return self.neg(self.add(a.args[0], b))
-        if a.op == "const" and b.op == "const":
-            return self.const(a.data - b.data)
+        if a.op == "const" and b.op == "const" and short(folded := a.data - b.data):
+            return self.const(folded)
         return self._make("sub", a, b)
 
     def neg(self, a: Node) -> Node:
@@ -184,14 +203,14 @@ class Graph:
         """constant * b, where the constant is neither 0 nor 1 unless b is constant too."""
         if constant is self.one:
             return b
-        if b.op == "const":
-            return self.const(constant.data * b.data)
+        if b.op == "const" and short(folded := constant.data * b.data):
+            return self.const(folded)
         if constant is self.minus_one:
             return self.neg(b)
         if b.op == "neg":
             return self._scale(self.const(-constant.data), b.args[0])
-        if b.op == "mul" and b.args[0].op == "const":
-            return self._scale(self.const(constant.data * b.args[0].data), b.args[1])
+        if b.op == "mul" and b.args[0].op == "const" and short(folded := constant.data * b.args[0].data):
+            return self._scale(self.const(folded), b.args[1])
         return self._make("mul", constant, b)
 
     def div(self, a: Node, b: Node) -> Node:
@@ -217,11 +236,11 @@ class Graph:
             return self.one
         if exponent == 1:
             return a
-        if a.op == "const":
+        if a.op == "const" and bits(a.data) * exponent <= MOST_BITS:
             return self.const(a.data**exponent)
         if a.op == "neg":
             return self.power(a.args[0], exponent) if exponent % 2 == 0 else self.neg(self.power(a.args[0], exponent))
-        if a.op == "power":
+        if a.op == "power" and a.data * exponent <= MOST_EXPONENT:
             return self.power(a.args[0], a.data * exponent)
         if a.op == "sqrt" and exponent % 2 == 0:
             return self.power(a.args[0], exponent // 2)
@@ -329,9 +348,12 @@ def rebuilt(node: Node, image: dict[int, Node]) -> Node:
 
 
 def fingerprint(outputs: Sequence[Node], inputs: Sequence[Node]) -> str:
-    """A hash of what is computed, independent of names and of unrelated nodes."""
+    """A hash of what is computed, independent of names and of unrelated nodes.
+
+    The inputs are counted, those that nothing uses too: code is compiled for arrays of their number.
+    """
     place = {node.index: f"i{k}" for k, node in enumerate(inputs)}
-    lines = []
+    lines = [str(len(inputs))]
     for number, node in enumerate(ancestors(outputs)):
         if node.index not in place:
             operands = ",".join([place[arg.index] for arg in node.args])

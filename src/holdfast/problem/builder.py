@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 import sympy as sp
 
 from holdfast.problem import scalars, vectors
+from holdfast.problem.limits import MORE
 from holdfast.problem.magnitude import Magnitude, Refusal, decimal
 from holdfast.problem.nearest import did_you_mean
 from holdfast.problem.quantities import FUNCTIONS
@@ -99,7 +100,7 @@ class Builder:
     def _check_work(self, node: ast.AST) -> None:
         if self.reader.work.spent:
             raise self._error(
-                node, "the expressions of this problem are too large", "name repeated parts in [definitions]"
+                node, "the expressions of this problem are too large", f"name repeated parts in [definitions]; {MORE}"
             )
 
     # ── values ────────────────────────────────────────────────────────────────────────────────────

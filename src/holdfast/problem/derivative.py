@@ -7,6 +7,7 @@ with the sum, product, power and chain rules.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 from typing import Any
 
 import sympy as sp
@@ -39,7 +40,9 @@ def derivative(expression: sp.Expr, rate_of: Callable[[sp.Symbol], sp.Expr]) -> 
     return rates[expression]
 
 
-def parts_first(expression: sp.Basic) -> Iterator[sp.Basic]:
+def parts_first(
+    expression: sp.Basic, within: Callable[[sp.Basic], tuple[sp.Basic, ...]] = attrgetter("args")
+) -> Iterator[sp.Basic]:
     """Every part of an expression once, each after its own parts; without recursion, so that depth is no matter."""
     done: set[sp.Basic] = set()
     stack: list[tuple[sp.Basic, bool]] = [(expression, False)]
@@ -47,12 +50,13 @@ def parts_first(expression: sp.Basic) -> Iterator[sp.Basic]:
         part, ready = stack.pop()
         if part in done:
             continue
-        if ready or not part.args:
+        inside = () if ready else within(part)
+        if inside:
+            stack.append((part, True))
+            stack.extend((inner, False) for inner in inside)
+        else:
             done.add(part)
             yield part
-        else:
-            stack.append((part, True))
-            stack.extend((inner, False) for inner in part.args)
 
 
 def _rate(part: Any, rates: dict[sp.Basic, sp.Expr], rate_of: Callable[[sp.Symbol], sp.Expr]) -> sp.Expr:

@@ -11,6 +11,7 @@ import sympy as sp
 from holdfast.errors import BadStatement
 from holdfast.problem.expression import Expressions
 from holdfast.problem.findings import Findings, key_text
+from holdfast.problem.limits import MORE, allowance
 from holdfast.problem.magnitude import Refusal, decimal, of_fraction
 from holdfast.problem.nearest import did_you_mean
 from holdfast.problem.places import Path
@@ -81,8 +82,8 @@ class Entries:
                 path, f"this should be a table, not {kind_of(value)}", f"write [{'.'.join(map(str, path))}]"
             )
             return {}
-        if len(value) > limit:
-            self.findings.add(path, f"this table has more than {limit} entries", on_key=True)
+        if len(value) > allowance(limit):
+            self.findings.add(path, f"this table has more than {allowance(limit)} entries", MORE, on_key=True)
             return {}
         if known is not None:
             self.check_keys(value, path, known)
@@ -112,8 +113,8 @@ class Entries:
         if not isinstance(value, list):
             self.findings.add(path, f"a list of names belongs here, not {kind_of(value)}", 'e.g. ["x", "phi"]')
             return []
-        if len(value) > MAX_ENTRIES:
-            self.findings.add(path, f"this list has more than {MAX_ENTRIES} names", on_key=True)
+        if len(value) > allowance(MAX_ENTRIES):
+            self.findings.add(path, f"this list has more than {allowance(MAX_ENTRIES)} names", MORE, on_key=True)
             return []
         for index, name in enumerate(value):
             if not isinstance(name, str):

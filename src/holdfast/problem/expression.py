@@ -17,13 +17,14 @@ definition stays one shared symbol and counts as one, here and on the graph.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import sympy as sp
 from sympy.core.parameters import distribute
 
 from holdfast.problem import scalars
 from holdfast.problem.builder import Builder
+from holdfast.problem.limits import allowance
 from holdfast.problem.magnitude import Magnitude
 from holdfast.problem.scalars import Scalar
 from holdfast.problem.spelling import Unreadable
@@ -40,8 +41,8 @@ MAX_SIZE = 100_000  # the same, with points written out
 class Work:
     """How much may still be read."""
 
-    nodes: int = MAX_NODES
-    size: int = MAX_SIZE
+    nodes: int = field(default_factory=lambda: allowance(MAX_NODES))
+    size: int = field(default_factory=lambda: allowance(MAX_SIZE))
 
     @property
     def spent(self) -> bool:

@@ -11,6 +11,7 @@ import os
 import re
 import tomllib
 from importlib import resources
+from itertools import islice
 from pathlib import Path
 
 from sympy.core.parameters import distribute
@@ -19,6 +20,7 @@ from holdfast.errors import BadFile, BadRequest, BadStatement, Finding, Holdfast
 from holdfast.files import write
 from holdfast.problem.entries import Written
 from holdfast.problem.findings import Findings
+from holdfast.problem.limits import MORE, allowance
 from holdfast.problem.places import Places
 from holdfast.problem.problem import Problem
 from holdfast.problem.reading import read_problem
@@ -26,7 +28,8 @@ from holdfast.problem.writing import written
 
 MAX_BYTES = 1_000_000
 KEY_PART = r"""(?:[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*')[ \t]*"""
-LONG_KEY = re.compile(rf"""(?<![A-Za-z0-9_-])(?:{KEY_PART}\.[ \t]*){{60}}""")  # tomllib takes long over these
+LONG_KEY = re.compile(rf"""(?<![A-Za-z0-9_-])(?:{KEY_PART}\.[ \t]*){{10}}""")  # tomllib takes long over these
+MAX_ITEMS = 80_000  # of lists, and a quarter as many keys and brackets: half a second of tomllib
 
 TOML_HINTS = {
     "Invalid value": "put expressions in quotes, write decimals with a point",
@@ -49,15 +52,14 @@ def load(path: str | os.PathLike[str]) -> Problem:
     return loads(_text(file), name=str(file))
 
 
-def loads(text: str, name: str = "<text>") -> Problem:
-    """The problem stated in a text; `name` stands for the file in errors."""
+def loads(text: str | bytes, name: str = "<text>") -> Problem:
+    """The problem stated in a text, or in its bytes as UTF-8; `name` stands for the file in errors."""
+    if isinstance(text, bytes):
+        text = _decoded(text, name)
     if not isinstance(text, str):
         raise BadRequest(f"a problem is a text, not {type(text).__name__}", where="hf.loads", fix="decode it first")
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
-    if len(text) > MAX_BYTES:
-        raise _unusable(name, f"the problem is longer than {MAX_BYTES:,} characters", "a problem file is a page or two")
-    if LONG_KEY.search(text):
-        raise _unusable(name, "a key has too many parts", "tables are nested two or three deep")
+    _check_size(text, name)
     try:
         raw = tomllib.loads(text, parse_float=Written)
     except RecursionError:
@@ -66,6 +68,22 @@ def loads(text: str, name: str = "<text>") -> Problem:
         raise _not_toml(name, text, str(error)) from None
     with distribute(False):  # set once: SymPy empties its cache at each change
         return read_problem(raw, Findings(name, Places(text)))
+
+
+def _check_size(text: str, name: str) -> None:
+    """Refuse what the TOML reader would take long over; the text inside quotes counts too, which does no harm."""
+    if len(text) > allowance(MAX_BYTES):
+        raise _too_large(name)
+    if LONG_KEY.search(text):
+        raise _unusable(name, "a key has too many parts", "tables are nested two or three deep")
+    items = text.count(",") + 4 * sum(text.count(sign) for sign in "=[{")
+    if items > allowance(MAX_ITEMS):
+        raise _unusable(name, f"the lists and tables of this problem have more than {MAX_ITEMS:,} items", MORE)
+
+
+def _too_large(name: str) -> BadFile:
+    what = f"the problem is larger than {allowance(MAX_BYTES):,} characters"
+    return _unusable(name, what, f"a problem file is a page or two; {MORE}")
 
 
 def located(error: HoldfastError, text: str, name: str = "<text>") -> HoldfastError:
@@ -117,18 +135,23 @@ def _text(file: Path) -> str:
         if not file.is_file():
             raise _unusable(str(file), "this is not an ordinary file")
         with open(file, "rb") as stream:
-            content = stream.read(MAX_BYTES + 1)
+            content = stream.read(allowance(MAX_BYTES) + 1)
     except (OSError, ValueError) as error:
         raise _unusable(
             str(file)[:200], f"the file cannot be read: {getattr(error, 'strerror', None) or error}"
         ) from None
-    if len(content) > MAX_BYTES:
-        raise _unusable(str(file), f"the file is larger than {MAX_BYTES:,} bytes", "a problem file is a page or two")
+    return _decoded(content, str(file))
+
+
+def _decoded(content: bytes, name: str) -> str:
+    """Bytes as text: UTF-8, and of moderate size."""
+    if len(content) > allowance(MAX_BYTES):
+        raise _too_large(name)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise _unusable(str(file), f"line {line} is not UTF-8 text", "save the file as UTF-8") from None
+        raise _unusable(name, f"line {line} is not UTF-8 text", "save the file as UTF-8") from None
 
 
 def _near(file: Path) -> str:
@@ -136,7 +159,9 @@ def _near(file: Path) -> str:
     try:
         if (resources.files("holdfast") / "examples" / f"{example}.toml").is_file():
             return f"it is a shipped example: `holdfast examples {example}` copies it here"
-        near = difflib.get_close_matches(file.name, [other.name for other in file.parent.glob("*.toml")], n=1)
+        near = difflib.get_close_matches(
+            file.name, [other.name for other in islice(file.parent.glob("*.toml"), 200)], n=1
+        )
     except OSError:
         return ""
     return f"did you mean {str(file.with_name(near[0]))!r}?" if near else ""

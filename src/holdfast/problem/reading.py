@@ -7,7 +7,6 @@ new table is one method here and one in `writing`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
@@ -27,10 +26,12 @@ from holdfast.problem.problem import Problem
 from holdfast.problem.program import Program
 from holdfast.problem.quantities import Control, Coordinate, Definition, NamedSymbol, Parameter, Rate, State
 from holdfast.problem.run import Run
+from holdfast.problem.spelling import WORD
 from holdfast.problem.system import System
 from holdfast.problem.vocabulary import CONSTANT, MOTION, POSITION, STATE_RATE, Kinds
 
 SCHEMA = 1
+LARGEST_PLAIN = 10**300  # of a number that stands as it is, in [certificate], [ensemble] and the like
 SYSTEM_KEYS = "coordinates kinetic potential dissipation forces masses states noise".split()
 PROGRAM_KEYS = "holonomic nonholonomic controls reactions law".split()
 RUN_KEYS = [field.name for field in fields(Run)]
@@ -101,8 +102,9 @@ class _Reading:
     def _announce_controls(self, states: Mapping[str, Any]) -> None:
         """Controls whose values the rates of states use are quantities there, before the program is read."""
         controls = self.program_table.get("controls", {})
+        used = {word for rate in states.values() if isinstance(rate, str) for word in WORD.findall(rate)}
         for name in controls if isinstance(controls, dict) else ():
-            if any(isinstance(rate, str) and re.search(rf"\b{re.escape(name)}\b", rate) for rate in states.values()):
+            if name in used:
                 self._declare(Control, name, ("program", "controls", name))
 
     def _coordinates(self) -> tuple[Coordinate, ...]:
@@ -299,6 +301,10 @@ class _Reading:
             table = plain(self.entries.table(self.raw, (key,), limit=100_000))
             found[key] = Frozen(table)
             self._check_plain(table, (key,))
+        for key in ("region", "weights"):
+            value = found["certificate"].get(key, {})
+            if not isinstance(value, Mapping):
+                self.note(("certificate", key), f"a table belongs here, not {kind_of(value)}", "e.g. { x = 1 }")
         for name, unit in found["units"].items():
             if not isinstance(unit, str):
                 self.note(("units", name), f"a unit is a text, not {kind_of(unit)}", 'e.g. "kg"')
@@ -308,5 +314,7 @@ class _Reading:
         if isinstance(value, (dict, list)):
             for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
                 self._check_plain(inner, (*path, key))
+        elif isinstance(value, (int, float)) and not abs(value) < LARGEST_PLAIN:
+            self.note(path, "this number is out of range", "numbers here are finite and below 1e300")
         elif not isinstance(value, (str, bool, int, float)):
             self.note(path, f"{kind_of(value)} cannot stand in a problem", "use numbers, texts, lists and tables")

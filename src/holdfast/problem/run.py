@@ -10,6 +10,7 @@ from holdfast.errors import BadStatement
 from holdfast.problem.arguments import clear_arguments
 
 StartPolicy = Literal["project", "keep", "raise"]
+LARGEST = 2**63  # of a count
 POSITIVE = ("step", "tolerance", "duration", "longest_step", "absolute")
 
 
@@ -46,8 +47,10 @@ class Run:
             raise BadStatement(f"begin = {self.begin!r} is not a time", where="run.begin", fix="give a finite number")
         for name, least in (("every", 1), ("seed", 0)):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise BadStatement(f"{name} = {value!r}", where=f"run.{name}", fix=f"a whole number, at least {least}")
+            if isinstance(value, bool) or not isinstance(value, int) or not least <= value < LARGEST:
+                shown = str(value) if not isinstance(value, int) or abs(value) < LARGEST else "a number out of range"
+                fix = f"a whole number, at least {least}, below 2**63"
+                raise BadStatement(f"{name} = {shown}", where=f"run.{name}", fix=fix)
         if self.start_policy not in (None, "project", "keep", "raise"):
             raise BadStatement(
                 f"start_policy = {self.start_policy!r} is not known",

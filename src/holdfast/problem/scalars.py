@@ -9,6 +9,7 @@ allowed; ``sqrt(-1)`` or ``x/(x - x)`` are not.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -53,6 +54,7 @@ def add(terms: Sequence[Scalar]) -> Scalar:
 
 
 def multiply(factors: Sequence[Scalar]) -> Scalar:
+    _check_roots([part for factor in factors for part in sp.Mul.make_args(factor.expression)])
     shadow = magnitude.product([f.magnitude for f in factors if f.magnitude]) if _constant(factors) else None
     return _made(sp.Mul(*(factor.expression for factor in factors)), factors, shadow)
 
@@ -85,6 +87,9 @@ def power(base: Scalar, exponent: Scalar) -> Scalar:
         raise Refusal(
             f"this exponent is beyond {MAX_EXPONENT}", "write large powers as products or with exp", operand=1
         )
+    if e.is_Rational and not e.is_Integer:
+        for part in sp.Mul.make_args(base.expression):
+            _check_root(part, e)
     shadow = None
     if base.magnitude and exponent.magnitude:
         shadow = magnitude.power(base.magnitude, exponent.magnitude)
@@ -103,10 +108,68 @@ def call(name: str, arguments: Sequence[Scalar]) -> Scalar:
     if name in ("min", "max") and len(arguments) == 1:
         return arguments[0]
     shadow = magnitude.called(name, [a.magnitude for a in arguments if a.magnitude]) if _constant(arguments) else None
+    if name in ("min", "max"):
+        arguments = _one_constant(name, arguments)
+        if len(arguments) == 1:
+            return arguments[0]
     given = [argument.expression for argument in arguments]
     if name in EVALUATED or all(expression.is_number for expression in given):
         return _made(SYMPY[name](*given), arguments, shadow)
     return _made(SYMPY[name](*given, evaluate=False), arguments, shadow)
+
+
+def _one_constant(name: str, arguments: Sequence[Scalar]) -> list[Scalar]:
+    """The arguments of min or max with their constants compared here, as doubles: SymPy may search for ever.
+
+    Two different constants that doubles cannot tell apart are refused.
+    """
+    constants = list({argument.expression: argument for argument in arguments if argument.magnitude}.values())
+    others = [argument for argument in arguments if not argument.magnitude]
+    if not constants:
+        return others
+    best = (min if name == "min" else max)(constants, key=_value)
+    near = [other for other in constants if abs(_value(other) - _value(best)) <= 1e-12 * abs(_value(best))]
+    if len(near) > 1 and not all(each.expression.is_Rational for each in near):
+        raise Refusal(f"two numbers in this {name} cannot be told apart", "keep one of them")
+    exact = [each for each in near if each.expression.is_Rational]
+    chosen = best if len(exact) < 2 else (min if name == "min" else max)(exact, key=lambda c: _fraction(c.expression))
+    return [chosen, *others]
+
+
+def _value(constant: Scalar) -> float:
+    assert constant.magnitude is not None
+    return constant.magnitude.value
+
+
+def _check_root(base: sp.Expr, exponent: sp.Rational) -> None:
+    """Refuse a fractional power of a number that SymPy would write as the root of a giant one.
+
+    It factors the base, b = Π pᵢ^vᵢ, and gathers Π pᵢ^(vᵢ·n mod d) under one root of degree d for the exponent n/d:
+    ``189**1e-7`` is a root of a number of a hundred million bits.
+    """
+    if not base.is_Rational:
+        return
+    for whole in {abs(int(base.p)), int(base.q)} - {0, 1}:
+        degree, most = int(exponent.q), whole.bit_length() - 1
+        if degree * (most + 1) > magnitude.MAX_BITS and not _even_power(whole):
+            raise Refusal("this power of a number has too long an exact form", "write its value as a number", operand=1)
+
+
+def _check_roots(parts: Sequence[sp.Expr]) -> None:
+    """The same for a product of roots of numbers, which SymPy gathers under roots of their common degree."""
+    roots = [p for p in parts if p.is_Pow and p.base.is_Rational and p.exp.is_Rational and not p.exp.is_Integer]
+    if len(roots) < 2:
+        return
+    degree = math.lcm(*(int(root.exp.q) for root in roots))
+    bits = sum(magnitude.of_fraction(_fraction(root.base)).bits for root in roots)
+    if degree * bits > magnitude.MAX_BITS and len({root.base for root in roots}) > 1:
+        raise Refusal("this product of powers of numbers has too long an exact form", "write its value as a number")
+
+
+@functools.lru_cache(maxsize=256)
+def _even_power(whole: int) -> bool:
+    """Whether all primes of a number occur equally often (10, 36): then its roots stay roots of small numbers."""
+    return whole < 2**32 and len(set(sp.factorint(whole).values())) == 1
 
 
 def ddt(value: Scalar) -> Scalar:
@@ -189,7 +252,8 @@ def _shadow(part: Any, inner: list[Magnitude | None], known: Mapping[str, Magnit
         return None
     if part.is_Add:
         total = magnitude.total(found)
-        if part.is_number and abs(total.value) <= 1e-13 * sum(abs(shadow.value) for shadow in found):
+        inexact = part.is_number or any(not shadow.bits for shadow in found)
+        if inexact and abs(total.value) <= 1e-13 * sum(abs(shadow.value) for shadow in found):
             raise Refusal("these numbers cancel each other", "write the sum as one number, or as 0")
         return total
     if part.is_Mul:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -11,14 +12,15 @@ import numpy as np
 import sympy as sp
 
 from holdfast.equations.equations import Equations
-from holdfast.equations.sample import constant_value
+from holdfast.equations.sample import constant_value, symbols_within
 from holdfast.equations.values import parameter_vector, state_vector
 from holdfast.errors import BadRequest
 from holdfast.problem.frozen import Frozen
 from holdfast.problem.vocabulary import CONSTANT, by_name
 from holdfast.results.start import stated_names
 
-LARGEST = 10_000_000  # cases of a grid
+LARGEST = 10_000_000  # cases
+MOST_VALUES = 2**27  # start values and constants of all cases together: 1.1 GB
 
 
 def grid(axes: Mapping[Any, Any]) -> dict[Any, np.ndarray]:
@@ -26,11 +28,15 @@ def grid(axes: Mapping[Any, Any]) -> dict[Any, np.ndarray]:
     if not isinstance(axes, Mapping) or not axes:
         raise BadRequest("a grid is a mapping from names to values", where="grid", fix='e.g. hf.grid({"m": [1, 2]})')
     columns = {key: column(values, where=f"grid.{_name(key)}") for key, values in axes.items()}
-    count = float(np.prod([float(len(values)) for values in columns.values()]))
-    if count > LARGEST:
-        raise BadRequest(f"a grid of {count:.0f} cases", where="grid", fix=f"at most {LARGEST}")
+    check_count(math.prod(len(values) for values in columns.values()), where="grid")
     mesh = np.meshgrid(*columns.values(), indexing="ij")
     return {key: values.ravel() for key, values in zip(columns, mesh, strict=True)}
+
+
+def check_count(count: int, *, where: str) -> None:
+    """Refuse more cases than are ever run together, before anything is made of them."""
+    if count > LARGEST:
+        raise BadRequest(f"{count:.6g} cases", where=where, fix=f"at most {LARGEST:,} in one ensemble")
 
 
 def _name(key: Any) -> str:
@@ -39,6 +45,8 @@ def _name(key: Any) -> str:
 
 def column(values: Any, *, where: str) -> np.ndarray:
     """Numbers as an array of doubles."""
+    if hasattr(values, "__len__"):
+        check_count(len(values), where=where)
     try:
         numbers = np.array([float(value) for value in values])
     except (TypeError, ValueError):
@@ -68,6 +76,10 @@ def cases_of(
     columns = _columns(equations, cases, start, parameters)
     count = len(next(iter(columns.values())))
     base = parameter_vector(equations, parameters)
+    width = len(base) + len(equations.state_names)
+    if count * width > MOST_VALUES:
+        what = f"{count:,} cases of {width} values each would need {8e-9 * count * width:.1f} GB before they run"
+        raise BadRequest(what, where="cases", fix=f"at most {MOST_VALUES // width:,} cases in one ensemble")
     constants = np.tile(base, (count, 1))
     stated = dict(zip(equations.parameter_names, base, strict=True))
     states = np.tile(state_vector(equations, start, stated), (count, 1))
@@ -123,16 +135,21 @@ def _spread_start(
     for name, value in by_name(given, where="start").items():
         expressions[name] = names.admit(value, CONSTANT, where=f"start.{name}")
     for name, expression in expressions.items():
-        moving = sorted({symbol.name for symbol in expression.free_symbols} & set(columns))
+        moving = sorted(symbols_within(expression, equations.problem.system.definitions) & set(columns))
         if name in columns or not moving:
             continue
         place = equations.state_names.index(name)
-        if isinstance(expression, sp.Symbol):
+        if isinstance(expression, sp.Symbol) and expression.name in columns:
             states[:, place] = columns[moving[0]]
             continue
         rows, number = np.unique(np.array([columns[key] for key in moving]).T, axis=0, return_inverse=True)
         values = [
-            constant_value(expression, stated | dict(zip(moving, row, strict=True)), where=f"start.{name}")
+            constant_value(
+                expression,
+                stated | dict(zip(moving, row, strict=True)),
+                where=f"start.{name}",
+                definitions=equations.problem.system.definitions,
+            )
             for row in rows.tolist()
         ]
         states[:, place] = np.array(values)[number.reshape(-1)]

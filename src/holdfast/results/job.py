@@ -24,7 +24,7 @@ from holdfast.results.start import Start
 from holdfast.results.state_error import finer
 from holdfast.results.trajectory import Trajectory
 
-LARGEST = 2**28  # doubles of rows
+LARGEST = 2**27  # doubles of rows: 1.1 GB, and about three times as much while they are put together
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +167,7 @@ def check_size(request: Request, width: int) -> None:
     rows = request.steps // kept_rows(request) + 1
     if rows * width > LARGEST:
         raise BadRequest(
-            f"{rows} rows would need {8e-9 * rows * width:.1f} GB",
+            f"{rows} rows would need {8e-9 * rows * width:.1f} GB, and at most {8e-9 * LARGEST:.1f} GB are kept",
             fix="keep fewer: every=100 keeps each hundredth step, at=[...] those at times with a common spacing",
         )
 

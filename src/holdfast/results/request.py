@@ -20,6 +20,7 @@ RESOLVED = 16  # units in the last place of the time that a step has to span
 RESIDUE = 1e-10  # of what the others amount to: a size below this is one of rounding,
 SMALL_PART = 1e-3  # and this part of theirs takes its place
 SMALLEST_TOLERANCE = 1e-15  # below, double precision cannot tell
+MOST_STEPS = 10**15  # of a run: a century of computing, and still exact as a double
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +75,9 @@ def request_of(
     length = duration if duration is not None else _stated_duration(run.duration, wanted, begin)
     _positive(length, "duration")
     kept = run.every if every is None else every
-    if isinstance(kept, bool) or not isinstance(kept, (int, np.integer)) or kept < 1:
-        raise BadRequest(f"every = {kept!r}", where="every", fix="keep every n-th row: a whole number, at least 1")
+    if isinstance(kept, bool) or not isinstance(kept, (int, np.integer)) or not 1 <= kept <= MOST_STEPS:
+        fix = f"keep every n-th row: a whole number, at least 1, at most {MOST_STEPS:.0e}"
+        raise BadRequest(f"every = {kept!r}", where="every", fix=fix)
     if step is not None and tolerance is not None:
         raise _both_given(chosen)
     if chosen.adaptive:
@@ -212,6 +214,10 @@ def _checked_tolerance(tolerance: float | None, step: float | None, name: str) -
 def whole_steps(duration: float, step: float) -> int:
     """The number of steps in a duration, which must be whole."""
     ratio = duration / step
+    if not ratio <= MOST_STEPS:
+        raise BadRequest(
+            f"a duration of {duration:g} has {ratio:.3g} steps of {step:g}", where="step", fix="take longer steps"
+        )
     count = round(ratio)
     if count < 1 or abs(ratio - count) > 1e-9 * max(1.0, ratio):
         below, above = math.floor(ratio) * step, math.ceil(ratio) * step

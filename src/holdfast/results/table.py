@@ -18,7 +18,7 @@ import numpy as np
 
 from holdfast.errors import BadRequest
 from holdfast.problem.problem import Problem
-from holdfast.results.cases import column, grid
+from holdfast.results.cases import check_count, column, grid
 
 RANGE = {"from", "to", "count"}
 
@@ -45,6 +45,7 @@ def stated_cases(problem: Problem) -> dict[str, np.ndarray]:
     if not together:
         return combined
     lines, cases = next(iter(lengths.values())), len(next(iter(combined.values())))
+    check_count(lines * cases, where="ensemble")
     repeated = {name: np.repeat(values, cases) for name, values in together.items()}
     return repeated | {name: np.tile(values, lines) for name, values in combined.items()}
 
@@ -73,4 +74,5 @@ def _range(values: Mapping[str, Any], where: str) -> np.ndarray:
     whole = isinstance(count, int) and not isinstance(count, bool) and count >= 1
     if set(values) != RANGE or not whole or not all(isinstance(n, (int, float)) for n in numbers):
         raise BadRequest("a range needs from, to and count", where=where, fix="e.g. { from = 1, to = 2, count = 11 }")
+    check_count(int(values["count"]), where=where)
     return column(np.linspace(values["from"], values["to"], values["count"]), where=where)

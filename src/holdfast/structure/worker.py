@@ -2,7 +2,9 @@
 
 SymPy cannot be interrupted safely in its own process, so such work is sent to a second one, which is kept for the next
 question and killed when its time is up. It is started as a program of its own (not forked, and without reading the
-user's script again), so threads and unguarded scripts do no harm. Nothing is started until something is asked.
+user's script again), so threads and unguarded scripts do no harm. It runs isolated: neither the current folder nor
+Python's environment variables say what it imports, only the folders of the packages that are loaded here. Nothing is
+started until something is asked.
 """
 
 from __future__ import annotations
@@ -21,6 +23,11 @@ from time import sleep
 from typing import Any, BinaryIO
 
 START_LIMIT = 60.0  # seconds for Python and SymPy to load; they do not count as the work's own time
+PACKAGES = ("holdfast", "sympy", "mpmath", "flint", "gmpy2", "numpy", "scipy")  # what the work may import
+KEPT = (  # of the environment: where things are and how text is written, nothing that Python or a library would obey
+    "PATH", "HOME", "USERPROFILE", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT",
+    "LD_LIBRARY_PATH",
+)  # fmt: skip
 
 
 class OutOfTime(Exception):
@@ -64,10 +71,13 @@ class Worker:
     def _start(self) -> None:
         if self._process is not None and self._process.poll() is None:
             return
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-        command = [sys.executable, "-c", f"from {__name__} import serve; serve()"]
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
+            isolated_command(f"from {__name__} import serve; serve()"),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={name: os.environ[name] for name in KEPT if name in os.environ},
+            cwd=_folders()[0],
         )
         self._answers = queue.Queue()
         assert self._process.stdout is not None
@@ -93,6 +103,17 @@ class Worker:
                         pipe.close()
             self._process.wait()
             self._process = None
+
+
+def isolated_command(code: str) -> list[str]:
+    """A Python of its own that runs the code with the packages loaded here, and with nothing of the current folder."""
+    return [sys.executable, "-I", "-c", f"import sys; sys.path[:0] = {_folders()!r}; {code}"]
+
+
+def _folders() -> list[str]:
+    """The folders from which the packages were loaded here, Holdfast's own first."""
+    files = [getattr(sys.modules.get(name), "__file__", None) for name in PACKAGES]
+    return list(dict.fromkeys(os.path.dirname(os.path.dirname(os.path.abspath(file))) for file in files if file))
 
 
 def _listen(answers: BinaryIO, into: queue.Queue[Any]) -> None:

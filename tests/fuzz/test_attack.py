@@ -1,0 +1,37 @@
+"""Mutated problem files: nothing runs, nothing breaks, nothing takes long; a sample here, the whole in `make prove`."""
+
+import pytest
+
+from tests.fuzz.attack import attack
+from tests.fuzz.mutants import Mutants, corpus
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+
+
+def nothing_broke(found):
+    assert found.faults == []
+    assert not set(found.ends) & {"given up", "refused without a word"}
+
+
+def test_mutants_are_many_and_the_same_for_the_same_seed():
+    first, again = Mutants(3), Mutants(3)
+    texts = [first.mutant() for _ in range(50)]
+    assert texts == [again.mutant() for _ in range(50)]
+    assert len(set(texts)) > 45
+    assert not set(texts) & set(corpus())
+
+
+@pytest.mark.parametrize(("stage", "count"), [("load", 400), ("derive", 100), ("page", 12)])
+def test_a_sample_of_mutants_breaks_nothing(stage, count):
+    nothing_broke(attack(stage, count, seed=2026))
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize(("stage", "count"), [("load", 100_000), ("derive", 10_000), ("page", 500)])
+def test_mutants_break_nothing(stage, count):
+    found = attack(stage, count, seed=1)
+    nothing_broke(found)
+    assert found.slowest < 1.0
