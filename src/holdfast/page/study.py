@@ -43,7 +43,7 @@ class Study:
     """All that follows from a problem, in the order in which it was made."""
 
     problem: Problem
-    equations: Equations  # under the law that was chosen
+    equations: Equations | None  # under the law that was chosen; none for a saved run, whose page derives them
     trajectory: Trajectory
     certificate: Certificate | None = None
     tuning: Tuning | None = None  # where gains were left open
@@ -55,7 +55,7 @@ class Study:
     @property
     def law(self) -> Law:
         """The law of the run: the problem's own, or the one that was tuned for it."""
-        return self.equations.problem.program.law
+        return (self.problem if self.equations is None else self.equations.problem).program.law
 
     @cached_property
     def _page(self) -> Report:
@@ -76,7 +76,8 @@ class Study:
     def summary(self) -> str:
         """What a terminal shows: title, verdict, gains, promises, and what to distrust."""
         page = self._page
-        lines = [self.problem.title or "A run of Holdfast", f"  {page.verdict}"]
+        title = " ".join(self.problem.title.split()) or "A run of Holdfast"
+        lines = [title, f"  {page.verdict}"]
         lines += [f"  {fault}" for fault in page.faults if fault not in page.verdict]
         if self.tuning is not None:
             lines.append("  " + self.tuning.summary().splitlines()[0])
@@ -96,7 +97,7 @@ class Study:
             raise BadRequest(f"cannot make the folder {target}: {error.strerror}", fix="choose another place") from None
         written = [self._page.save(target / "study.html"), target / "run.npz", target / "problem.toml"]
         self.trajectory.save(written[1])
-        dump(self.equations.problem, written[2])
+        dump(self.problem if self.equations is None else self.equations.problem, written[2])
         if self.certificate is not None:
             written.append(target / "certificate.json")
             self.certificate.save(written[-1])
@@ -104,18 +105,25 @@ class Study:
 
 
 @clear_arguments
-def study(problem: Problem, *, effort: float | None = None, progress: Progress | None = None) -> Study:
+def study(
+    problem: Problem,
+    *,
+    effort: float | None = None,
+    certified: bool = True,
+    equations: Equations | None = None,
+    progress: Progress | None = None,
+) -> Study:
     """Derive, choose gains where the law leaves them open, run, and certify, as the problem's own tables ask.
 
-    `effort` is the computing time in seconds that proofs may take (the file's own ``[certificate] effort``, else 5).
-    `progress` is called with the part that is being done and the fraction of it. Ctrl-C ends the part; what was
-    finished is kept.
+    `effort` is the computing time in seconds that proofs may take (the file's own ``[certificate] effort``, else 5);
+    without `certified` there are none. `equations` saves the derivation where it was made before. `progress` is called
+    with the part that is being done and the fraction of it. Ctrl-C ends the part; what was finished is kept.
     """
     if not isinstance(problem, Problem):
         raise BadRequest(
             f"study() takes a Problem, not {type(problem).__name__}", fix='hf.load("problem.toml") gives one'
         )
-    return _Desk(progress).study(problem, effort)
+    return _Desk(progress).study(problem, effort, certified, equations)
 
 
 class _Desk:
@@ -136,9 +144,9 @@ class _Desk:
         finally:
             self.seconds[name] = time.perf_counter() - begun
 
-    def study(self, problem: Problem, effort: float | None) -> Study:
+    def study(self, problem: Problem, effort: float | None, certified: bool, known: Equations | None) -> Study:
         with self._part("derive"):
-            equations = derive(problem)
+            equations = derive(problem) if known is None else known
         tuning = None
         if isinstance(problem.program.law, Tuned) and equations.constraints:
             with self._part("tune"):
@@ -148,7 +156,7 @@ class _Desk:
         with self._part("simulate"):
             run = simulate(equations, progress=None if told is None else lambda share: told("simulate", share))
         interrupted, certificate = run.outcome is Outcome.interrupted, None
-        if not interrupted and equations.constraints:
+        if certified and not interrupted and equations.constraints:
             with self._part("certify"):
                 certificate, interrupted = self._certificate(equations, run, effort)
         return Study(problem, equations, run, certificate, tuning, tuple(self.remarks), interrupted, dict(self.seconds))
