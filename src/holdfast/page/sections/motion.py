@@ -36,7 +36,8 @@ def _player(subject: Subject) -> Markup:
         "end": float(motion.times[-1]),
     }
     left, bottom, right, top = motion.box
-    shape = min(max((top - bottom) / (right - left), 0.3), 0.75)
+    width, height = right - left, top - bottom  # a box so far away that doubles give it no width is shown flat
+    shape = min(max(height / width, 0.3), 0.75) if 0 < width < float("inf") and height >= 0 else 0.3
     canvas = element(
         "canvas",
         id="mechanism",
