@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from holdfast.results.outcome import Outcome
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -17,3 +19,15 @@ class Finding:
 
     def __str__(self) -> str:
         return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """How a run ended, and what was found against it."""
+
+    outcome: Outcome
+    findings: tuple[Finding, ...] = ()
+
+    def __call__(self) -> Judgement:
+        """Itself: what is known already stands where a judgement is still to be made."""
+        return self

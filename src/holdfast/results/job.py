@@ -16,7 +16,8 @@ from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
 from holdfast.problem.frozen import Frozen
 from holdfast.results.event import After, Watch, noted_times
-from holdfast.results.judgement import Facts, Judgement, ended, judged
+from holdfast.results.finding import Judgement
+from holdfast.results.judgement import Facts, ended, judged
 from holdfast.results.outcome import Outcome
 from holdfast.results.passage import Passage
 from holdfast.results.request import Request, rows_of_steps
@@ -51,7 +52,7 @@ class Job:
         shown = self._picked(rows)
         columns = dict(zip(equations.state_names, _fixed(shown.states.T), strict=True))
         columns |= dict(zip(equations.observables, _fixed(shown.observables.T), strict=True))
-        found = self._judged(rows) if outcome is None else Judgement(outcome)
+        judgement = (lambda: self._judged(rows)) if outcome is None else Judgement(outcome)
         ended = list(watch.terminal)[rows.event] if rows.event is not None else ""
         happened = {name: rows.times[-1:] if name == ended else np.zeros(0) for name in watch.terminal} | noted
         return Trajectory(
@@ -59,7 +60,7 @@ class Job:
             times=_fixed(shown.times),
             columns=Frozen(columns),
             state_names=equations.state_names,
-            outcome=found.outcome,
+            judged=judgement,
             start=self.start,
             scheme=request.scheme.name,
             step=request.step,
@@ -72,7 +73,6 @@ class Job:
             events=Frozen({name: _fixed(happened[name]) for name in watch.directions}),
             note=self._note(rows, ended),
             interpolant=self._interpolant(rows),
-            against=found.findings,
             finer=lambda times: self.finer(shown, times),
             equations=equations,
             second_order=equations.second_order,

@@ -31,7 +31,7 @@ from holdfast.equations.values import values_at
 from holdfast.graph.evaluate import Tape
 from holdfast.results.attraction import attracted, law_matrices, predicted
 from holdfast.results.energy import conservative, correction_work, energy_lost, undriven
-from holdfast.results.finding import Finding
+from holdfast.results.finding import Finding, Judgement
 from holdfast.results.outcome import Outcome
 from holdfast.results.rounding import EPSILON, deviation_sizes
 from holdfast.results.start import Start, deviation_names
@@ -60,14 +60,6 @@ SHARE = 1e-3  # of the way that its rate would take it: the reach of a coordinat
 FEW = 64  # rows from which sizes are read at first
 QUARTILE = 0.25  # of the sizes along a run, the one called usual: above zero crossings, below what has run away
 LOOKED_AT = 4096  # rows, at most, at which sizes are computed one by one
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """How a run ended, and what was found against it."""
-
-    outcome: Outcome
-    findings: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,7 +31,7 @@ from holdfast.errors import HoldfastError
 from holdfast.problem.file import dumps, loads
 from holdfast.problem.frozen import Frozen
 from holdfast.problem.problem import Problem
-from holdfast.results.finding import Finding
+from holdfast.results.finding import Finding, Judgement
 from holdfast.results.judgement import Facts, judged
 from holdfast.results.outcome import Outcome
 from holdfast.results.start import Start
@@ -160,7 +160,7 @@ def as_told(
         times=times,
         columns=Frozen(dict(columns)),
         state_names=tuple(data["state_names"]),
-        outcome=Outcome[data["outcome"]],
+        judged=Judgement(Outcome[data["outcome"]], tuple(Finding(*entry) for entry in data.get("against", ()))),
         start=Start(
             start["policy"],
             tuple(start["state"]),
@@ -173,7 +173,6 @@ def as_told(
         events=Frozen({name: np.array(found, dtype=float) for name, found in data["events"].items()}),
         projected=data.get("projected", False),
         second_order=data.get("second_order", True),
-        against=tuple(Finding(*entry) for entry in data.get("against", ())),
         **{name: data[name] for name in ("scheme", "step", "tolerance", "steps", "nfev", "rejected", "every", "note")},
     )
 
@@ -196,7 +195,7 @@ def judged_again(run: Trajectory) -> Trajectory:
         judgement = judged(_facts(run, derive(run.problem, second_order=run.second_order)))
         if not judgement.outcome.success:
             outcome, found = judgement.outcome, judgement.findings
-    return replace(run, outcome=outcome, against=found)
+    return replace(run, judged=Judgement(outcome, found))
 
 
 def _undefined_found(run: Trajectory, bad: Mapping[str, int]) -> Finding:

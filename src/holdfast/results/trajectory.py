@@ -13,7 +13,7 @@ from holdfast.errors import BadRequest, HoldfastError
 from holdfast.problem.frozen import Frozen
 from holdfast.problem.nearest import did_you_mean
 from holdfast.problem.problem import Problem
-from holdfast.results.finding import Finding
+from holdfast.results.finding import Finding, Judgement
 from holdfast.results.outcome import Outcome
 from holdfast.results.start import Start
 
@@ -40,7 +40,7 @@ class Trajectory:
     times: Array
     columns: Mapping[str, Array]  # the state first, then the observables
     state_names: tuple[str, ...]
-    outcome: Outcome
+    judged: Callable[[], Judgement]  # asked once, when somebody wants to know how the run ended
     start: Start
     scheme: str
     step: float | None = None
@@ -54,7 +54,6 @@ class Trajectory:
     note: str = ""
     projected: bool = False  # moved back onto the program after each step: not the scheme's own motion
     interpolant: Callable[[Array], Array] | None = None
-    against: tuple[Finding, ...] = ()  # what the run fails by
     finer: Callable[[int], Trajectory | None] | None = None  # the same run, its step halved so many times
     equations: Equations | None = None
     second_order: bool = True  # as `derive` took it
@@ -85,6 +84,20 @@ class Trajectory:
     def y(self) -> Array:
         """The state, one row per component."""
         return _fixed(np.array([self.columns[name] for name in self.state_names]))
+
+    @cached_property
+    def _judgement(self) -> Judgement:
+        return self.judged()
+
+    @property
+    def outcome(self) -> Outcome:
+        """How the run ended, in words; judged when first asked for."""
+        return self._judgement.outcome
+
+    @property
+    def against(self) -> tuple[Finding, ...]:
+        """What the run fails by."""
+        return self._judgement.findings
 
     @property
     def success(self) -> bool:
