@@ -75,7 +75,7 @@ def test_an_interruption_keeps_what_was_computed(typed, tmp_path, monkeypatch):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(hf, "certify", interrupted, raising=False)
+    monkeypatch.setattr("holdfast.page.study.certify", interrupted)
     (tmp_path / "line.toml").write_text(short(HELD.read_text("utf-8")), encoding="utf-8")
     result = typed("run", "line.toml", "--json")
     assert result.exit_code == 130

@@ -135,8 +135,9 @@ def test_what_is_shown_is_walked_back_to_the_same_function(expression):
     graph, _, node = walked(expression)
     display = Display(graph, {s.name: s for s in SYMBOLS})
     inputs = tuple(graph.input(s.name) for s in SYMBOLS)
-    walk = Walker(graph, {x.data: x for x in inputs})
-    again, tidied = walk(display.raw(node)), walk(display.tidy(node))
+    again, tidied = (
+        display.walk(shown) for shown in (display.raw(node), display.tidy(node))
+    )  # letters are known to it
     for point in ([Fraction(3, 8), Fraction(5, 7), Fraction(2, 9)], [Fraction(-5, 8), Fraction(1, 3), Fraction(-7, 5)]):
         one, other, tidy = in_balls(inputs, [node, again, tidied], point)
         if one.is_finite() and other.is_finite() and tidy.is_finite():

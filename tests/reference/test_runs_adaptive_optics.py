@@ -132,7 +132,7 @@ def test_the_long_unstabilised_run_drifts_until_it_breaks():
 def test_the_signs_as_printed_break_down_at_once():
     law = hf.SpringDamper(stiffness={"ray": -1}, damping={"ray": -B})
     run = hf.simulate(by_reactions(), hf.Euler, step=2e-6, duration=20, law=law, every=1000)
-    assert run.outcome in (hf.Outcome.rank_lost, hf.Outcome.not_finite)
+    assert run.outcome is hf.Outcome.diverged  # the deviations ran away before anything became singular
     assert run.times[-1] == pytest.approx(2.12, abs=0.005)
 
 
