@@ -25,8 +25,10 @@ def plot(trajectory: Trajectory, names: Sequence[Any]) -> Any:
         return axes
     held = trajectory.deviation_rate.shape[1] > 0
     _, panels = plt.subplots(2 if held else 1, sharex=True, squeeze=False, constrained_layout=True)
-    count = sum(not name.endswith("_dot") for name in trajectory.state_names)
-    for name in trajectory.state_names[:count]:
+    rates = {f"{name}_dot" for name in trajectory.state_names}
+    for name in trajectory.state_names:
+        if name in rates:  # coordinates and first-order states are drawn, rates are not
+            continue
         panels[0, 0].plot(trajectory.times, trajectory[name], label=f"${latex_name(name)}$")
     panels[0, 0].legend()
     if held:
