@@ -83,7 +83,7 @@ def _studied(problem: hf.Problem, quiet: bool, **asked: Any) -> hf.Study:
         return hf.study(problem, equations=equations, progress=told, **asked)
 
 
-DOING = {"tune": "choosing gains", "certify": "certifying"}
+DOING = {"tune": "choosing gains", "certify": "certifying", "verify": "re-checking what is proved"}
 
 
 def _finish(made: hf.Study, target: Path, command: str, opened: bool, as_json: bool) -> None:

@@ -22,7 +22,8 @@ def test_a_study_has_everything_that_follows_from_a_problem(name):
     assert study.verdict.word in ("proved", "checked", "no promise", "failed")
     assert study.trajectory.equations is study.equations
     assert study.law == study.problem.program.law
-    assert set(study.seconds) <= {"derive", "tune", "simulate", "certify"}
+    assert set(study.seconds) <= {"derive", "tune", "simulate", "certify", "verify"}
+    assert (study.verification is not None) == (study.verdict.word == "proved")
     assert study.verdict.line in study.summary()
     assert study.report() is study.report()
     assert (study.certificate is None) == (not study.equations.constraints)
@@ -78,3 +79,16 @@ def test_open_gains_are_chosen_first():
 def test_what_is_no_problem_is_refused():
     with pytest.raises(hf.BadRequest, match=r"study\(\) takes a Problem, not str"):
         hf.study("pendulum.toml")
+
+
+def test_a_proof_that_the_verifier_contradicts_is_a_fault_of_our_own(monkeypatch):
+    certify = hf.certify
+
+    def overstated(*given, **asked):
+        made = certify(*given, **asked)
+        blocks = tuple(replace(block, bounds=tuple(b / 1e6 for b in block.bounds)) for block in made.blocks)
+        return replace(made, blocks=blocks)
+
+    monkeypatch.setattr("holdfast.page.study.certify", overstated)
+    with pytest.raises(hf.InternalError, match="the verifier contradicts a proof"):
+        hf.study(shipped("cart_rod"), effort=1)

@@ -4,7 +4,9 @@
     study.verdict.word          "proved", "checked", "no promise" or "failed"
     study.save("folder")        the page, the run, the certificate and the problem
 
-One derivation serves all of it. What was finished when somebody pressed Ctrl-C is kept, and said to be unfinished.
+One derivation serves all of it. What is proved is re-checked by the verifier, which shares no code with the search for
+proofs, before it is shown: one that it contradicts is a fault of ours, and raised as such. What was finished when
+somebody pressed Ctrl-C is kept, and said to be unfinished.
 """
 
 from __future__ import annotations
@@ -28,14 +30,15 @@ from holdfast.problem.problem import Problem
 from holdfast.results.outcome import Outcome
 from holdfast.results.simulate import simulate
 from holdfast.results.trajectory import Trajectory
-from holdfast.stability.certificate import Certificate
+from holdfast.stability.certificate import Certificate, Label
 from holdfast.stability.certify import certify
 from holdfast.stability.tune import tune
 from holdfast.stability.tuning import Tuning
+from holdfast.stability.verify import Verification, verify
 
 Progress = Callable[[str, float], None]  # the part that is being done, and the fraction of it
 
-PARTS = ("derive", "tune", "simulate", "certify")
+RECHECK = 10.0, 3.0  # seconds that the verifier is given, and for each second of the search for proofs
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +50,7 @@ class Study:
     trajectory: Trajectory
     certificate: Certificate | None = None
     tuning: Tuning | None = None  # where gains were left open
+    verification: Verification | None = None  # of what is proved
     remarks: tuple[str, ...] = ()
     interrupted: bool = False
     seconds: Mapping[str, float] = field(default_factory=dict)  # of each part
@@ -82,6 +86,8 @@ class Study:
         if self.tuning is not None:
             lines.append("  " + self.tuning.summary().splitlines()[0])
         lines += [f"  {block.line()}" for block in (page.certificate.blocks if page.certificate else ())]
+        if self.verification:
+            lines.append("  re-checked by the verifier: holds")
         lines += [f"  note: {warning}" for warning in page.warnings if warning not in page.faults]
         return "\n".join(lines)
 
@@ -159,7 +165,25 @@ class _Desk:
         if certified and not interrupted and equations.constraints:
             with self._part("certify"):
                 certificate, interrupted = self._certificate(equations, run, effort)
-        return Study(problem, equations, run, certificate, tuning, tuple(self.remarks), interrupted, dict(self.seconds))
+        verification = None if certificate is None else self._verified(certificate)
+        return Study(
+            problem, equations, run, certificate, tuning, verification, tuple(self.remarks), interrupted,
+            dict(self.seconds),
+        )  # fmt: skip
+
+    def _verified(self, certificate: Certificate) -> Verification | None:
+        """What the verifier says of the proved blocks; words where it can say nothing of them."""
+        if not any(block.label is Label.proved for block in certificate.blocks):
+            return None
+        with self._part("verify"):
+            found = verify(certificate, seconds=RECHECK[0] + RECHECK[1] * self.seconds["certify"])
+        if found.holds:
+            return found
+        for line in found.findings:
+            if "does not hold" in line:
+                raise InternalError(f"the verifier contradicts a proof: {line}", where="certify")
+        self.remarks.append(f"What is proved was not re-checked by the verifier: {found.findings[0]}.")
+        return found
 
     def _certificate(
         self, equations: Equations, run: Trajectory, effort: float | None
