@@ -99,3 +99,64 @@ def test_a_damped_oscillator_beyond_its_limit_is_told():
     run = hf.simulate(hf.derive(hf.Problem(system, start={x: 1})), hf.RK4, step=0.1, duration=5)
     assert np.abs(run["x"]).max() > 1e6
     assert not run.success
+
+
+@pytest.mark.parametrize("speed", [0, 5300])
+def test_a_rod_that_grows_is_told_however_the_whole_moves(speed):
+    kinetic = (x.rate**2 + z.rate**2 + u.rate**2 + v.rate**2) / 2
+    system = hf.System(coordinates=(x, z, u, v), kinetic=kinetic)
+    rod = {"rod": ((u - x) ** 2 + (v - z) ** 2 - 1) / 2}
+    program = hf.Program(holonomic=rod, law=hf.Unstabilised())
+    start = {u: 1, v: 0, x: 0, z: 0, x.rate: speed, u.rate: speed, z.rate: speed - 2, v.rate: speed + 2}
+    run = hf.simulate(hf.derive(hf.Problem(system, program, start=start)), hf.Euler, step=0.05, duration=10)
+    assert np.abs(run["y_rod"]).max() > 1
+    assert not run.success
+
+
+def test_a_light_oscillator_beside_a_heavy_mass_is_judged_by_itself():
+    m = sp.Rational(1, 1000)
+    kinetic = 500 * x.rate**2 + m * z.rate**2 / 2
+    system = hf.System(coordinates=(x, z), kinetic=kinetic, potential=m * 900 * z**2 / 2)
+    run = hf.simulate(hf.derive(hf.Problem(system, start={x.rate: 30, z: 0.0045})), hf.RK4, step=0.05, duration=10)
+    assert run.state_error.large or not run.success
+
+
+def test_a_mechanism_at_rest_without_weight_is_no_failure():
+    system = hf.System(coordinates=(x, z), kinetic=(x.rate**2 + z.rate**2) / 2)
+    program = hf.Program(holonomic={"slope": z - 0.3 * x - 0.1}, law=hf.critically_damped(5))
+    run = hf.simulate(hf.derive(hf.Problem(system, program, start={x: 0.7})), hf.RK4, step=0.01, duration=5)
+    assert run.success
+
+
+def test_a_servo_that_starts_off_its_path_by_its_decimals_is_off():
+    path = {"path": x - 1234.46 - sp.sin(hf.time) / 20}
+    program = hf.Program(holonomic=path, controls={"F": {x: 1}}, law=hf.critically_damped(5))
+    problem = hf.Problem(hf.System(coordinates=x, kinetic=x.rate**2 / 2), program, start={x: 1234.5, x.rate: 0.05})
+    assert not hf.simulate(hf.derive(problem), hf.RK4, step=0.01, duration=1).start.on_program
+
+
+def test_a_start_kept_off_on_purpose_is_brought_back_without_blame():
+    program = hf.Program(holonomic={"path": x - sp.sin(hf.time)}, law=hf.critically_damped(5))
+    problem = hf.Problem(hf.System(coordinates=x, kinetic=x.rate**2 / 2), program, start={x: 0.3, x.rate: 1})
+    assert hf.simulate(hf.derive(problem), hf.RK4, step=0.01, duration=5, start_policy="keep").success
+
+
+def test_damping_stated_as_a_force_does_not_hide_a_blow_up():
+    system = hf.System(coordinates=x, kinetic=x.rate**2 / 2, potential=2500 * x**2 / 2, forces={x: -x.rate / 10})
+    run = hf.simulate(hf.derive(hf.Problem(system, start={x: 1})), hf.RK4, step=0.1, duration=5)
+    assert not run.success
+
+
+def test_rows_that_come_to_share_a_plane_are_no_first_integrals():
+    """A force that acts later makes two kept sums no integrals of the motion: they are held to the letter."""
+    weight = sp.Rational(981, 100) * (x + z + u)
+    system = hf.System(
+        coordinates=(x, z, u), kinetic=(x.rate**2 + z.rate**2 + u.rate**2) / 2, potential=weight,
+        forces={x: 30 * sp.Max(-1 - x, 0)},
+    )  # fmt: skip
+    rows = {"one": x.rate - z.rate, "two": x.rate - sp.Rational(7, 5) * z.rate + sp.Rational(2, 5) * u.rate}
+    program = hf.Program(nonholonomic=rows, law=hf.critically_damped(5))
+    equations = hf.derive(hf.Problem(system, program))
+    assert equations.solver.form != "eased"
+    run = hf.simulate(equations, hf.RK4, step=0.001, duration=1)
+    assert run["x"][-1] == pytest.approx(run["u"][-1], abs=1e-6)

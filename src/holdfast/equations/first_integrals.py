@@ -23,13 +23,14 @@ from fractions import Fraction
 from holdfast.equations.sample import Sample
 from holdfast.equations.solver_form import SolutionForm
 from holdfast.errors import Undecided
-from holdfast.graph.balls import ball, balls, precision
+from holdfast.graph.balls import BRANCHES, ball, balls, precision
 from holdfast.graph.evaluate import Ledger
 from holdfast.graph.linear_algebra import Pivot, Rows, SymmetricFactor, factor_symmetric, times
-from holdfast.graph.nodes import Graph, Node
+from holdfast.graph.nodes import Graph, Node, ancestors
 
 EASED = Fraction(1, 10)  # p₀: corrections are amplified ten times at most; beyond that they do more harm than drift
 SOFT = Fraction(1, 2**40)  # keeps the quotients that measure p defined where p vanishes
+LOOKS = 2  # states, with terms that cancel there, that make an identity
 BITS, TINY = 128, 2.0**-60  # a residual enclosed in less than this part of its terms is taken for zero
 
 
@@ -77,9 +78,14 @@ def _softened(i: int, row: dict[int, Node], softness: Node) -> dict[int, Node]:
 def are_first_integrals(
     bias: Sequence[Node], drift: Sequence[Node], jacobian: Rows, mass: SymmetricFactor, samples: Sequence[Sample]
 ) -> bool:
-    """Whether J a₀ + γ vanishes at every sample where it is defined, and at one at least; judged in balls."""
-    graph, seen = mass.graph, False
+    """Whether J a₀ + γ vanishes identically: at every sample where it is defined, beside the start at least; in balls.
+
+    What vanishes at states chosen at random vanishes everywhere only if it is analytic, so nothing in it may branch.
+    """
+    graph, seen = mass.graph, 0
     free = mass.solve(bias)
+    if any(node.op in BRANCHES for node in ancestors([*free, *drift, *(n for row in jacobian for n in row.values())])):
+        return False
     terms = [[*(node * free[j] for j, node in row.items()), have] for row, have in zip(jacobian, drift, strict=True)]
     totals = [graph.sum(row) for row in terms]
     with precision(BITS):
@@ -93,5 +99,5 @@ def are_first_integrals(
                 largest = max(float(term.abs_upper()) for term in row)
                 if not value.is_finite() or not float(value.abs_upper()) <= TINY * largest:
                     return False
-                seen = seen or largest > 0
-    return seen
+            seen += all(any(float(term.abs_upper()) > 0 for term in row) for row in sizes)
+    return seen >= LOOKS

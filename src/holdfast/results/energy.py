@@ -8,6 +8,7 @@ import numpy as np
 
 from holdfast.engine.rows import Rows
 from holdfast.equations.equations import Equations
+from holdfast.graph.evaluate import Tape
 from holdfast.problem.quantities import time
 from holdfast.results.rounding import EPSILON, energy_size
 
@@ -16,15 +17,16 @@ ROUNDINGS = 64 * EPSILON  # of the terms of the energy, in each step
 
 def conservative(equations: Equations) -> bool:
     """Whether nothing does work: no forces, losses, controls, noise, states, changing masses or time."""
-    return undriven(equations) and bool(equations.problem.system.dissipation == 0)
+    system = equations.problem.system
+    return undriven(equations) and bool(system.dissipation == 0) and not system.forces
 
 
 def undriven(equations: Equations) -> bool:
-    """Whether nothing can raise the energy: as `conservative`, with losses allowed."""
+    """Whether nothing but forces can raise the energy: as `conservative`, with losses and forces allowed."""
     kept = equations.__dict__
     if "_undriven" not in kept:
         system, program = equations.problem.system, equations.problem.program
-        others = (system.forces, system.states, system.noise, system.masses, program.controls, program.nonholonomic)
+        others = (system.states, system.noise, system.masses, program.controls, program.nonholonomic)
         stated = (system.kinetic, system.potential, *program.holonomic.values())
         timely = any(time in system.vocabulary.dependence(expression) for expression in stated)
         kept["_undriven"] = not any(others) and not timely
@@ -34,13 +36,14 @@ def undriven(equations: Equations) -> bool:
 def energy_lost(equations: Equations, rows: Rows, constants: Sequence[float]) -> tuple[float, float]:
     """The largest change of energy as a part of the energy in motion, and when; rounding of its terms is no change.
 
-    Where there are losses, only a rise counts, and only if the losses are none that would feed the motion.
+    Where there are losses or forces, only a rise counts, and only if at no row they feed the motion.
     """
     energy = rows.observables[:, energy_places(equations)[1]]
     change = energy - energy[0]
     if not conservative(equations):
-        place = list(equations.observables).index("power_dissipation")
-        if rows.observables[:, place].max() > 0:
+        names = list(equations.observables)
+        power = rows.observables[:, [names.index("power_dissipation"), names.index("power_forces")]].sum(axis=1)
+        if not power.max() <= 0:
             return 0.0, float(rows.times[0])
         change = np.maximum(change, 0.0)
     return _part_of(equations, rows, constants, np.abs(change))
@@ -69,8 +72,22 @@ def _part_of(equations: Equations, rows: Rows, constants: Sequence[float], chang
     terms = [
         sizes.rounding(float(rows.times[k]), rows.states[k].tolist(), constants) for k in (0, len(rows.times) // 2)
     ]
-    floor = ROUNDINGS * (rows.steps + 1) * float(np.nanmax(terms))
+    floor = ROUNDINGS * (rows.steps + 1) * float(np.nanmax(terms)) + _rounding_energy(equations, rows, constants)
     return (lost / moving if lost > floor else 0.0), float(rows.times[worst])
+
+
+def _rounding_energy(equations: Equations, rows: Rows, constants: Sequence[float]) -> float:
+    """The kinetic energy of rates that are nothing but rounding of the coordinates, once in each step."""
+    n, span = len(equations.coordinates), float(rows.times[-1] - rows.times[0])
+    if not span > 0:
+        return 0.0
+    largest = np.abs(rows.states[:, :n]).max()
+    rates = rows.states[0].copy()
+    rates[n : 2 * n] = ROUNDINGS * largest * (rows.steps + 1) / span
+    place = energy_places(equations)[0]
+    node = list(equations.observables.values())[place]
+    (value,) = Tape(equations.field.inputs, (node,))([float(rows.times[0]), *rates.tolist(), *constants])
+    return abs(float(value)) if np.isfinite(value) else 0.0
 
 
 def energy_places(equations: Equations) -> tuple[int, int]:

@@ -218,7 +218,8 @@ def _far_off(facts: Facts, deviation: np.ndarray, chosen: np.ndarray) -> Departu
     sizes = deviation_sizes(equations).natural(times, states, constants, moving_sizes(equations, times, states))
     seen = np.abs(deviation[chosen])
     usual = np.nanquantile(np.where(np.isfinite(sizes), sizes, np.nan), QUARTILE, axis=0)
-    usual = np.where(sizes[0] > 0, np.fmin(usual, sizes[0]), usual)
+    early = sizes[: max(FEW // 4, len(sizes) // 10)].max(axis=0)  # of what ran away from the start on
+    usual = np.where(early > 0, np.fmin(usual, early), usual)
     limit = np.maximum(GROWTH * _predicted(facts, deviation[0]), _noise(facts))
     far = ~(seen <= FAR * np.fmax(sizes, usual)) & ~(seen <= limit)
     if not far.any():
@@ -279,7 +280,7 @@ def _noise(facts: Facts) -> np.ndarray:
 def energy_found(facts: Facts) -> Finding | None:
     """A change of energy where nothing does work, if it is more than a small part of the energy in motion."""
     equations, rows = facts.equations, facts.rows
-    if len(rows.times) < 3 or not facts.start.on_program or not undriven(equations):
+    if len(rows.times) < 2 or not facts.start.on_program or not undriven(equations):
         return None
     part, time = energy_lost(equations, rows, facts.constants)
     if not part > PUMPED:
@@ -294,6 +295,8 @@ def driven(facts: Facts) -> Finding | None:
     equations, rows = facts.equations, facts.rows
     if len(rows.times) < 3 or not equations.constraints or equations.problem.program.controls:
         return None
+    if not facts.start.on_program:
+        return None  # to bring it back takes work
     part, time = correction_work(equations, rows, facts.constants)
     if not part > PUMPED:
         return None

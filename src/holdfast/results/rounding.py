@@ -9,9 +9,7 @@ so that s((x² + y² − l²)/2) is about x² + y² + l² and that of a skate's 
 to about s · 2⁻⁵³. Sizes scale as the number itself does: metres, nanometres and astronomical units get the same ratios.
 
 Two uses. *Rounding* takes each input by its own size. *Nature* asks what is large for a deviation, wherever the origin
-lies: a coordinate counts with the reach it has along the run and not with its distance from 0, constants count for
-nothing, and what is not linear counts with its value too, so that s((x − X)² + z² − l²) is about l² also where X is
-the radius of the Earth and the swing is small. An angle inside sin or cos counts for no more than one radian.
+lies and however the whole moves (`natural_nodes`): for (u − x)² + (v − z)² − l² that is about l², whatever u and x are.
 """
 
 from __future__ import annotations
@@ -33,8 +31,6 @@ ROUNDINGS = 4 * EPSILON  # of its size, the error of one computed number
 CLOSE = 64 * EPSILON  # of its size, a deviation below this is one of rounding
 OFF = 1e-9  # of its size, a deviation above this counts as one: a value stated to nine digits is meant
 LINEAR = ("add", "sub", "mul", "div", "neg", "power", "abs", "min", "max", "select")
-STRAIGHT, SCALING = ("add", "sub", "neg"), ("mul", "div")  # linear, and linear where one operand stands still
-TURNING = ("sin", "cos")  # of an angle, which is as large as it can be at one radian
 
 Array = np.ndarray
 
@@ -51,33 +47,62 @@ def size_nodes(nodes: Sequence[Node], sizes: Mapping[Node, Node]) -> list[Node]:
 
 
 def natural_nodes(nodes: Sequence[Node], sizes: Mapping[Node, Node]) -> list[Node]:
-    """What is large for each node, on the graph, from the sizes of the inputs that move; others count for nothing."""
+    """What is large for each node, on the graph, from the sizes of the inputs that move.
+
+    A node is a sum of terms: inputs times what stands still, which count with the reach R of the inputs; others that
+    move, which count with their values N; and what stands still, c. Then
+
+        N + min(R, N + |c|)         R where there is neither N nor c
+
+    so that neither a far origin (in c) nor a common motion (in R) makes everything else small.
+    """
     if not nodes:
         return []
-    graph, known = nodes[0].graph, {node.index: size for node, size in sizes.items()}
-    moving = set(known)
+    graph = nodes[0].graph
+    moving = {node.index for node in sizes}
     for node in ancestors(nodes):
-        if node.index in known:
-            continue
-        if not any(argument.index in moving for argument in node.args):
-            known[node.index] = graph.zero
-            continue
-        moving.add(node.index)
-        size = _size(graph, node, known, widest_angle=True)
-        straight = node.op in STRAIGHT or (node.op in SCALING and not all(a.index in moving for a in node.args))
-        known[node.index] = size if straight or node.op not in LINEAR else size + graph.call("abs", node)
-    return [known[node.index] for node in nodes]
+        if any(argument.index in moving for argument in node.args):
+            moving.add(node.index)
+    return [_natural(graph, node, sizes, moving) for node in nodes]
 
 
-def _size(graph: Graph, node: Node, known: Mapping[int, Node], widest_angle: bool = False) -> Node:
+def _natural(graph: Graph, node: Node, sizes: Mapping[Node, Node], moving: set[int]) -> Node:
+    reach, values, still = graph.zero, graph.zero, graph.zero
+    waiting = [(node, graph.one)]
+    while waiting:
+        term, factor = waiting.pop()
+        if term.index not in moving:
+            still = still + factor * term
+        elif term in sizes:
+            reach = reach + graph.call("abs", factor) * sizes[term]
+        elif term.op in ("add", "sub"):
+            waiting += [(term.args[0], factor), (term.args[1], factor if term.op == "add" else -factor)]
+        elif term.op == "neg":
+            waiting.append((term.args[0], -factor))
+        elif term.op == "mul" and (inner := _opened(term, moving)) is not None:
+            waiting.append((term.args[inner], factor * term.args[1 - inner]))
+        elif term.op == "div" and term.args[0].index in moving:
+            waiting.append((term.args[0], factor / term.args[1]))
+        else:
+            values = values + graph.call("abs", factor * term)
+    beside = values + graph.call("abs", still)
+    known = values + graph.call("min", reach, beside)
+    return reach if values.is_zero and still.is_zero else graph.select(beside, known, reach)
+
+
+def _opened(product: Node, moving: set[int]) -> int | None:
+    """Which operand of a product is looked into: the one that moves, or the only sum of two; none of two sums."""
+    moves = [k for k, operand in enumerate(product.args) if operand.index in moving]
+    sums = [k for k in moves if product.args[k].op in ("add", "sub")]
+    return moves[0] if len(moves) == 1 else sums[0] if len(sums) == 1 else None
+
+
+def _size(graph: Graph, node: Node, known: Mapping[int, Node]) -> Node:
     if not node.args:
         return graph.call("abs", node)
     total = graph.zero if node.op in LINEAR else graph.call("abs", node)
     for slope, argument in zip(PARTIALS[node.op](graph, node), node.args, strict=True):
-        size = known[argument.index]
-        if widest_angle and node.op in TURNING:
-            size = graph.call("min", size, graph.one)
-        total = total + graph.call("abs", slope) * size
+        total = total + graph.call("abs", slope) * known[argument.index]
     return total
 
 

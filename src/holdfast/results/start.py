@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -254,11 +255,10 @@ def off_program(
 def negligible(
     equations: Equations, stated: np.ndarray, used: np.ndarray, begin: float, constants: Sequence[float]
 ) -> np.ndarray:
-    """Below this, each deviation is one of rounding: of doubles, or of the digits in which the start is stated.
+    """Below this, each deviation is one of rounding.
 
     A component that is itself a residue of rounding (6·10⁻¹⁷ for the cosine of a right angle) has no size of its own;
-    beside the others, it has the one that carries the same kinetic energy, and rounding of that is no deviation. A
-    value such as 0.7071 means what rounds to it.
+    beside the others, it has the one that carries the same kinetic energy, and rounding of that is no deviation.
     """
     sizes = deviation_sizes(equations)
     rounding = np.fmax(*(sizes.rounding(begin, state.tolist(), constants) for state in (used, stated)))
@@ -271,11 +271,11 @@ def negligible(
             together = np.sqrt((inertia * used[part] ** 2).sum() / inertia)
             own[part] = np.where(np.isfinite(together), np.fmax(own[part], together), own[part])
     beside = sizes.natural(np.array([begin]), used[None], np.array(constants), np.array([[0.0, *own]]))[0]
-    return np.fmax(CLOSE * np.fmax(rounding, beside), digits(equations, stated, begin, constants))
+    return np.asarray(CLOSE * np.fmax(rounding, beside))
 
 
 def digits(equations: Equations, stated: np.ndarray, begin: float, constants: Sequence[float]) -> np.ndarray:
-    """What the rounding of stated decimals (0.7071, 3.3333) can make of each deviation."""
+    """What the rounding of stated decimals can make of each deviation: 0.7071 means what rounds to it."""
     steps = np.array([decimal_step(float(value)) for value in stated[: 2 * len(equations.coordinates)]])
     if not steps.any():
         return np.zeros(len(equations.deviations.y) + len(equations.constraints))
@@ -286,12 +286,11 @@ def digits(equations: Equations, stated: np.ndarray, begin: float, constants: Se
 
 def decimal_step(value: float) -> float:
     """Half a unit of the last decimal of a number that looks rounded: a fraction of four to twelve digits; else 0."""
-    text = repr(abs(value))
-    if "e" in text or "." not in text:
+    if not math.isfinite(value) or value == int(value):
         return 0.0
-    whole, fraction = text.split(".")
-    count = len((whole + fraction).lstrip("0"))
-    return 0.5 * 10.0 ** -len(fraction) if FEWEST_DIGITS <= count <= MOST_DIGITS and fraction != "0" else 0.0
+    _, places, exponent = Decimal(repr(value)).normalize().as_tuple()
+    assert isinstance(exponent, int)
+    return 0.5 * 10.0**exponent if FEWEST_DIGITS <= len(places) <= MOST_DIGITS else 0.0
 
 
 def start_from(

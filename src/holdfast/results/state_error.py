@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from holdfast.equations.equations import Equations
-from holdfast.equations.values import values_at
+from holdfast.equations.values import Values, values_at
 from holdfast.problem.frozen import Frozen
 from holdfast.results.request import SMALLEST_TOLERANCE, Request
 from holdfast.results.rounding import EPSILON, energy_size
@@ -28,7 +28,7 @@ TIGHTER = 100  # the tolerance of the second run is the first one's by this
 WORTH_A_THIRD = 1e-3  # of the range of a state: an error beyond this is followed with a second halving
 CONVERGING = 0.5  # the second difference is at most this part of the first where the error follows the step
 STILL = 1e-9  # of its size: a state that moves less has this for its range
-MOVING = 1e-3  # of the speed that the kinetic energy would give it: a coordinate that is held still has this
+MOVING = 1e-4  # of the motion of what it is coupled to: a coordinate that is held still has this for its range
 ROUNDINGS = 64 * EPSILON  # of the terms of the energy
 LARGE = 0.1  # of the range of a state: an error beyond this is no result
 
@@ -143,25 +143,34 @@ def _common(run: Trajectory, other: Trajectory) -> np.ndarray:
 def _ranges(run: Trajectory, equations: Equations) -> np.ndarray:
     """What an error of each state is measured by: the range it passes through, and no less than what is nothing to it.
 
-    A rate is also measured by its own size, and a state that stands still by a thousandth of what the kinetic energy of
-    the run, or rounding of the terms of its energy, would give it.
+    A rate is also measured by its own size. A state that stands still is measured by a small part of the motion of what
+    it is coupled to, by masses or by constraints, and by the rounding of the terms of the energy.
     """
     states, n, time = run.y, len(equations.coordinates), float(np.ptp(run.times))
     with np.errstate(all="ignore"):
         ranges = np.fmax(np.ptp(states, axis=1), STILL * np.abs(states).max(axis=1))
         ranges[n : 2 * n] = np.fmax(ranges[n : 2 * n], np.abs(states[n : 2 * n]).max(axis=1))
-        speeds = _speeds(run, equations)
-        ranges[:n] = np.fmax(ranges[:n], speeds * time)
-        ranges[n : 2 * n] = np.fmax(ranges[n : 2 * n], speeds)
+        values = values_at(equations, states[:, 0].tolist(), float(run.times[0]), dict(run.parameters))
+        inertia = np.abs(np.diag(values.mass_matrix))
+        noise = np.sqrt(2 * ROUNDINGS * _energy_terms(run, equations) / inertia)
+        for part, least in ((slice(n), noise * time), (slice(n, 2 * n), noise)):
+            beside = _together(values, inertia, ranges[part])
+            floor = np.fmax(MOVING * beside, least)
+            ranges[part] = np.fmax(ranges[part], np.where(np.isfinite(floor), floor, 0.0))
     return ranges
 
 
-def _speeds(run: Trajectory, equations: Equations) -> np.ndarray:
-    """The speed of each coordinate that is nothing beside the motion: by kinetic energy, and by rounding of energy."""
-    start, constants = run.y[:, 0].tolist(), [run.parameters[name] for name in equations.parameter_names]
-    values = values_at(equations, start, float(run.times[0]), dict(run.parameters))
-    terms = float(energy_size(equations).rounding(float(run.times[0]), start, constants)[0])
-    energy = MOVING**2 * float(np.nanmax(np.abs(run["kinetic"]), initial=0.0)) + ROUNDINGS * terms
-    inertia = np.abs(np.diag(values.mass_matrix))
-    speeds = np.sqrt(2 * energy / inertia)
-    return np.where(np.isfinite(speeds), speeds, 0.0)
+def _energy_terms(run: Trajectory, equations: Equations) -> float:
+    constants = [run.parameters[name] for name in equations.parameter_names]
+    return float(energy_size(equations).rounding(float(run.times[0]), run.y[:, 0].tolist(), constants)[0])
+
+
+def _together(values: Values, inertia: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """What each coordinate would do if all the motion of those coupled to it were its own, by kinetic energy."""
+    n = len(inertia)
+    coupled = (values.mass_matrix != 0) | np.eye(n, dtype=bool)
+    for row in values.jacobian != 0:
+        coupled |= np.outer(row, row)
+    for _ in range(n.bit_length()):
+        coupled = coupled @ coupled  # through others, too
+    return np.asarray(np.sqrt(coupled @ (inertia * sizes**2) / inertia))
