@@ -176,5 +176,5 @@ def _quoted(word: str) -> str:
 
 
 def _say(text: str, quiet: bool) -> None:
-    if not quiet and sys.stderr.isatty():
+    if not quiet and sys.stderr is not None and sys.stderr.isatty():
         say(text, err=True)

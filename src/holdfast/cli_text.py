@@ -10,6 +10,7 @@ import errno
 import os
 import re
 import sys
+import traceback
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -72,7 +73,7 @@ class Typed(click.Group):
             _flush()
         except BaseException as error:
             if debug and not isinstance(error, (click.exceptions.Exit, SystemExit)):
-                sys.excepthook(type(error), error, error.__traceback__)
+                say("".join(traceback.format_exception(error)).rstrip(), err=True)
             sys.exit(_ended(error))
         sys.exit(code if isinstance(code, int) else 0)
 
@@ -81,6 +82,8 @@ def _ended(error: BaseException) -> int:
     """The exit code of an error, after a sentence about it."""
     if isinstance(error, click.exceptions.Exit):
         return _flushed(error.exit_code)
+    if isinstance(error, SystemExit) and isinstance(error.__context__, OSError):
+        return _ended(error.__context__)  # click's own answer to a closed pipe
     if isinstance(error, SystemExit):
         return _flushed(error.code if isinstance(error.code, int) else 0 if error.code is None else 1)
     with suppress(OSError):

@@ -65,6 +65,7 @@ class Finding:
 
     def text(self, file: str) -> str:
         """The finding as a terminal shows it, with the line of the file and a caret under the place."""
+        file = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in file)
         place = f"{file}:{self.line}:{self.column}" if self.line else file
         lines = [f"error: {self.what}", f"  --> {place}" + (f"  ({self.key})" if self.key else "")]
         if self.line and self.source:

@@ -6,6 +6,7 @@ import os
 import resource
 import time
 import zipfile
+from importlib import resources
 
 import numpy as np
 import pytest
@@ -139,14 +140,15 @@ def test_a_run_with_undefined_columns_is_not_good(tmp_path, whole):
 
 
 def test_a_run_that_left_its_program_is_not_good_whatever_its_file_says(tmp_path, whole):
-    """The rows are judged again: deviations as large as their terms are no completed run."""
+    """The rows are held against each other: columns that their states do not give are nobody's run."""
     about, times, table = parts(whole)
     names = hf.Trajectory.load(_written(tmp_path / "r.npz", whole[".npz"])).names
     changed = table.copy()
     for name in ("x", "y_home"):
         changed[names.index(name)] = np.linspace(0.01, 1e9, len(times))
     np.savez(tmp_path / "left.npz", about=about, times=times, table=changed)
-    assert not hf.Trajectory.load(tmp_path / "left.npz").success
+    with pytest.raises(hf.BadRequest, match="is not what its states give"):
+        hf.Trajectory.load(tmp_path / "left.npz")
 
 
 def _written(path, content):
@@ -241,3 +243,27 @@ def test_what_was_measured_once_is_not_verified_later(tmp_path):
     page = hf.report(run, hf.Certificate.load(tmp_path / "c.json"), state_error=False)
     assert page.word == "no promise"
     assert page.certificate is None
+
+
+def test_columns_that_their_states_do_not_give_are_refused(tmp_path):
+    """Deviations set to 0 beside honest states, times that stand still, rows cut off, parameters changed."""
+    run = hf.simulate(hf.derive(hf.load(resources.files("holdfast") / "examples" / "cart_rod.toml")), duration=1)
+    run.save(tmp_path / "run.npz")
+    with np.load(tmp_path / "run.npz") as held:
+        about, times, table = held["about"], held["times"], held["table"]
+    names = list(run.columns)
+    forged = table.copy()
+    forged[[k for k, name in enumerate(names) if name.startswith(("y_", "w_"))]] = 0.0
+    short = slice(None, 3)
+    other = np.array(str(about).replace('"l": 1.0', '"l": 1.5'))
+    for what, parts in {
+        "zeros": (about, times, forged),
+        "still": (about, times * 0, table),
+        "short": (about, times[short], table[:, short]),
+        "other": (other, times, table),
+    }.items():
+        assert what != "other" or str(other) != str(about)
+        np.savez(tmp_path / f"{what}.npz", about=parts[0], times=parts[1], table=parts[2])
+        with pytest.raises(hf.BadRequest):
+            hf.Trajectory.load(tmp_path / f"{what}.npz")
+    assert hf.Trajectory.load(tmp_path / "run.npz").success

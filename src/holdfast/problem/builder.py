@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import sympy as sp
 
+from holdfast.errors import HoldfastError
 from holdfast.problem import scalars, vectors
 from holdfast.problem.limits import MORE
 from holdfast.problem.magnitude import Magnitude, Refusal, decimal
@@ -92,6 +93,11 @@ class Builder:
                 node if refusal.operand is None or not operands else operands[min(refusal.operand, len(operands) - 1)]
             )
             raise self._error(blamed, refusal.what, refusal.hint) from None
+        except (HoldfastError, Unreadable):
+            raise
+        except Exception:  # SymPy's own, about constants that it cannot compare or evaluate
+            what, hint = "the value of this cannot be made out", "write the number that it stands for"
+            raise self._error(node, what, hint) from None
 
     def _charge(self, node: ast.AST, nodes: int) -> None:
         self.reader.work.nodes -= nodes

@@ -12,6 +12,7 @@ import re
 import unicodedata
 
 from holdfast.errors import BadExpression
+from holdfast.problem.limits import allowance
 
 MAX_LENGTH = 20_000  # characters of one expression
 MAX_DEPTH = 50  # brackets within brackets
@@ -63,9 +64,13 @@ class Unreadable(BadExpression):
 
 def check_spelling(text: str) -> None:
     """Refuse characters, words and brackets that no expression has."""
-    if len(text) > MAX_LENGTH:
+    if len(text) > allowance(MAX_LENGTH):
         raise Unreadable(
-            f"this expression is longer than {MAX_LENGTH} characters", text, 0, 1, "name its parts in [definitions]"
+            f"this expression is longer than {allowance(MAX_LENGTH)} characters",
+            text,
+            0,
+            1,
+            "name its parts in [definitions]",
         )
     if not text.strip():
         raise Unreadable("the expression is empty", text, 0, len(text), "write 0 if nothing is meant")

@@ -28,12 +28,14 @@ from holdfast.engine.status import Status
 from holdfast.equations.derive import derive
 from holdfast.equations.equations import Equations
 from holdfast.errors import HoldfastError
+from holdfast.graph.evaluate import Tape
 from holdfast.problem.file import dumps, loads
 from holdfast.problem.frozen import Frozen
 from holdfast.problem.problem import Problem
 from holdfast.results.finding import Finding, Judgement
 from holdfast.results.judgement import Facts, judged
 from holdfast.results.outcome import Outcome
+from holdfast.results.rounding import ARRAYS, size_nodes
 from holdfast.results.start import Start
 from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.by_name import ALL_SCHEMES
@@ -192,7 +194,9 @@ def judged_again(run: Trajectory) -> Trajectory:
         outcome = Outcome.not_finite if set(bad) & set(run.state_names) else Outcome.undefined
         found = (*found, _undefined_found(run, bad))
     elif outcome.success and len(run.times) and run.problem is not None:
-        judgement = judged(_facts(run, derive(run.problem, second_order=run.second_order)))
+        facts = _facts(run, derive(run.problem, second_order=run.second_order))
+        _require_own_rows(run, facts)
+        judgement = judged(facts)
         if not judgement.outcome.success:
             outcome, found = judgement.outcome, judgement.findings
     return replace(run, judged=Judgement(outcome, found))
@@ -203,6 +207,38 @@ def _undefined_found(run: Trajectory, bad: Mapping[str, int]) -> Finding:
     time, more = float(run.times[row]), f" and {len(bad) - 6} more" if len(bad) > 6 else ""
     text = f"{', '.join(list(bad)[:6])}{more}: infinite or undefined from t = {time:.6g} (row {row}) on."
     return Finding("undefined", text, True, time, name)
+
+
+def _require_own_rows(run: Trajectory, facts: Facts) -> None:
+    """Refuse a run whose times do not advance to its end, or whose columns are not what its states give."""
+    times, equations = facts.rows.times, facts.equations
+    require(bool((np.diff(times) > 0).all()), "its times do not increase")
+    if run.step is not None and run.outcome is Outcome.completed:
+        end = float(times[0]) + run.steps * run.step
+        close = 1e-6 * run.step + 8 * float(np.spacing(abs(end)))
+        require(abs(float(times[-1]) - end) <= close or run.events != {}, "its last row is not the end of its steps")
+    with np.errstate(all="ignore"):
+        found = Tape(equations.field.inputs, tuple(equations.observables.values())).compiled(ARRAYS)(
+            [times, *facts.rows.states.T, *map(np.float64, facts.constants)]
+        )
+        terms = _largest_terms(equations, facts)
+        for name, values, said, term in zip(equations.observables, found, facts.rows.observables.T, terms, strict=True):
+            apart = float(np.abs(values - said).max(initial=0.0))
+            allowed = SAME * float(np.abs(said).max(initial=0.0)) + ROUNDED * term
+            require(apart <= allowed, f"the column {name!r} is not what its states give")
+
+
+SAME = 1e-6  # of its largest value: two evaluations of a column, by the kernel and by NumPy
+ROUNDED = 1e4 * float(np.finfo(float).eps)  # of the terms that it is made of
+
+
+def _largest_terms(equations: Equations, facts: Facts) -> list[float]:
+    """The sizes of what the observables are made of, at the largest of three rows."""
+    inputs, rows = equations.field.inputs, facts.rows
+    sizes = size_nodes(list(equations.observables.values()), {node: node.graph.call("abs", node) for node in inputs})
+    tape, chosen = Tape(inputs, tuple(sizes)), (0, len(rows.times) // 2, len(rows.times) - 1)
+    table = [tape([float(rows.times[k]), *rows.states[k].tolist(), *facts.constants]) for k in chosen]
+    return [float(x) for x in np.nan_to_num(np.array(table), nan=0.0, posinf=0.0).max(axis=0)]
 
 
 def _facts(run: Trajectory, equations: Equations) -> Facts:
