@@ -133,16 +133,26 @@ def test_a_problem_may_come_from_standard_input(cart):
     assert invoke("simulate", "-", input=cart.read_text()).exit_code == 0
 
 
+def interruptible():
+    """A shell that starts the tests in the background has them ignore SIGINT, and so would whatever they start."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @pytest.mark.skipif(os.name == "nt", reason="sends SIGINT")
 def test_an_interrupted_run_exits_130_with_its_rows_written(cart, tmp_path):
     target = tmp_path / "run.npz"
     command = ["simulate", str(cart), "--step", "1e-8", "--duration", "1000", "--every", "1000000", "-o", str(target)]
     out = b""
     for patience in (2, 6, 18):  # a busy machine may need long to come to the run itself
-        run = subprocess.Popen([sys.executable, "-m", "holdfast", *command], stdout=-1, stderr=-1)
+        run = subprocess.Popen(
+            [sys.executable, "-m", "holdfast", *command], stdout=-1, stderr=-1, preexec_fn=interruptible
+        )
         time.sleep(patience)
         run.send_signal(signal.SIGINT)
-        out, err = run.communicate(timeout=60)
+        try:
+            out, err = run.communicate(timeout=60)
+        finally:
+            run.kill()
         assert run.returncode == 130, err
         if target.exists() and len(hf.Trajectory.load(target).times) > 2:
             break

@@ -175,10 +175,14 @@ def test_an_interruption_reaches_the_work(tmp_path):
     process = subprocess.Popen(
         [sys.executable, "-m", "holdfast", "simulate", "long.toml"],
         cwd=tmp_path, env=os.environ | {"PYTHONPATH": SOURCE}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )  # fmt: skip
     time.sleep(4)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=40)
+    try:
+        out, err = process.communicate(timeout=40)
+    finally:
+        process.kill()
     assert process.returncode == 130, (out, err)
 
 
