@@ -26,10 +26,17 @@ def doubtful_cases(
         sizes, few = deviation_sizes(equations), slice(None, None, max(1, count // FEW))
         reach = np.array([moving_sizes(equations, times, case) for case in states[:, few]])
         three = [
-            sizes.natural(np.full(len(states), times[k]), states[:, k], constants, reach)
+            sizes.natural(np.full(len(states), times[k]), states[:, k], constants, _at(equations, reach, states[:, k]))
             for k in (0, count // 2, count - 1)
         ]
         return found | ~((worst <= DOUBTFUL * np.median(three, axis=0)) | (worst == 0)).all(axis=1)
+
+
+def _at(equations: Equations, reach: np.ndarray, states: np.ndarray) -> np.ndarray:
+    """The sizes of time and states of each case at one row."""
+    n, sizes = len(equations.coordinates), reach.copy()
+    sizes[:, 1 + n : 1 + 2 * n] = np.fmax(sizes[:, 1 + n : 1 + 2 * n], np.abs(states[:, n : 2 * n]))
+    return sizes
 
 
 def _doubtful_energies(equations: Equations, times: np.ndarray, observed: np.ndarray) -> np.ndarray:

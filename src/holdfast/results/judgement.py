@@ -95,6 +95,8 @@ def judged(facts: Facts) -> Judgement:
     """How one run ended, and why it is not called good if it is not."""
     equations, rows = facts.equations, facts.rows
     outcome = ended(rows.status, rows.pivots)
+    if outcome is Outcome.interrupted:
+        return Judgement(outcome)  # what was asked for is not there to be judged
     if outcome in BROKEN and mass_gone(equations, rows, facts.constants):
         return Judgement(Outcome.mass_gone)
     with np.errstate(all="ignore"):
@@ -195,10 +197,12 @@ def doubtful(
     if not worst.any():
         return False
     sizes, count = deviation_sizes(equations), len(times)
-    reach = moving_sizes(equations, times, states[:: max(1, count // FEW)]).tolist()
+    chosen = [0, count // 2, max(0, count - 1)]
+    usual = moving_sizes(equations, times, states[:: max(1, count // FEW)])
+    reach = sizes_at_rows(equations, usual, states[chosen]).tolist()
     three = [
-        sizes.natural_at(float(times[k]), states[k].tolist(), constants, reach)
-        for k in {0, count // 2, max(0, count - 1)}
+        sizes.natural_at(float(times[k]), states[k].tolist(), constants, own)
+        for k, own in zip(chosen, reach, strict=True)
     ]
     return not bool((worst <= DOUBTFUL * np.sort(three, axis=0)[len(three) // 2]).all())  # nan is doubtful
 
@@ -215,7 +219,8 @@ def _far_off(facts: Facts, deviation: np.ndarray, chosen: np.ndarray) -> Departu
     equations, rows = facts.equations, facts.rows
     constants = np.array(facts.constants)
     states, times = rows.states[chosen], rows.times[chosen]
-    sizes = deviation_sizes(equations).natural(times, states, constants, moving_sizes(equations, times, states))
+    reach = sizes_at_rows(equations, moving_sizes(equations, times, states), states)
+    sizes = deviation_sizes(equations).natural(times, states, constants, reach)
     seen = np.abs(deviation[chosen])
     usual = np.nanquantile(np.where(np.isfinite(sizes), sizes, np.nan), QUARTILE, axis=0)
     early = sizes[: max(FEW // 4, len(sizes) // 10)].max(axis=0)  # of what ran away from the start on
@@ -232,6 +237,14 @@ def _far_off(facts: Facts, deviation: np.ndarray, chosen: np.ndarray) -> Departu
     text = f"{name} reached {peak:.3g}, far off from t = {first:.6g} on: {size}."
     finding = Finding("deviation_grew", text, True, first, name)
     return Departure(finding, peak / max(float(usual[column]), 1e-300))
+
+
+def sizes_at_rows(equations: Equations, usual: np.ndarray, states: np.ndarray) -> np.ndarray:
+    """The sizes of time and states at each row: a rate counts for no less than it is there."""
+    n = len(equations.coordinates)
+    sizes = np.tile(usual, (len(states), 1))
+    sizes[:, 1 + n : 1 + 2 * n] = np.fmax(sizes[:, 1 + n : 1 + 2 * n], np.abs(states[:, n : 2 * n]))
+    return sizes
 
 
 def moving_sizes(equations: Equations, times: np.ndarray, states: np.ndarray) -> np.ndarray:

@@ -22,7 +22,7 @@ import numpy as np
 
 from holdfast.equations.equations import Equations
 from holdfast.graph.arithmetic import Arithmetic
-from holdfast.graph.derivatives import PARTIALS
+from holdfast.graph.derivatives import PARTIALS, jacobian
 from holdfast.graph.evaluate import Evaluator, Tape
 from holdfast.graph.nodes import Graph, Node, ancestors
 
@@ -109,7 +109,11 @@ def _size(graph: Graph, node: Node, known: Mapping[int, Node]) -> Node:
 class Sizes:
     """The sizes of some nodes of the equations, at one state or at many."""
 
-    def __init__(self, equations: Equations, nodes: Sequence[Node]) -> None:
+    def __init__(
+        self, equations: Equations, nodes: Sequence[Node], slopes: Mapping[Node, Mapping[Node, Node]] | None = None
+    ) -> None:
+        """`slopes` by inputs, for nodes that are taken to first order: what is large for them is Σ|slope|·size."""
+        self._slopes = slopes or {}
         self._nodes, states, gains = list(nodes), len(equations.field.state), len(equations.inputs.gains)
         self._inputs = equations.field.inputs[: len(equations.field.inputs) - gains]  # the law does not enter
         self._parameters = len(self._inputs) - states - 1
@@ -157,7 +161,12 @@ class Sizes:
     def _natural_tape(self) -> Tape:
         moving = self._inputs[: len(self._inputs) - self._parameters]
         sizes = {node: node.graph.input(f"size of {node.data}") for node in moving}
-        return Tape((*self._inputs, *sizes.values()), tuple(natural_nodes(self._nodes, sizes)))
+        found = natural_nodes(self._nodes, sizes)
+        for k, node in enumerate(self._nodes):
+            if node in self._slopes:
+                terms = [node.graph.call("abs", slope) * sizes[rate] for rate, slope in self._slopes[node].items()]
+                found[k] = node.graph.sum(terms)
+        return Tape((*self._inputs, *sizes.values()), tuple(found))
 
     @cached_property
     def _own(self) -> Evaluator:
@@ -182,9 +191,11 @@ def deviation_sizes(equations: Equations) -> Sizes:
     if "_deviation_sizes" not in kept:
         from holdfast.results.start import deviation_names
 
-        kept["_deviation_sizes"] = Sizes(
-            equations, [equations.observables[name] for name in deviation_names(equations)]
-        )
+        inputs = (*equations.inputs.q, *equations.inputs.v)
+        rows = zip(equations.deviations.w, jacobian(equations.deviations.w, inputs), strict=True)
+        slopes = {node: {inputs[j]: slope for j, slope in row.items()} for node, row in rows}
+        nodes = [equations.observables[name] for name in deviation_names(equations)]
+        kept["_deviation_sizes"] = Sizes(equations, nodes, slopes)
     found: Sizes = kept["_deviation_sizes"]
     return found
 
