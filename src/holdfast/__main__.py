@@ -2,8 +2,9 @@
 
 import sys
 
-del sys.path[0]  # the current folder, which -m puts there: it came with a problem, and is no place for code
+if not sys.flags.safe_path:
+    del sys.path[0]  # the current folder, which -m puts there: it came with a problem, and is no place for code
 
-from holdfast.cli_watch import main  # noqa: E402
+from holdfast.cli_watch import main
 
 main()
