@@ -3,11 +3,10 @@
 Rows, start and equations in; an outcome and named findings out. A run is called a success only if it came to its end
 and nothing was found against it. Every measure is a ratio of two numbers of the same unit:
 
-* a **deviation** is large beside the size of its terms (`rounding`): x² + y² + l² for a rod, speeds for a skate. It is
-  judged at its worst row, not at the last. The size is that of the same row, so a state that runs away with its
-  deviation hides nothing; inputs that pass through zero count with the size they have along the run (the lower
-  quartile), and rates for no less than their coordinate over the duration. It has *grown* if it exceeds `FAR` of its
-  terms and `GROWTH` times what the law predicts, |exp(tH) z(0)|, and is more than rounding of the forces could make.
+* a **deviation** is large beside the size of its terms (`rounding.natural_nodes`), wherever the origin lies: l² for a
+  rod, speeds for a skate. It is judged at its worst row, not at the last, beside the terms of that row and the usual
+  ones along the run. It has *grown* if it exceeds `FAR` of them and `GROWTH` times what the law predicts,
+  |exp(tH) z(0)|, and is more than rounding of the forces could have made.
 * the **energy** of a run in which nothing does work may change by a small part of the energy in motion, and by the
   rounding of its own terms.
 * a run that **broke off** is called singular only if it had not left the program, nor run away, before.
