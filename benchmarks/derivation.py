@@ -25,9 +25,9 @@ import numpy as np
 import sympy as sp
 
 import holdfast as hf
-from holdfast.equations.deviation import deviations_of
-from holdfast.equations.inputs import inputs_of
-from holdfast.equations.lagrange import dynamics_of
+from holdfast.equations.dynamics.deviation import deviations_of
+from holdfast.equations.dynamics.inputs import inputs_of
+from holdfast.equations.dynamics.lagrange import dynamics_of
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"

@@ -19,13 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.engine import native
+from holdfast.engine.code import native
 from holdfast.engine.kernel import Kernel, compiled
-from holdfast.engine.memory import Memory
+from holdfast.engine.run.memory import Memory
 from holdfast.graph.field import Field
 from holdfast.graph.nodes import Graph
-from holdfast.schemes.dop853 import DOP853
-from holdfast.schemes.kutta import RK4
+from holdfast.schemes.tableaus.dop853 import DOP853
+from holdfast.schemes.tableaus.kutta import RK4
 from tests.engine.fields import chain
 
 DURATION, STEP = 0.4, 1e-3

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks import derivation, engine_speed, speed, stiff_speed
-from holdfast.engine import native
+from holdfast.engine.code import native
 
 RESULTS = Path(__file__).parent / "results"
 

@@ -28,7 +28,7 @@ from benchmarks import first_result
 from benchmarks.by_lambdify import right_side
 from benchmarks.derivation import chain
 from benchmarks.engine_speed import STEP, by_gcc, commit, native_call, shortest
-from holdfast.engine import native
+from holdfast.engine.code import native
 from holdfast.engine.kernel import compiled
 
 Record = dict[str, Any]

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 import holdfast as hf
-from holdfast.cli import main
+from holdfast.cli.main import main
 
 EXAMPLES = resources.files("holdfast") / "examples"
 HEAVY = ["scipy", "matplotlib", "llvmlite", "xarray"]
@@ -304,7 +304,7 @@ def test_debug_shows_the_traceback(tmp_path):
 
 def loaded_by(*arguments):
     code = (
-        "import sys\nfrom holdfast.cli import main\n"
+        "import sys\nfrom holdfast.cli.main import main\n"
         f"try:\n main({list(map(str, arguments))!r})\nexcept SystemExit:\n pass\n"
         "print(*sys.modules, file=sys.stderr)"
     )

@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 import holdfast as hf
-from holdfast.cli import main
-from holdfast.cli_text import plain_matplotlib, visible
+from holdfast.cli.main import main
+from holdfast.cli.text import plain_matplotlib, visible
 
 EXAMPLE = resources.files("holdfast") / "examples" / "pendulum.toml"
 SOURCE = str(Path(hf.__file__).parents[1])
@@ -136,7 +136,7 @@ ASLEEP = """
 import sys
 sys.path.insert(0, {source!r})
 import holdfast as hf
-from holdfast import cli_watch
+from holdfast.cli import watch as cli_watch
 def slow(*_): {body}
 hf.load = slow
 cli_watch.MEMORY, cli_watch.INTERVAL = 300_000_000, 0.01
@@ -207,7 +207,7 @@ def test_code_beside_a_problem_is_not_run(tmp_path):
 def test_no_settings_of_matplotlib_are_read_from_the_folder(tmp_path):
     (tmp_path / "matplotlibrc").write_text("text.usetex: True\nfigure.dpi: 7\n")
     code = (
-        f"import sys; sys.path.insert(0, {SOURCE!r}); from holdfast.cli_text import plain_matplotlib as load; "
+        f"import sys; sys.path.insert(0, {SOURCE!r}); from holdfast.cli.text import plain_matplotlib as load; "
         "m = load(); import os; print(m.rcParams['text.usetex'], m.rcParams['figure.dpi'], os.getcwd())"
     )
     shown = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, cwd=tmp_path, text=True, check=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from holdfast.cli import main
+from holdfast.cli.main import main
 
 DOCS = Path(__file__).parents[1] / "docs" / "command-line.md"
 EXAMPLES = resources.files("holdfast") / "examples"

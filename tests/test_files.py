@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import holdfast as hf
-from holdfast import files
+from holdfast.common import files
 
 PENDULUM = """schema = 1
 [system]
@@ -238,7 +238,7 @@ def test_a_thousand_faults_break_nothing(tmp_path, things, monkeypatch):
 NOMEMORY = """
 import os, sys, _testcapi
 import holdfast as hf
-from holdfast.results import store
+from holdfast.results.store import runs as store
 source, target, most = sys.argv[1:4]
 run = hf.Trajectory.load(source)
 told, failed = store._about(run), 0
@@ -278,7 +278,7 @@ import os, sys
 import numpy as np
 os.environ["HOLDFAST_CACHE"] = sys.argv[2]
 import holdfast as hf
-from holdfast.engine import cache
+from holdfast.engine.code import cache
 run = hf.Trajectory.load(sys.argv[1])
 folder, code = sys.argv[3], bytes(range(256)) * 400
 print("ready", flush=True)
@@ -298,7 +298,7 @@ def kills(count: int, folder: Path, save, monkeypatch, seed: int = 0) -> None:
     save(source)
     target.mkdir()
     whole = hf.Trajectory.load(source)
-    from holdfast.engine import cache
+    from holdfast.engine.code import cache
 
     for _ in range(count):
         command = [sys.executable, "-c", SAVING, str(source), str(cached), str(target)]
@@ -326,8 +326,8 @@ import os, signal, sys, time
 import numpy as np
 os.environ["HOLDFAST_CACHE"] = sys.argv[2]
 import holdfast as hf
-from holdfast import files
-from holdfast.engine import cache
+from holdfast.common import files
+from holdfast.engine.code import cache
 source, target, count, seed = sys.argv[1], sys.argv[3], int(sys.argv[4]), int(sys.argv[5])
 whole, code, random = hf.Trajectory.load(source), bytes(range(256)) * 400, np.random.default_rng(seed)
 broken = between = 0

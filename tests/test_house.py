@@ -5,6 +5,7 @@ import re
 import subprocess
 import tomllib
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -16,11 +17,10 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "holdfast"
 LOCK = ROOT / "requirements.lock"
 
-FLOW = "errors files strict_json problem graph equations structure schemes engine".split()
-FLOW += "results stability page exchange studio".split()
+FLOW = "errors common problem graph equations structure schemes engine results stability page".split()
 DATA = {"examples"}  # problem files: they import nothing, and any room may open them
 DOORS = {"__init__", "__main__", "cli"}  # what stands outside the flow
-PUBLIC_ONLY = {"studio", "cli", "__main__"}  # these see what a user sees
+PUBLIC_ONLY = {"cli", "__main__"}  # these see what a user sees
 ROOT_NAMES = "holdfast"  # a public name, taken from the package itself
 
 
@@ -29,12 +29,7 @@ ROOT_NAMES = "holdfast"  # a public name, taken from the package itself
 
 def place(file: Path) -> str:
     """The room, or the top-level module, that a source file belongs to."""
-    return door(file.relative_to(SOURCE).parts[0].removesuffix(".py"))
-
-
-def door(part: str) -> str:
-    """The command line is one door, `cli`, with a file for each group of verbs: `cli_runs`, `cli_page`, ..."""
-    return "cli" if part.startswith("cli_") else part
+    return file.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
 def always_imported(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
@@ -66,7 +61,7 @@ def imported_parts(text: str, package: tuple[str, ...]) -> set[str]:
         for name in imported_modules(statement, package):
             first, _, rest = name.partition(".")
             if first == "holdfast":
-                part = door(rest.partition(".")[0])
+                part = rest.partition(".")[0]
                 parts.add(part if part in {*FLOW, *DATA, *DOORS} else ROOT_NAMES)
     return parts
 
@@ -76,7 +71,7 @@ def forbidden(here: str, part: str) -> bool:
     if here == "__init__" or part == here or part in DATA:
         return False
     if here in PUBLIC_ONLY:
-        return part not in {ROOT_NAMES, "errors", "files", "strict_json"} and not (here == "__main__" and part == "cli")
+        return part not in {ROOT_NAMES, "errors", "common"} and not (here == "__main__" and part == "cli")
     if here in DATA:
         return True
     return part not in FLOW or FLOW.index(part) > FLOW.index(here)
@@ -125,16 +120,72 @@ def test_every_way_to_import_is_seen(text, parts):
         ("errors", "problem", True),
         ("stability", "results", False),
         ("results", "stability", True),
-        ("studio", "holdfast", False),
-        ("studio", "engine", True),
+        ("cli", "holdfast", False),
+        ("cli", "engine", True),
         ("cli", "errors", False),
+        ("cli", "common", False),
         ("cli", "problem", True),
         ("__main__", "cli", False),
-        ("__init__", "studio", False),
+        ("__init__", "page", False),
     ],
 )
 def test_forward_imports_are_refused(here, part, verdict):
     assert forbidden(here, part) is verdict
+
+
+# ---------------------------------------------------------------- rooms within rooms
+
+MOST_MODULES = 14  # in one folder: as many as a listing shows at a glance
+
+
+def folders() -> list[Path]:
+    return sorted({file.parent for file in SOURCE_FILES} - {SOURCE})
+
+
+def imported_at_once(text: str) -> set[str]:
+    """The modules that a source text loads when it is imported itself; what a function imports comes later."""
+    found = set()
+    for statement in ast.parse(text).body:
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            found.update(imported_modules(statement, ()))
+    return found
+
+
+def part_of(module: str, room: str) -> str | None:
+    """The sub-room, or the module, of a room that a dotted name lies in."""
+    parts = module.split(".")
+    return parts[2] if parts[:2] == ["holdfast", room] and len(parts) > 2 else None
+
+
+def neighbours(room: str) -> dict[str, set[str]]:
+    """Which parts of a room load which others of its parts."""
+    graph: dict[str, set[str]] = {}
+    for file in (SOURCE / room).rglob("*.py"):
+        here = file.relative_to(SOURCE / room).parts[0].removesuffix(".py")
+        loaded = {part_of(module, room) for module in imported_at_once(file.read_text("utf-8"))}
+        graph.setdefault(here, set()).update(part for part in loaded if part not in {None, here})
+    return graph
+
+
+@pytest.mark.parametrize("room", [part for part in FLOW if (SOURCE / part).is_dir()])
+def test_sub_rooms_do_not_load_each_other_in_a_circle(room):
+    graph = neighbours(room)
+    assert len(graph) > 1
+    TopologicalSorter(graph).prepare()  # a circle is a CycleError that names its parts
+
+
+def test_a_circle_of_sub_rooms_is_seen():
+    with pytest.raises(CycleError):
+        TopologicalSorter({"a": {"b"}, "b": {"a"}}).prepare()
+    assert part_of("holdfast.stability.proof.cells.Cell", "stability") == "proof"
+    assert imported_at_once("from holdfast.graph import nodes\ndef f():\n    import numpy") == {"holdfast.graph.nodes"}
+
+
+@pytest.mark.parametrize("folder", folders(), ids=lambda folder: folder.relative_to(SOURCE).as_posix())
+def test_a_folder_is_small_and_says_what_it_is_for(folder):
+    modules = [file.stem for file in folder.glob("*.py") if file.stem != "__init__"]
+    assert len(modules) <= MOST_MODULES, f"{len(modules)} modules: make a room within the room"
+    assert ast.get_docstring(ast.parse((folder / "__init__.py").read_text("utf-8"))), "no docstring in __init__.py"
 
 
 # ---------------------------------------------------------------- names

@@ -7,16 +7,19 @@ from pathlib import Path
 import pytest
 
 import holdfast as hf
-from holdfast.problem import dimensions, law_tables, mass_tables, reading
-from holdfast.problem.builder import VECTOR_FUNCTIONS
-from holdfast.problem.entries import Written
-from holdfast.problem.findings import Findings
-from holdfast.problem.places import Places
+from holdfast.problem.file import law_table as law_tables
+from holdfast.problem.file import mass_table as mass_tables
+from holdfast.problem.file import read as reading
+from holdfast.problem.file.entries import Written
+from holdfast.problem.file.findings import Findings
+from holdfast.problem.file.places import Places
+from holdfast.problem.file.read import read_problem
 from holdfast.problem.quantities import FUNCTIONS, RESERVED_STARTS
-from holdfast.problem.reading import read_problem
-from holdfast.results.cases import cases_of
-from holdfast.results.table import stated_cases
-from holdfast.stability import asked
+from holdfast.problem.text.builder import VECTOR_FUNCTIONS
+from holdfast.problem.units import dimensions
+from holdfast.results.ensembles.cases import cases_of
+from holdfast.results.ensembles.table import stated_cases
+from holdfast.stability.promise import request as asked
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = (DOCS / "problem-file.md").read_text("utf-8")

@@ -200,7 +200,7 @@ def test_code_is_made_from_the_text_that_was_imported(tmp_path):
 import pathlib, shutil, sys
 sys.path.insert(0, sys.argv[1])
 import holdfast as hf
-from holdfast.engine import assembly
+from holdfast.engine.code import kernel_source as assembly
 from holdfast.engine.drivers import fixed
 assert fixed.__file__.startswith(sys.argv[1])
 key = assembly.emitter()

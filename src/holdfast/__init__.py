@@ -21,83 +21,83 @@ _HOMES = {
     "holdfast.errors": "HoldfastError BadStatement BadExpression BadFile ConstraintsDependent NoAuthority "
     "SingularSystem BadRequest InternalError Undecided",
     "holdfast.problem.quantities": "coordinates parameters states controls deviations time rate",
-    "holdfast.problem.masses": "MovingMass Stream Inner Jump",
-    "holdfast.problem.drag": "Drag constant_drag quadratic_drag exponential_atmosphere",
+    "holdfast.problem.masses.moving_mass": "MovingMass Stream Inner Jump",
+    "holdfast.problem.masses.drag": "Drag constant_drag quadratic_drag exponential_atmosphere",
     "holdfast.problem.system": "System",
     "holdfast.problem.program": "Program",
-    "holdfast.problem.laws": "SpringDamper Baumgarte critically_damped from_roots Quadratic ExcessEnergies GeneralLaw "
-    "Unstabilised Tuned",
+    "holdfast.problem.laws.linear": "SpringDamper Baumgarte critically_damped from_roots Quadratic "
+    "ExcessEnergies GeneralLaw Unstabilised Tuned",
     "holdfast.problem.run": "Run",
     "holdfast.problem.problem": "Problem",
-    "holdfast.problem.file": "load loads located dump dumps",
-    "holdfast.problem.limits": "limits",
-    "holdfast.problem.domains": "DOMAINS",
-    "holdfast.problem.elements": "Inertia Compliance Resistance Source Transformer Gyrator "
+    "holdfast.problem.file.load_dump": "load loads located dump dumps",
+    "holdfast.common.limits": "limits",
+    "holdfast.problem.network.domains": "DOMAINS",
+    "holdfast.problem.network.elements": "Inertia Compliance Resistance Source Transformer Gyrator "
     "flow momentum displacement effort",
-    "holdfast.problem.legendre": "legendre",
-    "holdfast.problem.network": "assemble Assembly",
+    "holdfast.problem.network.legendre": "legendre",
+    "holdfast.problem.network.assemble": "assemble Assembly",
     "holdfast.equations.derive": "derive",
     "holdfast.equations.equations": "Equations",
-    "holdfast.equations.family": "family Family",
-    "holdfast.equations.canonical": "canonical Canonical",
-    "holdfast.equations.added": "added_forces AddedForces",
-    "holdfast.structure.helmholtz": "helmholtz",
+    "holdfast.equations.forms.family": "family Family",
+    "holdfast.equations.forms.canonical": "canonical Canonical",
+    "holdfast.equations.forms.added_forces": "added_forces AddedForces",
+    "holdfast.structure.conditions.helmholtz": "helmholtz",
     "holdfast.structure.lagrangian": "lagrangian LagrangeForm",
     "holdfast.structure.design": "design",
     "holdfast.structure.multiplier_search": "multiplier_search",
-    "holdfast.schemes.runge_kutta": "RungeKutta",
-    "holdfast.schemes.two_stage": "two_stage",
+    "holdfast.schemes.kinds.runge_kutta": "RungeKutta",
+    "holdfast.schemes.tableaus.two_stage": "two_stage",
     "holdfast.schemes.by_name": "ALL_SCHEMES",
-    "holdfast.results.simulate": "simulate",
-    "holdfast.results.request": "run_as_stated",
-    "holdfast.results.ensemble": "ensemble",
-    "holdfast.results.cases": "grid",
+    "holdfast.results.runs.simulate": "simulate",
+    "holdfast.results.runs.request": "run_as_stated",
+    "holdfast.results.ensembles.run": "ensemble",
+    "holdfast.results.ensembles.cases": "grid",
     "holdfast.results.trajectory": "Trajectory",
-    "holdfast.results.collection": "Ensemble",
-    "holdfast.results.outcome": "Outcome",
-    "holdfast.results.finding": "Finding",
-    "holdfast.results.check": "checked_start CheckedStart",
-    "holdfast.results.state_error": "StateError",
-    "holdfast.results.event": "Event",
-    "holdfast.results.noise": "sample_paths NoisyRuns",
-    "holdfast.stability.covariance": "stationary_covariance deviation_covariance mean_square_abscissa",
+    "holdfast.results.ensembles.ensemble": "Ensemble",
+    "holdfast.results.judgement.outcome": "Outcome",
+    "holdfast.results.judgement.finding": "Finding",
+    "holdfast.results.judgement.check": "checked_start CheckedStart",
+    "holdfast.results.runs.state_error": "StateError",
+    "holdfast.results.runs.event": "Event",
+    "holdfast.results.runs.noise": "sample_paths NoisyRuns",
+    "holdfast.stability.linear.covariance": "stationary_covariance deviation_covariance mean_square_abscissa",
     "holdfast.results.exhaust": "exhaust Exhaust",
-    "holdfast.results.canonical_run": "simulate_canonical",
-    "holdfast.stability.certify": "certify",
-    "holdfast.stability.certificate": "Certificate Label",
-    "holdfast.stability.verify": "verify",
-    "holdfast.stability.tune": "tune",
-    "holdfast.stability.tuned": "tuned",
-    "holdfast.stability.tuning": "Tuning",
-    "holdfast.stability.dialects": "dialects",
-    "holdfast.stability.spectrum": "spectrum",
-    "holdfast.stability.transient": "transient",
-    "holdfast.stability.step_limit": "spectral_limit norm_limit",
-    "holdfast.stability.by_block": "step_limits transients",
-    "holdfast.stability.lyapunov": "LyapunovFunction Norm",
+    "holdfast.results.runs.canonical_run": "simulate_canonical",
+    "holdfast.stability.promise.certify": "certify",
+    "holdfast.stability.certificate.certificate": "Certificate Label",
+    "holdfast.stability.certificate.verify": "verify",
+    "holdfast.stability.tuning.tune": "tune",
+    "holdfast.stability.tuning.tuned": "tuned",
+    "holdfast.stability.tuning.tuning": "Tuning",
+    "holdfast.stability.tuning.dialects": "dialects",
+    "holdfast.stability.linear.spectrum": "spectrum",
+    "holdfast.stability.linear.transient": "transient",
+    "holdfast.stability.linear.step_limit": "spectral_limit norm_limit",
+    "holdfast.stability.linear.by_block": "step_limits transients",
+    "holdfast.stability.theory.lyapunov": "LyapunovFunction Norm",
     "holdfast.page.report": "report Report",
     "holdfast.page.study": "study Study",
 }
 
 _SCHEMES = {
-    "Euler": "euler.EULER",
-    "SymplecticEuler": "symplectic_euler.SYMPLECTIC_EULER",
-    "Midpoint": "two_stage.MIDPOINT",
-    "Heun": "two_stage.HEUN",
-    "Ralston": "two_stage.RALSTON",
-    "Kutta3": "kutta.KUTTA3",
-    "RK4": "kutta.RK4",
-    "ThreeEighths": "kutta.THREE_EIGHTHS",
-    "DOPRI5": "dopri5.DOPRI5",
-    "DOP853": "dop853.DOP853",
-    "ImplicitMidpoint": "implicit_midpoint.IMPLICIT_MIDPOINT",
-    "Radau5": "radau.RADAU5",
-    "Radau": "radau.RADAU",
+    "Euler": "tableaus.euler.EULER",
+    "SymplecticEuler": "kinds.symplectic_euler.SYMPLECTIC_EULER",
+    "Midpoint": "tableaus.two_stage.MIDPOINT",
+    "Heun": "tableaus.two_stage.HEUN",
+    "Ralston": "tableaus.two_stage.RALSTON",
+    "Kutta3": "tableaus.kutta.KUTTA3",
+    "RK4": "tableaus.kutta.RK4",
+    "ThreeEighths": "tableaus.kutta.THREE_EIGHTHS",
+    "DOPRI5": "tableaus.dopri5.DOPRI5",
+    "DOP853": "tableaus.dop853.DOP853",
+    "ImplicitMidpoint": "tableaus.implicit_midpoint.IMPLICIT_MIDPOINT",
+    "Radau5": "tableaus.radau.RADAU5",
+    "Radau": "tableaus.radau.RADAU",
 }
 
 _HOME_OF = {name: (home, name) for home, names in _HOMES.items() for name in names.split()}
 for _name, _place in _SCHEMES.items():
-    _file, _, _constant = _place.partition(".")
+    _file, _, _constant = _place.rpartition(".")
     _HOME_OF[_name] = (f"holdfast.schemes.{_file}", _constant)
 
 __all__ = ["__version__", *sorted(_HOME_OF)]
@@ -130,18 +130,18 @@ def __dir__() -> list[str]:
 if TYPE_CHECKING:
     from holdfast.equations.derive import derive as derive
     from holdfast.equations.equations import Equations as Equations
-    from holdfast.problem.laws import SpringDamper as SpringDamper
+    from holdfast.problem.laws.linear import SpringDamper as SpringDamper
     from holdfast.problem.problem import Problem as Problem
     from holdfast.problem.program import Program as Program
     from holdfast.problem.system import System as System
-    from holdfast.results.collection import Ensemble as Ensemble
-    from holdfast.results.ensemble import ensemble as ensemble
-    from holdfast.results.outcome import Outcome as Outcome
-    from holdfast.results.simulate import simulate as simulate
+    from holdfast.results.ensembles.ensemble import Ensemble as Ensemble
+    from holdfast.results.ensembles.run import ensemble as ensemble
+    from holdfast.results.judgement.outcome import Outcome as Outcome
+    from holdfast.results.runs.simulate import simulate as simulate
     from holdfast.results.trajectory import Trajectory as Trajectory
-    from holdfast.stability.certificate import Label as Label
-    from holdfast.stability.certify import certify as certify
-    from holdfast.stability.tune import tune as tune
-    from holdfast.stability.tuned import tuned as tuned
-    from holdfast.stability.tuning import Tuning as Tuning
-    from holdfast.stability.verify import verify as verify
+    from holdfast.stability.certificate.certificate import Label as Label
+    from holdfast.stability.certificate.verify import verify as verify
+    from holdfast.stability.promise.certify import certify as certify
+    from holdfast.stability.tuning.tune import tune as tune
+    from holdfast.stability.tuning.tuned import tuned as tuned
+    from holdfast.stability.tuning.tuning import Tuning as Tuning

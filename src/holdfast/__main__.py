@@ -5,6 +5,6 @@ import sys
 if not sys.flags.safe_path:
     del sys.path[0]  # the current folder, which -m puts there: it came with a problem, and is no place for code
 
-from holdfast.cli_watch import main
+from holdfast.cli.watch import main
 
 main()

@@ -10,20 +10,20 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from holdfast.engine import native
-from holdfast.engine.adaptive_run import AdaptiveRun, first_order
-from holdfast.engine.assembly import observing
+from holdfast.engine.code import native
+from holdfast.engine.code.kernel_source import observing
+from holdfast.engine.code.machine import NativeMachine
 from holdfast.engine.ensemble import run_ensemble, run_ensemble_adaptive
 from holdfast.engine.kernel import compiled
-from holdfast.engine.machine import NativeMachine
-from holdfast.engine.memory import reals
-from holdfast.engine.status import Status
+from holdfast.engine.run.adaptive import AdaptiveRun, first_order
+from holdfast.engine.run.memory import reals
+from holdfast.engine.run.status import Status
 from holdfast.errors import BadRequest
 from holdfast.schemes.by_name import ALL_SCHEMES
-from holdfast.schemes.dop853 import DOP853
-from holdfast.schemes.implicit_midpoint import IMPLICIT_MIDPOINT
-from holdfast.schemes.kutta import RK4
-from holdfast.schemes.radau import RADAU, RADAU5
+from holdfast.schemes.tableaus.dop853 import DOP853
+from holdfast.schemes.tableaus.implicit_midpoint import IMPLICIT_MIDPOINT
+from holdfast.schemes.tableaus.kutta import RK4
+from holdfast.schemes.tableaus.radau import RADAU, RADAU5
 from tests.engine.fields import blow_up, chain, everything, pendulum
 
 START, PARAMETERS = [0.4, -0.7], [0.3]

@@ -13,10 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from holdfast import files
-from holdfast.engine import cache, kernel
+from holdfast.common import files
+from holdfast.engine import kernel
+from holdfast.engine.code import cache
 from holdfast.engine.kernel import compiled
-from holdfast.schemes.kutta import RK4
+from holdfast.schemes.tableaus.kutta import RK4
 from tests.engine.fields import pendulum
 
 
@@ -51,7 +52,7 @@ def test_a_second_kernel_needs_no_compiler(folder, monkeypatch):
     def refuse(text, *, optimised):
         raise AssertionError("compiled again")
 
-    monkeypatch.setattr("holdfast.engine.native.object_code", refuse)
+    monkeypatch.setattr("holdfast.engine.code.native.object_code", refuse)
     assert np.array_equal(run(), first)
 
 
@@ -253,7 +254,7 @@ RACE = """
 import ctypes, os, sys, time
 base, ours, evil = sys.argv[1], sys.argv[1] + "/cache", sys.argv[1] + "/evil"
 os.environ["HOLDFAST_CACHE"] = ours
-from holdfast.engine import cache
+from holdfast.engine.code import cache
 VICTIM, ATTACKER = 1001, 65534
 
 def child(uid, work):

@@ -10,7 +10,7 @@ from holdfast.engine.ensemble import run_ensemble
 from holdfast.engine.kernel import compiled
 from holdfast.graph.field import Field
 from holdfast.graph.nodes import Graph
-from holdfast.schemes.euler import EULER
+from holdfast.schemes.tableaus.euler import EULER
 
 ONE = "sin cos tan exp log sinh cosh tanh asin acos atan sqrt".split()
 

@@ -8,15 +8,18 @@ import sys
 import numpy as np
 import pytest
 
-from holdfast.engine import assembly, code, kernel, native
-from holdfast.engine.code import Code
-from holdfast.engine.image import Image, LoadedImage, outside_address
+from holdfast.engine import kernel
+from holdfast.engine.code import compiled as code
+from holdfast.engine.code import kernel_source as assembly
+from holdfast.engine.code import native
+from holdfast.engine.code.compiled import Code
+from holdfast.engine.code.image import Image, LoadedImage, outside_address
+from holdfast.engine.code.link import linkable_here, linked
 from holdfast.engine.kernel import compiled
-from holdfast.engine.link import linkable_here, linked
 from holdfast.graph.field import Field
 from holdfast.graph.nodes import Graph
 from holdfast.schemes.by_name import ALL_SCHEMES
-from holdfast.schemes.kutta import RK4
+from holdfast.schemes.tableaus.kutta import RK4
 from tests.engine.fields import chain, everything, pendulum
 
 here_only = pytest.mark.skipif(not linkable_here(), reason="images are made for x86-64 Linux")
@@ -129,7 +132,7 @@ def test_with_kept_code_nothing_is_written_down(folder, monkeypatch):
 SCRIPT = """
 import sys
 from holdfast.engine.kernel import compiled
-from holdfast.schemes.kutta import RK4
+from holdfast.schemes.tableaus.kutta import RK4
 from tests.engine.fields import pendulum
 rows = compiled(pendulum(), RK4).run([1.0, 0.0], [2.0], step=0.01, steps=10)
 print(rows.states.tobytes().hex(), "llvmlite.binding" in sys.modules)
@@ -157,8 +160,8 @@ def test_the_key_tells_apart_what_is_computed():
 
 
 def test_work_that_repeats_is_optimised_and_kept_for_later(folder, monkeypatch):
-    monkeypatch.setattr("holdfast.engine.machine.COMPILING", 1e-5)
-    monkeypatch.setattr("holdfast.engine.machine.COMPILING_EACH", 0.0)
+    monkeypatch.setattr("holdfast.engine.code.machine.COMPILING", 1e-5)
+    monkeypatch.setattr("holdfast.engine.code.machine.COMPILING_EACH", 0.0)
     found = compiled(everything(), RK4)
     results = [found.run(START, PARAMETERS, step=0.01, steps=10).states for _ in range(50)]
     found.machine.wait()
@@ -215,7 +218,7 @@ def test_a_function_outlives_what_loaded_it():
     script = (
         "import os; os.environ['HOLDFAST_CACHE'] = ''\n"
         "import numpy as np\n"
-        "from holdfast.engine.image import Image, LoadedImage\n"
+        "from holdfast.engine.code.image import Image, LoadedImage\n"
         "from holdfast.engine.emit.target import Signature\n"
         "answer = bytes.fromhex('b82a000000c3')  # mov eax, 42; ret\n"
         "function = LoadedImage(Image(answer, {'f': 0}, {}), {'f': Signature((), 'i')}).functions['f']\n"

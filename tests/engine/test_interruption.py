@@ -9,9 +9,9 @@ import numpy as np
 
 from holdfast.engine.ensemble import run_ensemble
 from holdfast.engine.kernel import compiled
-from holdfast.engine.status import Status
-from holdfast.schemes.dopri5 import DOPRI5
-from holdfast.schemes.kutta import RK4
+from holdfast.engine.run.status import Status
+from holdfast.schemes.tableaus.dopri5 import DOPRI5
+from holdfast.schemes.tableaus.kutta import RK4
 from tests.engine.fields import pendulum
 
 

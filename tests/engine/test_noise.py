@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import holdfast as hf
 from holdfast.engine.noise import NoiseField, normals, philox, run_noise
-from holdfast.results.noise import noise_columns
+from holdfast.results.runs.noise import noise_columns
 
 x, y = hf.coordinates("x y")
 radius = sp.sqrt(x**2 + y**2)

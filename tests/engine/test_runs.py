@@ -7,16 +7,16 @@ import pytest
 from numpy.testing import assert_allclose
 
 from holdfast.engine.kernel import compiled
-from holdfast.engine.status import Status
+from holdfast.engine.run.status import Status
 from holdfast.errors import BadRequest
 from holdfast.schemes.by_name import ALL_SCHEMES
-from holdfast.schemes.dop853 import DOP853
-from holdfast.schemes.dopri5 import DOPRI5
-from holdfast.schemes.euler import EULER
-from holdfast.schemes.implicit_midpoint import IMPLICIT_MIDPOINT
-from holdfast.schemes.kutta import RK4
-from holdfast.schemes.radau import RADAU, RADAU5
-from holdfast.schemes.symplectic_euler import SYMPLECTIC_EULER
+from holdfast.schemes.kinds.symplectic_euler import SYMPLECTIC_EULER
+from holdfast.schemes.tableaus.dop853 import DOP853
+from holdfast.schemes.tableaus.dopri5 import DOPRI5
+from holdfast.schemes.tableaus.euler import EULER
+from holdfast.schemes.tableaus.implicit_midpoint import IMPLICIT_MIDPOINT
+from holdfast.schemes.tableaus.kutta import RK4
+from holdfast.schemes.tableaus.radau import RADAU, RADAU5
 from tests.engine.fields import (
     blow_up,
     chain,

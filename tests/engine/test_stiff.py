@@ -8,11 +8,11 @@ from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 
 from holdfast.engine.kernel import compiled
-from holdfast.engine.status import Status
+from holdfast.engine.run.status import Status
 from holdfast.graph.field import Field
 from holdfast.graph.nodes import Graph
-from holdfast.schemes.dop853 import DOP853
-from holdfast.schemes.radau import RADAU
+from holdfast.schemes.tableaus.dop853 import DOP853
+from holdfast.schemes.tableaus.radau import RADAU
 from tests.engine.fields import blow_up, forced_oscillator, forced_solution, stiff, two_rates, van_der_pol
 
 

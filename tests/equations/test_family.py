@@ -6,7 +6,7 @@ import sympy as sp
 from numpy.testing import assert_allclose
 
 import holdfast as hf
-from holdfast.equations.family import cross_product
+from holdfast.equations.forms.family import cross_product
 
 x, y, z, s, p = hf.coordinates("x y z s p")
 radius = sp.sqrt(x**2 + y**2 + z**2)

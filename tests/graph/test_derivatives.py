@@ -6,7 +6,7 @@ import flint
 import pytest
 import sympy as sp
 
-from holdfast.graph.balls import ball, ball_series, balls, precision
+from holdfast.graph.arithmetics.balls import ball, ball_series, balls, precision
 from holdfast.graph.derivatives import directional, gradient, jacobian
 from holdfast.graph.evaluate import Tape
 from holdfast.graph.nodes import Graph

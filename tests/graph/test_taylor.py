@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from holdfast.errors import Undecided
-from holdfast.graph.balls import ball, ball_series, precision
+from holdfast.graph.arithmetics.balls import ball, ball_series, precision
+from holdfast.graph.arithmetics.taylor import Form, monomials, range_of, taylor_forms
 from holdfast.graph.evaluate import Tape
 from holdfast.graph.nodes import Graph
-from holdfast.graph.taylor import Form, monomials, range_of, taylor_forms
 
 BINARY = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 UNARY = "sqrt exp log sin cos tan asin acos atan sinh cosh tanh abs sign neg".split()

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 import holdfast as hf
-from holdfast.cli import main
+from holdfast.cli.main import main
 from tests.page.pages import EXAMPLES
 
 FREE = next(file for file in EXAMPLES if file.stem == "rlc")

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 import holdfast as hf
-from holdfast.cli import main
+from holdfast.cli.main import main
 
 FOLDER = resources.files("holdfast") / "examples"
 EXAMPLES = sorted(entry.name for entry in FOLDER.iterdir() if entry.name.endswith(".toml"))

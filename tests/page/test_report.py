@@ -9,7 +9,7 @@ import pytest
 import sympy as sp
 
 import holdfast as hf
-from holdfast.stability.certificate import established
+from holdfast.stability.certificate.certificate import established
 from tests.page.pages import EXAMPLES, attribute_names, made, page, parsed, section_names
 
 ALWAYS = {"warnings", "motion", "problem", "equations", "certificate", "energy", "phase", "provenance"}

@@ -7,7 +7,7 @@ from importlib import import_module, resources
 import pytest
 
 import holdfast as hf
-from holdfast.problem.frozen import Frozen
+from holdfast.common.frozen import Frozen
 
 QUICK = {"pendulum": 1.0, "cart_rod": 1.0, "rlc": 1.0, "skate": 1.0}
 
@@ -50,7 +50,7 @@ def test_a_study_saves_what_others_need_to_check_it(tmp_path):
 
 
 def test_the_effort_of_the_file_is_used_where_none_is_given(monkeypatch):
-    certification = import_module("holdfast.stability.certify")
+    certification = import_module("holdfast.stability.promise.certify")
     seen = []
     original = certification.asked_of
     monkeypatch.setattr(certification, "asked_of", lambda *given: seen.append(original(*given)) or seen[-1])

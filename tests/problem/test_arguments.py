@@ -3,7 +3,7 @@
 import pytest
 
 import holdfast as hf
-from holdfast.problem.arguments import clear_arguments
+from holdfast.common.arguments import clear_arguments
 
 x, y = hf.coordinates("x y")
 SYSTEM = hf.System(coordinates=(x, y), kinetic=(x.rate**2 + y.rate**2) / 2)

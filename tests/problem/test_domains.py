@@ -12,8 +12,8 @@ from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 
 import holdfast as hf
-from holdfast.problem.dimensions import dimension, text_of
-from holdfast.problem.domains import table
+from holdfast.problem.network.domains import table
+from holdfast.problem.units.dimensions import dimension, text_of
 
 DATA = Path(__file__).parent.parent / "reference" / "data"
 L, R, C, U, K, J, b = hf.parameters("L R C U K J b")

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 import holdfast as hf
 from holdfast.errors import BadExpression
-from holdfast.problem.expression import Expressions, parse
 from holdfast.problem.quantities import Definition, Parameter, RateOf
-from holdfast.problem.spelling import Unreadable
-from holdfast.problem.text import number_text, text_of
+from holdfast.problem.text.expression import Expressions, parse
+from holdfast.problem.text.spelling import Unreadable
+from holdfast.problem.text.written import number_text, text_of
 from holdfast.problem.vocabulary import Vocabulary
 
 x, phi = hf.coordinates("x phi")

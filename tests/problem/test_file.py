@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import holdfast as hf
-from holdfast import files
+from holdfast.common import files
 from holdfast.errors import BadFile, BadRequest, BadStatement
-from holdfast.problem.places import Places
+from holdfast.problem.file.places import Places
 
 CART = """\
 schema = 1

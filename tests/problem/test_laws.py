@@ -9,7 +9,7 @@ import sympy as sp
 from numpy.testing import assert_allclose
 
 import holdfast as hf
-from holdfast.problem.laws import Gain
+from holdfast.problem.laws.linear import Gain
 
 x, z, th = hf.coordinates("x z th")
 p = hf.parameters("p")

@@ -5,7 +5,7 @@ import time
 import pytest
 
 import holdfast as hf
-from holdfast.problem.dimensions import dimension
+from holdfast.problem.units.dimensions import dimension
 
 FREE = 'schema = 1\n[system]\ncoordinates = ["x"]\nkinetic = "x_dot**2/2"\n'
 SOON = 3.0  # seconds; each takes a fraction of one, and a busy machine is no failure
@@ -177,7 +177,7 @@ def test_cases_are_counted_before_they_are_made():
 
 
 def test_the_rows_of_an_adaptive_run_are_bounded(monkeypatch):
-    monkeypatch.setattr("holdfast.engine.adaptive_run.MOST_KEPT", 100_000)
+    monkeypatch.setattr("holdfast.engine.run.adaptive.MOST_KEPT", 100_000)
     equations = hf.derive(hf.loads(potential("x**2/2", "[start]\nx = 1\n")))
     with pytest.raises(hf.BadRequest, match=r"steps up to t = .* fill"):
         hf.simulate(equations, "dop853", tolerance=1e-13, duration=1e9, every=1_000_000)

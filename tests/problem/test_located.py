@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 import holdfast as hf
-from holdfast.cli import main
+from holdfast.cli.main import main
 
 TEXT = """schema = 1
 title = "A bead"

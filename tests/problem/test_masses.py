@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import holdfast as hf
-from holdfast.equations.masses import added_forces, from_lagrange, projected, work_of
+from holdfast.equations.dynamics.masses import added_forces, from_lagrange, projected, work_of
 from holdfast.graph.evaluate import Ledger
 from holdfast.graph.nodes import substitute
 

@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from holdfast.errors import Undecided
-from holdfast.graph.balls import ball, ball_series, balls, precision
+from holdfast.graph.arithmetics.balls import ball, ball_series, balls, precision
 from holdfast.graph.derivatives import directional, gradient
 from holdfast.graph.display import Display
 from holdfast.graph.evaluate import Tape

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 import holdfast as hf
 from holdfast.graph.derivatives import directional
 from holdfast.graph.evaluate import Tape
-from holdfast.problem.law_form import Gain
+from holdfast.problem.laws.law import Gain
 from tests.properties.strategies import derived, k0, k1, mechanisms
 
 TOLERANCE = 1e-9  # for condition numbers up to 1e4 and entries of a few units

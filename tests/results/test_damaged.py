@@ -202,7 +202,7 @@ def test_a_page_shows_no_certificate_that_it_has_not_checked(tmp_path, whole):
     """Bounds of 1e-30 under a right checksum, and a label that no proof stands behind."""
     import json
 
-    from holdfast.stability.certificate import digest
+    from holdfast.stability.certificate.certificate import digest
 
     run = hf.Trajectory.load(_written(tmp_path / "run.npz", whole[".npz"]))
     honest = hf.Certificate.load(_written(tmp_path / "c.json", whole[".json"]))

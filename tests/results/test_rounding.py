@@ -9,8 +9,8 @@ import pytest
 import holdfast as hf
 from holdfast.graph.evaluate import Tape
 from holdfast.graph.nodes import Graph
-from holdfast.results.projection import Projection
-from holdfast.results.rounding import ARRAYS, EPSILON, ROUNDINGS, size_nodes
+from holdfast.results.start.projection import Projection
+from holdfast.results.start.term_sizes import ARRAYS, EPSILON, ROUNDINGS, size_nodes
 from tests.results.problems import pendulum
 
 x, y = hf.coordinates("x y")

@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import holdfast as hf
-from holdfast import files
-from holdfast.results import store
+from holdfast.common import files
+from holdfast.results.store import runs as store
 from tests.results.problems import burning, pendulum, x
 
 

@@ -10,19 +10,19 @@ from scipy.integrate._ivp import dop853_coefficients
 from scipy.linalg import expm
 
 from holdfast.errors import BadRequest, BadStatement
+from holdfast.schemes.algebra.order_conditions import residuals, trees
 from holdfast.schemes.by_name import ALL_SCHEMES, scheme_named, steered
-from holdfast.schemes.collocation import Collocation
-from holdfast.schemes.dop853 import DOP853
-from holdfast.schemes.dopri5 import DOPRI5
-from holdfast.schemes.embedded import Embedded
-from holdfast.schemes.euler import EULER
-from holdfast.schemes.implicit_midpoint import IMPLICIT_MIDPOINT
-from holdfast.schemes.kutta import RK4
-from holdfast.schemes.order_conditions import residuals, trees
-from holdfast.schemes.radau import RADAU, RADAU5
-from holdfast.schemes.runge_kutta import RungeKutta
-from holdfast.schemes.symplectic_euler import SYMPLECTIC_EULER
-from holdfast.schemes.two_stage import HEUN, MIDPOINT, RALSTON, two_stage
+from holdfast.schemes.kinds.collocation import Collocation
+from holdfast.schemes.kinds.embedded import Embedded
+from holdfast.schemes.kinds.runge_kutta import RungeKutta
+from holdfast.schemes.kinds.symplectic_euler import SYMPLECTIC_EULER
+from holdfast.schemes.tableaus.dop853 import DOP853
+from holdfast.schemes.tableaus.dopri5 import DOPRI5
+from holdfast.schemes.tableaus.euler import EULER
+from holdfast.schemes.tableaus.implicit_midpoint import IMPLICIT_MIDPOINT
+from holdfast.schemes.tableaus.kutta import RK4
+from holdfast.schemes.tableaus.radau import RADAU, RADAU5
+from holdfast.schemes.tableaus.two_stage import HEUN, MIDPOINT, RALSTON, two_stage
 
 TABLEAUS = [s.main if isinstance(s, Embedded | Collocation) else s for s in ALL_SCHEMES if s is not SYMPLECTIC_EULER]
 

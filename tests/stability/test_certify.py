@@ -9,8 +9,8 @@ import pytest
 import sympy as sp
 
 import holdfast as hf
-from holdfast.stability.certificate import Certificate
-from holdfast.stability.promises import Promises
+from holdfast.stability.certificate.certificate import Certificate
+from holdfast.stability.promise.assess import Promises
 from tests.stability.held import LOWER_SWINGS, adaptive_optics, pendulum
 from tests.stability.trials import violations_of_checked, violations_of_proved
 
@@ -225,7 +225,7 @@ def test_a_proved_drift_is_kept_by_its_step_and_verified():
 
 
 def test_where_nothing_is_attracted_a_wanted_drift_does_not_shrink_the_step(monkeypatch):
-    monkeypatch.setattr("holdfast.stability.certify.TRIES", 3)
+    monkeypatch.setattr("holdfast.stability.promise.certify.TRIES", 3)
     found = hf.certify(hf.derive(pendulum(0.2)), hf.RK4, drift=1e-6, step=0.01, duration=1, law=hf.Unstabilised())
     assert found.step >= 0.01
 

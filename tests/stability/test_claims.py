@@ -11,19 +11,19 @@ import pytest
 import sympy as sp
 
 import holdfast as hf
+from holdfast.common.rounded import rounded_down, rounded_up, written_range
 from holdfast.equations.values import parameter_vector
 from holdfast.errors import Undecided
-from holdfast.graph.balls import ball, precision
-from holdfast.problem.rounded import rounded_down, rounded_up, written_range
-from holdfast.stability.block import blocks_of, whole_motion
-from holdfast.stability.contraction import Contraction, propagator
-from holdfast.stability.enclosure import ball_between
-from holdfast.stability.envelope import Promise, reading_errors
-from holdfast.stability.growth import growth
-from holdfast.stability.obedience import Obedience, places_in
-from holdfast.stability.prove import BITS, Trial
-from holdfast.stability.rounding import RoundingModel
-from holdfast.stability.step_series import coefficient
+from holdfast.graph.arithmetics.balls import ball, precision
+from holdfast.stability.linear.growth import growth
+from holdfast.stability.promise.envelope import Promise, reading_errors
+from holdfast.stability.proof.block import blocks_of, whole_motion
+from holdfast.stability.proof.contraction import Contraction, propagator
+from holdfast.stability.proof.enclosure import ball_between
+from holdfast.stability.proof.obedience import Obedience, places_in
+from holdfast.stability.proof.prove import BITS, Trial
+from holdfast.stability.proof.rounding import RoundingModel
+from holdfast.stability.proof.step_series import coefficient
 from tests.stability.held import adaptive_optics, pendulum
 
 EXAMPLES = resources.files("holdfast") / "examples"
@@ -222,8 +222,8 @@ def test_proofs_grant_each_other_no_less_than_is_proved():
 
 
 def test_proofs_that_do_not_close_are_not_called_proofs(monkeypatch):
-    monkeypatch.setattr("holdfast.stability.promises.ROUNDS", 0)
-    monkeypatch.setattr("holdfast.stability.omega.TIMES_CHECKED", 0)
+    monkeypatch.setattr("holdfast.stability.promise.assess.ROUNDS", 0)
+    monkeypatch.setattr("holdfast.stability.proof.omega.TIMES_CHECKED", 0)
     block = hf.certify(two_blocks(), hf.RK4, step=0.01, duration=0.3, effort=8)["b"]
     assert block.label is hf.Label.checked
     assert "|y_a| <= " in block.reason
@@ -287,7 +287,7 @@ def test_a_defect_beyond_the_proved_one_is_an_internal_error(promise):
 
 def test_a_contradicted_proof_is_no_silent_label(monkeypatch):
     """A bound of the defect that is too small by far is found out by the run itself."""
-    monkeypatch.setattr("holdfast.stability.proved_block.total_defect", lambda *_: 1e-30)
+    monkeypatch.setattr("holdfast.stability.promise.proved_block.total_defect", lambda *_: 1e-30)
     with pytest.raises(hf.InternalError, match="contradicts its proof"):
         hf.certify(hf.derive(pendulum(0.05)), hf.Euler, step=0.01, duration=1, effort=2)
 
@@ -343,7 +343,7 @@ def test_a_narrower_tube_without_states_does_not_cost_the_proof(monkeypatch):
         return replace(proof, radius=proof.tube / 10)  # so that a narrower tube is tried
 
     monkeypatch.setattr(Trial, "attempt", once)
-    monkeypatch.setattr("holdfast.stability.prove.Trial.is_thin", lambda *_: False)
+    monkeypatch.setattr("holdfast.stability.proof.prove.Trial.is_thin", lambda *_: False)
     certificate = hf.certify(hf.derive(pendulum(0.05)), hf.Euler, step=0.01, duration=1, effort=2)
     assert made
     assert certificate["rod"].label is hf.Label.proved

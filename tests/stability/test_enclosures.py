@@ -10,17 +10,17 @@ import sympy as sp
 
 import holdfast as hf
 from holdfast.errors import Undecided
-from holdfast.graph.balls import ball, balls, precision
+from holdfast.graph.arithmetics.balls import ball, balls, precision
+from holdfast.graph.arithmetics.taylor import range_of
 from holdfast.graph.evaluate import Tape
-from holdfast.graph.taylor import range_of
-from holdfast.schemes.dopri5 import DOPRI5
-from holdfast.schemes.euler import EULER
-from holdfast.schemes.kutta import KUTTA3
-from holdfast.stability.block import blocks_of, deviation_names, motion_of, whole_motion
-from holdfast.stability.cells import plain_cell
-from holdfast.stability.contraction import propagator
-from holdfast.stability.defect import DefectModel, terms_of
-from holdfast.stability.enclosure import ball_matrix, column, entries, norm, symmetric
+from holdfast.schemes.tableaus.dopri5 import DOPRI5
+from holdfast.schemes.tableaus.euler import EULER
+from holdfast.schemes.tableaus.kutta import KUTTA3
+from holdfast.stability.proof.block import blocks_of, deviation_names, motion_of, whole_motion
+from holdfast.stability.proof.cells import plain_cell
+from holdfast.stability.proof.contraction import propagator
+from holdfast.stability.proof.defect import DefectModel, terms_of
+from holdfast.stability.proof.enclosure import ball_matrix, column, entries, norm, symmetric
 from holdfast.stability.sampling import Deviator
 from tests.stability.test_rounding_model import exact_step
 

@@ -9,10 +9,10 @@ import numpy as np
 import sympy as sp
 
 import holdfast as hf
-from holdfast.graph.balls import precision
-from holdfast.stability.block import blocks_of, motion_of, whole_motion
-from holdfast.stability.cells import Cutter
-from holdfast.stability.enclosure import ball_between, symmetric
+from holdfast.graph.arithmetics.balls import precision
+from holdfast.stability.proof.block import blocks_of, motion_of, whole_motion
+from holdfast.stability.proof.cells import Cutter
+from holdfast.stability.proof.enclosure import ball_between, symmetric
 
 LAW = hf.SpringDamper(stiffness=25, damping=10)
 x, y, turn = hf.coordinates("x y turn")

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import holdfast as hf
-from holdfast.stability.common_norm import common_norm
-from holdfast.stability.inverse_design import from_function, from_rate, from_roots_exactly
-from holdfast.stability.lyapunov import LyapunovFunction, Norm, continuous, euclidean, modal, shifted, stein
-from holdfast.stability.norms import decay_rate
-from holdfast.stability.shape import deviation_matrix
-from holdfast.stability.state_function import StateFunction
+from holdfast.stability.linear.common_norm import common_norm
+from holdfast.stability.linear.norms import decay_rate
+from holdfast.stability.linear.shape import deviation_matrix
+from holdfast.stability.theory.inverse_design import from_function, from_rate, from_roots_exactly
+from holdfast.stability.theory.lyapunov import LyapunovFunction, Norm, continuous, euclidean, modal, shifted, stein
+from holdfast.stability.theory.state_function import StateFunction
 
 gains = st.floats(min_value=0.05, max_value=50)
 CART = deviation_matrix([1, 0.05], [0.3, 0.1])

@@ -8,9 +8,9 @@ import sympy as sp
 from numpy.testing import assert_allclose
 
 import holdfast as hf
-from holdfast.stability.hurwitz import place_of_roots
-from holdfast.stability.shape import deviation_matrix
-from holdfast.stability.spectrum import Verdict, spectrum
+from holdfast.stability.linear.hurwitz import place_of_roots
+from holdfast.stability.linear.shape import deviation_matrix
+from holdfast.stability.linear.spectrum import Verdict, spectrum
 
 x, phi = hf.coordinates("x phi")
 q1, q2, q3 = hf.coordinates("q1 q2 q3")

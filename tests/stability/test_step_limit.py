@@ -11,10 +11,9 @@ from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 
 import holdfast as hf
-from holdfast.stability.by_block import step_limits, transients
-from holdfast.stability.lyapunov import continuous, deviations_along, euclidean, shifted
-from holdfast.stability.shape import deviation_matrix
-from holdfast.stability.step_limit import (
+from holdfast.stability.linear.by_block import step_limits, transients
+from holdfast.stability.linear.shape import deviation_matrix
+from holdfast.stability.linear.step_limit import (
     a_stable,
     norm_limit,
     spectral_limit,
@@ -22,6 +21,7 @@ from holdfast.stability.step_limit import (
     taylor_matrices,
     taylor_propagator,
 )
+from holdfast.stability.theory.lyapunov import continuous, deviations_along, euclidean, shifted
 
 BLOCKS = [(1, 0.3), (0.05, 0.1), (25, 10)]
 CART = deviation_matrix([1, 0.05], [0.3, 0.1])

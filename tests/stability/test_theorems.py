@@ -8,12 +8,12 @@ import sympy as sp
 from numpy.testing import assert_allclose
 
 import holdfast as hf
-from holdfast.stability.estimated_defect import estimated_defect
-from holdfast.stability.inverse_design import from_function
-from holdfast.stability.lyapunov import LyapunovFunction
-from holdfast.stability.state_function import StateFunction
-from holdfast.stability.step_rules import paper_chain, smallest_tolerance, step_rule
-from holdfast.stability.theorems import (
+from holdfast.stability.theory.estimated_defect import estimated_defect
+from holdfast.stability.theory.inverse_design import from_function
+from holdfast.stability.theory.lyapunov import LyapunovFunction
+from holdfast.stability.theory.state_function import StateFunction
+from holdfast.stability.theory.step_rules import paper_chain, smallest_tolerance, step_rule
+from holdfast.stability.theory.theorems import (
     Record,
     all_theorems,
     largest_step_b,

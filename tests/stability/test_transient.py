@@ -5,9 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import holdfast as hf
-from holdfast.stability.covariance import mean_square_abscissa, stationary_covariance
-from holdfast.stability.peaks import double_root_peak, multiple_root_peak, second_order_peak
-from holdfast.stability.transient import discrete_transient, largest_power, transient
+from holdfast.stability.linear.covariance import mean_square_abscissa, stationary_covariance
+from holdfast.stability.linear.peaks import double_root_peak, multiple_root_peak, second_order_peak
+from holdfast.stability.linear.transient import discrete_transient, largest_power, transient
 
 
 def companion(multiplicity):

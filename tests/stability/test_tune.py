@@ -7,10 +7,10 @@ import sympy as sp
 
 import holdfast as hf
 from holdfast.engine import kernel as engine
-from holdfast.results.request import request_of
-from holdfast.stability.candidates import fence, zeros
-from holdfast.stability.gain_trials import Trials
-from holdfast.stability.tune import _Search
+from holdfast.results.runs.request import request_of
+from holdfast.stability.tuning.candidates import fence, zeros
+from holdfast.stability.tuning.trials import Trials
+from holdfast.stability.tuning.tune import _Search
 from tests.reference import benchmark
 from tests.stability.held import adaptive_optics, double_pendulum, pendulum
 

@@ -12,7 +12,7 @@ import sympy as sp
 
 import holdfast as hf
 from holdfast.graph.evaluate import Tape
-from holdfast.stability.run_code import run_code
+from holdfast.stability.promise.run_code import run_code
 from holdfast.stability.verifier import functions
 from holdfast.stability.verifier.cells import Cutter, Limit, boxes
 from holdfast.stability.verifier.check import reading
@@ -339,7 +339,7 @@ def test_a_dropped_equation_is_seen_in_the_code():
     data = made.to_dict()
     data["code"]["operations"].append(["const", "0"])
     data["code"]["rates"][3] = len(data["code"]["inputs"]) + len(data["code"]["operations"]) - 1
-    from holdfast.stability.certificate import digest
+    from holdfast.stability.certificate.certificate import digest
 
     wrong = reading(claims(data | {"digest": digest(data)}))
     with pytest.raises(Refused, match="does not ask of 'a' what the law asks"):

@@ -17,8 +17,8 @@ import sympy as sp
 from click.testing import CliRunner
 
 import holdfast as hf
-from holdfast.cli import main
-from holdfast.stability.certificate import certificate_from, digest
+from holdfast.cli.main import main
+from holdfast.stability.certificate.certificate import certificate_from, digest
 from tests.stability.held import pendulum
 
 EXAMPLES = resources.files("holdfast") / "examples"

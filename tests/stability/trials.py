@@ -6,8 +6,8 @@ from holdfast.engine.ensemble import run_ensemble
 from holdfast.engine.kernel import compiled
 from holdfast.equations.values import parameter_vector
 from holdfast.schemes.by_name import scheme_named
-from holdfast.stability.block import blocks_of, deviation_names
-from holdfast.stability.choice import chosen_norm
+from holdfast.stability.promise.norm_search import chosen_norm
+from holdfast.stability.proof.block import blocks_of, deviation_names
 from holdfast.stability.sampling import Deviator, box_samples
 
 STEPS = 5

@@ -8,7 +8,7 @@ import sympy as sp
 from numpy.testing import assert_allclose
 
 import holdfast as hf
-from holdfast.structure.zero import is_zero
+from holdfast.structure.algebra.zero import is_zero
 from tests.structure import systems as S
 
 x, y, r, e, p, c, a0, a1 = S.x, S.y, S.distance, S.ecc, S.p, S.c, S.a0, S.a1

@@ -6,7 +6,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 import holdfast as hf
-from holdfast.cli import main
+from holdfast.cli.main import main
 
 EXAMPLES = Path(hf.__file__).parent / "examples"
 

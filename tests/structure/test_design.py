@@ -6,7 +6,7 @@ import sympy as sp
 from numpy.testing import assert_allclose
 
 import holdfast as hf
-from holdfast.structure.zero import is_zero
+from holdfast.structure.algebra.zero import is_zero
 
 x, y, z, r, theta = hf.coordinates("x y z r theta")
 law = hf.SpringDamper(stiffness=4, damping=3)

@@ -6,8 +6,8 @@ import pytest
 import sympy as sp
 
 import holdfast as hf
-from holdfast.structure.normal import normal_form, tidied
-from holdfast.structure.zero import Points, is_zero
+from holdfast.structure.algebra.normal_form import normal_form, tidied
+from holdfast.structure.algebra.zero import Points, is_zero
 from tests.structure import systems as S
 
 x, y, z, t = S.x, S.y, S.z, hf.time

@@ -7,7 +7,7 @@ import pytest
 import sympy as sp
 
 import holdfast as hf
-from holdfast.structure.zero import is_zero
+from holdfast.structure.algebra.zero import is_zero
 from tests.structure import systems as S
 
 TABLE, TEXTBOOK = S.TABLE, S.TEXTBOOK

@@ -9,7 +9,7 @@ import pytest
 import sympy as sp
 
 import holdfast as hf
-from holdfast.structure.worker import WORKER, OutOfTime, Worker
+from holdfast.structure.algebra.worker import WORKER, OutOfTime, Worker
 
 
 def test_an_answer_comes_back_and_the_process_is_kept():

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holdfast.engine import native
-from holdfast.engine.fixed_run import Steps, outcomes, run_fixed
-from holdfast.engine.interruption import interruptible
+from holdfast.engine.code import native
 from holdfast.engine.kernel import Kernel
-from holdfast.engine.memory import Memory
-from holdfast.engine.requests import Numbers, check_fixed, checked_cases
-from holdfast.engine.rows import Rows
-from holdfast.engine.status import Status
+from holdfast.engine.run.fixed import Steps, outcomes, run_fixed
+from holdfast.engine.run.interruption import interruptible
+from holdfast.engine.run.memory import Memory
+from holdfast.engine.run.requests import Numbers, check_fixed, checked_cases
+from holdfast.engine.run.rows import Rows
+from holdfast.engine.run.status import Status
 
 Progress = Callable[[int, int], None]
 LARGEST_GROUP = 256  # blocks

@@ -14,24 +14,24 @@ from typing import Literal, final
 
 import numpy as np
 
-from holdfast.engine import native
-from holdfast.engine.adaptive_run import AdaptiveRun, Gathered, first_order
-from holdfast.engine.assembly import Assembly, observing, observing_observables, stepping
-from holdfast.engine.dense import Dense, hermite
-from holdfast.engine.events import Event, locate
-from holdfast.engine.fixed_run import After, Steps, Stop, case_rows, outcomes, run_fixed
-from holdfast.engine.interruption import interruptible
+from holdfast.engine.code import native
+from holdfast.engine.code.kernel_source import Assembly, observing, observing_observables, stepping
+from holdfast.engine.code.machine import Machine, NativeMachine, Pace, PythonMachine
 from holdfast.engine.locks import TABLE
-from holdfast.engine.machine import Machine, NativeMachine, Pace, PythonMachine
-from holdfast.engine.memory import Memory, reals, whole
-from holdfast.engine.requests import Numbers, check_adaptive, check_fixed, checked_values, event_directions
-from holdfast.engine.rows import Rows
-from holdfast.engine.status import Status
+from holdfast.engine.run.adaptive import AdaptiveRun, Gathered, first_order
+from holdfast.engine.run.dense import Dense, hermite
+from holdfast.engine.run.events import Event, locate
+from holdfast.engine.run.fixed import After, Steps, Stop, case_rows, outcomes, run_fixed
+from holdfast.engine.run.interruption import interruptible
+from holdfast.engine.run.memory import Memory, reals, whole
+from holdfast.engine.run.requests import Numbers, check_adaptive, check_fixed, checked_values, event_directions
+from holdfast.engine.run.rows import Rows
+from holdfast.engine.run.status import Status
 from holdfast.errors import BadRequest
 from holdfast.graph.field import Field
 from holdfast.graph.nodes import Node, fingerprint
 from holdfast.schemes.by_name import Scheme
-from holdfast.schemes.collocation import Collocation
+from holdfast.schemes.kinds.collocation import Collocation
 
 TargetName = Literal["native", "python"]
 Tier = Literal["quick", "optimised"]

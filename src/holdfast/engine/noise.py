@@ -20,12 +20,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from holdfast.engine import native
-from holdfast.engine.assembly import observing
-from holdfast.engine.interruption import interruptible
-from holdfast.engine.machine import Machine, NativeMachine, PythonMachine
-from holdfast.engine.memory import reals
-from holdfast.engine.requests import checked_cases
+from holdfast.engine.code import native
+from holdfast.engine.code.kernel_source import observing
+from holdfast.engine.code.machine import Machine, NativeMachine, PythonMachine
+from holdfast.engine.run.interruption import interruptible
+from holdfast.engine.run.memory import reals
+from holdfast.engine.run.requests import checked_cases
 from holdfast.errors import BadRequest
 from holdfast.graph.field import Field
 from holdfast.graph.nodes import Node

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from holdfast.equations.control_states import check_order, with_controls
-from holdfast.equations.demand import demand_of
-from holdfast.equations.deviation import deviations_of
+from holdfast.common.arguments import clear_arguments
+from holdfast.equations.dynamics.demand import demand_of
+from holdfast.equations.dynamics.deviation import deviations_of
+from holdfast.equations.dynamics.holders import holders_of
+from holdfast.equations.dynamics.inputs import inputs_of
+from holdfast.equations.dynamics.lagrange import dynamics_of
+from holdfast.equations.dynamics.mass_checks import check_masses, check_thrust
+from holdfast.equations.dynamics.sample import samples_of
 from holdfast.equations.equations import Equations
-from holdfast.equations.holders import holders_of
-from holdfast.equations.inputs import inputs_of
-from holdfast.equations.lagrange import dynamics_of
-from holdfast.equations.mass_checks import check_masses, check_thrust
-from holdfast.equations.sample import samples_of
-from holdfast.equations.self_check import require_solved
-from holdfast.equations.solution import solution_of
-from holdfast.equations.solver import solver_of
+from holdfast.equations.solving.control_states import check_order, with_controls
+from holdfast.equations.solving.self_check import require_solved
+from holdfast.equations.solving.solution import solution_of
+from holdfast.equations.solving.solver import solver_of
 from holdfast.errors import BadRequest
-from holdfast.problem.arguments import clear_arguments
 from holdfast.problem.problem import Problem
 
 

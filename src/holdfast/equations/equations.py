@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from holdfast.equations.demand import Demand
-from holdfast.equations.deviation import Deviations
-from holdfast.equations.first_integrals import Eased
-from holdfast.equations.inputs import Inputs
-from holdfast.equations.lagrange import Dynamics
-from holdfast.equations.masses import powers
-from holdfast.equations.shown import ShownDynamics, without_idle_gains
-from holdfast.equations.solution import Solution
-from holdfast.equations.solver import Reduced
-from holdfast.equations.solver_form import Solver
+from holdfast.equations.dynamics.demand import Demand
+from holdfast.equations.dynamics.deviation import Deviations
+from holdfast.equations.dynamics.inputs import Inputs
+from holdfast.equations.dynamics.lagrange import Dynamics
+from holdfast.equations.dynamics.masses import powers
+from holdfast.equations.solving.first_integrals import Eased
+from holdfast.equations.solving.solution import Solution
+from holdfast.equations.solving.solver import Reduced
+from holdfast.equations.solving.solver_form import Solver
+from holdfast.equations.writing.tidied import ShownDynamics, without_idle_gains
 from holdfast.errors import BadRequest
 from holdfast.graph.display import Display, Statement
 from holdfast.graph.field import Field
 from holdfast.graph.linear_algebra import Rows, SymmetricFactor, factor_symmetric, product, times, transposed
 from holdfast.graph.nodes import Node
-from holdfast.problem.laws import Gain, Law, LawForm
+from holdfast.problem.laws.linear import Gain, Law, LawForm
 from holdfast.problem.problem import Problem
 from holdfast.problem.quantities import Deviation, DeviationRate, Parameter, State, time
 from holdfast.problem.vocabulary import by_name
@@ -355,7 +355,7 @@ class Equations:
         With as many constraints as coordinates the accelerations are fixed by the demand alone, a = J⁻¹(Y − γ), and μ
         = E⁻¹(M a − h).
         """
-        from holdfast.equations.closed_form import closed_form
+        from holdfast.equations.writing.closed_form import closed_form
 
         return closed_form(self)
 
@@ -368,18 +368,18 @@ class Equations:
 
     def latex(self) -> str:
         """The equations as LaTeX, ready for a paper."""
-        from holdfast.equations.writing import latex
+        from holdfast.equations.writing.text import latex
 
         return latex(self)
 
     def summary(self) -> str:
         """The equations as text for a terminal."""
-        from holdfast.equations.writing import summary
+        from holdfast.equations.writing.text import summary
 
         return summary(self)
 
     def to_dict(self) -> dict[str, Any]:
         """The equations as plain data: formulas as text, statements, gains."""
-        from holdfast.equations.writing import as_data
+        from holdfast.equations.writing.text import as_data
 
         return as_data(self)

@@ -1,0 +1,1 @@
+"""Everything numerical as one exact graph: walked from SymPy, differentiated, solved, evaluated."""

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 import sympy as sp
 from sympy.simplify.fu import TR8
 
-from holdfast.graph.balls import ball, balls, precision
+from holdfast.common.limits import allowance
+from holdfast.graph.arithmetics.balls import ball, balls, precision
 from holdfast.graph.evaluate import Ledger
 from holdfast.graph.nodes import LEAVES, Graph, Node, ancestors
 from holdfast.graph.walk import FUNCTIONS, Walker
-from holdfast.problem.limits import allowance
 
 MOST_TERMS = 600  # in the expanded form: beyond, a formula is shown as it is
 SHORT = 5  # nodes of a formula that needs no tidying

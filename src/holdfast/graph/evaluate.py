@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from holdfast.graph.arithmetic import FLOATS, Arithmetic
+from holdfast.graph.arithmetics.arithmetic import FLOATS, Arithmetic
 from holdfast.graph.nodes import LEAVES, Node, ancestors, fingerprint, operation_count
 
 Evaluator = Callable[[Sequence[Any]], list[Any]]

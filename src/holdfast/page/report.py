@@ -10,18 +10,18 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from holdfast.common.arguments import clear_arguments
+from holdfast.common.files import write
 from holdfast.errors import BadRequest, HoldfastError
-from holdfast.files import write
-from holdfast.page.html import Markup, document, element, joined, paragraph
+from holdfast.page.markup.html import Markup, document, element, joined, paragraph
 from holdfast.page.sections.in_order import SECTIONS
 from holdfast.page.sections.warnings import warnings_of
 from holdfast.page.subject import Subject, readable
 from holdfast.page.verdict import Verdict, verdict_of
-from holdfast.problem.arguments import clear_arguments
-from holdfast.problem.file import loads
+from holdfast.problem.file.load_dump import loads
 from holdfast.results.trajectory import Trajectory
-from holdfast.stability.certificate import Certificate, Label, made_here
-from holdfast.stability.verify import verify
+from holdfast.stability.certificate.certificate import Certificate, Label, made_here
+from holdfast.stability.certificate.verify import verify
 
 FONTS = {"text": ("Holdfast Text", 400), "text-semibold": ("Holdfast Text", 600), "math": ("Holdfast Math", 400)}
 

@@ -18,23 +18,23 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from holdfast.common.arguments import clear_arguments
 from holdfast.equations.derive import derive
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest, HoldfastError, InternalError
 from holdfast.page.report import Report, report
 from holdfast.page.verdict import Verdict
-from holdfast.problem.arguments import clear_arguments
-from holdfast.problem.file import dump
-from holdfast.problem.laws import Law, Tuned
+from holdfast.problem.file.load_dump import dump
+from holdfast.problem.laws.linear import Law, Tuned
 from holdfast.problem.problem import Problem
-from holdfast.results.outcome import Outcome
-from holdfast.results.simulate import simulate
+from holdfast.results.judgement.outcome import Outcome
+from holdfast.results.runs.simulate import simulate
 from holdfast.results.trajectory import Trajectory
-from holdfast.stability.certificate import Certificate, Label
-from holdfast.stability.certify import certify
-from holdfast.stability.tune import tune
-from holdfast.stability.tuning import Tuning
-from holdfast.stability.verify import Verification, verify
+from holdfast.stability.certificate.certificate import Certificate, Label
+from holdfast.stability.certificate.verify import Verification, verify
+from holdfast.stability.promise.certify import certify
+from holdfast.stability.tuning.tune import tune
+from holdfast.stability.tuning.tuning import Tuning
 
 Progress = Callable[[str, float], None]  # the part that is being done, and the fraction of it
 

@@ -9,21 +9,21 @@ from typing import Any
 
 import numpy as np
 
+from holdfast.common.frozen import Frozen
 from holdfast.equations.derive import derive
 from holdfast.equations.equations import Equations
 from holdfast.errors import HoldfastError
-from holdfast.problem.file import dumps
-from holdfast.problem.frozen import Frozen
+from holdfast.problem.file.load_dump import dumps
 from holdfast.problem.problem import Problem
 from holdfast.problem.quantities import latex_name
-from holdfast.results.energy import conservative
+from holdfast.results.judgement.energy import conservative
 from holdfast.results.motion import Motion, motion_of
 from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.by_name import Scheme, scheme_named
-from holdfast.stability.by_block import step_limits
-from holdfast.stability.certificate import Certificate
-from holdfast.stability.spectrum import Spectrum, spectrum
-from holdfast.stability.transient import Transient, transient
+from holdfast.stability.certificate.certificate import Certificate
+from holdfast.stability.linear.by_block import step_limits
+from holdfast.stability.linear.spectrum import Spectrum, spectrum
+from holdfast.stability.linear.transient import Transient, transient
 
 BEYOND = 1e6  # times the size of the start: a state that has blown up
 

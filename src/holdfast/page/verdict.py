@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from holdfast.page.subject import Subject, number, sentence
-from holdfast.stability.certificate import Label
-from holdfast.stability.spectrum import Verdict as Judgement
+from holdfast.stability.certificate.certificate import Label
+from holdfast.stability.linear.spectrum import Verdict as Judgement
 
 WORDS = ("proved", "checked", "no promise", "failed")  # from best to worst
 PROMISES = {

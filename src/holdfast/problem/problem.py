@@ -8,16 +8,16 @@ from typing import Any
 
 import sympy as sp
 
+from holdfast.common.arguments import clear_arguments
+from holdfast.common.frozen import Frozen
+from holdfast.common.nearest import did_you_mean
 from holdfast.errors import BadStatement, HoldfastError
-from holdfast.problem.arguments import clear_arguments
-from holdfast.problem.frozen import Frozen
-from holdfast.problem.laws import Law, LawForm
-from holdfast.problem.nearest import did_you_mean
+from holdfast.problem.laws.linear import Law, LawForm
 from holdfast.problem.program import Program
 from holdfast.problem.quantities import Coordinate, Rate, State
 from holdfast.problem.run import Run
 from holdfast.problem.system import System
-from holdfast.problem.units import check_units
+from holdfast.problem.units.check import check_units
 from holdfast.problem.vocabulary import CONSTANT, by_name
 
 
@@ -80,7 +80,7 @@ class Problem:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Through its text where it has one, which other versions read too; else by its parts."""
-        from holdfast.problem.file import dumps, loads
+        from holdfast.problem.file.load_dump import dumps, loads
 
         try:
             return loads, (dumps(self), "the pickled problem")

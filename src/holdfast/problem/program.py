@@ -8,11 +8,11 @@ from typing import Any
 
 import sympy as sp
 
+from holdfast.common.arguments import clear_arguments
+from holdfast.common.frozen import Frozen
+from holdfast.common.nearest import did_you_mean
 from holdfast.errors import BadStatement
-from holdfast.problem.arguments import clear_arguments
-from holdfast.problem.frozen import Frozen
-from holdfast.problem.laws import Constraints, Law, LawForm, Unstabilised
-from holdfast.problem.nearest import did_you_mean
+from holdfast.problem.laws.linear import Constraints, Law, LawForm, Unstabilised
 from holdfast.problem.system import System, directions
 from holdfast.problem.vocabulary import MOTION, POSITION, by_name
 

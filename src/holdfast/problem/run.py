@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass, fields
 from typing import Literal
 
+from holdfast.common.arguments import clear_arguments
 from holdfast.errors import BadStatement
-from holdfast.problem.arguments import clear_arguments
 
 StartPolicy = Literal["project", "keep", "raise"]
 LARGEST = 2**63  # of a count

@@ -8,10 +8,10 @@ from typing import Any
 
 import sympy as sp
 
+from holdfast.common.arguments import clear_arguments
+from holdfast.common.frozen import Frozen
 from holdfast.errors import BadStatement
-from holdfast.problem.arguments import clear_arguments
-from holdfast.problem.frozen import Frozen
-from holdfast.problem.masses import MovingMass
+from holdfast.problem.masses.moving_mass import MovingMass
 from holdfast.problem.quantities import Control, Coordinate, Parameter, State
 from holdfast.problem.vocabulary import CONSTANT, MOTION, POSITION, STATE_RATE, Vocabulary, by_name, exact
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import sympy as sp
 
+from holdfast.common.nearest import did_you_mean
 from holdfast.errors import BadExpression, BadStatement
-from holdfast.problem.nearest import did_you_mean
 from holdfast.problem.quantities import (
     Acceleration,
     Control,

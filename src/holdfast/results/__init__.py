@@ -1,0 +1,1 @@
+"""Runs in the user's names: their start, their rows, how they are judged, kept and drawn."""

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from holdfast.common.files import write_stream
 from holdfast.errors import BadRequest
-from holdfast.files import write_stream
 from holdfast.results.motion import Motion, motion_of
 from holdfast.results.trajectory import Trajectory
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from holdfast.equations.derive import derive
+from holdfast.equations.dynamics.masses import Point
 from holdfast.equations.equations import Equations
-from holdfast.equations.masses import Point
 from holdfast.errors import BadRequest
 from holdfast.graph.evaluate import Tape
 from holdfast.graph.nodes import substitute

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from holdfast.common.frozen import Frozen
+from holdfast.common.nearest import did_you_mean
 from holdfast.errors import BadRequest, HoldfastError
-from holdfast.problem.frozen import Frozen
-from holdfast.problem.nearest import did_you_mean
 from holdfast.problem.problem import Problem
-from holdfast.results.finding import Finding, Judgement
-from holdfast.results.outcome import Outcome
-from holdfast.results.start import Start
+from holdfast.results.judgement.finding import Finding, Judgement
+from holdfast.results.judgement.outcome import Outcome
+from holdfast.results.start.start import Start
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.equations.equations import Equations
-    from holdfast.results.state_error import StateError
+    from holdfast.results.runs.state_error import StateError
 
 Array = np.ndarray
 UNEVEN = 100  # neighbouring intervals that differ by more than this factor share no parabola
@@ -110,7 +110,7 @@ class Trajectory:
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
         """Everything found against the run: what it fails by, then doubts (constraints that become dependent)."""
-        from holdfast.results.along import condition_found
+        from holdfast.results.judgement.along import condition_found
 
         equations = self._own_equations
         if equations is None:
@@ -122,7 +122,7 @@ class Trajectory:
     @cached_property
     def state_error(self) -> StateError:
         """The error of the states, estimated by the same run with a halved step, or with a tighter tolerance."""
-        from holdfast.results.refinement import refined_error
+        from holdfast.results.runs.refinement import refined_error
 
         return refined_error(self, self._own_equations)
 
@@ -203,32 +203,32 @@ class Trajectory:
 
     def save(self, path: str | Path) -> None:
         """Write the run to ``.npz``, ``.nc`` (with the xarray extra) or ``.csv``; nothing is half-written."""
-        from holdfast.results.store import save
+        from holdfast.results.store.runs import save
 
         save(self, path)
 
     @staticmethod
     def load(path: str | Path) -> Trajectory:
         """A run that was saved as ``.npz`` or ``.nc``."""
-        from holdfast.results.store import load
+        from holdfast.results.store.runs import load
 
         return load(path)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Through the text of a run file, columns as arrays; between its rows a run is not interpolated there."""
-        from holdfast.results.run_file import about, unpickled
+        from holdfast.results.store.run_file import about, unpickled
 
         return unpickled, (self.problem, about(self, None), self.times, dict(self.columns), self.parameters)
 
     def to_pandas(self) -> Any:
         """A data frame with the times as index and a column per quantity."""
-        from holdfast.results.store import to_pandas
+        from holdfast.results.store.runs import to_pandas
 
         return to_pandas(self)
 
     def to_xarray(self) -> Any:
         """A data set with the coordinate `time`."""
-        from holdfast.results.store import to_xarray
+        from holdfast.results.store.runs import to_xarray
 
         return to_xarray(self)
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from holdfast.errors import BadRequest
-from holdfast.schemes.collocation import Collocation
-from holdfast.schemes.dop853 import DOP853
-from holdfast.schemes.dopri5 import DOPRI5
-from holdfast.schemes.embedded import Embedded
-from holdfast.schemes.euler import EULER
-from holdfast.schemes.implicit_midpoint import IMPLICIT_MIDPOINT
-from holdfast.schemes.kutta import KUTTA3, RK4, THREE_EIGHTHS
-from holdfast.schemes.radau import RADAU, RADAU5
-from holdfast.schemes.runge_kutta import RungeKutta
-from holdfast.schemes.symplectic_euler import SYMPLECTIC_EULER, SymplecticEuler
-from holdfast.schemes.two_stage import HEUN, MIDPOINT, RALSTON
+from holdfast.schemes.kinds.collocation import Collocation
+from holdfast.schemes.kinds.embedded import Embedded
+from holdfast.schemes.kinds.runge_kutta import RungeKutta
+from holdfast.schemes.kinds.symplectic_euler import SYMPLECTIC_EULER, SymplecticEuler
+from holdfast.schemes.tableaus.dop853 import DOP853
+from holdfast.schemes.tableaus.dopri5 import DOPRI5
+from holdfast.schemes.tableaus.euler import EULER
+from holdfast.schemes.tableaus.implicit_midpoint import IMPLICIT_MIDPOINT
+from holdfast.schemes.tableaus.kutta import KUTTA3, RK4, THREE_EIGHTHS
+from holdfast.schemes.tableaus.radau import RADAU, RADAU5
+from holdfast.schemes.tableaus.two_stage import HEUN, MIDPOINT, RALSTON
 
 Scheme = RungeKutta | Embedded | Collocation | SymplecticEuler
 

@@ -1,0 +1,1 @@
+"""What laws, schemes and steps do to deviations: linear analysis, proofs, promises, gains."""

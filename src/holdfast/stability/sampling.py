@@ -12,12 +12,12 @@ import numpy as np
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector, state_vector
 from holdfast.errors import BadRequest
-from holdfast.graph.arithmetic import Arithmetic, float_power
+from holdfast.graph.arithmetics.arithmetic import Arithmetic, float_power
 from holdfast.graph.derivatives import jacobian
 from holdfast.graph.evaluate import Evaluator, Tape
 from holdfast.graph.nodes import Node
 from holdfast.problem.vocabulary import by_name
-from holdfast.stability.shape import Array
+from holdfast.stability.linear.shape import Array
 
 ARRAYS = Arithmetic(
     name="arrays",

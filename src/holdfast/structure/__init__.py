@@ -1,0 +1,1 @@
+"""What Lagrangian form equations have, and equations that have one by construction."""

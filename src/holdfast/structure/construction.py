@@ -21,10 +21,10 @@ from dataclasses import dataclass
 import sympy as sp
 
 from holdfast.problem.quantities import time
-from holdfast.structure.helmholtz import Helmholtz
-from holdfast.structure.integrals import Clock, homogeneous_potential, potential, primitive, without
-from holdfast.structure.normal import tidied
-from holdfast.structure.second_order import SecondOrder
+from holdfast.structure.algebra.integrals import Clock, homogeneous_potential, potential, primitive, without
+from holdfast.structure.algebra.normal_form import tidied
+from holdfast.structure.conditions.helmholtz import Helmholtz
+from holdfast.structure.conditions.second_order import SecondOrder
 from holdfast.structure.singularities import Flux, Period, fluxes, periods
 
 

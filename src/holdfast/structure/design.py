@@ -21,15 +21,15 @@ import sympy as sp
 
 from holdfast.equations.derive import derive
 from holdfast.equations.equations import Equations
-from holdfast.equations.family import family
+from holdfast.equations.forms.family import family
 from holdfast.errors import BadRequest, BadStatement
 from holdfast.problem.problem import Problem
 from holdfast.problem.program import Program
 from holdfast.problem.quantities import Coordinate, rate
 from holdfast.problem.system import System
 from holdfast.problem.vocabulary import exact
-from holdfast.structure.normal import tidied
-from holdfast.structure.zero import Points, is_zero
+from holdfast.structure.algebra.normal_form import tidied
+from holdfast.structure.algebra.zero import Points, is_zero
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,12 +18,12 @@ import sympy as sp
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
 from holdfast.problem.quantities import time
+from holdfast.structure.algebra.integrals import Clock
+from holdfast.structure.algebra.quadrature import function_of
+from holdfast.structure.conditions.helmholtz import Helmholtz, helmholtz
+from holdfast.structure.conditions.second_order import SecondOrder
 from holdfast.structure.construction import Construction, constructed
-from holdfast.structure.helmholtz import Helmholtz, helmholtz
-from holdfast.structure.integrals import Clock
-from holdfast.structure.quadrature import function_of
 from holdfast.structure.residual import Residual, residual_of
-from holdfast.structure.second_order import SecondOrder
 from holdfast.structure.verdicts import GLOBALLY, LOCALLY, Verdict, dissipative
 
 FREEDOM = (

@@ -21,10 +21,10 @@ import sympy as sp
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
 from holdfast.problem.quantities import time
-from holdfast.structure.helmholtz import Helmholtz
-from holdfast.structure.normal import tidied
-from holdfast.structure.second_order import SecondOrder, second_order
-from holdfast.structure.zero import decisions, is_zero
+from holdfast.structure.algebra.normal_form import tidied
+from holdfast.structure.algebra.zero import decisions, is_zero
+from holdfast.structure.conditions.helmholtz import Helmholtz
+from holdfast.structure.conditions.second_order import SecondOrder, second_order
 
 SMALL = 1e-10  # singular values below this part of the largest count as zero
 

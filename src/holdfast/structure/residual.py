@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import sympy as sp
 
-from holdfast.structure.quadrature import function_of
-from holdfast.structure.second_order import SecondOrder
-from holdfast.structure.zero import BY_POINTS, SYMBOLIC, decisions
+from holdfast.structure.algebra.quadrature import function_of
+from holdfast.structure.algebra.zero import BY_POINTS, SYMBOLIC, decisions
+from holdfast.structure.conditions.second_order import SecondOrder
 
 BY_QUADRATURE = "quadrature at random points"
 

@@ -16,7 +16,7 @@ import numpy as np
 import sympy as sp
 
 from holdfast.problem.quantities import time
-from holdfast.structure.second_order import SecondOrder
+from holdfast.structure.conditions.second_order import SecondOrder
 
 ROUND = 512  # points on a circle: the trapezoidal rule is exact to rounding for smooth b
 SMALLEST = 1e-9  # of a loop integral that counts

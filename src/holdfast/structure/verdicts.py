@@ -10,8 +10,8 @@ import numpy as np
 import sympy as sp
 
 from holdfast.problem.quantities import time
-from holdfast.structure.normal import tidied
-from holdfast.structure.second_order import SecondOrder
+from holdfast.structure.algebra.normal_form import tidied
+from holdfast.structure.conditions.second_order import SecondOrder
 
 SAMPLES = 400  # random states at which the power of D is looked at
 GLOBALLY, LOCALLY = "globally", "locally"
@@ -138,7 +138,7 @@ def counterexample(power: sp.Expr, system: SecondOrder) -> str:
 
 
 def _slow_counterexample(power: sp.Expr, system: SecondOrder) -> str:
-    from holdfast.structure.quadrature import function_of
+    from holdfast.structure.algebra.quadrature import function_of
 
     symbols = sorted(power.free_symbols, key=lambda s: s.name)
     function, shake = function_of(power, symbols), np.random.default_rng(7)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
-from holdfast.equations.writing import text
-from holdfast.structure.helmholtz import MEANINGS, SAYS
+from holdfast.equations.writing.text import text
+from holdfast.structure.conditions.helmholtz import MEANINGS, SAYS
 
 if TYPE_CHECKING:
     from holdfast.structure.lagrangian import LagrangeForm

@@ -15,8 +15,8 @@ from fractions import Fraction
 
 from holdfast.engine.drivers.language import Integer, Integers, Number, Reals, absolute, larger, quotient
 from holdfast.engine.drivers.steps import HEADER
-from holdfast.schemes.exact_algebra import solved, transposed
-from holdfast.schemes.runge_kutta import RungeKutta
+from holdfast.schemes.algebra.exact import solved, transposed
+from holdfast.schemes.kinds.runge_kutta import RungeKutta
 
 N = 0  # given by the assembly
 NEWTON_LIMIT = 40

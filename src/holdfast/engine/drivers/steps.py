@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from holdfast.schemes.embedded import Embedded
-from holdfast.schemes.runge_kutta import RungeKutta
+from holdfast.schemes.kinds.embedded import Embedded
+from holdfast.schemes.kinds.runge_kutta import RungeKutta
 
 HEADER = "def take_step(t: Number, h: Number, x: Reals, f: Reals, p: Reals, new: Reals, work: Reals) -> Real:"
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import accumulate
 
 from holdfast.engine.drivers import newton, stiff
-from holdfast.schemes.collocation import Collocation
+from holdfast.schemes.kinds.collocation import Collocation
 
 KEPT = 10  # numbers in front of the work space
 OWN = ("QUICK", "SAME", "NEARLY", "RECOVERY", "LARGEST_GOAL", "ENOUGH", "HOPELESS", "ROUNDING", "CORRECTIONS")

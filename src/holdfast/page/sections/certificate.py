@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from holdfast.page.html import Child, Markup, bullets, details, element, joined, paragraph, table
+from holdfast.page.markup.html import Child, Markup, bullets, details, element, joined, paragraph, table
 from holdfast.page.sections.section import Section
 from holdfast.page.subject import Subject, number, sentence
-from holdfast.stability.certificate import BlockCertificate, Label, Proof
+from holdfast.stability.certificate.certificate import BlockCertificate, Label, Proof
 
 
 def write(subject: Subject) -> Markup:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.page.figure import figure, legend, log_scale, thinned
-from holdfast.page.html import Markup, joined, paragraph
+from holdfast.page.figures.figure import figure, legend, log_scale, thinned
+from holdfast.page.markup.html import Markup, joined, paragraph
 from holdfast.page.sections.section import Section, side_by_side
 from holdfast.page.subject import Subject, counted
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sympy as sp
 
-from holdfast.equations.writing import formula as latex
-from holdfast.equations.writing import latex_of_states
-from holdfast.page.html import Markup, details, joined, paragraph
-from holdfast.page.mathml import formula
+from holdfast.equations.writing.text import formula as latex
+from holdfast.equations.writing.text import latex_of_states
+from holdfast.page.markup.html import Markup, details, joined, paragraph
+from holdfast.page.markup.mathml import formula
 from holdfast.page.sections.section import Section
 from holdfast.page.subject import Subject
 from holdfast.problem.quantities import Acceleration, latex_name

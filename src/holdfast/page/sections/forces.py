@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from holdfast.equations.writing import formula as latex
-from holdfast.page.html import Markup, details, joined, paragraph
-from holdfast.page.mathml import formula
-from holdfast.page.sections.curves import curves
+from holdfast.equations.writing.text import formula as latex
+from holdfast.page.figures.curves import curves
+from holdfast.page.markup.html import Markup, details, joined, paragraph
+from holdfast.page.markup.mathml import formula
 from holdfast.page.sections.section import Section, side_by_side
 from holdfast.page.subject import Subject, counted
 from holdfast.problem.quantities import latex_name

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from holdfast.equations.writing import formula as latex
+from holdfast.equations.writing.text import formula as latex
 from holdfast.errors import HoldfastError
-from holdfast.page.html import Child, Markup, code, details, element, joined, paragraph, table
-from holdfast.page.mathml import formula, mathml
-from holdfast.page.sections.roots import figures
+from holdfast.page.figures.roots import figures
+from holdfast.page.markup.html import Child, Markup, code, details, element, joined, paragraph, table
+from holdfast.page.markup.mathml import formula, mathml
 from holdfast.page.sections.section import Section, side_by_side
 from holdfast.page.subject import Subject, number
-from holdfast.problem.laws import Gain, Unstabilised
+from holdfast.problem.laws.linear import Gain, Unstabilised
 from holdfast.problem.quantities import latex_name
-from holdfast.stability.dialects import dialects
-from holdfast.stability.spectrum import Verdict
+from holdfast.stability.linear.spectrum import Verdict
+from holdfast.stability.tuning.dialects import dialects
 
 GREEK = {"alpha": "α", "beta": "β", "kappa": "κ", "omega": "ω", "zeta": "ζ", "time constant": "T", "damping ratio": "ζ"}
 

@@ -7,8 +7,8 @@ from base64 import b64encode
 
 import numpy as np
 
-from holdfast.page.html import Markup, element
-from holdfast.page.sections.curves import curves
+from holdfast.page.figures.curves import curves
+from holdfast.page.markup.html import Markup, element
 from holdfast.page.sections.section import Section, side_by_side
 from holdfast.page.subject import Subject
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.page.figure import POINTS, figure, legend
-from holdfast.page.html import Markup
+from holdfast.page.figures.figure import POINTS, figure, legend
+from holdfast.page.markup.html import Markup
 from holdfast.page.sections.section import Section, side_by_side
 from holdfast.page.subject import Subject
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from holdfast.equations.writing import formula as latex
-from holdfast.page.html import Child, Markup, code, details, element, joined, paragraph, table
-from holdfast.page.mathml import formula, mathml
+from holdfast.equations.writing.text import formula as latex
+from holdfast.page.markup.html import Child, Markup, code, details, element, joined, paragraph, table
+from holdfast.page.markup.mathml import formula, mathml
 from holdfast.page.sections.section import Section
 from holdfast.page.subject import Subject, counted, number
 from holdfast.problem.quantities import latex_name

@@ -6,7 +6,7 @@ import platform
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 
-from holdfast.page.html import Child, Markup, element, joined, paragraph, table
+from holdfast.page.markup.html import Child, Markup, element, joined, paragraph, table
 from holdfast.page.sections.section import Section
 from holdfast.page.subject import Subject, counted
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from holdfast.page.html import Markup, element
+from holdfast.page.markup.html import Markup, element
 from holdfast.page.subject import Subject
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from holdfast.page.figure import drawing, shown
-from holdfast.page.html import Child, Markup, bullets, joined, paragraph, table
+from holdfast.page.figures.figure import drawing, shown
+from holdfast.page.markup.html import Child, Markup, bullets, joined, paragraph, table
 from holdfast.page.sections.section import Section, side_by_side
 from holdfast.page.subject import Subject, counted, number, sentence
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from holdfast.page.html import Markup, bullets, paragraph
+from holdfast.page.markup.html import Markup, bullets, paragraph
 from holdfast.page.sections.section import Section
 from holdfast.page.subject import Subject, number, sentence
-from holdfast.stability.certificate import Label
-from holdfast.stability.spectrum import Verdict
+from holdfast.stability.certificate.certificate import Label
+from holdfast.stability.linear.spectrum import Verdict
 
 NEAR = 0.8  # of the linear limit of the step
 GROWTH = 2.0  # a transient worth a word

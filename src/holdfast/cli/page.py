@@ -1,0 +1,126 @@
+"""What ``holdfast run`` and ``holdfast report`` share: a study made, its page written, and what is printed of it."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+import holdfast as hf
+from holdfast.cli.shared import derived, print_json, progress_bar
+from holdfast.cli.text import in_one_line, plain_matplotlib, say
+from holdfast.cli.watch import limited
+
+DOING = {"tune": "choosing gains", "certify": "certifying", "verify": "re-checking what is proved"}
+
+
+def page_at(file: str, output: str | None) -> Path:
+    """Where the page goes; a place that cannot be written is refused before any work."""
+    target = Path(output) if output else Path("holdfast.html" if file == "-" else Path(file).stem + ".html")
+    if target.suffix not in (".html", ".htm"):
+        raise hf.BadRequest(f"{target.name!r} is not a page", where="-o", fix="end the name in .html")
+    if not target.parent.is_dir():
+        raise hf.BadRequest(f"there is no folder {target.parent}", where="-o", fix="make it first, or choose another")
+    return target
+
+
+def command_line(*words: str) -> str:
+    """The words of a command as they would be typed again."""
+    import shlex
+
+    return shlex.join(words)
+
+
+def studied(problem: hf.Problem, quiet: bool, **asked: Any) -> hf.Study:
+    """Everything that follows from a problem, its progress shown."""
+    equations = derived(problem)
+    with progress_bar("simulate", quiet=quiet) as progress:
+
+        def told(part: str, share: float) -> None:
+            if part in DOING and share == 0:
+                _say(DOING[part], quiet)
+            if part == "simulate" and progress is not None:
+                progress(share)
+
+        return hf.study(problem, equations=equations, progress=told, **asked)
+
+
+def finish(made: hf.Study, target: Path, command: str, opened: bool, as_json: bool) -> None:
+    plain_matplotlib()
+    made = replace(made, command=command)
+    if not made.interrupted:
+        _ = made.trajectory.state_error  # further runs: they have no limit, the page has
+    with limited("writing the page"):
+        page = made.report()
+        _ = page.html
+    page.save(target)
+    if as_json:
+        print_json(_data(made, page, target))
+    else:
+        _print(made, page, target)
+    if opened:
+        click.launch(str(target))
+    click.get_current_context().exit(130 if made.interrupted else 0 if page.good else 1)
+
+
+def _print(made: hf.Study, page: hf.Report, target: Path) -> None:
+    title, verdict, *rest = made.summary().splitlines()
+    say(in_one_line(title))
+    say(verdict, colour={"failed": "red", "no promise": "yellow"}.get(page.word, "green"))
+    for line in rest:
+        say(line)
+    say(f"  page: {target} ({target.stat().st_size / 1000:.0f} kB)")
+
+
+def _data(made: hf.Study, page: hf.Report, target: Path) -> dict[str, Any]:
+    certificate, tuning = page.certificate, made.tuning
+    return {
+        "schema": 1,
+        "title": made.trajectory.problem.title if made.trajectory.problem else "",
+        "word": page.word,
+        "good": page.good,
+        "verdict": page.verdict,
+        "faults": list(page.faults),
+        "remarks": list(page.warnings),
+        "interrupted": made.interrupted,
+        "outcome": made.trajectory.outcome.name,
+        "state_error": _state_error(made),
+        "certificate": None
+        if certificate is None
+        else {
+            "label": certificate.label.name,
+            "blocks": [
+                {
+                    "constraints": list(block.constraints),
+                    "label": block.label.name,
+                    "bounds": dict(zip(block.names, block.bounds, strict=False)),
+                    "reason": block.reason,
+                }
+                for block in certificate.blocks
+            ],
+        },
+        "tuning": None if tuning is None else tuning.to_dict(),
+        "page": str(target),
+    }
+
+
+def _state_error(made: hf.Study) -> dict[str, Any] | None:
+    """The error of the states, where it was estimated."""
+    if made.interrupted:
+        return None
+    error = made.trajectory.state_error
+    return {
+        "worst": error.worst,
+        "time": error.time,
+        "name": error.name,
+        "relative": error.relative,
+        "by_name": dict(error.by_name),
+    }
+
+
+def _say(text: str, quiet: bool) -> None:
+    if not quiet and sys.stderr is not None and sys.stderr.isatty():
+        say(text, err=True)

@@ -1,0 +1,167 @@
+"""What the commands share: files in, errors as texts, progress on standard error."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import click
+
+import holdfast as hf
+from holdfast.cli.options import F
+from holdfast.cli.text import INTERRUPTED, MISUSE, say
+from holdfast.cli.watch import limited
+from holdfast.common import strict_json
+
+MOST_INPUT = 16_000_000  # bytes of standard input: more is no problem file, whatever the limit
+
+RUN_WORDS = (  # options, and keys of [run]
+    "scheme", "step", "tolerance", "duration", "every", "start_policy", "longest_step", "absolute",
+)  # fmt: skip
+ARGUMENT = re.compile(rf"\b({'|'.join(RUN_WORDS)})=([\w.\"-]*)")  # as errors write it for callers
+
+
+def reports_errors(command: F) -> F:
+    """Our own errors become texts on standard error and exit code 2; Ctrl-C exits 130."""
+
+    @wraps(command)
+    def guarded(*args: Any, **kwargs: Any) -> None:
+        context = click.get_current_context()
+        try:
+            command(*args, **kwargs)
+        except hf.HoldfastError as error:
+            if context.find_root().obj["debug"]:
+                raise
+            say(_error_text(_placed(error, context)), err=True)
+            context.exit(MISUSE)
+        except KeyboardInterrupt:
+            say("interrupted", err=True)
+            context.exit(INTERRUPTED)
+
+    return guarded  # type: ignore[return-value]
+
+
+def _error_text(error: hf.HoldfastError) -> str:
+    text = str(error)
+    return text if text.startswith("error:") else f"error: {text}"
+
+
+def _placed(error: hf.HoldfastError, context: click.Context) -> hf.HoldfastError:
+    """The error at its line of the problem file, where the file is to blame and not an option."""
+    text, name = context.find_root().obj.get("problem", ("", ""))
+    by_option = any(context.params.get(word) is not None for word in RUN_WORDS)
+    if error.where in RUN_WORDS and not by_option:
+        error.where = f"run.{error.where}"
+    error.fix = ARGUMENT.sub(_option if by_option else _entry, error.fix)
+    return hf.located(error, text, name)
+
+
+def _option(argument: re.Match[str]) -> str:
+    """An argument of a call as it is typed: ``--step 0.1`` for ``step=0.1``."""
+    return f"--{argument[1].replace('_', '-')} {argument[2]}".rstrip()
+
+
+def _entry(argument: re.Match[str]) -> str:
+    """An argument of a call as the problem file has it: ``[run] step = 0.1`` for ``step=0.1``."""
+    return f"[run] {argument[1]} = {argument[2] or '...'}"
+
+
+def problem_in(file: str) -> hf.Problem:
+    """The problem of a file, or of standard input; its text is kept for the places of later errors."""
+    with limited("reading the problem"):
+        if file == "-":
+            content, name = _standard_input(), "standard input"
+            problem = hf.loads(content, name)
+        else:
+            problem, name = hf.load(file), file
+            content = _content(file)
+    text = content.decode("utf-8-sig", "replace")
+    click.get_current_context().find_root().obj["problem"] = (text, name)
+    return problem
+
+
+def _standard_input() -> bytes:
+    """What standard input holds, up to a little more than any problem may have."""
+    if sys.stdin is None:
+        raise hf.BadRequest("standard input is closed", where="-", fix="name a file, or pipe one in")
+    try:
+        return bytes(sys.stdin.buffer.read(MOST_INPUT))
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise hf.BadRequest(f"standard input cannot be read: {reason}", where="-", fix="name a file") from None
+
+
+def _content(file: str) -> bytes:
+    try:
+        return Path(file).read_bytes()
+    except OSError:  # it is gone since it was read: errors are named by their key
+        return b""
+
+
+def derived(problem: hf.Problem) -> hf.Equations:
+    """The equations of a problem, derived under the limits."""
+    with limited("deriving the equations"):
+        return hf.derive(problem)
+
+
+def equations_in(problem: hf.Problem, **asked: Any) -> tuple[hf.Equations, hf.Tuning | None]:
+    """The equations of a problem, ready to run: gains that are still open are tuned first, for the run asked."""
+    equations = derived(problem)
+    if not isinstance(problem.program.law, hf.Tuned) or not equations.constraints:
+        return equations, None
+    wanted: dict[str, Any] = {word: asked.get(word) for word in ("scheme", "step", "tolerance", "duration")}
+    tuning = hf.tune(equations, **wanted)
+    return tuning.equations, tuning
+
+
+def gains_line(tuning: hf.Tuning) -> str:
+    """One line on gains that were chosen on the way: for what, how good, and which."""
+    gains = ", ".join(f"{name} = {value:g}" for name, value in tuning.to_dict()["gains"].items())
+    return tuning.summary().splitlines()[0] + (f" ({gains})" if gains else "")
+
+
+def print_json(data: dict[str, Any]) -> None:
+    say(strict_json.dumps(data, indent=2))
+
+
+@contextmanager
+def progress_bar(title: str, *, quiet: bool) -> Iterator[Callable[[float], None] | None]:
+    """A function that takes the fraction done and shows it, where somebody looks at standard error."""
+    if quiet or sys.stderr is None or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=1.0)
+        yield lambda done: bar.update(task, completed=done)
+
+
+FORMS = (".npz", ".nc", ".csv")
+
+
+def check_output(output: str | None) -> None:
+    """Refuse at the door what could not be written after a long run."""
+    if output is None:
+        return
+    target = Path(output)
+    if target.suffix not in FORMS:
+        raise hf.BadRequest(
+            f"no form of file is known for {target.name!r}", where="-o", fix="end it in .nc, .npz or .csv"
+        )
+    if not target.parent.is_dir():
+        raise hf.BadRequest(f"there is no folder {target.parent}", where="-o", fix="make it first, or choose another")
+    if target.suffix == ".nc" and find_spec("xarray") is None:
+        raise hf.BadRequest("xarray is not installed", where="-o", fix='pip install "holdfast[xarray]", or use .npz')
+
+
+def leave(success: bool, *, interrupted: bool) -> None:
+    """Exit as a run went: 0 well, 1 not well, 130 interrupted."""
+    click.get_current_context().exit(130 if interrupted else 0 if success else 1)

@@ -1,0 +1,45 @@
+"""``holdfast certify``: how far can the constraints drift?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+import holdfast as hf
+from holdfast.cli.options import FILE, JSON, step_options
+from holdfast.cli.shared import equations_in, gains_line, print_json, problem_in, reports_errors
+from holdfast.cli.text import say
+
+
+@click.command()
+@FILE
+@step_options
+@click.option("--drift", type=float, help="Seek the largest step that keeps every held deviation below this.")
+@click.option("--effort", type=float, help="Seconds of computing for the search of proofs; default 5.")
+@click.option("--sample", is_flag=True, help="Estimate over the region what is not proved.")
+@click.option("-o", "--output", type=click.Path(dir_okay=False), help="Write the certificate to NAME.json.")
+@JSON
+@reports_errors
+def certify(file: str, output: str | None, as_json: bool, **asked: Any) -> None:
+    """How far can the constraints of FILE drift, and is that proved?
+
+    Takes drift, region, weights and effort from the file's [certificate] table where they are not given. Exit code 0:
+    held as said; 1: refused, or the run left the region of its proof.
+    """
+    if output and not output.endswith(".json"):
+        raise hf.BadRequest(f"a certificate is JSON, {output!r} is not", where="-o", fix="name it NAME.json")
+    equations, tuning = equations_in(problem_in(file), **asked)
+    if tuning is not None:
+        say(gains_line(tuning), err=as_json)
+    certificate = hf.certify(equations, **asked)
+    if output:
+        certificate.save(output)
+    if as_json:
+        print_json(certificate.to_dict())
+    else:
+        say(certificate.summary(), nl=False)
+        if output:
+            say(f"  written to {output}; `holdfast verify {output}` re-checks it")
+    left = any(block.stayed is False for block in certificate.blocks)
+    click.get_current_context().exit(1 if left or certificate.label is hf.Label.refused else 0)

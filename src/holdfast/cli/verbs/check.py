@@ -1,0 +1,53 @@
+"""``holdfast check``: is the problem well stated, and where does it start?"""
+
+from __future__ import annotations
+
+import click
+
+import holdfast as hf
+from holdfast.cli.options import FILE, JSON
+from holdfast.cli.shared import derived, print_json, problem_in, reports_errors
+from holdfast.cli.text import in_one_line, say
+from holdfast.cli.watch import limited
+
+
+@click.command()
+@FILE
+@JSON
+@reports_errors
+def check(file: str, as_json: bool) -> None:
+    """Is the problem well stated, and where does it start?
+
+    Reads FILE (or - for standard input), derives its equations, and finds and judges the start as a run would. Exit
+    code 0: well stated; 1: stated, but flagged (a negative mass, a law that drives deviations away); 2: refused.
+    """
+    problem = problem_in(file)
+    equations = derived(problem)
+    if problem.run.duration is not None and not isinstance(problem.program.law, hf.Tuned):
+        hf.run_as_stated(equations)
+    with limited("finding the start"):
+        found = hf.checked_start(equations)
+    if as_json:
+        print_json(
+            {
+                "schema": 1,
+                "title": problem.title,
+                "coordinates": list(equations.coordinates),
+                "constraints": list(equations.constraints),
+                "holders": list(equations.holder_names),
+                "initial_deviation": dict(found.start.deviation),
+                "condition": found.condition,
+                "start": dict(zip(equations.state_names, found.start.state, strict=True)),
+                "findings": [finding.text for finding in found.findings],
+            }
+        )
+    else:
+        say(f"{in_one_line(problem.title or file)}: {'flagged' if found.findings else 'well stated'}")
+        for finding in found.findings:
+            say(f"  found        {finding.text}")
+        say(f"  coordinates  {', '.join(equations.coordinates)}")
+        say(f"  program      {', '.join(equations.constraints) or 'nothing to hold'}")
+        if equations.constraints:
+            say(f"  held by      {', '.join(equations.holder_names)}  (condition number {found.condition:.3g})")
+            say(f"  start        {str(found.start).removeprefix('the start ')}")
+    click.get_current_context().exit(1 if found.findings else 0)

@@ -1,0 +1,1 @@
+"""From a field to machine code: written, compiled, linked, kept, loaded."""

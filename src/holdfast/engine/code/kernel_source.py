@@ -1,0 +1,279 @@
+"""All that a kernel consists of, before any target is chosen: bodies, drivers, constants, and the memory they need."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, partial
+from hashlib import sha256
+from typing import Any
+
+from holdfast.common.frozen import Frozen
+from holdfast.engine.code.layout import Layout
+from holdfast.engine.drivers import adaptive, complex_elimination, embedded, fixed, implicit, newton, stiff
+from holdfast.engine.drivers.steps import SYMPLECTIC_STEP, error_norm, explicit_step, explicit_work, interpolant
+from holdfast.engine.drivers.stiff_numbers import stiff_constants, stiff_work
+from holdfast.engine.emit import c
+from holdfast.engine.emit.body import Body, lowered
+from holdfast.engine.emit.c_writer import PREAMBLE, CWriter
+from holdfast.engine.emit.llvm import BODY_SIGNATURE, scratch_size, write_body, write_elementary
+from holdfast.engine.emit.llvm_writer import LLVMWriter
+from holdfast.engine.emit.python import python_functions
+from holdfast.engine.emit.target import Signature
+from holdfast.engine.emit.translate import signatures, source_of, text_of, translate
+from holdfast.errors import BadRequest
+from holdfast.graph.derivatives import jacobian
+from holdfast.graph.field import Field
+from holdfast.graph.nodes import Node, fingerprint
+from holdfast.schemes.by_name import Scheme
+from holdfast.schemes.kinds.collocation import Collocation
+from holdfast.schemes.kinds.embedded import Embedded
+from holdfast.schemes.kinds.runge_kutta import RungeKutta
+from holdfast.schemes.kinds.symplectic_euler import SymplecticEuler
+
+KEEPERS = ("kernel_source", "compiled", "image", "layout", "link", "native")  # modules beside this one
+Text = Callable[[], str]  # a function of the driver language, written when it is asked for
+
+
+@dataclass(frozen=True, eq=False)
+class Assembly:
+    """Bodies by name, functions of the driver language in order, and their constants.
+
+    Bodies and functions are written out only when they are asked for: to find code that is kept, `name` is enough.
+    """
+
+    name: str  # tells what is computed from all else, names of quantities not included
+    field: Field
+    outputs: Mapping[str, Mapping[int, Node]]  # of each body, by their places in its result
+    texts: tuple[Text, ...]
+    constants: Mapping[str, int | float]
+    own_work: int  # Reals, besides the scratch of the bodies
+
+    @cached_property
+    def bodies(self) -> dict[str, Body]:
+        field = self.field
+        return {name: lowered(nodes, field.time, field.state, field.parameters) for name, nodes in self.outputs.items()}
+
+    @cached_property
+    def sources(self) -> tuple[str, ...]:
+        return tuple(text() for text in self.texts)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """What it takes to run it."""
+        scratch = max(scratch_size(body) for body in self.bodies.values())
+        operations = sum(len(body.statements) for body in self.bodies.values())
+        return Layout(self.constants, self.own_work + scratch, operations)
+
+    @property
+    def work(self) -> int:
+        """Reals of work space."""
+        return self.layout.work
+
+    def llvm(self, lanes: int, *, fused: bool) -> str:
+        """The module as LLVM IR."""
+        writer = LLVMWriter(lanes)
+        known: dict[str, Signature] = {}
+        write_elementary(writer, self.bodies.values(), known)
+        for name, body in self.bodies.items():
+            write_body(writer, name, body, fused=fused)
+            known[name] = BODY_SIGNATURE
+        for source in self.sources:
+            translate(source, writer, self.constants, known)
+        return writer.module
+
+    def c(self) -> str:
+        """The module as C99, functions called hf_NAME; `work` must hold as many doubles as the first line says."""
+        writer = CWriter()
+        known: dict[str, Signature] = {}
+        c.write_elementary(writer, self.bodies.values(), known)
+        for name, body in self.bodies.items():
+            c.write_body(writer, name, body)
+            known[name] = BODY_SIGNATURE
+        for source in self.sources:
+            translate(source, writer, self.constants, known)
+        title = f"/* made by Holdfast; doubles of work space: {self.work} */\n"
+        return title + PREAMBLE + "\n" + "\n".join(writer.functions)
+
+    @property
+    def signatures(self) -> dict[str, Signature]:
+        """What its functions take and give."""
+        return signatures(self.sources) | dict.fromkeys(self.bodies, BODY_SIGNATURE)
+
+    def python(self) -> dict[str, Callable[..., Any]]:
+        """The module as Python functions."""
+        return python_functions(self.bodies, self.sources, self.constants)
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of everything that is computed, and of what writes it down."""
+        return sha256(f"{emitter()}|{self.name}|{sorted(self.constants.items())}".encode()).hexdigest()
+
+
+def _emitter() -> str:
+    """A hash of the text of whatever makes code and keeps it: whoever changes that changes the keys of the cache.
+
+    Read when this module is imported, together with what it speaks of. Were it read at the first run, a process whose
+    source had changed meanwhile would join drivers of one version with memory laid out by another, and keep the result
+    under the key of the new one, for others to run.
+    """
+    digest = sha256()
+    engine = os.path.dirname(__file__)
+    files = [os.path.join(engine, f"{name}.py") for name in KEEPERS]
+    for folder in map(os.path.dirname, (c.__file__, fixed.__file__)):
+        files += [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".py")]
+    for path in files:
+        digest.update(text_of(path).encode())
+    return digest.hexdigest()
+
+
+_EMITTER = _emitter()
+
+
+def emitter() -> str:
+    """What made the code, as the keys of the cache tell it."""
+    return _EMITTER
+
+
+def stepping(field: Field, scheme: Scheme, events: Sequence[Node] = ()) -> Assembly:
+    """The assembly that steps a field by a scheme."""
+    size, width = len(field.state), len(field.state) + len(field.watched)
+    driver = _driver(field, scheme)
+    outputs = {
+        "rates": _numbered((*field.rates, *field.watched)),
+        "event_values": _numbered(events),
+        **driver.outputs,
+    }
+    constants: dict[str, int | float] = {"N": size, "WIDTH": width, "PIVOTS": len(field.pivots), "EVENTS": len(events)}
+    constants |= {name: value for name, value in vars(fixed).items() if name.isupper() and isinstance(value, float)}
+    constants |= {"POSITIONS": field.positions, "PARAMETERS": len(field.parameters)}
+    constants |= {**driver.constants, "STAGES_END": driver.work}
+    common = _texts(fixed.judged, fixed.crossed)
+    texts = (*common, *driver.texts, *_texts(fixed.rates_blocks))
+    further = [(*nodes, fingerprint(tuple(nodes.values()), field.inputs)) for nodes in driver.outputs.values()]
+    name = f"{field.fingerprint}|{fingerprint(events, field.inputs)}|{further}|{scheme!r}"
+    return Assembly(name, field, outputs, texts, constants, size + width + len(events) + driver.work)
+
+
+@dataclass(frozen=True, slots=True)
+class _Driver:
+    """The texts of a step and of the loop round it, the Reals a step works on, and what only this scheme needs."""
+
+    texts: tuple[Text, ...]
+    work: int
+    outputs: Mapping[str, Mapping[int, Node]] = Frozen()
+    constants: Mapping[str, int | float] = Frozen()
+
+
+def _driver(field: Field, scheme: Scheme) -> _Driver:
+    size, width = len(field.state), len(field.state) + len(field.watched)
+    loop = _texts(fixed.fixed, fixed.fixed_blocks)
+    if isinstance(scheme, SymplecticEuler):
+        if not field.positions:
+            raise BadRequest(
+                "symplectic Euler needs coordinates and their rates, and this field has none",
+                where="scheme",
+                fix="use another scheme, or say how many of the states are coordinates",
+            )
+        positions = _numbered(field.rates[: field.positions])
+        return _Driver((lambda: SYMPLECTIC_STEP, *loop), size, {"position_rates": positions})
+    if isinstance(scheme, Embedded):
+        further = len(scheme.extra_stages)
+        work = explicit_work(scheme.main, size, width) + further * width
+        step = partial(explicit_step, scheme.main, further)
+        measured: tuple[Text, ...] = (step, partial(error_norm, scheme), partial(interpolant, scheme))
+        steered = _texts(embedded.attempt, embedded.next_step, embedded.shorter_step, adaptive.adaptive)
+        return _Driver((*measured, *steered), work, constants=_control(scheme) | _loop(3 + len(scheme.dense)))
+    if isinstance(scheme, Collocation):
+        return _stiff_driver(field, scheme)
+    if scheme.explicit:
+        return _Driver((partial(explicit_step, scheme), *loop), explicit_work(scheme, size, width))
+    return _implicit_driver(field, scheme, loop)
+
+
+def _implicit_driver(field: Field, scheme: RungeKutta, loop: tuple[Text, ...]) -> _Driver:
+    """The step with Newton's method, which needs the partials of the field."""
+    size, width = len(field.state), len(field.state) + len(field.watched)
+    parts = _texts(implicit.factorise, implicit.solve, implicit.correction_size)
+    texts: tuple[Text, ...] = (*parts, partial(implicit.implicit_step, scheme), *loop)
+    return _Driver(texts, implicit.implicit_work(scheme, size, width), {"partials": _partials(field)})
+
+
+def _stiff_driver(field: Field, scheme: Collocation) -> _Driver:
+    """Attempts by Newton's method along the poles of the scheme."""
+    size, width = len(field.state), len(field.state) + len(field.watched)
+    texts = _texts(
+        implicit.factorise,
+        implicit.solve,
+        complex_elimination.factorise_complex,
+        complex_elimination.solve_complex,
+        newton.extent,
+        newton.stage_rates,
+        newton.correction,
+        newton.newton,
+        stiff.factors,
+        stiff.foretell,
+        stiff.polynomial,
+        stiff.take_step,
+        stiff.error_size,
+        stiff.between,
+        stiff.measured,
+        stiff.attempt,
+        stiff.next_step,
+        stiff.shorter_step,
+        stiff.interpolant,
+        adaptive.adaptive,
+    )
+    constants = stiff_constants(scheme, size, width) | _loop(terms=3)
+    return _Driver(texts, stiff_work(size, width), {"partials": _partials(field)}, constants)
+
+
+def _partials(field: Field) -> dict[int, Node]:
+    """∂F/∂x by its places, row by row, without what vanishes."""
+    size = len(field.state)
+    return {
+        row * size + column: node
+        for row, entries in enumerate(jacobian(field.rates, field.state))
+        for column, node in entries.items()
+    }
+
+
+def _control(scheme: Embedded) -> dict[str, int | float]:
+    """The constants of the step control."""
+    return {
+        "EXPONENT": float(scheme.exponent - Fraction(3, 4) * scheme.feedback),
+        "FEEDBACK": float(scheme.feedback),
+        "SAFETY": float(scheme.safety),
+        "SHRINK": float(scheme.shrink),
+        "GROWTH": float(scheme.growth),
+    }
+
+
+def _loop(terms: int) -> dict[str, int | float]:
+    """The constants of the adaptive loop."""
+    return {"TERMS": terms, "STEP_COLLAPSED": adaptive.STEP_COLLAPSED, "RESOLUTION": adaptive.RESOLUTION}
+
+
+def observing(field: Field, outputs: Sequence[Node]) -> Assembly:
+    """The assembly that evaluates other nodes of the same inputs at many states."""
+    return _at_many_states(field, outputs, fingerprint(outputs, field.inputs))
+
+
+def observing_observables(field: Field) -> Assembly:
+    """The same for the field's own observables, which its fingerprint already tells."""
+    return _at_many_states(field, field.observables, f"{field.fingerprint}|the last {len(field.observables)}")
+
+
+def _at_many_states(field: Field, outputs: Sequence[Node], name: str) -> Assembly:
+    constants: dict[str, int | float] = {"N": len(field.state), "PARAMETERS": len(field.parameters)}
+    return Assembly(name, field, {"body": _numbered(outputs)}, _texts(fixed.many), constants, 1)
+
+
+def _texts(*functions: Callable[..., object]) -> tuple[Text, ...]:
+    return tuple(partial(source_of, function) for function in functions)
+
+
+def _numbered(nodes: Sequence[Node]) -> dict[int, Node]:
+    return dict(enumerate(nodes))

@@ -1,0 +1,111 @@
+"""A run with a fixed step: chunks of the native loop, rows gathered as they come.
+
+t_s = t0 + s·step,   rows at every k-th step, at the start and at the end
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from holdfast.engine.code.machine import Machine, Pace
+from holdfast.engine.run.memory import Memory
+from holdfast.engine.run.status import Status
+from holdfast.errors import BadRequest
+
+LARGEST_ROWS = 2**32  # doubles
+Stop = Callable[[int], bool | None]
+After = Callable[[float, np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """How many steps from when, and which of them are kept."""
+
+    t0: float
+    step: float
+    count: int
+    every: int = 1
+
+    @property
+    def kept(self) -> int:
+        """Rows kept, the start included, the end only if it is one of them."""
+        return self.count // self.every + 1
+
+    @property
+    def times(self) -> np.ndarray:
+        """The times of the kept rows."""
+        return self.t0 + np.arange(self.kept) * self.every * self.step
+
+
+def run_fixed(
+    machine: Machine, memory: Memory, steps: Steps, *, cost: float, stop: Stop, after: After | None = None
+) -> np.ndarray:
+    """Run all lanes to the end, to their own bad ends, or to an interruption.
+
+    Gives the kept rows, (blocks, rows, states, lanes), of which `memory.done // every + 1` are good. `cost` is the
+    number of operations of a step; `after` changes the state of the only case after each step.
+    """
+    rows = _rows(steps.kept, memory)
+    rows[:, 0] = memory.x
+    pace = Pace(cost * memory.blocks)
+    done = 0
+    while done < steps.count and not memory.status.all():
+        count = min(pace.count, steps.count - done) if after is None else 1
+        pace.start()
+        machine.call(
+            "fixed_blocks", memory.blocks, done, count, steps.every, steps.kept, steps.t0, steps.step,
+            memory.x, memory.f, memory.p, memory.watch, memory.events, memory.status, memory.done,
+            rows.reshape(-1)[(1 + done // steps.every) * memory.x[0].size :], memory.work,
+        )  # fmt: skip
+        pace.stop(count)
+        done += count
+        if after is not None and not memory.status.all():
+            _amend(machine, memory, steps, rows, done, after)
+        if stop(done):
+            break
+    return rows
+
+
+def _amend(machine: Machine, memory: Memory, steps: Steps, rows: np.ndarray, done: int, after: After) -> None:
+    """Put what `after` makes of the state in its place, with the rates and event functions that belong to it."""
+    t = steps.t0 + done * steps.step
+    memory.state[:] = after(t, memory.state.copy())
+    machine.call("rates", t, memory.x, memory.p, memory.f, memory.scratch)
+    if memory.event_count:
+        machine.call("event_values", t, memory.x, memory.p, memory.events, memory.scratch)
+    if done % steps.every == 0:
+        rows[0, done // steps.every] = memory.x[0]
+
+
+def _rows(count: int, memory: Memory) -> np.ndarray:
+    try:
+        if count * memory.x.size > LARGEST_ROWS:
+            raise MemoryError
+        return np.empty((memory.blocks, count, *memory.x.shape[1:]))
+    except MemoryError:
+        raise BadRequest(
+            f"{count} rows of {memory.x.size} numbers would not fit in memory",
+            where="run(steps=, every=)",
+            fix="keep fewer rows: every=100 keeps each hundredth step",
+        ) from None
+
+
+def case_rows(rows: np.ndarray, memory: Memory, steps: Steps) -> tuple[np.ndarray, np.ndarray]:
+    """Times and states of the only case: its kept rows, and its last good state where that is not among them."""
+    done = int(memory.done[0, 0])
+    reached = done // steps.every + 1
+    times, states = steps.times[:reached], rows[0, :reached, :, 0]
+    if done % steps.every:
+        times = np.append(times, steps.t0 + done * steps.step)
+        states = np.vstack([states, memory.state])
+    return times, np.ascontiguousarray(states)
+
+
+def outcomes(memory: Memory, steps: Steps) -> np.ndarray:
+    """How each lane ended, (blocks, lanes) of Status."""
+    unfinished = np.where(memory.done == steps.count, Status.completed, Status.interrupted)
+    found: np.ndarray = np.where(memory.status != 0, memory.status, unfinished).astype(np.int64)
+    return found

@@ -1,0 +1,137 @@
+"""The inputs of the equations on the graph: time, coordinates, rates, states, parameters, gains, deviations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import sympy as sp
+
+from holdfast.errors import BadStatement
+from holdfast.graph.derivatives import directional
+from holdfast.graph.nodes import Graph, Node, ancestors
+from holdfast.graph.walk import Walker
+from holdfast.problem.laws.linear import LawForm
+from holdfast.problem.problem import Problem
+from holdfast.problem.system import System
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """One node per quantity of a problem, and the walker that knows them by name.
+
+    `y` and `w` are inputs of their own: laws are stated in them, and take the deviations' place only at the end. So are
+    the accelerations `a` and the values of `controls`, for reactive forces and rates of states that depend on them.
+    """
+
+    graph: Graph
+    time: Node
+    q: tuple[Node, ...]
+    v: tuple[Node, ...]
+    s: tuple[Node, ...]
+    state_rates: tuple[Node, ...]
+    parameters: dict[str, Node]
+    gains: dict[str, Node]
+    y: dict[str, Node]
+    w: dict[str, Node]
+    walk: Walker
+    a: tuple[Node, ...] = ()
+    controls: dict[str, Node] = field(default_factory=dict)
+
+    @property
+    def direction(self) -> dict[Node, Node]:
+        """How the inputs move in time while the rates are held: q by v, t by 1, s by its rate."""
+        return {
+            self.time: self.graph.one,
+            **dict(zip(self.q, self.v, strict=True)),
+            **dict(zip(self.s, self.state_rates, strict=True)),
+        }
+
+    def rate(self, nodes: list[Node]) -> list[Node]:
+        """The part of the total time derivative that does not contain accelerations."""
+        return directional(nodes, self.direction)
+
+    def total_rate(self, nodes: list[Node]) -> list[Node]:
+        """The total time derivative, linear in the accelerations."""
+        return directional(nodes, self.direction | dict(zip(self.v, self.a, strict=True)))
+
+
+def inputs_of(problem: Problem, form: LawForm) -> Inputs:
+    """Make the inputs and walk the definitions and the rates of first-order states."""
+    system, program, graph = problem.system, problem.program, Graph()
+    time = graph.input("t")
+    q = {c.name: graph.input(c.name) for c in system.coordinates}
+    v = {c.rate.name: graph.input(c.rate.name) for c in system.coordinates}
+    s = {name: graph.input(name) for name in system.states}
+    parameters = {name: graph.input(name) for name in system.parameters}
+    gains = {name: graph.input(name) for name in form.gains}
+    a = {c.acceleration.name: graph.input(c.acceleration.name) for c in system.coordinates}
+    controls = {name: graph.input(name) for name in system.announced_controls}
+    y = {name: graph.input(f"y_{name}") for name in program.holonomic}
+    w = {name: graph.input(f"w_{name}") for name in program.constraints}
+
+    direction: dict[Node, Node] = {time: graph.one, **dict(zip(q.values(), v.values(), strict=True))}
+    deviations = {node.data: node for node in (*y.values(), *w.values())}
+    named = {"t": time, **q, **v, **a, **s, **controls, **parameters, **gains, **deviations}
+    stated = _Stated(system, graph, named, direction)
+    return Inputs(
+        graph=graph,
+        time=time,
+        q=tuple(q.values()),
+        v=tuple(v.values()),
+        s=tuple(s.values()),
+        state_rates=stated.state_rates(),
+        parameters=parameters,
+        gains=gains,
+        y=y,
+        w=w,
+        walk=stated.walk,
+        a=tuple(a.values()),
+        controls=controls,
+    )
+
+
+class _Stated:
+    """Definitions and rates of states, walked as they are needed: either may contain d/dt of the other."""
+
+    def __init__(self, system: System, graph: Graph, named: dict[str, Node], direction: dict[Node, Node]) -> None:
+        self._system, self._direction = system, direction
+        self._states = {named[name]: name for name in system.states}
+        self._begun: set[str] = set()
+        self.walk = Walker(graph, named, rate=self._rate)
+        for name in system.definitions:
+            self._define(name)
+
+    def state_rates(self) -> tuple[Node, ...]:
+        """The rates of all states, in their order."""
+        return tuple(self._rate_of(node) for node in self._states)
+
+    def _rate(self, node: Node) -> Node:
+        for found in ancestors((node,)):
+            if found in self._states:
+                self._rate_of(found)
+        return directional([node], self._direction)[0]
+
+    def _rate_of(self, node: Node) -> Node:
+        name = self._states[node]
+        if node not in self._direction:
+            if name in self._begun:
+                raise BadStatement(
+                    f"the rate of {name!r} needs itself",
+                    where=f"system.states.{name}",
+                    fix="state it without d/dt of it",
+                )
+            self._begun.add(name)
+            self._define_all_in(self._system.states[name])
+            self._direction[node] = self.walk(self._system.states[name])
+        return self._direction[node]
+
+    def _define(self, name: str) -> None:
+        if name not in self._begun:
+            self._begun.add(name)
+            self._define_all_in(self._system.definitions[name])
+            self.walk.define(name, self._system.definitions[name])
+
+    def _define_all_in(self, expression: sp.Expr) -> None:
+        for symbol in expression.free_symbols:
+            if symbol.name in self._system.definitions:
+                self._define(symbol.name)

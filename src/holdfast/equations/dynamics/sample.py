@@ -1,0 +1,132 @@
+"""A few states at which the equations are looked at before they are solved: the start, and two states beside it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import sympy as sp
+
+from holdfast.equations.dynamics.inputs import Inputs
+from holdfast.errors import BadStatement
+from holdfast.graph.evaluate import Ledger
+from holdfast.graph.linear_algebra import Rows
+from holdfast.graph.nodes import Node
+from holdfast.problem.derivative import parts_first
+from holdfast.problem.laws.linear import LawForm
+from holdfast.problem.problem import Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """The numbers of all inputs at one state."""
+
+    values: dict[Node, float]
+
+    @cached_property
+    def _ledger(self) -> Ledger:
+        return Ledger(self.values)
+
+    def of(self, nodes: Sequence[Node]) -> list[float]:
+        return self._ledger.of(nodes)
+
+    def rows(self, matrix: Rows) -> list[dict[int, float]]:
+        """A sparse matrix of nodes as numbers."""
+        flat = iter(self.of([node for row in matrix for node in row.values()]))
+        return [{j: next(flat) for j in row} for row in matrix]
+
+    def dense(self, matrix: Rows, columns: int) -> np.ndarray:
+        result = np.zeros((len(matrix), columns))
+        for i, row in enumerate(self.rows(matrix)):
+            for j, value in row.items():
+                result[i, j] = value
+        return result
+
+
+EMPTY: Mapping[str, sp.Expr] = {}
+
+
+def constant_value(
+    expression: sp.Expr,
+    parameters: Mapping[str, float],
+    *,
+    where: str,
+    definitions: Mapping[str, sp.Expr] = EMPTY,
+) -> float:
+    """The number that a constant expression in parameters, and in definitions made of them, stands for."""
+    if expression.is_Rational:
+        return float(expression)
+    if any(symbol.name not in parameters for symbol in expression.free_symbols):
+        parameters = _with_definitions(parameters, definitions, where)
+    values = {symbol: sp.Float(parameters[symbol.name], 17) for symbol in expression.free_symbols}
+    value = sp.N(expression.xreplace(values), 17)
+    if not value.is_real or not value.is_finite:
+        raise BadStatement(f"{expression} is not a real number here", where=where, fix="check the parameters it uses")
+    return float(value)
+
+
+def _with_definitions(
+    parameters: Mapping[str, float], definitions: Mapping[str, sp.Expr], where: str
+) -> dict[str, float]:
+    """The parameters, and every definition that is a constant; each uses only those before it."""
+    known = dict(parameters)
+    for name, expression in definitions.items():
+        if all(symbol.name in known for symbol in expression.free_symbols):
+            known[name] = constant_value(expression, known, where=where)
+    return known
+
+
+def symbols_within(expression: sp.Expr, definitions: Mapping[str, sp.Expr]) -> set[str]:
+    """The names that an expression depends on, through its definitions too."""
+
+    def within(part: sp.Basic) -> tuple[sp.Basic, ...]:
+        return (definitions[part.name],) if part.is_Symbol and part.name in definitions else part.args
+
+    return {part.name for part in parts_first(expression, within) if part.is_Symbol}
+
+
+def start_values(problem: Problem, parameters: Mapping[str, float]) -> dict[str, float]:
+    """Start values of coordinates, rates and states by name; what is not stated is 0."""
+    system = problem.system
+    names = [
+        *(c.name for c in system.coordinates),
+        *(c.rate.name for c in system.coordinates),
+        *system.states,
+    ]
+    given = problem.start
+    stated = {
+        name: constant_value(value, parameters, where=f"start.{name}", definitions=system.definitions)
+        for name, value in given.items()
+    }
+    return {name: stated.get(name, 0.0) for name in names}
+
+
+def samples_of(problem: Problem, form: LawForm, inputs: Inputs, deviations: Sequence[Node]) -> list[Sample]:
+    """The start, and two generic states near it (the same ones every time).
+
+    `deviations` are the nodes that stand for the inputs y and w, in their order.
+    """
+    parameters = {name: float(value) for name, value in problem.system.parameters.items()}
+    start = start_values(problem, parameters)
+    fixed = {node: parameters[name] for name, node in inputs.parameters.items()}
+    fixed |= {node: float(form.gains[name]) for name, node in inputs.gains.items()}
+    moving = dict(zip((*inputs.q, *inputs.v, *inputs.s), start.values(), strict=True))
+    reach = {node: size for group in (inputs.q, inputs.v, inputs.s) for node, size in _reaches(group, moving).items()}
+    shake = random.Random(20240611)
+    samples = []
+    for size in (0.0, 1e-2, 0.1):
+        values = {inputs.time: problem.run.begin + size}
+        values |= {node: x + size * reach[node] * shake.uniform(-1, 1) for node, x in moving.items()}
+        values |= fixed
+        deviating = Sample(values).of(deviations)
+        samples.append(Sample(values | dict(zip((*inputs.y.values(), *inputs.w.values()), deviating, strict=True))))
+    return samples
+
+
+def _reaches(group: Sequence[Node], start: Mapping[Node, float]) -> dict[Node, float]:
+    """How far each quantity of a kind may be moved: by its own size, or that of the largest where it starts at 0."""
+    largest = max((abs(start[node]) for node in group), default=0.0) or 1.0
+    return {node: abs(start[node]) or largest for node in group}

@@ -1,0 +1,1 @@
+"""Accelerations and the holders' forces, solved, checked against what was stated, or refused by name."""

@@ -1,0 +1,50 @@
+"""States whose rates use the values of controls, such as a mass that the thrust burns away.
+
+The controls follow from accelerations and deviations, so nothing that these are made of may need such a rate: neither
+the constraints nor the inertia of a `kinetic` energy may depend on the state. A `MovingMass` may, when its reactive
+force is the control itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from holdfast.equations.dynamics.deviation import Deviations
+from holdfast.equations.dynamics.inputs import Inputs
+from holdfast.equations.dynamics.lagrange import Dynamics
+from holdfast.equations.solving.solution import Solution
+from holdfast.errors import BadStatement
+from holdfast.graph.nodes import Node, ancestors, substitute
+from holdfast.problem.problem import Problem
+from holdfast.problem.program import Program
+
+
+def check_order(problem: Problem, inputs: Inputs, dynamics: Dynamics, deviations: Deviations) -> None:
+    """Refuse equations in which a control would be needed before it is known."""
+    if not inputs.controls:
+        return
+    for name, w, drift in zip(problem.program.constraints, deviations.w, deviations.drift, strict=True):
+        _refuse(f"the constraint {name!r}", f"program.{name}", [w, drift], inputs)
+    entries = [node for row in dynamics.mass for node in row.values()]
+    _refuse("the inertia or a reactive force", "system", [*entries, *dynamics.bias], inputs)
+
+
+def _refuse(whose: str, where: str, nodes: list[Node], inputs: Inputs) -> None:
+    unknown = {node: name for name, node in inputs.controls.items()}
+    found = [unknown[node] for node in ancestors(nodes) if node in unknown]
+    if found:
+        raise BadStatement(
+            f"{whose} changes with a state whose rate is set by the control {found[0]!r}, before that control is known",
+            where=where,
+            fix="let constraints be free of such states, and state their inertia as hf.MovingMass(..., thrust=(...))",
+        )
+
+
+def with_controls(inputs: Inputs, program: Program, solution: Solution) -> Inputs:
+    """The inputs with the controls that were found in the rates of states."""
+    if not inputs.controls:
+        return inputs
+    first = len(program.held_by_reaction)
+    values = dict(zip(program.controls, solution.mu[first:], strict=True))
+    found = {node: values[name] for name, node in inputs.controls.items()}
+    return replace(inputs, state_rates=tuple(substitute(inputs.state_rates, found)))

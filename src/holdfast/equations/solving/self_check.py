@@ -1,0 +1,104 @@
+"""The equations that are run, compared with the equations that were stated: nothing that does not solve them is used.
+
+    M a = h − m₂ + E μ,      J a + γ = Y
+
+are enclosed in balls at the start and beside it, with the a and μ of the elimination. So whatever goes wrong between a
+statement and its solution (a row left out, a sign, a wrong order) is an error here and never a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from holdfast.equations.dynamics.deviation import Deviations
+from holdfast.equations.dynamics.lagrange import Dynamics
+from holdfast.equations.dynamics.sample import Sample
+from holdfast.equations.solving.solution import Solution
+from holdfast.errors import InternalError, SingularSystem, Undecided
+from holdfast.graph.arithmetics.balls import ball, balls, precision
+from holdfast.graph.evaluate import Ledger
+from holdfast.graph.linear_algebra import Rows
+from holdfast.graph.nodes import Node
+
+LOOKS = 2  # samples: the start and one beside it
+PRECISIONS = (128, 512)  # bits; the second for systems so near to singular that the first tells nothing
+TINY = 2.0**-40  # of the largest term: a residual known this well that contains 0 is one
+
+Residual = tuple[str, Any, Any]  # of which equation, its value, the size of its largest term
+
+
+def require_solved(
+    names: Sequence[str], dynamics: Dynamics, deviations: Deviations, holders: Rows, solution: Solution,
+    samples: Sequence[Sample],
+) -> None:  # fmt: skip
+    """Raise an `InternalError` where accelerations and multipliers do not solve the equations they are said to solve.
+
+    `names` are those of the coordinates, then of the constraints.
+    """
+    for sample in samples[:LOOKS]:
+        for bits in PRECISIONS:
+            with precision(bits):
+                try:
+                    found = list(_residuals(names, dynamics, deviations, holders, solution, _at(sample.values)))
+                except (Undecided, ValueError, ZeroDivisionError):
+                    break  # not defined at this state, which the run will say
+            wrong = [row for row in found if row[1].is_finite() and not row[1].contains(0)]
+            if wrong:
+                name, value, _ = wrong[0]
+                place, n = list(names).index(name), len(dynamics.mass)
+                unknowns = [*dynamics.mass[place], *holders[place]] if place < n else [*deviations.jacobian[place - n]]
+                if not unknowns:
+                    raise _nothing_to_solve(name, "system.kinetic" if place < n else "program")
+                raise InternalError(
+                    f"the accelerations found do not solve the equation of {name!r}: it is off by {value.str(5)}",
+                    where="derive",
+                )
+            if all(value.is_finite() and value.rad() <= TINY * size for _, value, size in found):
+                break
+
+
+def _nothing_to_solve(name: str, where: str) -> SingularSystem:
+    """An equation without unknowns that does not hold: stated so, where nothing else could be told at the start."""
+    return SingularSystem(
+        f"the equation of {name!r} contains neither an acceleration nor a force, and does not hold",
+        where=where,
+        fix="give the coordinate a mass or a constraint; a constraint must depend on the motion",
+    )
+
+
+def _at(values: Mapping[Node, float]) -> Ledger:
+    return Ledger({node: ball(value) for node, value in values.items()}, balls())
+
+
+def _residuals(
+    names: Sequence[str], dynamics: Dynamics, deviations: Deviations, holders: Rows, solution: Solution, known: Ledger
+) -> Iterator[Residual]:
+    rows = [*dynamics.mass, *holders, *deviations.jacobian]
+    columns = (
+        solution.accelerations,
+        solution.mu,
+        solution.bias,
+        solution.excess_bias,
+        solution.demand,
+        solution.drift,
+    )
+    values = iter(
+        known.of([*(node for nodes in columns for node in nodes), *(n for row in rows for n in row.values())])
+    )
+    a, mu, bias, excess, demand, drift = ([next(values) for _ in nodes] for nodes in columns)
+    slopes = [{j: next(values) for j in row} for row in rows]
+    n = len(a)
+    for i, name in enumerate(names[:n]):
+        held = [-value * mu[k] for k, value in slopes[n + i].items()]
+        yield _residual(name, [*(value * a[j] for j, value in slopes[i].items()), *held, excess[i] - bias[i]])
+    if solution.solver.form == "eased":
+        return  # the demand is met only where the constraints can be told apart
+    for i, name in enumerate(names[n:]):
+        moved = [value * a[j] for j, value in slopes[2 * n + i].items()]
+        yield _residual(name, [*moved, drift[i] - demand[i]])
+
+
+def _residual(name: str, terms: Sequence[Any]) -> Residual:
+    largest = max((float(term.abs_upper()) for term in terms), default=0.0)
+    return name, sum(terms, ball(0)), largest

@@ -1,0 +1,285 @@
+"""Accelerations and the holders' forces from the demand.
+
+    M a = h − m₂ + E μ,     J a + γ = Y
+
+where column k of E is Jᵢᵀ for a constraint held by its own reaction and the direction of a control otherwise. The way
+is chosen by what is there, never by an order of pivots that suits one state:
+
+    inverse   as many constraints as coordinates: a = J⁻¹(Y − γ), μ = E⁻¹(M a − h); no mass is divided by
+    solved    a definite mass matrix: A μ = Y − γ − J M⁻¹ h with A = J M⁻¹ E
+    weighted  masses that are missing: M + Jᵀ W J in the place of M, and h + Jᵀ W (Y − γ) in the place of h, which
+              changes nothing where J a + γ = Y and is definite wherever the whole system is regular and M ≥ 0
+    eased     several first integrals of the free motion (`first_integrals`)
+    saddle    anything else: M and J together, by orthogonal columns
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from holdfast.equations.dynamics.deviation import Deviations
+from holdfast.equations.dynamics.inputs import Inputs
+from holdfast.equations.dynamics.lagrange import Dynamics
+from holdfast.equations.dynamics.sample import Sample
+from holdfast.equations.solving.diagnosis import singular, why_singular
+from holdfast.equations.solving.first_integrals import are_first_integrals, eased
+from holdfast.equations.solving.solver_form import SolutionForm, Solver
+from holdfast.errors import SingularSystem
+from holdfast.graph.general_solver import GeneralFactor, StructurallySingular, factor_general
+from holdfast.graph.linear_algebra import (
+    Pivot,
+    Rows,
+    SymmetricFactor,
+    factor_symmetric,
+    product,
+    times,
+    transposed,
+)
+from holdfast.graph.nodes import Graph, Node
+from holdfast.problem.problem import Problem
+
+DEFINITE = 1e-6  # a scaled Cholesky pivot below this (an angle of 1e-3 between directions) is no inertia of its own
+
+
+@dataclass(frozen=True, eq=False)
+class InverseDynamics:
+    """As many constraints as coordinates: the program alone fixes the accelerations."""
+
+    graph: Graph
+    mass: Rows
+    jacobian: GeneralFactor
+    holders: GeneralFactor
+    form: SolutionForm = "inverse"
+
+    @property
+    def pivots(self) -> tuple[Pivot, ...]:
+        return (*self.jacobian.pivots, *self.holders.pivots)
+
+    @property
+    def unsigned(self) -> bool:
+        return self.jacobian.unsigned or self.holders.unsigned
+
+    def __call__(self, forces: Sequence[Node], demand: Sequence[Node]) -> tuple[list[Node], list[Node]]:
+        accelerations = self.jacobian.solve(demand)
+        inertia = times(self.mass, accelerations, self.graph)
+        return accelerations, self.holders.solve([i - f for i, f in zip(inertia, forces, strict=True)])
+
+
+@dataclass(frozen=True, eq=False)
+class Reduced:
+    """A definite mass matrix (its own, or made so by `weights` on the constraints), and A = J M⁻¹ E after it."""
+
+    graph: Graph
+    mass: SymmetricFactor
+    response: Rows  # M⁻¹E
+    jacobian: Rows
+    authority: Rows  # A
+    system: SymmetricFactor | GeneralFactor  # of A
+    weights: tuple[Fraction, ...] = ()
+
+    @property
+    def form(self) -> SolutionForm:
+        return "weighted" if self.weights else "solved"
+
+    @property
+    def pivots(self) -> tuple[Pivot, ...]:
+        return (*self.mass.pivots, *self.system.pivots)
+
+    @property
+    def unsigned(self) -> bool:
+        return isinstance(self.system, GeneralFactor) and self.system.unsigned
+
+    def __call__(self, forces: Sequence[Node], demand: Sequence[Node]) -> tuple[list[Node], list[Node]]:
+        free = self.mass.solve(self._with_demand(forces, demand))
+        lacking = [want - have for want, have in zip(demand, times(self.jacobian, free, self.graph), strict=True)]
+        mu = self.system.solve(lacking)
+        held = times(self.response, mu, self.graph)
+        return [a + b for a, b in zip(free, held, strict=True)], mu
+
+    def _with_demand(self, forces: Sequence[Node], demand: Sequence[Node]) -> Sequence[Node]:
+        """h + Jᵀ W (Y − γ)."""
+        if not self.weights:
+            return forces
+        weighted = [self.graph.const(w) * d for w, d in zip(self.weights, demand, strict=True)]
+        push = times(transposed(self.jacobian, len(forces)), weighted, self.graph)
+        return [f + p for f, p in zip(forces, push, strict=True)]
+
+
+@dataclass(frozen=True, eq=False)
+class Saddle:
+    """M and J together: masses that are not symmetric or not positive."""
+
+    graph: Graph
+    system: GeneralFactor
+    form: SolutionForm = "saddle"
+
+    @property
+    def pivots(self) -> tuple[Pivot, ...]:
+        return self.system.pivots
+
+    @property
+    def unsigned(self) -> bool:
+        return self.system.unsigned
+
+    def __call__(self, forces: Sequence[Node], demand: Sequence[Node]) -> tuple[list[Node], list[Node]]:
+        unknowns = self.system.solve([*forces, *demand])
+        return unknowns[: len(forces)], unknowns[len(forces) :]
+
+
+def solver_of(
+    problem: Problem, inputs: Inputs, dynamics: Dynamics, deviations: Deviations, holders: Rows, samples: list[Sample]
+) -> Solver:
+    """The solver that suits the system, judged at the states where it is regular; an error by name if there is none."""
+    return _Choice(problem, inputs, dynamics, deviations, holders, samples).solver()
+
+
+@dataclass(frozen=True, eq=False)
+class _Choice:
+    """What is known when a solver is chosen."""
+
+    problem: Problem
+    inputs: Inputs
+    dynamics: Dynamics
+    deviations: Deviations
+    holders: Rows
+    samples: list[Sample]
+
+    def solver(self) -> Solver:
+        graph, n, r = self.inputs.graph, len(self.inputs.q), len(self.deviations.w)
+        regular, jacobian = self._regular, self.deviations.jacobian
+        try:
+            if self._keeps_integrals:
+                made = self._reduced(self.dynamics.mass)
+                return eased(made.mass, made.response, jacobian, made.authority, graph)
+            if r == n:
+                return InverseDynamics(graph, self.dynamics.mass, self._general(jacobian), self._general(self.holders))
+            if self.dynamics.symmetric:
+                if regular is None or _definite(regular.dense(self.dynamics.mass, n)):
+                    return self._reduced(self.dynamics.mass)
+                weights = self._weights()
+                mass = _sum(self.dynamics.mass, product(transposed(self._scaled(weights), n), jacobian))
+                if _definite(regular.dense(mass, n)):
+                    return self._reduced(mass, weights)
+            saddle: Rows = [dict(row) for row in self.dynamics.mass] + [dict(row) for row in jacobian]
+            for i, row in enumerate(self.holders):
+                saddle[i] |= {n + k: -node for k, node in row.items()}
+            return Saddle(graph, self._general(saddle))
+        except StructurallySingular as reason:
+            raise self._structural(reason) from None
+
+    @property
+    def _keeps_integrals(self) -> bool:
+        """Whether the program is several first integrals of the free motion, and nothing else."""
+        program, n = self.problem.program, len(self.inputs.q)
+        if program.holonomic or program.controls or len(program.nonholonomic) < 2 or not self.dynamics.symmetric:
+            return False
+        if self._regular is None or not _definite(self._regular.dense(self.dynamics.mass, n)):
+            return False
+        mass = factor_symmetric(self.dynamics.mass, self.inputs.graph)
+        drift, slopes = self.deviations.drift, self.deviations.jacobian
+        return are_first_integrals(self.dynamics.bias, drift, slopes, mass, self.samples)
+
+    @cached_property
+    def _regular(self) -> Sample | None:
+        """The first sample at which the whole system has an inverse; none where it is defined at no sample.
+
+        An error by name where it is defined and singular at all.
+        """
+        n, r, found = len(self.inputs.q), len(self.deviations.w), None
+        for sample in self.samples:
+            mass = sample.dense(self.dynamics.mass, n)
+            jacobian = sample.dense(self.deviations.jacobian, n)
+            forces = sample.dense(self.holders, r)
+            if not all(np.isfinite(part).all() for part in (mass, jacobian, forces)):
+                continue
+            if not singular(mass, jacobian, forces):
+                return sample
+            found = (mass, jacobian, forces)
+        if found is not None:
+            deviating = np.array([sample.of(self.deviations.y) for sample in self.samples])
+            raise why_singular(self.problem, *found, deviating)
+        return None
+
+    def _general(self, matrix: Rows) -> GeneralFactor:
+        sizes = None if self._regular is None else self._regular.rows(matrix)
+        return factor_general(matrix, self.inputs.graph, sizes)
+
+    def _reduced(self, mass_matrix: Rows, weights: tuple[Fraction, ...] = ()) -> Reduced:
+        graph, n, r = self.inputs.graph, len(self.inputs.q), len(self.deviations.w)
+        mass = factor_symmetric(mass_matrix, graph)
+        columns = transposed(self.holders, r)
+        solved = [_sparse(mass.solve([column.get(i, graph.zero) for i in range(n)])) for column in columns]
+        response = transposed(solved, n)
+        authority = product(self.deviations.jacobian, response)
+        system: SymmetricFactor | GeneralFactor
+        if self.problem.program.controls:
+            system = self._general(authority)
+        else:
+            system = factor_symmetric(authority, graph)
+        return Reduced(graph, mass, response, self.deviations.jacobian, authority, system, weights)
+
+    # ── weights where masses are missing ──────────────────────────────────────────────────────────
+
+    def _weights(self) -> tuple[Fraction, ...]:
+        """For each constraint the mass that moves with it, as a power of two: 1/w = Σ J²/m over the masses there are.
+
+        Any positive weights give the same accelerations; these keep the terms of M + JᵀWJ of one size, in any units.
+        """
+        assert self._regular is not None
+        n = len(self.inputs.q)
+        masses = np.abs(np.diag(self._regular.dense(self.dynamics.mass, n)))
+        slopes, present = self._regular.dense(self.deviations.jacobian, n), masses > 0
+        mobility = (slopes[:, present] ** 2 / masses[present]).sum(axis=1)
+        typical = float(np.exp(np.log(masses[present]).mean())) if present.any() else 1.0
+        return tuple(_power_of_two(1 / m if m > 0 else typical) for m in mobility)
+
+    def _scaled(self, weights: Sequence[Fraction]) -> Rows:
+        graph = self.inputs.graph
+        return [
+            {j: node * graph.const(weight) for j, node in row.items()}
+            for weight, row in zip(weights, self.deviations.jacobian, strict=True)
+        ]
+
+    def _structural(self, reason: StructurallySingular) -> SingularSystem:
+        names = [*(c.name for c in self.problem.system.coordinates), *self.problem.program.constraints]
+        n, whole = len(self.inputs.q), len(names)
+        told = names if len(self.inputs.q) + len(self.deviations.w) == whole else names[n:]
+        listed = ", ".join(repr(told[row]) for row in reason.rows if row < len(told))
+        return SingularSystem(
+            f"the equations of {listed or 'the program'} contain too few unknowns to be solved, at any state",
+            where="system and program",
+            fix="give each coordinate inertia or a constraint, and each constraint a force that holds it",
+        )
+
+
+def _sparse(vector: Sequence[Node]) -> dict[int, Node]:
+    return {i: node for i, node in enumerate(vector) if not node.is_zero}
+
+
+def _sum(left: Rows, right: Rows) -> Rows:
+    result: Rows = [dict(row) for row in left]
+    for row, more in zip(result, right, strict=True):
+        for j, node in more.items():
+            row[j] = row[j] + node if j in row else node
+    return result
+
+
+def _power_of_two(size: float) -> Fraction:
+    return Fraction(2) ** (math.frexp(size)[1] - 1)
+
+
+def _definite(matrix: np.ndarray) -> bool:
+    """Whether a symmetric matrix is positive definite, in units of its own."""
+    scale = np.sqrt(np.abs(np.diag(matrix)))
+    if not (scale > 0).all():
+        return False
+    try:  # pivots of the scaled matrix are at most 1, so a small one is a small eigenvalue
+        return bool(np.diag(np.linalg.cholesky(matrix / scale / scale[:, None])).min() > DEFINITE)
+    except np.linalg.LinAlgError:
+        return False

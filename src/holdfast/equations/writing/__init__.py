@@ -1,0 +1,1 @@
+"""The equations as people read them."""

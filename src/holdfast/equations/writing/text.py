@@ -1,0 +1,243 @@
+"""The equations written out: for a terminal, for a paper, and as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import sympy as sp
+from sympy.printing.str import StrPrinter
+
+from holdfast.problem.laws.linear import Gain, Tuned, Unstabilised
+from holdfast.problem.quantities import Acceleration, latex_name, pretty_name
+
+if TYPE_CHECKING:
+    from holdfast.equations.equations import Equations
+
+MOST_LINES, FEW = 12, 6  # of a section in the summary; of a longer one the first few
+LONGEST = 400  # letters of a formula in the summary; longer ones are named, not shown
+
+
+class _Terminal(StrPrinter):
+    """SymPy's one-line printer with ^ for powers, primes for rates and letters for gains."""
+
+    def _print_Symbol(self, symbol: sp.Symbol) -> str:
+        return symbol.letter if isinstance(symbol, Gain) else pretty_name(symbol.name)
+
+    def _print_Pow(self, power: sp.Pow, rational: bool = False) -> str:
+        return str(super()._print_Pow(power, rational)).replace("**", "^")
+
+
+def text(expression: sp.Expr) -> str:
+    """An expression on one line, as a terminal shows it: ``m*x'^2/2``."""
+    return str(_Terminal().doprint(expression)).replace("**", "^")
+
+
+def _equation_of_motion(equations: Equations, i: int) -> tuple[sp.Expr, sp.Expr, list[tuple[sp.Expr, str]]]:
+    """Row i as (inertia, free force, holders with their names)."""
+    names = equations.coordinates
+    accelerations = [Acceleration(f"{name}_ddot") for name in names]
+    inertia = sp.Add(*(m * a for m, a in zip(equations.mass_matrix.row(i), accelerations, strict=True)), evaluate=True)
+    holders = [
+        (equations.holder_matrix[i, k], name)
+        for k, name in enumerate(equations.holder_names)
+        if equations.holder_matrix[i, k] != 0
+    ]
+    return inertia, equations.bias[i] - equations.excess_bias[i], holders
+
+
+def summary(equations: Equations) -> str:
+    """The equations as text for a terminal: motion, program, law, forces."""
+    lines = [equations.problem.title, ""] if equations.problem.title else []
+    lines += _section("Equations of motion", _motion_lines(equations))
+    lines += _section("Program (kept at zero)", _program_lines(equations))
+    lines += _section("Law of the deviations", _law_lines(equations))
+    lines += _section(_forces_title(equations), _force_lines(equations))
+    lines += _section("Energy", [text(equations.energy)])
+    lines += _section("Not written out", _letter_lines(equations))
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _letter_lines(equations: Equations) -> Iterable[str]:
+    """What stands for formulas that nobody would read, and where they are computed."""
+    letters = list(equations.display.letters)
+    if letters:
+        shown = ", ".join(letters[:FEW]) + (", ..." if len(letters) > FEW else "")
+        yield f"{shown}: long formulas; --json and equations.statements compute the motion line by line"
+
+
+def _section(title: str, lines: Iterable[str]) -> list[str]:
+    """A title and its lines; of a long section the first few, and how many there are."""
+    body = [f"  {line}" for line in lines]
+    if len(body) > MOST_LINES:
+        body = [*body[:FEW], f"  ... and {len(body) - FEW} more (--json lists all)"]
+    return [title, *body, ""] if body else []
+
+
+def _motion_lines(equations: Equations) -> Iterable[str]:
+    for i in range(len(equations.coordinates)):
+        inertia, force, holders = _equation_of_motion(equations, i)
+        right = [] if force == 0 and holders else [_shortened(force)]
+        right += [_times(component, name) for component, name in holders]
+        yield f"{_shortened(inertia)} = " + " + ".join(right).replace("+ -", "- ")
+    for name, rate in equations.problem.system.states.items():
+        yield f"{name}' = {_shortened(rate)}"
+
+
+def _times(component: sp.Expr, name: str) -> str:
+    if component == 1:
+        return name
+    if component == -1:
+        return f"-{name}"
+    shown = _shortened(component)
+    return f"({shown})*{name}" if isinstance(component, sp.Add) else f"{shown}*{name}"
+
+
+def _shortened(expression: sp.Expr) -> str:
+    shown = text(expression)
+    return shown if len(shown) <= LONGEST else f"[a formula of {sp.count_ops(expression)} operations]"
+
+
+def _program_lines(equations: Equations) -> Iterable[str]:
+    program = equations.problem.program
+    for name, value in zip(program.holonomic, equations.deviation, strict=True):
+        yield f"{name}: {_shortened(value)}"
+    m = len(program.holonomic)
+    for name, value in zip(program.nonholonomic, equations.deviation_rate[m:], strict=True):
+        yield f"{name}: {_shortened(value)}"
+
+
+def _law_lines(equations: Equations) -> Iterable[str]:
+    values, law = equations.form.gains, equations.problem.program.law
+    if equations.constraints and isinstance(law, Unstabilised):
+        yield "none: deviations stay where they are, or drift"
+        return
+    for name, demand in zip(equations.constraints, equations.demand, strict=True):
+        left = f"y_{name}''" if name in equations.problem.program.holonomic else f"w_{name}'"
+        yield f"{left} = {_shortened(demand)}"
+    if isinstance(law, Tuned) and values:
+        yield "with gains still to be chosen, for a scheme and a step: hf.tuned(problem), or holdfast tune"
+    elif values:
+        shown = [f"{Gain(name).letter} = {_number(value)}" for name, value in values.items()]
+        yield "with " + ", ".join(shown[:MOST_LINES]) + (", ..." if len(shown) > MOST_LINES else "")
+
+
+def _number(value: sp.Expr) -> str:
+    return f"{float(value):.12g}"
+
+
+def _forces_title(equations: Equations) -> str:
+    program = equations.problem.program
+    if not program.constraints:
+        return ""
+    return "Control forces" if program.controls and not program.reactions else "Multipliers and control forces"
+
+
+def _force_lines(equations: Equations) -> Iterable[str]:
+    closed = equations.inverse_dynamics
+    if closed:
+        return [f"{name} = {_shortened(value)}" for name, value in closed.items()]
+    if not equations.constraints:
+        return []
+    names, count = equations.holder_names, len(equations.statements)
+    listed = ", ".join(names[:MOST_LINES]) + (", ..." if len(names) > MOST_LINES else "")
+    return [f"{listed}: by elimination, in {count} statements (--latex and --json show them)"]
+
+
+# ── LaTeX ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def formula(expression: Any) -> str:
+    """An expression or matrix as LaTeX, in the problem's own names."""
+    return str(sp.latex(expression, mat_delim="(", mat_str="matrix"))
+
+
+def latex(equations: Equations) -> str:
+    """The equations as one LaTeX text: matrices, program, law, and forces."""
+    accelerations = sp.Matrix([Acceleration(f"{name}_ddot") for name in equations.coordinates])
+    parts = [_display(rf"M = {formula(equations.mass_matrix)}, \quad h = {formula(equations.bias)}")]
+    motion = rf"M\,{formula(accelerations)} = h"
+    if any(entry != 0 for entry in equations.excess_bias):
+        parts.append(_display(rf"m_2 = {formula(equations.excess_bias)}"))
+        motion += " - m_2"
+    if equations.constraints:
+        names = ", ".join(latex_name(name) for name in equations.holder_names)
+        parts.append(_display(rf"E = {formula(equations.holder_matrix)}, \quad \mu = ({names})^{{\mathsf T}}"))
+        motion += r" + E\,\mu"
+    parts.append(_display(motion))
+    parts += [_display(line) for line in latex_of_states(equations)]
+    parts += [_display(line) for line in _latex_program(equations)]
+    closed = equations.inverse_dynamics
+    if closed:
+        parts += [_display(f"{latex_name(name)} = {formula(value)}") for name, value in closed.items()]
+    elif equations.constraints:
+        parts += [_display(f"{latex_name(s.name.name)} = {formula(s.value)}") for s in equations.statements]
+    return "\n".join(parts) + "\n"
+
+
+def latex_of_states(equations: Equations) -> list[str]:
+    """The rates of the first-order states, one equation each."""
+    return [rf"\dot{{{latex_name(name)}}} = {formula(rate)}" for name, rate in equations.problem.system.states.items()]
+
+
+def _display(body: str) -> str:
+    return f"\\[ {body} \\]"
+
+
+def _latex_program(equations: Equations) -> Sequence[str]:
+    program = equations.problem.program
+    lines = [
+        f"{latex_name('y_' + name)} = {formula(value)}"
+        for name, value in zip(program.holonomic, equations.deviation, strict=True)
+    ]
+    lines += [
+        f"{latex_name('w_' + name)} = {formula(value)}"
+        for name, value in zip(equations.constraints, equations.deviation_rate, strict=True)
+    ]
+    lines += [
+        rf"\frac{{d}}{{dt}}{latex_name('w_' + name)} = {formula(value)}"
+        for name, value in zip(equations.constraints, equations.demand, strict=True)
+    ]
+    if equations.constraints:
+        lines.append(rf"J = {formula(equations.jacobian)}, \quad \gamma = {formula(equations.drift_term)}")
+    return lines
+
+
+# ── data ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def as_data(equations: Equations) -> dict[str, Any]:
+    """The equations as plain data for ``--json``: formulas as text, straight-line statements, and the form of
+    solution.
+    """
+
+    def column(entries: Iterable[Any]) -> list[str]:
+        return [str(entry) for entry in entries]
+
+    open_gains = isinstance(equations.problem.program.law, Tuned)  # still to be chosen
+    return {
+        "schema": 1,
+        "title": equations.problem.title,
+        "coordinates": list(equations.coordinates),
+        "states": list(equations.problem.system.states),
+        "state_rates": column(equations.problem.system.states.values()),
+        "constraints": {
+            "holonomic": list(equations.problem.program.holonomic),
+            "nonholonomic": list(equations.problem.program.nonholonomic),
+        },
+        "holders": list(equations.holder_names),
+        "solution_form": equations.solver.form,
+        "mass_matrix": [column(row) for row in equations.mass_matrix.tolist()],
+        "bias": column(equations.bias),
+        "deviation": column(equations.deviation),
+        "deviation_rate": column(equations.deviation_rate),
+        "jacobian": [column(row) for row in equations.jacobian.tolist()],
+        "drift_term": column(equations.drift_term),
+        "holder_matrix": [column(row) for row in equations.holder_matrix.tolist()],
+        "demand": column(equations.demand),
+        "gains": {name: None if open_gains else float(value) for name, value in equations.form.gains.items()},
+        "closed_form": {name: str(value) for name, value in equations.inverse_dynamics.items()},
+        "statements": [{"name": s.name.name, "value": str(s.value)} for s in equations.statements],
+        "operations": len(equations.statements),
+        "fingerprint": equations.fingerprint,
+    }

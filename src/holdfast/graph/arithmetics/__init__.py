@@ -1,0 +1,1 @@
+"""The arithmetics in which a graph is evaluated: one table of functions each."""

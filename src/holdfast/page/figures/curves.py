@@ -1,0 +1,31 @@
+"""Quantities over time, a few panels to a figure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from holdfast.page.figures.figure import even_groups, figure, thinned
+from holdfast.page.markup.html import Markup
+from holdfast.page.subject import Subject
+
+PANELS = 3  # of a figure, at most
+
+
+def curves(subject: Subject, names: Sequence[str], kind: str, title: str) -> list[Markup]:
+    """Figures of the named quantities along the run, as evenly filled as can be."""
+    run, made = subject.trajectory, []
+    for number, group in enumerate(even_groups(list(names), PANELS)):
+
+        def draw(axes: Any, group: list[str] = group) -> None:
+            panels = np.atleast_1d(axes)
+            for k, (panel, name) in enumerate(zip(panels, group, strict=True)):
+                panel.plot(*thinned(run.times, run[name]), color=f"C{k}")
+                panel.set_ylabel(subject.label(name))
+            panels[-1].set_xlabel("$t$")
+
+        caption = f"{title}: " + ", ".join(group)
+        made.append(figure(f"{kind}-{number}", caption, draw, panels=len(group), height=1.0 + 1.05 * len(group)))
+    return made

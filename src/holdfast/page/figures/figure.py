@@ -1,0 +1,210 @@
+"""Figures as inline SVG: drawn by matplotlib in stand-in colours, coloured by the page's style in light and dark.
+
+A content policy by hash forbids style attributes, so each becomes plain attributes and classes; namespaces, metadata
+and unused names go too. The same run gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from holdfast.page.markup.html import Markup, element
+
+WIDTH, HEIGHT = 4.6, 2.7  # inches; two figures stand side by side on a wide page
+POINTS = 1200  # of a curve, at most
+
+INK, QUIET, FAINT = "#010101", "#020202", "#030303"
+SERIES = tuple(f"#0{k}0a0b" for k in range(1, 7))
+GOOD, BAD, SHADE = "#0a0b01", "#0a0b02", "#0a0b03"
+CLASSES = {INK: "ink", QUIET: "quiet", FAINT: "faint", GOOD: "good", BAD: "bad", SHADE: "shade"}
+CLASSES |= {colour: f"s{k}" for k, colour in enumerate(SERIES)}
+
+SETTINGS: dict[str, Any] = {
+    "svg.fonttype": "path",
+    "font.family": "STIXGeneral",
+    "mathtext.fontset": "stix",
+    "font.size": 10.5,
+    "axes.titlesize": 10.5,
+    "axes.labelsize": 10.5,
+    "xtick.labelsize": 9.5,
+    "ytick.labelsize": 9.5,
+    "legend.fontsize": 10,
+    "legend.frameon": False,
+    "legend.handlelength": 1.4,
+    "legend.borderaxespad": 0.2,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "savefig.facecolor": "none",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": QUIET,
+    "axes.labelcolor": INK,
+    "text.color": INK,
+    "xtick.color": QUIET,
+    "ytick.color": QUIET,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "xtick.direction": "in",
+    "ytick.direction": "in",
+    "axes.linewidth": 0.7,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": FAINT,
+    "grid.linewidth": 0.6,
+    "lines.linewidth": 1.3,
+    "axes.xmargin": 0.01,
+    "hatch.color": QUIET,
+    "axes.unicode_minus": True,
+    "axes.formatter.limits": (-3, 4),
+    "axes.formatter.use_mathtext": False,
+    "text.parse_math": True,
+    "path.simplify": True,
+    "path.simplify_threshold": 0.15,
+}
+
+
+@contextmanager
+def drawing() -> Iterator[None]:
+    """The page's own settings, whatever the user's are, and no window."""
+    import matplotlib as mpl
+    from cycler import cycler
+
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(SETTINGS)
+        mpl.rcParams["axes.prop_cycle"] = cycler(color=SERIES)
+        yield
+
+
+def figure(
+    name: str,
+    caption: str,
+    draw: Callable[[Any], None],
+    *,
+    panels: int = 1,
+    height: float = HEIGHT,
+    equal: bool = False,
+) -> Markup:
+    """One figure with its caption; `draw` is given the axes (an array of them, above each other, if several)."""
+    from matplotlib.figure import Figure
+
+    with drawing():
+        drawn = Figure(figsize=(WIDTH, height))
+        axes = drawn.subplots(panels, 1, sharex=panels > 1, squeeze=False)[:, 0]
+        draw(axes if panels > 1 else axes[0])
+        _laid_out(drawn, axes, height)
+        if equal:
+            axes[0].set_aspect("equal", adjustable="box")
+        return shown(drawn, name, caption)
+
+
+def legend(axes: Any, most: int = 4) -> None:
+    """The legend above the axes, where it covers nothing."""
+    handles, labels = axes.get_legend_handles_labels()
+    if handles:
+        axes.legend(
+            handles, labels, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=min(most, len(labels)), fontsize=9.5
+        )
+
+
+def power_of_ten(value: float, _: Any = None) -> str:
+    """10⁻⁶, where a label falls on a power of ten."""
+    if not value > 0:
+        return ""
+    power = round(float(np.log10(value)))
+    return f"$10^{{{power}}}$" if abs(value / 10.0**power - 1) < 1e-6 else ""
+
+
+def log_scale(axes: Any) -> None:
+    """A logarithmic vertical axis with few labels: typeset ones take most of the time of a figure."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(numticks=6))
+    axes.yaxis.set_major_formatter(FuncFormatter(power_of_ten))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.minorticks_off()
+
+
+def _laid_out(drawn: Any, axes: Any, height: float) -> None:
+    """Fixed room for labels and, where there is one, the legend: measuring them takes as long as drawing them."""
+    keys = [panel.get_legend() for panel in axes if panel.get_legend()]
+    lines = max((-(-len(key.get_texts()) // key._ncols) for key in keys), default=0)
+    above = 0.11 + 0.19 * lines if lines else 0.1  # for the power of ten of the axis
+    drawn.subplots_adjust(left=0.155, right=0.965, bottom=0.46 / height, top=1 - (0.1 + above) / height, hspace=0.16)
+
+
+def shown(drawn: Any, name: str, caption: str, *, wide: bool = False) -> Markup:
+    """A finished matplotlib figure as an element of the page; a wide one takes a row of its own."""
+    inside = (svg(drawn, name, caption), element("figcaption", caption))
+    return element("figure", *inside, id=f"figure-{name}", class_="wide" if wide else None)
+
+
+def svg(drawn: Any, name: str, caption: str) -> Markup:
+    """The SVG text of a figure, fit for the page."""
+    import matplotlib as mpl
+
+    text = io.StringIO()
+    for artist in drawn.findobj(lambda found: bool(found.get_rasterized())):
+        artist.set_rasterized(False)  # a picture within the picture would need a wider content policy
+    with mpl.rc_context({"svg.hashsalt": f"holdfast-{name}", "svg.fonttype": "path"}):
+        drawn.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+    return Markup(_cleaned(text.getvalue(), caption))
+
+
+STYLE = re.compile(r' style="([^"]*)"')
+WITHOUT = re.compile(r"<metadata>.*?</metadata>\s*|<style[^>]*>.*?</style>\s*|<!--.*?-->\s*", re.DOTALL)
+GROUP_ID = re.compile(r'<g id="[^"]*"')
+NAMES = re.compile(r' (?:xmlns(?::\w+)?|version)="[^"]*"')
+NUMBER = re.compile(r"(\d+\.\d{2})\d+")
+
+
+def _cleaned(text: str, caption: str) -> str:
+    text = text[text.index("<svg") :]
+    text = WITHOUT.sub("", text)
+    text = NAMES.sub("", text).replace("xlink:href", "href")
+    text = re.sub(r"<defs>\s*</defs>|<defs/>", "", GROUP_ID.sub("<g", text))
+    text = STYLE.sub(_attributes, text)
+    text = re.sub(r'(<path d="|translate\()([^")]*)', lambda m: m[1] + NUMBER.sub(r"\1", m[2]).replace("\n", ""), text)
+    text = re.sub(r' (?:width|height)="[\d.]+pt"', "", text, count=2)
+    label = element("title", caption)
+    head = text.index(">") + 1
+    return text[: head - 1] + ' role="img">' + label + re.sub(r"\s*\n\s*", "\n", text[head:]).strip()
+
+
+def _attributes(style: re.Match[str]) -> str:
+    """A style attribute as attributes, and stand-in colours as classes."""
+    classes, written = [], []
+    for part in style[1].split(";"):
+        key, _, value = (piece.strip() for piece in part.partition(":"))
+        if key in ("fill", "stroke") and value in CLASSES:
+            classes.append(f"{key[0]}-{CLASSES[value]}")
+        elif key:
+            written.append(f' {key}="{value}"')
+    return "".join(written) + (f' class="{" ".join(classes)}"' if classes else "")
+
+
+def thinned(times: np.ndarray, values: np.ndarray, most: int = POINTS) -> tuple[np.ndarray, np.ndarray]:
+    """A curve with at most about `most` points that keeps each stretch's smallest and largest value, and both ends."""
+    if len(times) <= most:
+        return times, values
+    length = -(-2 * len(times) // most)  # rows of a stretch
+    padded = np.resize(np.where(np.isfinite(values), values, 0.0), (-(-len(times) // length), length))
+    padded[-1, len(times) - (len(padded) - 1) * length :] = padded[-1, 0]  # the last stretch may be shorter
+    starts = np.arange(len(padded)) * length
+    rows = np.unique([0, *(starts + padded.argmin(axis=1)), *(starts + padded.argmax(axis=1)), len(times) - 1])
+    return times[rows], values[rows]
+
+
+def even_groups(names: Sequence[str], most: int) -> list[list[str]]:
+    """Names in as few groups of at most `most` as there need be, and as equal as they can be: 4 are 2 and 2."""
+    count = -(-len(names) // most)
+    edges = [-(-len(names) * k // count) for k in range(count + 1)] if count else [0]
+    return [list(names[a:b]) for a, b in pairwise(edges)]

@@ -1,0 +1,115 @@
+"""The roots of the law in the complex plane, and within the stability region of the scheme at this step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from holdfast.page.figures.figure import BAD, FAINT, INK, SHADE, figure, legend
+from holdfast.page.markup.html import Markup
+from holdfast.page.subject import Subject, number
+from holdfast.schemes.algebra.stability_function import StabilityFunction
+from holdfast.schemes.kinds.symplectic_euler import SymplecticEuler
+
+GRID = 220
+
+
+def figures(subject: Subject) -> list[Markup]:
+    roots = np.asarray(subject.spectrum.eigenvalues)
+    if not len(roots):
+        return []
+    made = [_roots(subject, roots)]
+    step = subject.trajectory.step
+    if step is not None:
+        made.append(
+            _multipliers(subject, step) if isinstance(subject.scheme, SymplecticEuler) else _region(subject, step)
+        )
+    return made
+
+
+def _roots(subject: Subject, roots: np.ndarray) -> Markup:
+    size = max(float(np.abs(roots).max()), 1e-9)
+
+    def draw(axes: Any) -> None:
+        axes.axvspan(0, 2 * size, color=BAD, alpha=0.12, linewidth=0)
+        axes.axhline(0, color=INK, linewidth=0.6)
+        axes.axvline(0, color=INK, linewidth=0.6)
+        for k, block in enumerate(subject.spectrum.blocks[:6]):
+            label = ", ".join(block.constraints).replace("_", " ")
+            values = np.asarray(block.eigenvalues)
+            axes.plot(values.real, values.imag, "o", color=f"C{k}", markersize=5, label=_plain(label), alpha=0.9)
+        axes.set_xlim(-1.25 * size, 0.45 * size)
+        high = 1.35 * max(float(np.abs(roots.imag).max()), 0.35 * size)
+        axes.set_ylim(-high, high)
+        axes.set_xlabel(r"Re $\lambda$")
+        axes.set_ylabel(r"Im $\lambda$")
+        legend(axes, 3)
+
+    frozen = "" if subject.spectrum.constant else ", frozen at the start: H varies"
+    return figure("roots", f"Roots of the law{frozen}; deviations die away to the left of the axis", draw)
+
+
+def _region(subject: Subject, step: float) -> Markup:
+    """Where |R(τλ)| ≤ 1, in the plane of τλ, with τ times each root."""
+    function = subject.scheme.stability
+    points = step * np.asarray(subject.spectrum.eigenvalues)
+    reach = max(_extent(function), 1.15 * min(float(np.abs(points).max(initial=0.0)), 40.0))
+    x = np.linspace(-1.25 * reach, 0.5 * reach, GRID)
+    y = np.linspace(-reach, reach, GRID)
+    size = _sizes(function, x, y)
+
+    def draw(axes: Any) -> None:
+        axes.contourf(x, y, size, levels=[-1, 1], colors=[SHADE], alpha=0.35)
+        axes.contour(x, y, size, levels=[1], colors=[INK], linewidths=0.9)
+        axes.axhline(0, color=INK, linewidth=0.5)
+        axes.axvline(0, color=INK, linewidth=0.5)
+        for k, block in enumerate(subject.spectrum.blocks[:6]):
+            values = step * np.asarray(block.eigenvalues)
+            axes.plot(values.real, values.imag, "o", color=f"C{k}", markersize=5)
+        axes.set_xlabel(r"Re $\tau\lambda$")
+        axes.set_ylabel(r"Im $\tau\lambda$")
+        axes.set_xlim(x[0], x[-1])
+
+    caption = f"Step times roots within the stability region of {subject.scheme.name}, step τ = {number(step)}"
+    return figure("region", caption, draw, equal=True)
+
+
+def _sizes(function: StabilityFunction, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        size = np.abs(function(x[None, :] + 1j * y[:, None]))
+    return np.nan_to_num(size, nan=1e9, posinf=1e9)
+
+
+def _extent(function: StabilityFunction) -> float:
+    """How far the region reaches to the left of the axis, with a little room; 4 where it has no end."""
+    x, y = np.linspace(-12, 0, 121), np.linspace(-12, 12, 121)
+    inside = _sizes(function, x, y) <= 1
+    if inside[:, 0].any():
+        return 4.0
+    return 1.25 * float(
+        max(-x[inside.any(axis=0)].min(initial=-0.5) / 1.25, np.abs(y[inside.any(axis=1)]).max(initial=0.5))
+    )
+
+
+def _multipliers(subject: Subject, step: float) -> Markup:
+    """What one step multiplies deviations by, against the unit circle: for schemes without one R(z)."""
+    turn = np.linspace(0, 2 * np.pi, 200)
+
+    def draw(axes: Any) -> None:
+        axes.fill(np.cos(turn), np.sin(turn), color=SHADE, alpha=0.35, linewidth=0)
+        axes.plot(np.cos(turn), np.sin(turn), color=INK, linewidth=0.9)
+        axes.axhline(0, color=FAINT, linewidth=0.5)
+        for k, block in enumerate(subject.spectrum.blocks[:6]):
+            values = np.linalg.eigvals(subject.scheme.propagator(block.matrix, step))
+            axes.plot(values.real, values.imag, "o", color=f"C{k}", markersize=5)
+        axes.set_xlabel(r"Re $\mu$")
+        axes.set_ylabel(r"Im $\mu$")
+
+    caption = f"Multipliers of one step of {subject.scheme.name}, step τ = {number(step)}, within the unit circle"
+    return figure("region", caption, draw, equal=True)
+
+
+def _plain(text: str) -> str:
+    """Text for matplotlib that is never read as mathematics."""
+    return text.replace("$", r"\$")

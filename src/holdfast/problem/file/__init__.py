@@ -1,0 +1,1 @@
+"""Problem files: read with the place of every error, and written back."""

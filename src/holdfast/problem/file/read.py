@@ -1,0 +1,320 @@
+"""A problem from the tables of its file: names first, then definitions and points, then all that uses them.
+
+Definitions may use each other in the order of the file, points may use definitions and earlier points. Every expression
+is read and judged by itself, so one bad line does not hide the next; a problem is made only when nothing was found. A
+new table is one method here and one in `writing`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+import sympy as sp
+
+from holdfast.common.frozen import Frozen
+from holdfast.errors import BadExpression, BadStatement
+from holdfast.problem.file.entries import Entries, kind_of, plain
+from holdfast.problem.file.findings import Findings
+from holdfast.problem.file.law_table import read_law
+from holdfast.problem.file.mass_table import read_masses
+from holdfast.problem.file.places import Path
+from holdfast.problem.laws.linear import Constraints, Law
+from holdfast.problem.problem import Problem
+from holdfast.problem.program import Program
+from holdfast.problem.quantities import Control, Coordinate, Definition, NamedSymbol, Parameter, Rate, State
+from holdfast.problem.run import Run
+from holdfast.problem.system import System
+from holdfast.problem.text.magnitude import Refusal
+from holdfast.problem.text.spelling import WORD
+from holdfast.problem.vocabulary import CONSTANT, MOTION, POSITION, STATE_RATE, Kinds
+
+SCHEMA = 1
+LARGEST_PLAIN = 10**300  # of a number that stands as it is, in [certificate], [ensemble] and the like
+SYSTEM_KEYS = "coordinates kinetic potential dissipation forces masses states noise".split()
+PROGRAM_KEYS = "holonomic nonholonomic controls reactions law".split()
+RUN_KEYS = [field.name for field in fields(Run)]
+PLAIN_TABLES = "certificate ensemble units animation".split()
+TOP_KEYS = "schema title expect system definitions points parameters program start run".split() + PLAIN_TABLES
+
+
+def read_problem(raw: Mapping[str, Any], findings: Findings) -> Problem:
+    """The problem that the tables state; all that is wrong with them is raised in one go."""
+    reading = _Reading(raw, Entries(findings))
+    system, program = reading.system(), reading.program()
+    law = reading.law(program)
+    rest = {"start": reading.start(), "run": reading.run(), **reading.labels()}
+    findings.raise_if_any()
+    try:
+        return Problem(System(**system), Program(**program, law=law), **rest)
+    except BadStatement as error:
+        findings.blame_where(error)
+        raise findings.error() from None
+
+
+class _Reading:
+    """One pass over the tables, in the order in which names become known."""
+
+    def __init__(self, raw: Mapping[str, Any], entries: Entries) -> None:
+        self.raw, self.entries, self.names = raw, entries, entries.names
+        self.note = entries.findings.add
+        entries.check_keys(raw, (), TOP_KEYS)
+        self._check_schema()
+        self.system_table = entries.table(raw, ("system",), known=SYSTEM_KEYS)
+        self.program_table = entries.table(raw, ("program",), known=PROGRAM_KEYS)
+
+    def _check_schema(self) -> None:
+        schema = self.raw.get("schema")
+        if schema is None:
+            self.note(("schema",), "the file does not say its schema", f"begin the file with: schema = {SCHEMA}")
+        elif type(schema) is not int or schema != SCHEMA:
+            self.note(("schema",), f"schema {plain(schema)!r} is not known", f"this version reads schema = {SCHEMA}")
+
+    # ── the system ────────────────────────────────────────────────────────────────────────────────
+
+    def system(self) -> dict[str, Any]:
+        """What `System` needs, with names declared on the way."""
+        table = self.system_table
+        if not table.get("coordinates"):
+            self.note(("system", "coordinates"), "the system has no coordinates", 'e.g. coordinates = ["x", "phi"]')
+        found: dict[str, Any] = {"coordinates": self._coordinates()}
+        found["parameters"] = self._parameters()
+        states = self.entries.table(table, ("system", "states"))
+        for name in states:
+            self._declare(State, name, ("system", "states", name))
+        found["definitions"] = self._definitions()
+        found["points"] = self._points()
+        masses = self.entries.table(table, ("system", "masses"))
+        if "kinetic" not in table and not masses:
+            self.note(("system", "kinetic"), "the system has no kinetic energy", 'e.g. kinetic = "m*x_dot**2/2"')
+        for key, allowed in (("kinetic", MOTION), ("potential", POSITION), ("dissipation", MOTION)):
+            found[key] = self._expression(table.get(key, 0), ("system", key), allowed)
+        found["forces"] = self._direction(self.entries.table(table, ("system", "forces")), ("system", "forces"))
+        for name in masses:
+            self._declare_name(name, "mass", ("system", "masses", name))
+        found["masses"] = read_masses(masses, self.entries)
+        found["noise"] = self._directions(table, ("system", "noise"), "noise channel")
+        self._announce_controls(states)
+        found["states"] = self._expressions(states, ("system", "states"), STATE_RATE)
+        return found
+
+    def _announce_controls(self, states: Mapping[str, Any]) -> None:
+        """Controls whose values the rates of states use are quantities there, before the program is read."""
+        controls = self.program_table.get("controls", {})
+        used = {word for rate in states.values() if isinstance(rate, str) for word in WORD.findall(rate)}
+        for name in controls if isinstance(controls, dict) else ():
+            if name in used:
+                self._declare(Control, name, ("program", "controls", name))
+
+    def _coordinates(self) -> tuple[Coordinate, ...]:
+        path = ("system", "coordinates")
+        listed = self.entries.listed_names(self.system_table, path)
+        return tuple(Coordinate(name) for i, name in enumerate(listed) if self._declare(Coordinate, name, (*path, i)))
+
+    def _declare(self, kind: type[NamedSymbol], name: str, path: Path) -> bool:
+        """Take a name; one that cannot be taken is noted, and its later use is no second error."""
+        try:
+            self.names.declare(kind(name), where="")
+            return True
+        except BadStatement as error:
+            self.note(path, error.what, error.fix, on_key=isinstance(path[-1], str))
+            self.entries.spoiled |= {name, f"{name}_dot", f"{name}_ddot"}
+            return False
+
+    def _declare_name(self, name: str, word: str, path: Path) -> None:
+        try:
+            self.names.declare_name(name, word, where="")
+        except BadStatement as error:
+            self.note(path, error.what, error.fix, on_key=True)
+            self.entries.spoiled.add(name)
+
+    def _parameters(self) -> dict[str, sp.Expr]:
+        values = {}
+        for name, value in self.entries.table(self.raw, ("parameters",)).items():
+            path = ("parameters", name)
+            self._declare(Parameter, name, path)
+            values[name] = self._expression(value, path, ())
+        return values
+
+    def _definitions(self) -> dict[str, sp.Expr]:
+        found = {}
+        table = self.entries.table(self.raw, ("definitions",))
+        waiting = list(table)
+        for name, value in table.items():
+            path = ("definitions", name)
+            self.entries.expressions.later = (name, tuple(waiting))
+            waiting.remove(name)
+            if name in self._table_names("points"):
+                self.note(path, f"the name {name!r} is given twice", "names are unique within a problem", on_key=True)
+            expression = self.entries.expression(value, path, MOTION)
+            if self._declare(Definition, name, path) and expression is not None:
+                self.names.define_depends(name, expression)
+                found[name] = expression
+                self._remember(name, expression, path)
+        self.entries.expressions.later = ("", ())
+        return found
+
+    def _table_names(self, key: str) -> Mapping[str, Any]:
+        table = self.raw.get(key, {})
+        return table if isinstance(table, dict) else {}
+
+    def _remember(self, name: str, expression: sp.Expr, path: Path) -> None:
+        try:
+            self.entries.expressions.add_definition(name, expression)
+        except Refusal as refusal:
+            self.note(path, refusal.what, refusal.hint)
+
+    def _points(self) -> dict[str, tuple[sp.Expr, ...]]:
+        points = {}
+        for name, value in self.entries.table(self.raw, ("points",)).items():
+            path = ("points", name)
+            position = self._position(value, path)
+            self._declare_name(name, "point", path)
+            if position is None:
+                self.entries.spoiled.add(name)
+                continue
+            points[name] = position
+            self.entries.expressions.add_point(name, position)
+        return points
+
+    def _position(self, value: Any, path: Path) -> tuple[sp.Expr, ...] | None:
+        if isinstance(value, str):
+            return self._written_vector(value, path)
+        if not isinstance(value, list) or len(value) not in (2, 3):
+            count = f" of {len(value)}" if isinstance(value, list) else ""
+            self.note(path, f"a point has two or three components, not {kind_of(value)}{count}", 'e.g. C = ["x", "0"]')
+            return None
+        parts = [self.entries.expression(part, (*path, index), POSITION) for index, part in enumerate(value)]
+        found = tuple(part for part in parts if part is not None)
+        return found if len(found) == len(parts) else None
+
+    def _written_vector(self, value: str, path: Path) -> tuple[sp.Expr, ...] | None:
+        if self.entries.expressions.work.spent:
+            return None
+        try:
+            vector = self.entries.expressions.read(value)
+            if not isinstance(vector, tuple):
+                raise BadExpression("a point is a vector, and this is a scalar", fix='e.g. "A + [l, 0]"')
+            return tuple(self.names.admit(part, POSITION, where="") for part in vector)
+        except BadStatement as error:
+            self.entries.blame(error, path, value)
+            return None
+
+    # ── expressions by name ───────────────────────────────────────────────────────────────────────
+
+    def _expression(self, value: Any, path: Path, allowed: Kinds) -> sp.Expr:
+        """The expression, or 0 in place of one that failed: the file is refused anyway, and reading goes on."""
+        found = self.entries.expression(value, path, allowed)
+        return sp.S.Zero if found is None else found
+
+    def _expressions(self, table: Mapping[str, Any], path: Path, allowed: Kinds) -> dict[str, sp.Expr]:
+        return {name: self._expression(value, (*path, name), allowed) for name, value in table.items()}
+
+    def _direction(self, table: Mapping[str, Any], path: Path) -> dict[str, sp.Expr]:
+        for name in table:
+            self._find(name, (Coordinate,), (*path, name))
+        return self._expressions(table, path, MOTION)
+
+    def _find(self, name: str, kinds: Kinds, path: Path) -> None:
+        try:
+            self.names.find(name, kinds, where="")
+        except BadStatement as error:
+            if name not in self.entries.spoiled:
+                self.note(path, error.what, error.fix, on_key=True)
+
+    def _directions(self, parent: Mapping[str, Any], path: Path, word: str) -> dict[str, dict[str, sp.Expr]]:
+        """Named directions, such as controls: name -> coordinate -> component."""
+        found = {}
+        for name, value in self.entries.table(parent, path).items():
+            self._declare_name(name, word, (*path, name))
+            if isinstance(value, dict):
+                found[name] = self._direction(value, (*path, name))
+            else:
+                self.note(
+                    (*path, name), f"components by coordinate belong here, not {kind_of(value)}", 'e.g. { x = "1" }'
+                )
+                found[name] = {}
+        return found
+
+    # ── the program ───────────────────────────────────────────────────────────────────────────────
+
+    def program(self) -> dict[str, Any]:
+        """What `Program` needs except the law."""
+        found: dict[str, Any] = {}
+        for key, allowed in (("holonomic", POSITION), ("nonholonomic", MOTION)):
+            table = self.entries.table(self.program_table, ("program", key))
+            for name in table:
+                self._declare_name(name, "constraint", ("program", key, name))
+            found[key] = self._expressions(table, ("program", key), allowed)
+        found["controls"] = self._directions(self.program_table, ("program", "controls"), "control")
+        found["reactions"] = tuple(self.entries.listed_names(self.program_table, ("program", "reactions")))
+        try:
+            Program(**found)
+        except BadStatement as error:
+            self.entries.findings.blame_where(error)
+        return found
+
+    def law(self, program: Mapping[str, Any]) -> Law:
+        """The law, judged against the constraints."""
+        holonomic, nonholonomic = tuple(program["holonomic"]), tuple(program["nonholonomic"])
+        words = self.names.with_deviations(holonomic, nonholonomic)
+        law = read_law(
+            self.program_table, self.entries, self.entries.expressions.with_names(words), bool(holonomic + nonholonomic)
+        )
+        try:
+            law.form(Constraints(holonomic, nonholonomic, words))
+        except BadStatement as error:
+            if not self.entries.findings.any_within(("program", "law")):
+                self.entries.findings.blame_where(error)
+        return law
+
+    # ── the rest ──────────────────────────────────────────────────────────────────────────────────
+
+    def start(self) -> dict[str, sp.Expr]:
+        table = self.entries.table(self.raw, ("start",))
+        for name in table:
+            self._find(name, (Coordinate, Rate, State), ("start", name))
+        return self._expressions(table, ("start",), CONSTANT)
+
+    def run(self) -> Run:
+        """How to run; each setting is judged by itself."""
+        table = plain(self.entries.table(self.raw, ("run",), known=RUN_KEYS))
+        good = {}
+        for key, value in table.items():
+            if key not in RUN_KEYS:
+                continue  # already noted
+            try:
+                Run(**{key: value})
+                good[key] = value
+            except BadStatement as error:
+                self.note(("run", key), error.what, error.fix)
+        return Run(**good)
+
+    def labels(self) -> dict[str, Any]:
+        """Title, expectation, and the tables that later parts read."""
+        found: dict[str, Any] = {"title": self.entries.text(self.raw, ("title",), "")}
+        found["expect"] = self.entries.text(self.raw, ("expect",), "positive")
+        if found["expect"] not in ("positive", "negative"):
+            self.note(("expect",), f"expect = {found['expect'][:40]!r} is not known", '"positive" or "negative"')
+        for key in PLAIN_TABLES:
+            table = plain(self.entries.table(self.raw, (key,), limit=100_000))
+            found[key] = Frozen(table)
+            self._check_plain(table, (key,))
+        for key in ("region", "weights"):
+            value = found["certificate"].get(key, {})
+            if not isinstance(value, Mapping):
+                self.note(("certificate", key), f"a table belongs here, not {kind_of(value)}", "e.g. { x = 1 }")
+        for name, unit in found["units"].items():
+            if not isinstance(unit, str):
+                self.note(("units", name), f"a unit is a text, not {kind_of(unit)}", 'e.g. "kg"')
+        return found
+
+    def _check_plain(self, value: Any, path: Path) -> None:
+        if isinstance(value, (dict, list)):
+            for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+                self._check_plain(inner, (*path, key))
+        elif isinstance(value, (int, float)) and not abs(value) < LARGEST_PLAIN:
+            self.note(path, "this number is out of range", "numbers here are finite and below 1e300")
+        elif not isinstance(value, (str, bool, int, float)):
+            self.note(path, f"{kind_of(value)} cannot stand in a problem", "use numbers, texts, lists and tables")

@@ -1,0 +1,102 @@
+"""A problem as the text of its file: exact, in the order of the tables, and readable."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import sympy as sp
+
+from holdfast.errors import BadStatement
+from holdfast.problem.file.law_table import law_entries
+from holdfast.problem.file.mass_table import mass_entries
+from holdfast.problem.file.read import PLAIN_TABLES, SCHEMA
+from holdfast.problem.laws.linear import Unstabilised
+from holdfast.problem.problem import Problem
+from holdfast.problem.text.written import decimal_text, text_of
+
+BARE = re.compile(r"[A-Za-z0-9_-]+")
+ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
+
+def written(problem: Problem) -> str:
+    """The TOML text of a problem."""
+    lines = [f"schema = {SCHEMA}"]
+    if problem.title:
+        lines.append(f"title = {quoted(problem.title)}")
+    if problem.expect != "positive":
+        lines.append(f"expect = {quoted(problem.expect)}")
+    lines += [*_system(problem), *_program(problem)]
+    lines += _table("start", problem.start, "start")
+    lines += _table("run", problem.run.stated(), "run")
+    for name in PLAIN_TABLES:
+        lines += _table(name, getattr(problem, name), name)
+    return "\n".join(lines) + "\n"
+
+
+def _system(problem: Problem) -> list[str]:
+    system = problem.system
+    names = ", ".join(quoted(coordinate.name) for coordinate in system.coordinates)
+    entries = {"kinetic": system.kinetic} if system.kinetic != 0 or not system.masses else {}
+    entries |= {key: value for key in ("potential", "dissipation") if (value := getattr(system, key)) != 0}
+    lines = ["", "[system]", f"coordinates = [{names}]"]
+    lines += [f"{key} = {_value(value, f'system.{key}', number=False)}" for key, value in entries.items()]
+    for key in ("forces", "states", "noise"):
+        lines += _table(f"system.{key}", getattr(system, key), f"system.{key}")
+    for name, mass in system.masses.items():
+        lines += _table(f"system.masses.{name}", mass_entries(mass), f"system.masses.{name}")
+    for key in ("definitions", "points", "parameters"):
+        lines += _table(key, getattr(system, key), key)
+    return lines
+
+
+def _program(problem: Problem) -> list[str]:
+    program = problem.program
+    lines = ["", "[program]", f"reactions = {_value(program.reactions, 'program')}"] if program.reactions else []
+    for key in ("holonomic", "nonholonomic", "controls"):
+        lines += _table(f"program.{key}", getattr(program, key), f"program.{key}")
+    if program.constraints or program.law != Unstabilised():
+        lines += _table("program.law", law_entries(program.law), "program.law")
+    return lines
+
+
+def _table(name: str, entries: Mapping[str, Any], where: str) -> list[str]:
+    if not entries:
+        return []
+    return ["", f"[{name}]", *(f"{_key(key)} = {_value(value, f'{where}.{key}')}" for key, value in entries.items())]
+
+
+def _key(key: str) -> str:
+    return key if BARE.fullmatch(key) else quoted(key)
+
+
+def _value(value: Any, where: str, *, number: bool = True) -> str:
+    """A value as TOML writes it; expressions are in quotes, and so are numbers that no decimal can say."""
+    if isinstance(value, sp.Expr):
+        plain = decimal_text(int(value.p), int(value.q)) if number and value.is_Rational else ""
+        if plain and "e" not in plain and not ("." not in plain and len(plain) > 18):
+            return plain
+        return quoted(text_of(value, where=where))
+    if isinstance(value, Mapping):
+        return (
+            "{ " + ", ".join(f"{_key(key)} = {_value(v, f'{where}.{key}')}" for key, v in value.items()) + " }"
+            if value
+            else "{}"
+        )
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(_value(inner, where) for inner in value) + "]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return repr(value)
+    if isinstance(value, str):
+        return quoted(value)
+    raise BadStatement(
+        f"{value!r} has no form in a problem file", where=where, fix="use numbers, texts, lists and tables"
+    )
+
+
+def quoted(text: str) -> str:
+    """A TOML string."""
+    return '"' + "".join(ESCAPES.get(c) or (c if c.isprintable() else f"\\U{ord(c):08X}") for c in text) + '"'

@@ -1,0 +1,1 @@
+"""How deviations from a program die away."""

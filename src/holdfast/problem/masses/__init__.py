@@ -1,0 +1,1 @@
+"""Points whose masses change, and what the air does to them."""

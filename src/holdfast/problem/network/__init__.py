@@ -1,0 +1,1 @@
+"""Elements of any physical domain, assembled into one system."""

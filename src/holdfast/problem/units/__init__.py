@@ -1,0 +1,1 @@
+"""Units as dimensions, and whether a problem's own agree."""

@@ -1,0 +1,307 @@
+"""What came out of an ensemble: all cases by name, and each of them as a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from holdfast.engine.kernel import Kernel, compiled
+from holdfast.engine.run.rows import Rows
+from holdfast.engine.run.status import Status
+from holdfast.equations.equations import Equations
+from holdfast.errors import BadRequest
+from holdfast.results.ensembles.cases import Cases
+from holdfast.results.judgement.attraction import attracted
+from holdfast.results.judgement.first_look import doubtful_cases
+from holdfast.results.judgement.judgement import Facts, deviation_places, ended, judged
+from holdfast.results.judgement.outcome import Outcome
+from holdfast.results.runs.event import Watch
+from holdfast.results.runs.job import Job, kept_rows
+from holdfast.results.runs.request import Request, rows_of_steps
+from holdfast.results.start.start import Start, deviations_at, off_program, start_from
+from holdfast.results.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Array = np.ndarray
+CHUNK = 2**20  # rows observed at once
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """What the engine counted in each case."""
+
+    status: Array
+    steps: Array
+    evaluations: Array
+    rejected: Array
+    pivots: Array  # (cases, pivots)
+    final: Array  # (cases, states)
+
+    @staticmethod
+    def unknown(cases: int, states: Array, pivots: int) -> Counts:
+        """Nothing counted yet."""
+        status, steps, evaluations, rejected = np.zeros((4, cases), dtype=np.int64)
+        return Counts(status, steps, evaluations, rejected, np.full((cases, pivots), np.nan), states.copy())
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Ensemble:
+    """The runs of an ensemble.
+
+    ``runs["x"]`` and ``runs[x.rate]`` are arrays (cases, rows), nan where a case did not come; ``runs[3]`` is one case
+    as a `Trajectory`. `cases` are the columns it was made of, `outcomes` how each case ended, `success` whether well.
+    """
+
+    equations: Equations
+    request: Request
+    kernel: Kernel
+    policy: str
+    made_of: Cases
+    used: Array  # (cases, states): where each case started
+    all_times: Array
+    states: Array  # (cases, rows, states)
+    counts: Counts
+    outcomes: tuple[Outcome, ...]
+    _observed: dict[str, Array] = field(default_factory=dict)
+
+    @staticmethod
+    def judged(
+        *,
+        equations: Equations,
+        request: Request,
+        kernel: Kernel,
+        policy: str,
+        cases: Cases,
+        used: Array,
+        startable: Array,
+        times: Array,
+        states: Array,
+        counts: Counts,
+    ) -> Ensemble:
+        """The ensemble with its outcomes."""
+        states.flags.writeable = False
+        begun = Ensemble(
+            equations=equations,
+            request=request,
+            kernel=kernel,
+            policy=policy,
+            made_of=cases,
+            used=used,
+            all_times=times,
+            states=states,
+            counts=counts,
+            outcomes=(),
+        )
+        outcomes = begun._outcomes(startable)
+        object.__setattr__(begun, "outcomes", tuple(outcomes))
+        return begun
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Without its kernel, which is compiled anew, or found in the cache, where it is unpickled."""
+        parts = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        del parts["kernel"], parts["_observed"]
+        return _unpickled, (parts,)
+
+    # ── by name and by number ─────────────────────────────────────────────────────────────────────
+
+    def __len__(self) -> int:
+        return len(self.used)
+
+    def __iter__(self) -> Iterator[Trajectory]:
+        return (self.run(number) for number in range(len(self)))
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
+            return self.run(int(key))
+        return self.quantity(key if isinstance(key, str) else getattr(key, "name", str(key)))
+
+    @property
+    def cases(self) -> Mapping[str, Array]:
+        """The columns that the cases were made of, by name."""
+        return self.made_of.columns
+
+    @property
+    def times(self) -> Array:
+        return self.all_times[self._shown]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All quantities: the state first, then the observables."""
+        return (*self.equations.state_names, *self.equations.observables)
+
+    @property
+    def success(self) -> Array:
+        """Whether each case ended well."""
+        return np.array([outcome.success for outcome in self.outcomes])
+
+    @property
+    def _shown(self) -> Any:
+        """Which rows were asked for."""
+        request = self.request
+        if request.at is None or request.step is None:
+            return slice(None)
+        return rows_of_steps(request.at, request.begin, request.step, request.steps) // kept_rows(request)
+
+    def quantity(self, name: str) -> Array:
+        """One quantity of all cases, (cases, rows)."""
+        if name in self.equations.state_names:
+            return self.states[:, self._shown, self.equations.state_names.index(name)]
+        if name not in self.equations.observables:
+            import difflib
+
+            near = difflib.get_close_matches(name, self.names, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else "known: " + ", ".join(self.names)
+            raise BadRequest(f"the runs have no quantity {name!r}", fix=hint)
+        if name not in self._observed:
+            place = list(self.equations.observables).index(name)
+            values = [block[:, :, place] for block in self._observations()]
+            self._observed[name] = np.concatenate(values)[:, self._shown]
+        return self._observed[name]
+
+    def _observations(self) -> Iterator[Array]:
+        """All observables, a block of cases at a time: (cases, rows, observables)."""
+        block = max(1, CHUNK // max(1, len(self.all_times)))
+        for first in range(0, len(self), block):
+            some = slice(first, first + block)
+            yield self.kernel.observe_cases(self.all_times, self.states[some], self.made_of.constants[some])
+
+    def run(self, number: int) -> Trajectory:
+        """One case as a run, to the last bit what `simulate` gives for it."""
+        if not -len(self) <= number < len(self):
+            raise BadRequest(f"there is no case {number}", fix=f"there are {len(self)}, numbered from 0")
+        number %= len(self)
+        constants, outcome = self.made_of.constants[number].tolist(), self.outcomes[number]
+        used = self.made_of.states[number] if outcome is Outcome.no_start else self.used[number]
+        start = self._start(number, used)
+        job = Job(self.equations, self.request_of(number), self.kernel, start, constants, Watch({}, {}, {}))
+        return job.named(self._rows(number, used, constants), outcome if outcome is Outcome.no_start else None)
+
+    def request_of(self, number: int) -> Request:
+        """The request of one case, with its own tolerances."""
+        absolute = self.request.absolute
+        if isinstance(absolute, np.ndarray) and absolute.ndim == 2:
+            return replace(self.request, absolute=absolute[number])
+        return self.request
+
+    def _start(self, number: int, used: Array) -> Start:
+        """The report of the start of one case."""
+        equations, begin, made = self.equations, self.request.begin, self.made_of
+        constants = made.constants[number].tolist()
+        deviation = deviations_at(equations, self.kernel, used, constants, begin)
+        return start_from(equations, self.policy, made.states[number], used, deviation, begin, constants, made.stated)
+
+    def _rows(self, number: int, used: Array, constants: Sequence[float]) -> Rows:
+        """The rows of one case as the engine gives them: up to its end, with its last state."""
+        counts, request = self.counts, self.request
+        steps, every = int(counts.steps[number]), kept_rows(request)
+        if request.step is None:
+            reached = int(np.isfinite(self.states[number]).all(axis=1).sum())
+            times, states = self.all_times[:reached], self.states[number, :reached]
+        else:
+            reached = steps // every + 1
+            times, states = self.all_times[:reached], self.states[number, :reached]
+            if steps % every:
+                times = np.append(times, request.begin + steps * request.step)
+                states = np.vstack([states, counts.final[number]])
+        if steps == 0:
+            times, states = np.array([request.begin]), used[None]
+        return Rows(
+            times=times.copy(),
+            states=states.copy(),
+            observables=self.kernel.observe(times, states, constants),
+            pivots=counts.pivots[number].copy(),
+            status=Status(int(counts.status[number])),
+            steps=steps,
+            evaluations=int(counts.evaluations[number]),
+            rejected=int(counts.rejected[number]),
+        )
+
+    # ── judgement ─────────────────────────────────────────────────────────────────────────────────
+
+    def _outcomes(self, startable: Array) -> list[Outcome]:
+        """The same judgement as of a single run: a first look on arrays, and each doubtful case by itself."""
+        counts = self.counts
+        found = [ended(int(status), pivots) for status, pivots in zip(counts.status, counts.pivots, strict=True)]
+        broken = (counts.status != Status.completed) & (counts.status != Status.interrupted)
+        doubtful = (broken | self._doubtful(counts.status == Status.completed)) & startable
+        if self.equations.constraints:
+            for number in np.nonzero(~self._attracted() & startable)[0]:
+                if found[number] is Outcome.completed:
+                    found[number] = Outcome.off_program
+        for number in np.nonzero(doubtful)[0]:
+            constants, used = self.made_of.constants[number].tolist(), self.used[number]
+            rows, start = self._rows(int(number), used, constants), self._start(int(number), used)
+            found[number] = judged(Facts(self.equations, rows, constants, start, self.request.duration)).outcome
+        for number in np.nonzero(~startable)[0]:
+            found[number] = Outcome.no_start
+        return found
+
+    def _doubtful(self, completed: Array) -> Array:
+        """Which of the cases that completed have to be looked at one by one."""
+        equations, constants, request, first = self.equations, self.made_of.constants, self.request, 0
+        thinned = request.step is not None and request.steps % kept_rows(request)  # the end is not among the rows
+        times, doubtful = self.all_times, np.zeros(len(self), dtype=bool)
+        if thinned:
+            assert request.step is not None
+            times = np.append(times, request.begin + request.steps * request.step)
+        for block in self._observations():
+            some = slice(first, first + len(block))
+            states = self.states[some]
+            if thinned:
+                final = self.counts.final[some][:, None]
+                last = self.kernel.observe_cases(times[-1:], final, constants[some])
+                block, states = np.concatenate([block, last], axis=1), np.concatenate([states, final], axis=1)
+            here = completed[some]
+            if here.any():
+                doubtful[some][here] = doubtful_cases(
+                    equations, times, states[here], block[here], constants[some][here]
+                )
+            first += len(block)
+        return doubtful
+
+    def _attracted(self) -> Array:
+        """Whether each case starts on the program, or under a law that brings it back."""
+        equations, constants, begin = self.equations, self.made_of.constants, self.request.begin
+        seen = self.kernel.observe_cases(np.array([begin]), self.used[:, None], constants)
+        with np.errstate(all="ignore"):
+            deviation = np.nan_to_num(seen[:, 0, deviation_places(equations)])
+            off = off_program(equations, deviation, np.nan_to_num(self.used), begin, constants)
+        return attracted(equations, off, self.used, begin, constants)
+
+    # ── leaving ───────────────────────────────────────────────────────────────────────────────────
+
+    def to_xarray(self) -> Any:
+        """A data set with the dimensions `run` and `time`; the cases are coordinates of `run`."""
+        from holdfast.results.ensembles.store import to_xarray
+
+        return to_xarray(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write all runs to ``.npz`` or ``.nc``, or how each ended to ``.csv``; nothing is half-written."""
+        from holdfast.results.ensembles.store import save
+
+        save(self, path)
+
+    def __repr__(self) -> str:
+        return f"<Ensemble {self.request.scheme.name}, {len(self)} cases: {self.summary}>"
+
+    @property
+    def summary(self) -> str:
+        """How many cases ended in which way."""
+        return ", ".join(f"{count} {outcome.name}" for outcome, count in self.tally.items())
+
+    @property
+    def tally(self) -> dict[Outcome, int]:
+        """The number of cases of each outcome there is."""
+        return {outcome: self.outcomes.count(outcome) for outcome in Outcome if outcome in self.outcomes}
+
+
+def _unpickled(parts: dict[str, Any]) -> Ensemble:
+    """An ensemble that was pickled."""
+    parts["states"].flags.writeable = False
+    return Ensemble(kernel=compiled(parts["equations"].field, parts["request"].scheme), **parts)

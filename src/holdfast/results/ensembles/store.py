@@ -1,0 +1,98 @@
+"""Ensembles on disk: npz with numpy alone, NetCDF through xarray, and a table of cases as csv."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from holdfast.common import strict_json
+from holdfast.common.files import write, write_stream
+from holdfast.errors import BadRequest
+from holdfast.results.ensembles.ensemble import Ensemble
+from holdfast.results.store.netcdf import FORMAT
+from holdfast.results.store.run_file import SCHEMA
+
+
+def save(runs: Ensemble, path: str | Path) -> None:
+    """Write an ensemble in the form that the file's name asks for."""
+    target = Path(path)
+    writers: dict[str, Callable[[Ensemble, Path], object]] = {".npz": _save_npz, ".nc": _save_netcdf, ".csv": _save_csv}
+    if target.suffix not in writers:
+        raise BadRequest(f"no form of file is known for {target.name!r}", fix="end the name in .npz, .nc or .csv")
+    writers[target.suffix](runs, target)
+
+
+def _about(runs: Ensemble) -> str:
+    request = runs.request
+    return strict_json.dumps(
+        {
+            "schema": SCHEMA,
+            "kind": "ensemble",
+            "title": runs.equations.problem.title,
+            "scheme": request.scheme.name,
+            "step": request.step,
+            "tolerance": request.tolerance,
+            "start_policy": runs.policy,
+            "outcomes": [outcome.name for outcome in runs.outcomes],
+            "undefined": _undefined(runs),
+        }
+    )
+
+
+def _undefined(runs: Ensemble) -> dict[str, list[int]]:
+    """Cases and rows where a quantity is not finite although the case came so far: the first of each, by name."""
+    ended = np.array([outcome.ran_out for outcome in runs.outcomes])
+    found = {}
+    for name in runs.names:
+        bad = ~np.isfinite(runs[name][ended])
+        if bad.any():
+            case, row = np.unravel_index(int(bad.argmax()), bad.shape)
+            found[name] = [int(np.nonzero(ended)[0][case]), int(row)]
+    return found
+
+
+def _save_npz(runs: Ensemble, path: Path) -> None:
+    """``times``, ``case:NAME`` (cases), ``NAME`` (cases, rows), and ``about`` as JSON."""
+    arrays: dict[str, Any] = {f"case:{name}": values for name, values in runs.cases.items()}
+    arrays |= {name: runs[name] for name in runs.names}
+    told = np.array(_about(runs))
+    write_stream(path, lambda file: np.savez(file, times=runs.times, about=told, **arrays))
+
+
+def to_xarray(runs: Ensemble) -> Any:
+    """Quantities over (run, time). A start value that differs between cases is the coordinate ``start.NAME``."""
+    try:
+        import xarray
+    except ImportError as error:
+        raise BadRequest("xarray is not installed", fix='pip install "holdfast[xarray]"') from error
+    coordinates: dict[str, Any] = {"time": np.array(runs.times), "run": np.arange(len(runs))}
+    for name, values in runs.cases.items():
+        key = f"start.{name}" if name in runs.equations.state_names else name
+        coordinates[key] = ("run", values)
+    coordinates["outcome"] = ("run", np.array([outcome.name for outcome in runs.outcomes]))
+    variables = {name: (("run", "time"), np.array(runs[name])) for name in runs.names}
+    attributes = {"title": runs.equations.problem.title, "holdfast": _about(runs)}
+    return xarray.Dataset(variables, coords=coordinates, attrs=attributes)
+
+
+def _save_netcdf(runs: Ensemble, path: Path) -> None:
+    data = to_xarray(runs)
+    write(path, bytes(data.to_netcdf(engine="scipy", format=FORMAT)))
+
+
+def _save_csv(runs: Ensemble, path: Path) -> None:
+    """One line for each case: its column values, how it ended, and its last row of states."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    states = runs.equations.state_names
+    writer.writerow(["run", *runs.cases, "outcome", "steps", *(f"final.{name}" for name in states)])
+    for number, outcome in enumerate(runs.outcomes):
+        values = [repr(float(column[number])) for column in runs.cases.values()]
+        last = [repr(float(value)) for value in runs.counts.final[number]]
+        writer.writerow([number, *values, outcome.name, int(runs.counts.steps[number]), *last])
+    write(path, text.getvalue())

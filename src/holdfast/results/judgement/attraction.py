@@ -1,0 +1,92 @@
+"""Whether a law attracts: the roots of its linear part, block by block, and what it predicts of a deviation."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from holdfast.equations.dynamics.blocks import decoupled_blocks
+from holdfast.equations.equations import Equations
+from holdfast.graph.evaluate import Ledger, Tape
+
+UNSTABLE = 1e-6  # of the largest root
+TIMES = 64  # at which a prediction is looked at: over the duration, and over the first times of its quickest root
+
+
+def attracted(
+    equations: Equations, off: np.ndarray, states: np.ndarray, time: float, constants: np.ndarray
+) -> np.ndarray:
+    """Whether the law attracts, in each case, every decoupled block of deviations that is `off` at the start."""
+    found = np.ones(len(off), dtype=bool)
+    cases = np.nonzero(off.any(axis=1))[0]
+    if not len(cases):
+        return found
+    matrices = law_matrices(equations, states[cases], time, constants[cases])
+    found[cases] = np.isfinite(matrices).all(axis=(1, 2))
+    for members in _alike(matrices):
+        some = cases[members]
+        some, chosen = some[found[some]], matrices[members][found[some]]
+        for block in decoupled_blocks(matrices[members[0]]):
+            largest = np.linalg.eigvals(chosen[:, block][:, :, block]).real.max(axis=1)
+            found[some] &= (largest < 0) | ~off[some][:, block].any(axis=1)
+    return found
+
+
+def unstable(roots: np.ndarray) -> bool:
+    """Whether a root lies to the right of the axis by more than the rounding of a multiple root at zero."""
+    return bool(roots.real.max(initial=0.0) > UNSTABLE * np.abs(roots).max(initial=0.0))
+
+
+def predicted(matrix: np.ndarray, start: np.ndarray, duration: float) -> np.ndarray:
+    """The largest size of each deviation that d(z)/dt = H z gives within a duration, from z(0).
+
+    Of a law that drives deviations away nothing is predicted: to follow it is no excuse.
+    """
+    largest = np.abs(start)
+    if not largest.any() or not np.isfinite(matrix).all() or unstable(np.linalg.eigvals(matrix)):
+        return largest
+    with np.errstate(all="ignore"):
+        step, z = _exponential(matrix * (duration / TIMES)), start
+        quick = _exponential(matrix / max(float(np.abs(matrix).sum(axis=1).max()), 1e-300))  # the scale of its roots
+        first = start
+        for _ in range(TIMES):
+            z, first = step @ z, quick @ first
+            largest = np.fmax(largest, np.fmax(np.abs(z), np.abs(first)))
+    return largest
+
+
+def _exponential(matrix: np.ndarray) -> np.ndarray:
+    """exp(A) by its Taylor series at a small part of A, squared back: enough for a look, without loading SciPy."""
+    size = float(np.abs(matrix).sum(axis=1).max(initial=0.0))
+    halvings = max(0, int(np.ceil(np.log2(size))) + 2) if np.isfinite(size) and size > 0 else 0
+    small, term = matrix / 2.0**halvings, np.eye(len(matrix))
+    total = term
+    for k in range(1, 13):
+        term = term @ small / k
+        total = total + term
+    for _ in range(halvings):
+        total = total @ total
+    return total
+
+
+def _alike(matrices: np.ndarray) -> list[np.ndarray]:
+    """The numbers of the matrices that have their zeros at the same places, for each such pattern."""
+    groups: dict[bytes, list[int]] = {}
+    for number, pattern in enumerate(matrices != 0):
+        groups.setdefault(pattern.tobytes(), []).append(number)
+    return [np.array(numbers) for numbers in groups.values()]
+
+
+def law_matrices(equations: Equations, states: np.ndarray, time: float, constants: np.ndarray) -> np.ndarray:
+    """H of d(y, w)/dt = H (y, w) for each case."""
+    m, r = len(equations.deviations.y), len(equations.constraints)
+    zero = equations.inputs.graph.zero
+    nodes = [row.get(j, zero) for row in equations.demand_law.matrix for j in range(m + r)]
+    inputs, points = equations.field.inputs, zip(states.tolist(), constants.tolist(), strict=True)
+    rows = [[time, *state, *values] for state, values in points]
+    if len(rows) == 1:  # code is written for many only
+        law = np.array(Ledger(dict(zip(inputs, rows[0], strict=True))).of(nodes))
+    else:
+        law = np.array(list(map(Tape(inputs, tuple(nodes)), rows)))
+    law = law.reshape(-1, r, m + r)
+    upper = np.hstack([np.zeros((m, m)), np.eye(m, r)])
+    return np.concatenate([np.broadcast_to(upper, (len(law), m, m + r)), law], axis=1)

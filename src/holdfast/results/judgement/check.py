@@ -1,0 +1,64 @@
+"""Whether a problem is well stated at its start: what a run would refuse is refused, what it would fail by is found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from holdfast.engine.kernel import compiled
+from holdfast.equations.dynamics.blocks import decoupled_blocks
+from holdfast.equations.equations import Equations
+from holdfast.equations.values import parameter_vector, values_at
+from holdfast.problem.laws.linear import Tuned
+from holdfast.results.judgement.attraction import law_matrices, unstable
+from holdfast.results.judgement.finding import Finding
+from holdfast.results.judgement.judgement import mass_at, negative_mass
+from holdfast.results.start.start import Start, consistent_start
+from holdfast.schemes.tableaus.euler import EULER
+
+
+@dataclass(frozen=True, eq=False)
+class CheckedStart:
+    """Where a run would start, how well its constraints are told apart there, and what speaks against it."""
+
+    start: Start
+    condition: float
+    findings: tuple[Finding, ...]
+
+
+def checked_start(equations: Equations) -> CheckedStart:
+    """The start of the problem's own run, judged as `simulate` judges it; what it would refuse is an error here too."""
+    begin, constants = equations.problem.run.begin, parameter_vector(equations, {})
+    kernel = compiled(equations.field, EULER, target="python")  # one look needs no compiler
+    start = consistent_start(equations, None, None, {}, begin, kernel)
+    values = values_at(equations, list(start.state), begin, {})
+    if values.singularity is not None:
+        raise values.singularity
+    found = [negative_mass(mass_at(equations, begin, start.state, constants), begin), _unstable(equations, start)]
+    seen = kernel.observe(np.array([begin]), np.array([start.state]), constants)[0]
+    bad = [name for name, value in zip(equations.observables, seen.tolist(), strict=True) if not np.isfinite(value)]
+    if bad:
+        found.append(
+            Finding("undefined", f"{', '.join(bad)}: infinite or undefined at the start.", True, begin, bad[0])
+        )
+    return CheckedStart(start, values.condition, tuple(finding for finding in found if finding is not None))
+
+
+def _unstable(equations: Equations, start: Start) -> Finding | None:
+    """A law that drives deviations away, by the roots of its blocks at the start."""
+    if not equations.constraints or isinstance(equations.problem.program.law, Tuned):
+        return None
+    begin, constants = equations.problem.run.begin, np.array([parameter_vector(equations, {})])
+    matrix = law_matrices(equations, np.array([start.state]), begin, constants)[0]
+    if not np.isfinite(matrix).all():
+        return None
+    names = [*equations.problem.program.holonomic, *equations.constraints]
+    for block in decoupled_blocks(matrix):
+        roots = np.linalg.eigvals(matrix[np.ix_(block, block)])
+        worst = float(roots.real.max())
+        if unstable(roots):
+            held = ", ".join(dict.fromkeys(names[k] for k in block))
+            text = f"The law drives {held} away: a root has the real part {worst:.4g}. Look at the signs of its gains."
+            return Finding("unstable_law", text, True, begin, held)
+    return None

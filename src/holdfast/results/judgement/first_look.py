@@ -1,0 +1,68 @@
+"""The first look at many runs, made on arrays: which of them have to be judged one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from holdfast.equations.equations import Equations
+from holdfast.graph.evaluate import Tape
+from holdfast.results.judgement.energy import energy_places, undriven
+from holdfast.results.judgement.judgement import DOUBTFUL, FEW, PUMPED, deviation_places, moving_sizes
+from holdfast.results.start.term_sizes import ARRAYS, deviation_sizes
+
+
+def doubtful_cases(
+    equations: Equations, times: np.ndarray, states: np.ndarray, observed: np.ndarray, constants: np.ndarray
+) -> np.ndarray:
+    """Which of many runs, (cases, rows, ...), have to be looked at one by one: the first look, made on arrays."""
+    with np.errstate(all="ignore"):
+        found = ~np.isfinite(observed.sum(axis=(1, 2)))
+        found |= _doubtful_energies(equations, times, observed)
+        found |= _doubtful_masses(equations, float(times[0]), states[:, 0], constants)
+        places = deviation_places(equations)
+        if not places:
+            return found
+        worst, count = np.abs(observed[:, :, places]).max(axis=1), len(times)
+        sizes, few = deviation_sizes(equations), slice(None, None, max(1, count // FEW))
+        reach = np.array([moving_sizes(equations, times, case) for case in states[:, few]])
+        three = [
+            sizes.natural(np.full(len(states), times[k]), states[:, k], constants, _at(equations, reach, states[:, k]))
+            for k in (0, count // 2, count - 1)
+        ]
+        return found | ~((worst <= DOUBTFUL * np.median(three, axis=0)) | (worst == 0)).all(axis=1)
+
+
+def _at(equations: Equations, reach: np.ndarray, states: np.ndarray) -> np.ndarray:
+    """The sizes of time and states of each case at one row."""
+    n, sizes = len(equations.coordinates), reach.copy()
+    sizes[:, 1 + n : 1 + 2 * n] = np.fmax(sizes[:, 1 + n : 1 + 2 * n], np.abs(states[:, n : 2 * n]))
+    return sizes
+
+
+def _doubtful_energies(equations: Equations, times: np.ndarray, observed: np.ndarray) -> np.ndarray:
+    kinetic, energy = (observed[:, :, place] for place in energy_places(equations))
+    moving = np.maximum(np.abs(kinetic).max(axis=1), np.ptp(energy, axis=1))
+    found = np.zeros(len(observed), dtype=bool)
+    if undriven(equations):
+        found |= np.abs(energy - energy[:, :1]).max(axis=1) > PUMPED * moving
+    if equations.constraints and not equations.problem.program.controls:
+        power = np.abs(observed[:, :, list(equations.observables).index("power_correction")])
+        found |= ((power[:, 1:] + power[:, :-1]) / 2 * np.diff(times)).sum(axis=1) > PUMPED * moving
+    return found
+
+
+def _doubtful_masses(equations: Equations, time: float, states: np.ndarray, constants: np.ndarray) -> np.ndarray:
+    """Cases whose mass matrix is not positive definite; which is no fault where masses are missing."""
+    rows, n = equations.dynamics.mass, len(equations.coordinates)
+    nodes = tuple(node for row in rows for node in row.values())
+    values = Tape(equations.field.inputs, nodes).compiled(ARRAYS)([time, *states.T, *constants.T])
+    mass = np.zeros((len(states), n, n))
+    for (i, j), value in zip([(i, j) for i, row in enumerate(rows) for j in row], values, strict=True):
+        mass[:, i, j] = value
+    if not np.isfinite(mass).all():
+        return np.asarray(~np.isfinite(mass).all(axis=(1, 2)))
+    try:
+        np.linalg.cholesky(mass)
+    except np.linalg.LinAlgError:
+        return np.linalg.eigvalsh(mass)[:, 0] <= 0
+    return np.zeros(len(states), dtype=bool)

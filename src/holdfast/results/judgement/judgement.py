@@ -1,0 +1,383 @@
+"""How a run is judged: one judgement for every verb, the page and the exit code.
+
+Rows, start and equations in; an outcome and named findings out. A run is called a success only if it came to its end
+and nothing was found against it. Every measure is a ratio of two numbers of the same unit:
+
+* a **deviation** is large beside the size of its terms (`rounding.natural_nodes`), wherever the origin lies: l² for a
+  rod, speeds for a skate. It is judged at its worst row, not at the last, beside the terms of that row and the usual
+  ones along the run. It has *grown* if it exceeds `FAR` of them and `GROWTH` times what the law predicts,
+  |exp(tH) z(0)|, and is more than rounding of the forces could have made.
+* the **energy** of a run in which nothing does work may change by a small part of the energy in motion, and by the
+  rounding of its own terms.
+* a run that **broke off** is called singular only if it had not left the program, nor run away, before.
+* each **quantity** that is shown is finite, or named with the first row where it is not.
+
+The first look is cheap: worst deviations against the sizes of terms at three rows. Only what that makes doubtful is
+looked at row by row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from holdfast.engine.run.rows import Rows
+from holdfast.engine.run.status import Status
+from holdfast.equations.equations import Equations
+from holdfast.equations.values import values_at
+from holdfast.graph.evaluate import Tape
+from holdfast.results.judgement.attraction import attracted, law_matrices, predicted
+from holdfast.results.judgement.energy import conservative, correction_work, energy_lost, undriven
+from holdfast.results.judgement.finding import Finding, Judgement
+from holdfast.results.judgement.outcome import Outcome
+from holdfast.results.start.start import Start, deviation_names
+from holdfast.results.start.term_sizes import EPSILON, deviation_sizes
+
+OUTCOMES = {
+    Status.completed: Outcome.completed,
+    Status.not_finite: Outcome.not_finite,
+    Status.rank_lost: Outcome.rank_lost,
+    Status.event: Outcome.event,
+    Status.not_converged: Outcome.newton_failed,
+    Status.step_collapsed: Outcome.step_collapsed,
+    Status.interrupted: Outcome.interrupted,
+}
+
+BROKEN = (Outcome.rank_lost, Outcome.not_finite, Outcome.step_collapsed, Outcome.newton_failed)
+NEARLY_SINGULAR = 1e-4  # a pivot this small, as a part of its largest, explains why values became infinite
+FAR = 0.1  # of the size of its terms: a deviation beyond this is far off the program
+DOUBTFUL = 0.01  # of the size of its terms at three rows: a deviation beyond this is looked at row by row
+GROWTH = 10  # times what the law predicts of it
+BLOWN = 1e6  # times its usual size along the run: what has run away
+NOTICEABLE = 1e-6  # of its scale: a trial that deviates less has not grown
+NOISE = 1e3 * EPSILON  # of what forces alone would do: a deviation below this is one of rounding
+PUMPED = 0.1  # of the energy in motion: a change beyond this is an error of the run
+NEGATIVE = 1e-9  # of the largest eigenvalue of the mass matrix: below minus this, the kinetic energy is not positive
+SHARE = 1e-3  # of the way that its rate would take it: the reach of a coordinate that returns to where it was
+FEW = 64  # rows from which sizes are read at first
+QUARTILE = 0.25  # of the sizes along a run, the one called usual: above zero crossings, below what has run away
+LOOKED_AT = 4096  # rows, at most, at which sizes are computed one by one
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """A run as it is judged: its rows, its constants, its start, and how long it was to last."""
+
+    equations: Equations
+    rows: Rows
+    constants: Sequence[float]
+    start: Start
+    duration: float
+
+
+def deviation_places(equations: Equations) -> list[int]:
+    """Which observables are deviations; found once."""
+    kept = equations.__dict__
+    if "_deviation_places" not in kept:
+        names = deviation_names(equations)
+        kept["_deviation_places"] = [k for k, name in enumerate(equations.observables) if name in names]
+    found: list[int] = kept["_deviation_places"]
+    return found
+
+
+def ended(status: int, pivots: np.ndarray) -> Outcome:
+    """What the engine's code means; infinite values beside a vanishing pivot are a loss of rank."""
+    outcome = OUTCOMES[Status(status)]
+    if outcome is Outcome.not_finite and len(pivots) and pivots.min() < NEARLY_SINGULAR:
+        return Outcome.rank_lost
+    return outcome
+
+
+def judged(facts: Facts) -> Judgement:
+    """How one run ended, and why it is not called good if it is not."""
+    equations, rows = facts.equations, facts.rows
+    outcome = ended(rows.status, rows.pivots)
+    if outcome is Outcome.interrupted:
+        return Judgement(outcome)  # what was asked for is not there to be judged
+    if outcome in BROKEN and mass_gone(equations, rows, facts.constants):
+        return Judgement(Outcome.mass_gone)
+    with np.errstate(all="ignore"):
+        return _of_deviations(facts, outcome) or _of_the_rest(facts, outcome)
+
+
+def _of_deviations(facts: Facts, outcome: Outcome) -> Judgement | None:
+    """Divergence first: a run that left its program is never called singular, nor completed."""
+    found = _departure(facts)
+    if found is None:
+        return None
+    if found.factor > BLOWN or outcome in BROKEN:
+        return Judgement(Outcome.diverged, (found.finding,))
+    ran_out = outcome in (Outcome.completed, Outcome.event)
+    return Judgement(Outcome.deviation_grew if ran_out else outcome, (found.finding,))
+
+
+def _of_the_rest(facts: Facts, outcome: Outcome) -> Judgement:
+    """Energy, states that ran away, a start that nothing brings back, undefined quantities, negative masses."""
+    lost = energy_found(facts)
+    if outcome in (Outcome.rank_lost, Outcome.not_finite):
+        away = _ran_away(facts) if outcome is Outcome.rank_lost else None
+        if lost is not None or away is not None:
+            return Judgement(Outcome.diverged, tuple(found for found in (lost, away) if found is not None))
+    if outcome not in (Outcome.completed, Outcome.event):
+        return Judgement(outcome)
+    undefined, negative, price = _undefined(facts), _negative(facts), driven(facts)
+    found = tuple(finding for finding in (undefined, negative, lost, price) if finding is not None)
+    if undefined is not None:
+        return Judgement(Outcome.undefined, found)
+    if not _held(facts):
+        return Judgement(Outcome.off_program, found)
+    if negative is not None:
+        return Judgement(Outcome.indefinite, found)
+    if lost is not None:
+        return Judgement(Outcome.energy_changed, found)
+    return Judgement(Outcome.driven if price is not None else outcome, found)
+
+
+def _held(facts: Facts) -> bool:
+    """Whether nothing was off the program at the start, or all that was is attracted."""
+    equations, rows, off = facts.equations, facts.rows, facts.start.off
+    if not off:
+        return True
+    which = np.array([[name in off for name in deviation_names(equations)]])
+    return bool(attracted(equations, which, rows.states[:1], float(rows.times[0]), np.array([facts.constants]))[0])
+
+
+def mass_gone(equations: Equations, rows: Rows, constants: Sequence[float]) -> bool:
+    """Whether a run that broke off did so where a mass was about to reach zero, at the pace of its last rows."""
+    masses = tuple(point.mass for point in equations.dynamics.points if point.varies)
+    if not masses:
+        return False
+    tape, last = Tape(equations.field.inputs, masses), slice(-2, None)
+    table = zip(rows.times[last].tolist(), rows.states[last].tolist(), strict=True)
+    values = np.array([tape([time, *state, *constants]) for time, state in table])
+    largest = np.array(tape([float(rows.times[0]), *rows.states[0].tolist(), *constants]))
+    next_values = values[-1] + 1.5 * (values[-1] - values[0])
+    return bool(((next_values <= 0) | (values[-1] < NEARLY_SINGULAR * largest)).any())
+
+
+def grown(deviation: np.ndarray) -> np.ndarray:
+    """Whether each trial of (cases, rows, deviations), in its own scales, ends much further off than it started."""
+    with np.errstate(all="ignore"):
+        begin, end = np.linalg.norm(deviation[:, 0], axis=1), np.linalg.norm(deviation[:, -1], axis=1)
+        return ~(end <= np.maximum(GROWTH * begin, NOTICEABLE))  # nan has grown
+
+
+# ── deviations ────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """A deviation that grew, and how many times beyond its usual size of terms it came."""
+
+    finding: Finding
+    factor: float
+
+
+def _departure(facts: Facts) -> Departure | None:
+    """The deviation that left its program furthest, if one did."""
+    equations, rows = facts.equations, facts.rows
+    places = deviation_places(equations)
+    if not places or not len(rows.times):
+        return None
+    deviation = rows.observables[:, places]
+    if not doubtful(equations, rows.times, rows.states, deviation, facts.constants):
+        return None
+    chosen = _rows_to_look_at(deviation)
+    return _far_off(facts, deviation, chosen)
+
+
+def doubtful(
+    equations: Equations, times: np.ndarray, states: np.ndarray, deviation: np.ndarray, constants: Sequence[float]
+) -> bool:
+    """Whether a deviation (rows, deviations) is large beside the median of its terms at three rows."""
+    worst = np.maximum(deviation.max(axis=0), -deviation.min(axis=0))
+    if not worst.any():
+        return False
+    sizes, count = deviation_sizes(equations), len(times)
+    chosen = [0, count // 2, max(0, count - 1)]
+    usual = moving_sizes(equations, times, states[:: max(1, count // FEW)])
+    reach = sizes_at_rows(equations, usual, states[chosen]).tolist()
+    three = [
+        sizes.natural_at(float(times[k]), states[k].tolist(), constants, own)
+        for k, own in zip(chosen, reach, strict=True)
+    ]
+    return not bool((worst <= DOUBTFUL * np.sort(three, axis=0)[len(three) // 2]).all())  # nan is doubtful
+
+
+def _rows_to_look_at(deviation: np.ndarray) -> np.ndarray:
+    """Evenly spaced rows, and the worst row of each deviation."""
+    count = len(deviation)
+    even = np.unique(np.linspace(0, count - 1, min(count, LOOKED_AT)).astype(int))
+    worst = np.nan_to_num(np.abs(deviation), nan=np.inf).argmax(axis=0)
+    return np.union1d(even, worst)
+
+
+def _far_off(facts: Facts, deviation: np.ndarray, chosen: np.ndarray) -> Departure | None:
+    equations, rows = facts.equations, facts.rows
+    constants = np.array(facts.constants)
+    states, times = rows.states[chosen], rows.times[chosen]
+    reach = sizes_at_rows(equations, moving_sizes(equations, times, states), states)
+    sizes = deviation_sizes(equations).natural(times, states, constants, reach)
+    seen = np.abs(deviation[chosen])
+    usual = np.nanquantile(np.where(np.isfinite(sizes), sizes, np.nan), QUARTILE, axis=0)
+    early = sizes[: max(FEW // 4, len(sizes) // 10)].max(axis=0)  # of what ran away from the start on
+    usual = np.where(early > 0, np.fmin(usual, early), usual)
+    limit = np.maximum(GROWTH * _predicted(facts, deviation[0]), _noise(facts))
+    far = ~(seen <= FAR * np.fmax(sizes, usual)) & ~(seen <= limit)
+    if not far.any():
+        return None
+    ratio = np.where(far, np.nan_to_num(seen / usual, nan=np.inf), 0.0)
+    column = int(np.unravel_index(int(ratio.argmax()), ratio.shape)[1])
+    name, peak = deviation_names(equations)[column], float(np.nanmax(seen[:, column], initial=0.0))
+    first = float(times[int(np.nonzero(far[:, column])[0][0])])
+    size = f"its terms are of the size {float(usual[column]):.3g}"
+    text = f"{name} reached {peak:.3g}, far off from t = {first:.6g} on: {size}."
+    finding = Finding("deviation_grew", text, True, first, name)
+    return Departure(finding, peak / max(float(usual[column]), 1e-300))
+
+
+def sizes_at_rows(equations: Equations, usual: np.ndarray, states: np.ndarray) -> np.ndarray:
+    """The sizes of time and states at each row: a rate counts for no less than it is there."""
+    n = len(equations.coordinates)
+    sizes = np.tile(usual, (len(states), 1))
+    sizes[:, 1 + n : 1 + 2 * n] = np.fmax(sizes[:, 1 + n : 1 + 2 * n], np.abs(states[:, n : 2 * n]))
+    return sizes
+
+
+def moving_sizes(equations: Equations, times: np.ndarray, states: np.ndarray) -> np.ndarray:
+    """The sizes of time and states along a run: the duration, the reach of a coordinate, the size of a rate.
+
+    Lower quartiles, so that what ran away at last does not count. A rate counts for no less than its coordinate's reach
+    over the duration, and what stands still beside others that move counts with a thousandth of their reach.
+    """
+    n, duration = len(equations.coordinates), float(times[-1] - times[0]) or 1.0
+    away = np.abs(states)
+    away[:, :n] = np.abs(states[:, :n] - states[0, :n])
+    usual = np.sort(np.nan_to_num(away, nan=np.inf), axis=0)[int(QUARTILE * (len(away) - 1) + 0.5)]
+    usual = np.where(np.isfinite(usual), usual, 0.0)
+    usual[n : 2 * n] = np.fmax(usual[n : 2 * n], usual[:n] / duration)
+    usual[:n] = np.fmax(usual[:n], usual[n : 2 * n] * duration * SHARE)
+    return np.concatenate([[duration], usual])
+
+
+def _predicted(facts: Facts, start: np.ndarray) -> np.ndarray:
+    """The largest deviations that the law would give from those of the start."""
+    if not start.any():
+        return np.abs(start)
+    rows = facts.rows
+    matrix = law_matrices(facts.equations, rows.states[:1], float(rows.times[0]), np.array([facts.constants]))[0]
+    return predicted(matrix, start, facts.duration)
+
+
+def _noise(facts: Facts) -> np.ndarray:
+    """What rounding of the forces could have made of each deviation: a part of what they alone would do."""
+    equations, rows = facts.equations, facts.rows
+    parameters = dict(zip(equations.parameter_names, facts.constants, strict=True))
+    m, time, moved = len(equations.deviations.y), facts.duration, np.zeros(len(equations.constraints))
+    try:
+        values = values_at(equations, rows.states[0].tolist(), float(rows.times[0]), parameters)
+        forces = np.abs(values.bias) + np.abs(values.held_forces)
+        moved = np.abs(values.jacobian) @ (np.abs(np.linalg.inv(values.mass_matrix)) @ forces)
+        moved = np.where(np.isfinite(moved), moved + np.abs(values.drift_term), 0.0)
+    except np.linalg.LinAlgError:
+        pass  # nothing is known of the forces there
+    return np.concatenate([moved[:m] * time**2, moved * time]) * NOISE
+
+
+# ── everything else ───────────────────────────────────────────────────────────────────────────────
+
+
+def energy_found(facts: Facts) -> Finding | None:
+    """A change of energy where nothing does work, if it is more than a small part of the energy in motion."""
+    equations, rows = facts.equations, facts.rows
+    if len(rows.times) < 2 or not facts.start.on_program or not undriven(equations):
+        return None
+    part, time = energy_lost(equations, rows, facts.constants)
+    if not part > PUMPED:
+        return None
+    how = "changed" if conservative(equations) else "rose"
+    text = f"The energy {how} by {100 * part:.0f} % of what is in motion, though nothing does work."
+    return Finding("energy_changed", text, True, time, "energy")
+
+
+def driven(facts: Facts) -> Finding | None:
+    """Work of the corrections where reactions hold: they must not drive the motion."""
+    equations, rows = facts.equations, facts.rows
+    if len(rows.times) < 3 or not equations.constraints or equations.problem.program.controls:
+        return None
+    if not facts.start.on_program:
+        return None  # to bring it back takes work
+    part, time = correction_work(equations, rows, facts.constants)
+    if not part > PUMPED:
+        return None
+    text = f"Correcting deviations did work of {100 * part:.0f} % of the energy in motion."
+    return Finding("driven", text, True, time, "power_correction")
+
+
+def _ran_away(facts: Facts) -> Finding | None:
+    """A state that grew beyond all proportion to its usual size."""
+    states = np.abs(facts.rows.states)
+    if len(states) < 4:
+        return None
+    usual = np.fmax(np.median(states, axis=0), states[: len(states) // 2].max(axis=0))
+    ratio = np.where(usual > 0, states.max(axis=0) / usual, 0.0)
+    worst = int(np.nan_to_num(ratio).argmax())
+    if not ratio[worst] > BLOWN:
+        return None
+    name, value = facts.equations.state_names[worst], float(states[:, worst].max())
+    return Finding("diverged", f"{name} grew to {value:.3g}.", True, float(facts.rows.times[-1]), name)
+
+
+def _undefined(facts: Facts) -> Finding | None:
+    """Quantities that are not finite, by name, and the first row where one is not."""
+    table = facts.rows.observables
+    if np.isfinite(table.sum()):
+        return None
+    bad = ~np.isfinite(table)
+    if not bad.any():
+        return None
+    names = [name for name, column in zip(facts.equations.observables, bad.any(axis=0), strict=True) if column]
+    first = float(facts.rows.times[int(bad.any(axis=1).argmax())])
+    listed = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+    text = f"{listed}: infinite or undefined from t = {first:.6g} on."
+    return Finding("undefined", text, True, first, names[0])
+
+
+def _negative(facts: Facts) -> Finding | None:
+    """A kinetic energy that is not positive at the start."""
+    rows = facts.rows
+    mass = mass_at(facts.equations, float(rows.times[0]), rows.states[0].tolist(), facts.constants)
+    return negative_mass(mass, float(rows.times[0]))
+
+
+def negative_mass(mass: np.ndarray, time: float) -> Finding | None:
+    """Whether a mass matrix has a negative eigenvalue, in units in which its diagonal is one."""
+    if not np.isfinite(mass).all() or not mass.size:
+        return None
+    diagonal = np.diag(mass)
+    size = np.sqrt(np.where(diagonal != 0, np.abs(diagonal), 1.0))
+    scaled = mass / size / size[:, None]
+    try:
+        np.linalg.cholesky(scaled)
+    except np.linalg.LinAlgError:
+        if np.linalg.eigvalsh((scaled + scaled.T) / 2)[0] < -NEGATIVE * len(mass):
+            text = "The kinetic energy is not positive: the mass matrix has the eigenvalue"
+            value = float(np.linalg.eigvalsh((mass + mass.T) / 2)[0])
+            signs = "at the start. Look at the signs of the masses."
+            return Finding("indefinite", f"{text} {value:.3g} {signs}", True, time, "kinetic")
+    return None
+
+
+def mass_at(equations: Equations, time: float, state: Sequence[float], constants: Sequence[float]) -> np.ndarray:
+    """The mass matrix at one state."""
+    kept, rows = equations.__dict__, equations.dynamics.mass
+    if "_mass_tape" not in kept:
+        places = [(i, j) for i, row in enumerate(rows) for j in row]
+        nodes = tuple(node for row in rows for node in row.values())
+        kept["_mass_tape"] = Tape(equations.field.inputs, nodes), tuple(np.array(places, dtype=int).reshape(-1, 2).T)
+    tape, where = kept["_mass_tape"]
+    mass = np.zeros((len(rows), len(rows)))
+    mass[where] = tape([time, *state, *constants])
+    return mass

@@ -1,0 +1,1 @@
+"""One run: what is asked, how it is made, what came out."""

@@ -1,0 +1,178 @@
+"""One run: what is asked, what it starts from, and the rows it gives with the names put back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from holdfast.common.frozen import Frozen
+from holdfast.engine.kernel import Kernel, compiled
+from holdfast.engine.run.dense import Dense
+from holdfast.engine.run.rows import Rows
+from holdfast.engine.run.status import Status
+from holdfast.equations.equations import Equations
+from holdfast.errors import BadRequest
+from holdfast.results.judgement.finding import Judgement
+from holdfast.results.judgement.judgement import Facts, ended, judged
+from holdfast.results.judgement.outcome import Outcome
+from holdfast.results.runs.event import After, Watch, noted_times
+from holdfast.results.runs.passage import Passage
+from holdfast.results.runs.request import Request, rows_of_steps
+from holdfast.results.runs.state_error import finer
+from holdfast.results.start.start import Start
+from holdfast.results.trajectory import Trajectory
+
+LARGEST = 2**27  # doubles of rows: 1.1 GB, and about three times as much while they are put together
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """A run about to happen, or just done."""
+
+    equations: Equations
+    request: Request
+    kernel: Kernel
+    start: Start
+    constants: list[float]
+    watch: Watch
+    after: After | None = None
+
+    @cached_property
+    def every(self) -> int:
+        """Which rows are kept: with times asked for, as few as contain them all."""
+        return kept_rows(self.request)
+
+    def named(self, rows: Rows, outcome: Outcome | None = None) -> Trajectory:
+        """Names on the numbers, the outcome in words, and the rows that were asked for."""
+        equations, request, watch = self.equations, self.request, self.watch
+        noted = noted_times(watch, self.kernel, rows, self.constants, request.step, self.every, self.after)
+        shown = self._picked(rows)
+        columns = dict(zip(equations.state_names, _fixed(shown.states.T), strict=True))
+        columns |= dict(zip(equations.observables, _fixed(shown.observables.T), strict=True))
+        judgement = (lambda: self._judged(rows)) if outcome is None else Judgement(outcome)
+        ended = list(watch.terminal)[rows.event] if rows.event is not None else ""
+        happened = {name: rows.times[-1:] if name == ended else np.zeros(0) for name in watch.terminal} | noted
+        return Trajectory(
+            problem=equations.problem,
+            times=_fixed(shown.times),
+            columns=Frozen(columns),
+            state_names=equations.state_names,
+            judged=judgement,
+            start=self.start,
+            scheme=request.scheme.name,
+            step=request.step,
+            tolerance=request.tolerance,
+            parameters=Frozen(dict(zip(equations.parameter_names, self.constants, strict=True))),
+            steps=rows.steps,
+            nfev=rows.evaluations,
+            rejected=rows.rejected,
+            every=self.every,
+            events=Frozen({name: _fixed(happened[name]) for name in watch.directions}),
+            note=self._note(rows, ended),
+            interpolant=self._interpolant(rows),
+            finer=lambda times: self.finer(shown, times),
+            equations=equations,
+            second_order=equations.second_order,
+        )
+
+    def _judged(self, rows: Rows) -> Judgement:
+        return judged(Facts(self.equations, rows, self.constants, self.start, self.request.duration))
+
+    def finer(self, shown: Rows, times: int) -> Trajectory | None:
+        """The same run with its step halved so many times, or with a tighter tolerance at the same rows."""
+        request = finer(self.request, float(shown.times[-1]), shown.steps, times)
+        if request is None:
+            return None
+        if request.step is None:
+            request = replace(request, at=shown.times)
+        else:
+            request = replace(request, every=2**times * self.every)
+        check_size(request, len(self.equations.state_names) + len(self.equations.observables))
+        job = replace(self, request=request, watch=Watch({}, {}, {}), after=None)
+        rows = Passage(request, job.every, self.constants, []).run(job.plain, self.start.state)
+        return job.named(rows, ended(rows.status, rows.pivots))
+
+    @property
+    def plain(self) -> Kernel:
+        """The kernel without events."""
+        return compiled(self.equations.field, self.request.scheme)
+
+    def _interpolant(self, rows: Rows) -> Callable[[np.ndarray], np.ndarray] | None:
+        """Between the rows of a run that kept every step."""
+        if self.every != 1 or len(rows.times) < 2 or (rows.dense is None and self.request.step is None):
+            return None
+        kernel, constants = self.kernel, self.constants
+        made: list[Dense] = []
+
+        def interpolated(times: np.ndarray) -> np.ndarray:
+            if not made:
+                made.append(kernel.dense(rows, constants))
+            return made[0](times).T
+
+        return interpolated
+
+    def _picked(self, rows: Rows) -> Rows:
+        """The rows at the times asked for, up to where the run came; of an adaptive run, every n-th and the last."""
+        request = self.request
+        if request.at is None:
+            if request.step is not None or self.every == 1:
+                return rows
+            chosen = np.unique([*range(0, len(rows.times), self.every), len(rows.times) - 1])
+            return replace(
+                rows, times=rows.times[chosen], states=rows.states[chosen], observables=rows.observables[chosen]
+            )
+        last = float(rows.times[-1])
+        wanted = request.at[request.at <= last + 1e-12 * max(1.0, abs(last))]
+        if request.step is not None:
+            numbers = rows_of_steps(wanted, request.begin, request.step, request.steps) // self.every
+            return replace(rows, times=wanted, states=rows.states[numbers], observables=rows.observables[numbers])
+        if rows.dense is None:
+            return rows
+        states = rows.dense(np.minimum(wanted, last))
+        return replace(
+            rows, times=wanted, states=states, observables=self.kernel.observe(wanted, states, self.constants)
+        )
+
+    def _note(self, rows: Rows, ended: str) -> str:
+        """What else must be said: where the run stopped, and how its start was treated."""
+        parts = []
+        if ended:
+            parts.append(f"Event {ended!r} at t = {rows.times[-1]:.10g}.")
+        elif rows.status != Status.completed:
+            parts.append(f"It stopped at t = {rows.times[-1]:.10g}.")
+        if self.start.changes or not self.start.on_program:
+            text = str(self.start)
+            parts.append(text[0].upper() + text[1:] + ".")
+        return " ".join(parts)
+
+
+def kept_rows(request: Request) -> int:
+    """Every how many steps a row is kept: as asked, or as few rows as contain all times asked for."""
+    if request.at is None:
+        return request.every
+    if request.step is None:
+        return 1
+    numbers = rows_of_steps(request.at, request.begin, request.step, request.steps)
+    common = int(np.gcd.reduce(numbers)) if len(numbers) else 0
+    return common or request.steps
+
+
+def check_size(request: Request, width: int) -> None:
+    """Refuse rows that would not fit in memory; `width` is the number of doubles in each."""
+    if request.step is None:
+        return
+    rows = request.steps // kept_rows(request) + 1
+    if rows * width > LARGEST:
+        raise BadRequest(
+            f"{rows} rows would need {8e-9 * rows * width:.1f} GB, and at most {8e-9 * LARGEST:.1f} GB are kept",
+            fix="keep fewer: every=100 keeps each hundredth step, at=[...] those at times with a common spacing",
+        )
+
+
+def _fixed(array: np.ndarray) -> np.ndarray:
+    array = np.ascontiguousarray(array)
+    array.flags.writeable = False
+    return array

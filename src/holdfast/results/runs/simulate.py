@@ -1,0 +1,128 @@
+"""Run the equations once, and put the names back on the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from holdfast.common.arguments import clear_arguments
+from holdfast.engine.kernel import compiled
+from holdfast.engine.run.rows import Rows
+from holdfast.equations.equations import Equations
+from holdfast.equations.values import parameter_vector
+from holdfast.errors import BadRequest
+from holdfast.problem.laws.linear import Law
+from holdfast.results.judgement.judgement import mass_at
+from holdfast.results.judgement.outcome import Outcome
+from holdfast.results.runs.event import watch_of
+from holdfast.results.runs.job import Job, check_size
+from holdfast.results.runs.passage import Passage
+from holdfast.results.runs.request import Request, request_of, resolved
+from holdfast.results.start.projection import Projection
+from holdfast.results.start.start import consistent_start
+from holdfast.results.trajectory import Trajectory
+from holdfast.schemes.by_name import Scheme
+
+Progress = Callable[[float], None]
+
+
+@clear_arguments
+def simulate(
+    equations: Equations,
+    scheme: Scheme | str | None = None,
+    *,
+    step: float | None = None,
+    tolerance: float | None = None,
+    duration: float | None = None,
+    at: Sequence[float] | None = None,
+    start: Mapping[Any, Any] | Sequence[float] | None = None,
+    start_policy: str | None = None,
+    parameters: Mapping[Any, Any] | None = None,
+    law: Law | None = None,
+    events: Mapping[str, Any] | None = None,
+    project: bool = False,
+    every: int | None = None,
+    longest_step: float | None = None,
+    absolute: float | Mapping[Any, float] | None = None,
+    progress: Progress | None = None,
+) -> Trajectory:
+    """The motion, with multipliers, controls, held forces, deviations and energies along it.
+
+    What is not given is taken from the problem's own `run`. A fixed-step scheme takes `step`, an adaptive one
+    `tolerance`. `at` keeps the rows at given times only, `every` each n-th step. `events` are expressions, or
+    `hf.Event`s, by name. `project` moves the state back onto the program after each step, which is slow. `progress` is
+    called with the fraction done. Ctrl-C ends the run and keeps its rows.
+
+    An adaptive scheme takes no step longer than `longest_step`, a hundredth of the duration if none is given, so that a
+    push is not stepped over; `absolute` gives absolute tolerances, one number or some by name, in place of those that
+    follow from the size of each state.
+    """
+    equations = under_law(equations, law, verb="simulate")
+    request = request_of(
+        equations, scheme, step=step, tolerance=tolerance, duration=duration, every=every, at=at,
+        longest_step=longest_step, absolute=absolute,
+    )  # fmt: skip
+    check_size(request, len(equations.state_names) + len(equations.observables))
+    constants = parameter_vector(equations, parameters or {})
+    watch = watch_of(equations, events)
+    kernel = compiled(equations.field, request.scheme, events=tuple(watch.terminal.values()))
+    begun = consistent_start(equations, start, start_policy, parameters or {}, request.begin, kernel)
+    if request.step is None:
+        state = np.array(begun.state)
+        rates = kernel.rates(request.begin, state, constants)
+        inertia = np.diag(mass_at(equations, request.begin, begun.state, constants))
+        request = replace(request, absolute=resolved(equations, request, state, rates, inertia))
+    back = _Back(Projection(equations, equations.constraints), constants) if project else None
+    if project and request.step is None:
+        raise BadRequest("projection after each step needs a fixed step", fix="choose a fixed-step scheme")
+    job = Job(equations, request, kernel, begun, constants, watch, back)
+    told = _teller(request, progress, back)
+    directions = [watch.directions[name] for name in watch.terminal]
+    passage = Passage(request, job.every, constants, directions, back, told)
+    rows = passage.run(kernel, begun.state)
+    if back is not None and back.failed:
+        return replace(job.named(_without_last(rows), Outcome.projection_failed), projected=project)
+    return replace(job.named(rows), projected=project)
+
+
+def under_law(equations: Equations, law: Law | None, *, verb: str) -> Equations:
+    """The equations with another law if one is given."""
+    if not isinstance(equations, Equations):
+        raise BadRequest(f"{verb}() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first")
+    return equations if law is None else equations.with_law(law)
+
+
+@dataclass(eq=False)
+class _Back:
+    """Moves a state back onto the program after its step; a failure is noted, for the run to end there."""
+
+    projection: Projection
+    constants: list[float]
+    failed: bool = field(default=False)
+
+    def __call__(self, time: float, state: np.ndarray) -> np.ndarray:
+        try:
+            return self.projection.of(state, time, self.constants)
+        except BadRequest:
+            self.failed = True
+            return state
+
+
+def _teller(request: Request, progress: Progress | None, back: _Back | None) -> Callable[[float], bool]:
+    """Tells the fraction done at a time; asks the run to stop where its state could not be moved back."""
+
+    def told(time: float) -> bool:
+        if progress is not None:
+            progress(min(1.0, (time - request.begin) / request.duration))
+        return back is not None and back.failed
+
+    return told
+
+
+def _without_last(rows: Rows) -> Rows:
+    """Without the row that could not be moved back."""
+    kept = max(1, len(rows.times) - 1)
+    return replace(rows, times=rows.times[:kept], states=rows.states[:kept], observables=rows.observables[:kept])

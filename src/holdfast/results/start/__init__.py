@@ -1,0 +1,1 @@
+"""Where a run starts: on the program, and by how much it was moved there."""

@@ -1,0 +1,182 @@
+"""The way back onto the program: the nearest state, by kinetic energy, at which constraints hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+
+from holdfast.equations.equations import Equations
+from holdfast.errors import BadRequest
+from holdfast.graph.derivatives import jacobian
+from holdfast.graph.evaluate import Tape
+from holdfast.graph.linear_algebra import Rows
+from holdfast.graph.nodes import Node
+from holdfast.results.start.term_sizes import CLOSE, OFF, deviation_sizes
+
+ITERATIONS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Residue:
+    """Where an iteration could not go on: the constraint that is worst there, and what it depends on."""
+
+    constraint: str
+    deviation: float
+    slope: np.ndarray  # of its deviation at the start, by coordinate or by rate
+    positions: bool
+
+
+class NoState(BadRequest):
+    """No state near the start keeps the program."""
+
+    residue: Residue
+
+
+class Projection:
+    """Moves states onto some constraints, positions first, then rates.
+
+        min Δqᵀ M Δq  with  y(q + Δq) = 0,     then     min Δvᵀ M Δv  with  w(q, v + Δv) = 0
+
+    over the components that are free to move. Each by Newton's iteration; deviations count in the size of their terms,
+    and the least change is found from the factor M = L Lᵀ, never from squares, so that masses of 10⁹ and 10⁻⁹ may
+    share a constraint. Where M is singular, or masses so unequal that this finds nothing, plain length takes its place.
+    """
+
+    def __init__(self, equations: Equations, constraints: Sequence[str], free: np.ndarray | None = None) -> None:
+        program = equations.problem.program
+        self._names = equations.constraints
+        self._position_rows = [k for k, name in enumerate(program.holonomic) if name in constraints]
+        self._rate_rows = [k for k, name in enumerate(program.constraints) if name in constraints]
+        self._n, self._m, self._r = len(equations.coordinates), len(program.holonomic), len(program.constraints)
+        self._free = np.ones(2 * self._n, dtype=bool) if free is None else free[: 2 * self._n]
+        self._tape, self._sizes = _tape(equations), deviation_sizes(equations)
+
+    def of(self, state: np.ndarray, time: float, constants: Sequence[float]) -> np.ndarray:
+        """The state moved onto the constraints; a `NoState` if there is none near."""
+        used = self._solved(state, time, constants, positions=True)
+        return self._solved(used, time, constants, positions=False)
+
+    def mass_and_jacobian(
+        self, state: np.ndarray, time: float, constants: Sequence[float]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """M and J at one state."""
+        _, jacobian, mass = self._values(state, time, constants, positions=False)
+        return mass, jacobian
+
+    def _solved(self, state: np.ndarray, time: float, constants: Sequence[float], *, positions: bool) -> np.ndarray:
+        """The best state of Newton's iteration, in the metric of masses, or else in that of plain length."""
+        rows = self._position_rows if positions else self._rate_rows
+        if not rows:
+            return state
+        best, smallest = self._iterated(state, time, constants, rows, positions=positions, by_mass=True)
+        if smallest >= OFF:
+            other, size = self._iterated(state, time, constants, rows, positions=positions, by_mass=False)
+            best, smallest = (other, size) if size < smallest else (best, smallest)
+        if smallest < OFF:
+            return best
+        raise self._refusal(state, best, time, constants, rows, positions=positions)
+
+    def _iterated(
+        self,
+        state: np.ndarray,
+        time: float,
+        constants: Sequence[float],
+        rows: list[int],
+        *,
+        positions: bool,
+        by_mass: bool,
+    ) -> tuple[np.ndarray, float]:
+        """The best state met, and its largest deviation in sizes of terms."""
+        part = slice(0, self._n) if positions else slice(self._n, 2 * self._n)
+        free = np.nonzero(self._free[part])[0]
+        best, smallest, used = state, np.inf, state
+        least = self._term_sizes(state, time, constants, positions=positions)[rows]
+        for _ in range(ITERATIONS):
+            deviation, slope, mass = self._values(used, time, constants, positions=positions)
+            deviation, slope = deviation[rows], slope[rows]
+            terms = np.fmax(least, self._term_sizes(used, time, constants, positions=positions)[rows])
+            with np.errstate(all="ignore"):
+                size = float(np.where(deviation == 0, 0.0, np.abs(deviation) / terms).max())
+            halved = size < smallest / 2
+            if size < smallest:
+                best, smallest = used, size
+            if smallest == 0 or (smallest < CLOSE and not halved) or not len(free):
+                break  # as close as rounding allows, or nothing may move
+            if not (np.isfinite(size) and np.isfinite(slope).all() and np.isfinite(mass).all()):
+                break
+            used = used.copy()
+            step = _correction(mass[np.ix_(free, free)], slope[:, free], deviation, by_mass=by_mass)
+            used[part.start + free] += step
+        return best, float(smallest)
+
+    def _term_sizes(self, state: np.ndarray, time: float, constants: Sequence[float], *, positions: bool) -> np.ndarray:
+        """The sizes of the terms of y, or of w."""
+        sizes = self._sizes.rounding(time, state.tolist(), constants)
+        return sizes[: self._m] if positions else sizes[self._m :]
+
+    def _refusal(
+        self,
+        state: np.ndarray,
+        best: np.ndarray,
+        time: float,
+        constants: Sequence[float],
+        rows: list[int],
+        *,
+        positions: bool,
+    ) -> NoState:
+        deviation, slope, _ = self._values(state, time, constants, positions=positions)
+        left = self._values(best, time, constants, positions=positions)[0][rows]
+        worst = rows[int(np.abs(np.nan_to_num(left, nan=np.inf)).argmax())]
+        error = NoState(
+            f"no state near the start keeps constraint {self._names[worst]!r}",
+            where="start",
+            fix='correct the start values, or keep them with start_policy="keep"',
+        )
+        error.residue = Residue(self._names[worst], float(deviation[worst]), slope[worst], positions)
+        return error
+
+    def _values(
+        self, state: np.ndarray, time: float, constants: Sequence[float], *, positions: bool
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Deviation, slope and mass matrix."""
+        n, m, r = self._n, self._m, self._r
+        numbers = np.array(self._tape([time, *state.tolist(), *constants]))
+        y, w, mass, across, along = np.split(numbers, np.cumsum([m, r, n * n, m * n]))
+        if positions:
+            return y, across.reshape(m, n), mass.reshape(n, n)
+        return w, along.reshape(r, n), mass.reshape(n, n)
+
+
+def _tape(equations: Equations) -> Tape:
+    """y, w, M, ∂y/∂q and J, written out once for all laws of these deviations."""
+    kept = equations.deviations.__dict__
+    if "_projection_tape" not in kept:
+        inputs, deviations = equations.inputs, equations.deviations
+        n, zero = len(inputs.q), inputs.graph.zero
+        outputs = [*deviations.y, *deviations.w]
+        for rows in (equations.dynamics.mass, jacobian(deviations.y, inputs.q), deviations.jacobian):
+            outputs += _dense(rows, n, zero)
+        kept["_projection_tape"] = Tape(equations.field.inputs, tuple(outputs))
+    return kept["_projection_tape"]
+
+
+def _dense(rows: Rows, columns: int, zero: Node) -> list[Node]:
+    return [row.get(j, zero) for row in rows for j in range(columns)]
+
+
+def _correction(mass: np.ndarray, slope: np.ndarray, deviation: np.ndarray, *, by_mass: bool) -> np.ndarray:
+    """The least Δ with slope · Δ = −deviation, its rows scaled to one: their sizes are matters of units."""
+    response = np.eye(len(mass))
+    if by_mass:
+        with suppress(np.linalg.LinAlgError):
+            response = np.linalg.inv(np.linalg.cholesky(mass)).T  # Δ = L⁻ᵀ δ,  Δᵀ M Δ = δᵀ δ
+    reach = slope @ response
+    size = np.linalg.norm(reach, axis=1)
+    size = np.where(size > 0, size, 1.0)
+    try:
+        return -response @ np.linalg.lstsq(reach / size[:, None], deviation / size, rcond=None)[0]
+    except np.linalg.LinAlgError:
+        return np.full(len(mass), np.nan)

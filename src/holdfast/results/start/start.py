@@ -1,0 +1,362 @@
+"""Where a run starts: on the program as far as reactions hold it, and never with a deviation left unsaid.
+
+What is stated stays. What is left out is 0, or what the program asks of it where reactions hold: the least change by
+kinetic energy that leaves the stated values alone. Stated values that contradict the program are refused by name,
+unless a policy says otherwise. Constraints held by controls keep their deviation: to bring it back is their task.
+Deviations count in the size of their terms (`rounding`), so that the same mechanism starts alike in all units.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from holdfast.common.frozen import Frozen
+from holdfast.engine.kernel import Kernel, compiled
+from holdfast.equations.equations import Equations
+from holdfast.equations.values import parameter_vector, state_vector, values_at
+from holdfast.errors import BadRequest
+from holdfast.problem.vocabulary import by_name
+from holdfast.results.start.projection import NoState, Projection, Residue
+from holdfast.results.start.term_sizes import CLOSE, deviation_sizes
+from holdfast.schemes.tableaus.euler import EULER
+
+PLAIN = 1e-10  # beside its scale, a pivot above this (sin² of an angle) is far from a singular system
+FEWEST_DIGITS, MOST_DIGITS = 4, 12  # of a decimal that looks rounded: 0.5 is meant, 0.7071 is √½
+MEANT = 1.2  # times half a unit of the last decimal: two roundings in a row
+SAME = 1e-13  # a change this small, relative to the value, is rounding
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """The state a run starts from, what was changed to get there, and the deviations that remain."""
+
+    policy: str
+    state: tuple[float, ...]
+    changes: Frozen[tuple[float, float]]  # name -> (stated, or 0 where left out; used)
+    deviation: Frozen[float]  # y_ and w_ by name, at the state used
+    units: Frozen[float] = Frozen()  # below this, a deviation that is not 0 is one of rounding (see `negligible`)
+    open: tuple[str, ...] = ()  # what was left out, and so may be solved for
+
+    @property
+    def off(self) -> dict[str, float]:
+        """The deviations that count."""
+        return {name: value for name, value in self.deviation.items() if not abs(value) <= self.units.get(name, 0.0)}
+
+    @property
+    def on_program(self) -> bool:
+        return not self.off
+
+    @property
+    def moved(self) -> dict[str, tuple[float, float]]:
+        """Stated values that were changed: stated, used."""
+        return {name: pair for name, pair in self.changes.items() if name not in self.open}
+
+    @property
+    def found(self) -> dict[str, float]:
+        """What was left out and solved for."""
+        return {name: new for name, (_, new) in self.changes.items() if name in self.open}
+
+    def __str__(self) -> str:
+        said = []
+        if self.moved:
+            moved = ", ".join(f"{name}: {old:.10g} -> {new:.10g}" for name, (old, new) in self.moved.items())
+            said.append(f"the start was moved onto the program: {moved}")
+        if self.found:
+            found = ", ".join(f"{name} = {value:.10g}" for name, value in self.found.items())
+            said.append(f"what the start leaves out follows from the program: {found}")
+        if self.off:
+            off = ", ".join(f"{name} = {value:.6g}" for name, value in self.off.items())
+            said.append(f"{'it' if said else 'the start'} deviates: {off}")
+        return "; ".join(said) or "the start keeps the program"
+
+
+def consistent_start(
+    equations: Equations,
+    given: Mapping[Any, Any] | Sequence[float] | None,
+    policy: str | None,
+    parameters: Mapping[Any, Any],
+    begin: float,
+    kernel: Kernel | None = None,
+) -> Start:
+    """The start that is stated, with `given` values in place of some, under a policy (see `started`)."""
+    constants = parameter_vector(equations, parameters)
+    stated = state_vector(equations, given, dict(zip(equations.parameter_names, constants, strict=True)))
+    kernel = kernel or compiled(equations.field, EULER)
+    return started(equations, kernel, np.array(stated), constants, policy, begin, stated_names(equations, given))
+
+
+def stated_names(equations: Equations, given: Mapping[Any, Any] | Sequence[float] | None) -> frozenset[str]:
+    """The names of the start values that somebody stated: in the problem, or in what is given over it."""
+    if given is not None and not isinstance(given, Mapping):
+        return frozenset(equations.state_names)
+    return frozenset(equations.problem.start) | frozenset(by_name(given or {}, where="start"))
+
+
+def started(
+    equations: Equations,
+    kernel: Kernel,
+    stated: np.ndarray,
+    constants: Sequence[float],
+    policy: str | None,
+    begin: float,
+    names: Collection[str],
+) -> Start:
+    """A start under a policy: ``project`` moves it onto the program, ``keep`` takes it as it is, ``raise`` refuses it.
+
+    Without a policy, what is not among the stated `names` is solved for where reactions hold, and constraints held by
+    controls keep their deviation.
+    """
+    policy, projected = chosen_policy(equations, policy)
+    _refuse_infinite(equations, stated)
+    deviation, used = deviations_at(equations, kernel, stated, constants, begin), stated
+    if _deviates(equations, deviation, deviation_names(equations, projected), stated, begin, constants):
+        used = solved_start(equations, policy, projected, stated, names, begin, constants)
+        deviation = deviations_at(equations, kernel, used, constants, begin)
+    refuse_undefined(equations, kernel, used, begin, constants)
+    start = start_from(equations, policy, stated, used, deviation, begin, constants, names)
+    if policy == "raise":
+        refuse_deviation(start.off)
+    return start
+
+
+def _deviates(
+    equations: Equations,
+    deviation: Mapping[str, float],
+    names: Sequence[str],
+    state: np.ndarray,
+    begin: float,
+    constants: Sequence[float],
+) -> bool:
+    """Whether one of these deviations is more than the rounding of its terms."""
+    if not any(deviation[name] for name in names):  # nan counts
+        return False
+    sizes = dict(zip(deviation, deviation_sizes(equations).rounding(begin, state.tolist(), constants), strict=True))
+    return any(not abs(deviation[name]) <= CLOSE * sizes[name] for name in names if deviation[name])
+
+
+def solved_start(
+    equations: Equations,
+    policy: str,
+    projected: tuple[str, ...],
+    stated: np.ndarray,
+    names: Collection[str],
+    begin: float,
+    constants: Sequence[float],
+) -> np.ndarray:
+    """The state on the program: of what is left open, or, where a policy allows it, of everything."""
+    if policy == "project":
+        return Projection(equations, projected).of(stated, begin, constants)
+    free = np.array([name not in names for name in equations.state_names])
+    try:
+        used = Projection(equations, projected, free).of(stated, begin, constants)
+    except NoState as error:
+        if not _within_digits(equations, projected, stated, begin, constants):
+            raise _contradiction(equations, error.residue, stated, free) from None
+        used = stated
+    values = Projection(equations, projected)
+    return values.of(used, begin, constants)  # within the digits that were stated
+
+
+def _within_digits(
+    equations: Equations, projected: Sequence[str], stated: np.ndarray, begin: float, constants: Sequence[float]
+) -> bool:
+    """Whether stated values contradict the constraints by no more than the rounding of their decimals."""
+    parameters = dict(zip(equations.parameter_names, constants, strict=True))
+    values = values_at(equations, stated.tolist(), begin, parameters)
+    seen = dict(zip(deviation_names(equations), (*values.deviation, *values.deviation_rate), strict=True))
+    limits = dict(zip(deviation_names(equations), digits(equations, stated, begin, constants), strict=True))
+    return all(abs(seen[name]) <= limits[name] for name in deviation_names(equations, projected))
+
+
+def _contradiction(equations: Equations, residue: Residue, stated: np.ndarray, free: np.ndarray) -> BadRequest:
+    """Why no state was found: values that contradict a constraint, or one that what is left open cannot change."""
+    n, name = len(equations.coordinates), residue.constraint
+    first = 0 if residue.positions else n
+    part = slice(first, first + n)
+    if not (np.isfinite(residue.slope).all() and math.isfinite(residue.deviation)):
+        return BadRequest(
+            f"the constraint {name!r} is not defined at the start, or has no slope there",
+            where="start",
+            fix="start elsewhere: state values near those you mean",
+        )
+    size = np.abs(residue.slope).max(initial=0.0)
+    acts = np.abs(residue.slope) > 1e-12 * size if size else np.zeros(n, dtype=bool)
+    letters, values = equations.state_names[part], stated[part]
+    held = [f"{letters[k]} = {values[k]:.10g}" for k in range(n) if acts[k] and not free[part][k]]
+    enters = equations.deviations.jacobian[equations.constraints.index(name)]  # what the constraint is made of
+    movable = [letters[k] for k in range(n) if free[part][k] and k in enters]
+    letter = "y" if residue.positions else "w"
+    if not acts.any() or (movable and not any(acts[k] and free[part][k] for k in range(n))):
+        what = " and ".join(map(repr, movable)) or "anything"
+        return BadRequest(
+            f"the start deviates from {name!r} by {letter} = {residue.deviation:.6g}, and there it does not change "
+            f"with {what}, which {'was' if len(movable) == 1 else 'were'} left out",
+            where="start",
+            fix='state values near those you mean, or use start_policy="project" or "keep"',
+        )
+    listed = " and ".join([", ".join(held[:-1]), held[-1]] if len(held) > 1 else held) or "the start values"
+    return BadRequest(
+        f"{listed} {'contradicts' if len(held) == 1 else 'contradict'} {name!r} by {letter} = {residue.deviation:.6g}",
+        where="start",
+        fix=f'leave {"it" if len(held) == 1 else "one of them"} out, or use start_policy="project" to move '
+        f'{"it" if len(held) == 1 else "them"}, "keep" to start off the program',
+    )
+
+
+def deviation_names(equations: Equations, constraints: Sequence[str] | None = None) -> tuple[str, ...]:
+    """The names y_ and w_ of some constraints (of all, if none are given), in the order of the observables."""
+    chosen = equations.constraints if constraints is None else constraints
+    known = {f"{letter}_{name}" for name in chosen for letter in "yw"}
+    return tuple(name for name in equations.observables if name in known)
+
+
+def deviations_at(
+    equations: Equations, kernel: Kernel, state: np.ndarray, constants: Sequence[float], time: float
+) -> dict[str, float]:
+    """y_ and w_ by name at one state."""
+    values = kernel.observe(np.array([time]), np.array([state]), constants)[0].tolist()
+    found = dict(zip(equations.observables, values, strict=True))
+    return {name: found[name] for name in deviation_names(equations)}
+
+
+def chosen_policy(equations: Equations, policy: str | None) -> tuple[str, tuple[str, ...]]:
+    """The policy by name, the problem's own where none is given, and the constraints it projects onto."""
+    program = equations.problem.program
+    name = policy or equations.problem.run.start_policy or "default"
+    projected: dict[str, tuple[str, ...]] = {
+        "keep": (), "raise": (), "project": program.constraints, "default": program.held_by_reaction,
+    }  # fmt: skip
+    if name not in projected:
+        raise BadRequest(f"start_policy = {policy!r} is not known", fix='"project", "keep" or "raise"')
+    return name, tuple(projected[name])
+
+
+def off_program(
+    equations: Equations, deviation: np.ndarray, states: np.ndarray, time: float, constants: np.ndarray
+) -> np.ndarray:
+    """Which deviations of (cases, deviations) count, at the states and constants of their cases."""
+    off: np.ndarray = deviation != 0
+    cases = np.nonzero(off.any(axis=1))[0]
+    if len(cases):
+        sizes = deviation_sizes(equations).roundings(time, states[cases], constants[cases])
+        off[cases] = ~(np.abs(deviation[cases]) <= CLOSE * sizes) & (deviation[cases] != 0)
+    for case in np.nonzero(off.any(axis=1))[0]:
+        limits = negligible(equations, states[case], states[case], time, constants[case].tolist())
+        off[case] &= ~(np.abs(deviation[case]) <= limits)
+    return off
+
+
+def negligible(
+    equations: Equations, stated: np.ndarray, used: np.ndarray, begin: float, constants: Sequence[float]
+) -> np.ndarray:
+    """Below this, each deviation is one of rounding.
+
+    A component that is itself a residue of rounding (6·10⁻¹⁷ for the cosine of a right angle) has no size of its own;
+    beside the others, it has the one that carries the same kinetic energy, and rounding of that is no deviation.
+    """
+    sizes = deviation_sizes(equations)
+    rounding = np.fmax(*(sizes.rounding(begin, state.tolist(), constants) for state in (used, stated)))
+    n = len(equations.coordinates)
+    mass, _ = Projection(equations, equations.constraints).mass_and_jacobian(used, begin, constants)
+    inertia = np.abs(np.diag(mass))
+    own = np.abs(used)
+    with np.errstate(all="ignore"):
+        for part in (slice(0, n), slice(n, 2 * n)):
+            together = np.sqrt((inertia * used[part] ** 2).sum() / inertia)
+            own[part] = np.where(np.isfinite(together), np.fmax(own[part], together), own[part])
+    beside = sizes.natural(np.array([begin]), used[None], np.array(constants), np.array([[0.0, *own]]))[0]
+    return np.asarray(CLOSE * np.fmax(rounding, beside))
+
+
+def digits(equations: Equations, stated: np.ndarray, begin: float, constants: Sequence[float]) -> np.ndarray:
+    """What the rounding of stated decimals can make of each deviation: 0.7071 means what rounds to it."""
+    steps = np.array([decimal_step(float(value)) for value in stated[: 2 * len(equations.coordinates)]])
+    if not steps.any():
+        return np.zeros(len(equations.deviations.y) + len(equations.constraints))
+    parameters = dict(zip(equations.parameter_names, constants, strict=True))
+    slopes = np.abs(values_at(equations, stated.tolist(), begin, parameters).deviation_jacobian)
+    return np.asarray(np.nan_to_num(slopes, nan=0.0, posinf=0.0) @ steps) * MEANT
+
+
+def decimal_step(value: float) -> float:
+    """Half a unit of the last decimal of a number that looks rounded: a fraction of four to twelve digits; else 0."""
+    if not math.isfinite(value) or value == int(value):
+        return 0.0
+    _, places, exponent = Decimal(repr(value)).normalize().as_tuple()
+    assert isinstance(exponent, int)
+    return 0.5 * 10.0**exponent if FEWEST_DIGITS <= len(places) <= MOST_DIGITS else 0.0
+
+
+def start_from(
+    equations: Equations,
+    policy: str,
+    stated: np.ndarray,
+    used: np.ndarray,
+    deviation: Mapping[str, float],
+    begin: float,
+    constants: Sequence[float],
+    names: Collection[str],
+) -> Start:
+    """The report of a start: what was stated, what is used, and what deviates there."""
+    units: dict[str, float] = {}
+    if any(deviation.values()):
+        found = CLOSE * deviation_sizes(equations).rounding(begin, used.tolist(), constants)
+        if any(not abs(value) <= limit for value, limit in zip(deviation.values(), found, strict=True) if value):
+            found = negligible(equations, stated, used, begin, constants)
+        units = {name: float(unit) for (name, value), unit in zip(deviation.items(), found, strict=True) if value}
+    pairs = zip(equations.state_names, stated.tolist(), used.tolist(), strict=True)
+    changed = {name: (old, new) for name, old, new in pairs if abs(new - old) > SAME * abs(old)}
+    left_out = tuple(name for name in equations.state_names if name not in names)
+    return Start(policy, tuple(used.tolist()), Frozen(changed), Frozen(deviation), Frozen(units), left_out)
+
+
+def _refuse_infinite(equations: Equations, stated: np.ndarray) -> None:
+    for name, value in zip(equations.state_names, stated.tolist(), strict=True):
+        if not math.isfinite(value):
+            raise BadRequest(f"the start value of {name!r} is {value}", where="start", fix="give a finite number")
+
+
+def refuse_undefined(
+    equations: Equations, kernel: Kernel, state: np.ndarray, begin: float, constants: Sequence[float]
+) -> None:
+    """Refuse a start at which the equations are not defined, or nothing determines the accelerations or what holds the
+    program, in the words of `check`.
+
+    The pivots of the elimination are looked at first; only where one is small is the whole system judged.
+    """
+    rates, margin = kernel.rates_and_margin(begin, state, constants)
+    finite = bool(np.isfinite(rates).all())
+    if finite and (equations.solver.form == "eased" or (margin > PLAIN and not equations.solver.unsigned)):
+        return  # first integrals are kept where they can be told apart
+    parameters = dict(zip(equations.parameter_names, constants, strict=True))
+    reason = values_at(equations, state.tolist(), begin, parameters).singularity
+    if reason is not None:
+        raise reason
+    n = len(equations.coordinates)
+    for k, (name, value) in enumerate(zip(equations.state_names, rates.tolist(), strict=True)):
+        if not np.isfinite(value):
+            what = (
+                f"the acceleration of {equations.coordinates[k - n]!r}" if n <= k < 2 * n else f"the rate of {name!r}"
+            )
+            raise BadRequest(
+                f"the equations are not defined at the start: {what} is {value}",
+                where="start",
+                fix="start elsewhere: a divisor vanishes or a function is outside its domain there",
+            )
+
+
+def refuse_deviation(off: Mapping[str, float], where: str = "start") -> None:
+    """What the policy "raise" does: name the constraint that is violated most, if one is."""
+    if off:
+        name, value = max(off.items(), key=lambda item: abs(item[1]))
+        raise BadRequest(
+            f"the start violates the program: {name} = {value:.6g}",
+            where=where,
+            fix='correct it, or let start_policy="project" move it',
+        )

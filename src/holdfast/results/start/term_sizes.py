@@ -1,0 +1,223 @@
+"""How large the terms of a number are: the unit in which deviations, and energies, are judged.
+
+A difference of large terms is known to a few roundings of the terms, not of itself, and is large or small beside them.
+With s(a) the size of what a number a is made of,
+
+    s(u) = the size of an input     s(f(a, b)) = |∂f/∂a| s(a) + |∂f/∂b| s(b)     (+ |f| where f is a function)
+
+so that s((x² + y² − l²)/2) is about x² + y² + l² and that of a skate's w is made of speeds. A computed number is right
+to about s · 2⁻⁵³. Sizes scale as the number itself does: metres, nanometres and astronomical units get the same ratios.
+
+Two uses. *Rounding* takes each input by its own size. *Nature* asks what is large for a deviation, wherever the origin
+lies and however the whole moves (`natural_nodes`): for (u − x)² + (v − z)² − l² that is about l², whatever u and x are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from holdfast.equations.equations import Equations
+from holdfast.graph.arithmetics.arithmetic import Arithmetic
+from holdfast.graph.derivatives import PARTIALS, jacobian
+from holdfast.graph.evaluate import Evaluator, Tape
+from holdfast.graph.nodes import Graph, Node, ancestors
+
+EPSILON = float(np.finfo(float).eps)
+ROUNDINGS = 4 * EPSILON  # of its size, the error of one computed number
+CLOSE = 64 * EPSILON  # of its size, a deviation below this is one of rounding
+OFF = 1e-9  # of its size, a deviation above this counts as one: a value stated to nine digits is meant
+LINEAR = ("add", "sub", "mul", "div", "neg", "power", "abs", "min", "max", "select")
+
+Array = np.ndarray
+
+
+def size_nodes(nodes: Sequence[Node], sizes: Mapping[Node, Node]) -> list[Node]:
+    """s of each node, on the graph, from the sizes of the inputs."""
+    if not nodes:
+        return []
+    graph, known = nodes[0].graph, {node.index: size for node, size in sizes.items()}
+    for node in ancestors(nodes):
+        if node.index not in known:
+            known[node.index] = _size(graph, node, known)
+    return [known[node.index] for node in nodes]
+
+
+def natural_nodes(nodes: Sequence[Node], sizes: Mapping[Node, Node]) -> list[Node]:
+    """What is large for each node, on the graph, from the sizes of the inputs that move.
+
+    A node is a sum of terms: inputs times what stands still, which count with the reach R of the inputs; others that
+    move, which count with their values N; and what stands still, c. Then
+
+        N + min(R, N + |c|)         R where there is neither N nor c
+
+    so that neither a far origin (in c) nor a common motion (in R) makes everything else small.
+    """
+    if not nodes:
+        return []
+    graph = nodes[0].graph
+    moving = {node.index for node in sizes}
+    for node in ancestors(nodes):
+        if any(argument.index in moving for argument in node.args):
+            moving.add(node.index)
+    return [_natural(graph, node, sizes, moving) for node in nodes]
+
+
+def _natural(graph: Graph, node: Node, sizes: Mapping[Node, Node], moving: set[int]) -> Node:
+    reach, values, still = graph.zero, graph.zero, graph.zero
+    waiting = [(node, graph.one)]
+    while waiting:
+        term, factor = waiting.pop()
+        if term.index not in moving:
+            still = still + factor * term
+        elif term in sizes:
+            reach = reach + graph.call("abs", factor) * sizes[term]
+        elif term.op in ("add", "sub"):
+            waiting += [(term.args[0], factor), (term.args[1], factor if term.op == "add" else -factor)]
+        elif term.op == "neg":
+            waiting.append((term.args[0], -factor))
+        elif term.op == "mul" and (inner := _opened(term, moving)) is not None:
+            waiting.append((term.args[inner], factor * term.args[1 - inner]))
+        elif term.op == "div" and term.args[0].index in moving:
+            waiting.append((term.args[0], factor / term.args[1]))
+        else:
+            values = values + graph.call("abs", factor * term)
+    beside = values + graph.call("abs", still)
+    known = values + graph.call("min", reach, beside)
+    return reach if values.is_zero and still.is_zero else graph.select(beside, known, reach)
+
+
+def _opened(product: Node, moving: set[int]) -> int | None:
+    """Which operand of a product is looked into: the one that moves, or the only sum of two; none of two sums."""
+    moves = [k for k, operand in enumerate(product.args) if operand.index in moving]
+    sums = [k for k in moves if product.args[k].op in ("add", "sub")]
+    return moves[0] if len(moves) == 1 else sums[0] if len(sums) == 1 else None
+
+
+def _size(graph: Graph, node: Node, known: Mapping[int, Node]) -> Node:
+    if not node.args:
+        return graph.call("abs", node)
+    total = graph.zero if node.op in LINEAR else graph.call("abs", node)
+    for slope, argument in zip(PARTIALS[node.op](graph, node), node.args, strict=True):
+        total = total + graph.call("abs", slope) * known[argument.index]
+    return total
+
+
+class Sizes:
+    """The sizes of some nodes of the equations, at one state or at many."""
+
+    def __init__(
+        self, equations: Equations, nodes: Sequence[Node], slopes: Mapping[Node, Mapping[Node, Node]] | None = None
+    ) -> None:
+        """`slopes` by inputs, for nodes that are taken to first order: what is large for them is Σ|slope|·size."""
+        self._slopes = slopes or {}
+        self._nodes, states, gains = list(nodes), len(equations.field.state), len(equations.inputs.gains)
+        self._inputs = equations.field.inputs[: len(equations.field.inputs) - gains]  # the law does not enter
+        self._parameters = len(self._inputs) - states - 1
+
+    def rounding(self, time: float, state: Sequence[float], constants: Sequence[float]) -> Array:
+        """s of each node at one state, inputs by their own size."""
+        return np.array(self._own([time, *state, *constants[: self._parameters]]))
+
+    def roundings(self, time: float, states: Array, constants: Array) -> Array:
+        """s of each node in each case, (cases, nodes)."""
+        return self._table(
+            self._own_many, [np.full(len(states), time), *states.T, *constants.T[: self._parameters]], len(states)
+        )
+
+    def along(self, times: Array, states: Array, constants: Sequence[float]) -> Array:
+        """s of each node along a run, (rows, nodes), from times and states (states, rows); inputs by their own size."""
+        return self._table(
+            self._own_many, [times, *states, *map(np.float64, constants[: self._parameters])], len(times)
+        )
+
+    def natural(self, times: Array, states: Array, constants: Array, sizes: Array) -> Array:
+        """What is large for each node at each row, (rows, nodes), from the sizes of time and states."""
+        shared = np.broadcast_to(constants, (len(states), np.shape(constants)[-1]))
+        inputs = [times, *states.T, *shared.T[: self._parameters]]
+        return self._table(self._natural_many, [*inputs, *np.asarray(sizes).T], len(states))
+
+    def natural_at(
+        self, time: float, state: Sequence[float], constants: Sequence[float], sizes: Sequence[float]
+    ) -> Array:
+        """The same at one state."""
+        return np.array(self._natural([time, *state, *constants[: self._parameters], *sizes]))
+
+    @staticmethod
+    def _table(evaluator: Evaluator, inputs: Sequence[Any], rows: int) -> Array:
+        with np.errstate(all="ignore"):
+            values = evaluator(inputs)
+        return np.array([np.broadcast_to(value, rows) for value in values]).reshape(len(values), rows).T
+
+    @cached_property
+    def _own_tape(self) -> Tape:
+        sizes = {node: node.graph.call("abs", node) for node in self._inputs}
+        return Tape(self._inputs, tuple(size_nodes(self._nodes, sizes)))
+
+    @cached_property
+    def _natural_tape(self) -> Tape:
+        moving = self._inputs[: len(self._inputs) - self._parameters]
+        sizes = {node: node.graph.input(f"size of {node.data}") for node in moving}
+        found = natural_nodes(self._nodes, sizes)
+        for k, node in enumerate(self._nodes):
+            if node in self._slopes:
+                terms = [node.graph.call("abs", slope) * sizes[rate] for rate, slope in self._slopes[node].items()]
+                found[k] = node.graph.sum(terms)
+        return Tape((*self._inputs, *sizes.values()), tuple(found))
+
+    @cached_property
+    def _own(self) -> Evaluator:
+        return self._own_tape
+
+    @cached_property
+    def _own_many(self) -> Evaluator:
+        return self._own_tape.compiled(ARRAYS)
+
+    @cached_property
+    def _natural(self) -> Evaluator:
+        return self._natural_tape
+
+    @cached_property
+    def _natural_many(self) -> Evaluator:
+        return self._natural_tape.compiled(ARRAYS)
+
+
+def deviation_sizes(equations: Equations) -> Sizes:
+    """The sizes of all y_ and w_, in the order of the observables; made once for all laws of these deviations."""
+    kept = equations.deviations.__dict__
+    if "_deviation_sizes" not in kept:
+        from holdfast.results.start.start import deviation_names
+
+        inputs = (*equations.inputs.q, *equations.inputs.v)
+        rows = zip(equations.deviations.w, jacobian(equations.deviations.w, inputs), strict=True)
+        slopes = {node: {inputs[j]: slope for j, slope in row.items()} for node, row in rows}
+        nodes = [equations.observables[name] for name in deviation_names(equations)]
+        kept["_deviation_sizes"] = Sizes(equations, nodes, slopes)
+    found: Sizes = kept["_deviation_sizes"]
+    return found
+
+
+def energy_size(equations: Equations) -> Sizes:
+    """The size of the terms of the energy."""
+    kept = equations.__dict__
+    if "_energy_size" not in kept:
+        kept["_energy_size"] = Sizes(equations, [equations.observables["energy"]])
+    found: Sizes = kept["_energy_size"]
+    return found
+
+
+ARRAYS = Arithmetic(
+    name="arrays",
+    functions={
+        "div": np.divide, "power": lambda a, exponent: a**exponent, "pow": np.power, "atan2": np.arctan2,
+        "sqrt": np.sqrt, "exp": np.exp, "log": np.log, "sin": np.sin, "cos": np.cos, "tan": np.tan,
+        "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh,
+        "abs": np.abs, "sign": np.sign, "min": np.minimum, "max": np.maximum,
+        "select": lambda c, a, b: np.where(c > 0, a, b),
+    },
+    constant=lambda number: np.float64(float(number)),
+    pi=lambda: np.float64(np.pi),
+)  # fmt: skip

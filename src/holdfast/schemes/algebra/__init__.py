@@ -1,0 +1,1 @@
+"""What follows from a tableau: order conditions, stability functions, exact linear equations."""

@@ -1,0 +1,1 @@
+"""The schemes themselves, as exact numbers."""

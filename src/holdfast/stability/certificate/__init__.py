@@ -1,0 +1,1 @@
+"""Certificates: what is promised, kept as JSON, and verified by somebody else."""

@@ -1,0 +1,239 @@
+"""Attacks on a certificate that was re-checked: its run is made again, natively, and held against what is claimed.
+
+Deviations come from the verifier's own derivation. The run must have finished; it must have stayed in the region if
+that is said; every row must lie within the envelope that is proved, and no step may add more than the claimed defect.
+Then native steps are taken from random states of the region within the tube. Rows are read in doubles; whatever
+looks wrong there, and every step, is decided at 200 bits.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from holdfast.engine.kernel import compiled
+from holdfast.equations.derive import derive
+from holdfast.equations.values import parameter_vector
+from holdfast.errors import HoldfastError
+from holdfast.problem.file.load_dump import loads
+from holdfast.results.runs.simulate import simulate
+from holdfast.schemes.by_name import scheme_named
+from holdfast.schemes.kinds.runge_kutta import RungeKutta
+from holdfast.stability.verifier.check import Reading, Shown
+from holdfast.stability.verifier.evaluate import ball_values, double_values
+
+BITS = 200
+STEPS = 200  # of the run whose defect is looked at, evenly spread
+SUSPECTS = 500  # rows that look wrong in doubles and are decided at 200 bits, evenly spread
+RANDOM = 64  # native steps from random states
+NEAR = 1e-6  # of a bound: a row this near to it is looked at more closely
+
+
+class NativeRun:
+    """The run that a certificate speaks of, and the kernel that makes it."""
+
+    def __init__(self, read: Reading) -> None:
+        self._claims = read.claims
+        self._equations = derive(loads(read.claims.problem, "the certificate's problem"))
+        self._scheme = scheme_named(read.claims.scheme)
+
+    @cached_property
+    def trajectory(self) -> Any:
+        claims = self._claims
+        return simulate(
+            self._equations,
+            self._scheme,
+            step=claims.step,
+            duration=claims.duration,
+            start=claims.start,
+            start_policy="keep",
+            parameters=claims.parameters,
+            every=1,
+        )
+
+    def step(self, time: float, state: np.ndarray) -> tuple[float, np.ndarray] | None:
+        """One step of the machine's own code; None where it does not arrive."""
+        assert isinstance(self._scheme, RungeKutta)
+        assert self._claims.step is not None
+        rows = self._kernel.run(state, self._constants, t0=time, step=self._claims.step, steps=1)
+        return None if len(rows.times) < 2 else (float(rows.times[-1]), rows.states[-1])
+
+    @cached_property
+    def _kernel(self) -> Any:
+        return compiled(self._equations.field, self._scheme)
+
+    @cached_property
+    def _constants(self) -> Any:
+        return parameter_vector(self._equations, self._claims.parameters)
+
+
+class Attack:
+    """One block of a certificate against its own run and against random steps."""
+
+    def __init__(self, read: Reading, shown: Shown, native: NativeRun) -> None:
+        self.read, self.shown, self.native = read, shown, native
+        proof = shown.block.proof
+        assert proof is not None
+        self.proof, self.told = proof, ""
+        self._factor = np.array(proof.factor)
+        self._names = shown.block.names
+        known = {**read.equations.observables, **read.equations.psi}
+        self._limits = {name: ends for name, ends in proof.limits.items() if name in known}
+        self._watched = [read.equations.psi[name] for name in self._names] + [known[name] for name in self._limits]
+
+    def contradiction(self) -> str | None:
+        """What is wrong, or nothing."""
+        import flint
+
+        before, flint.ctx.prec = flint.ctx.prec, BITS
+        try:
+            return self._of_run() or self._of_steps()
+        except HoldfastError as error:
+            return f"the run it speaks of cannot be made again: {error.what}"
+        finally:
+            flint.ctx.prec = before
+
+    # ── the run ───────────────────────────────────────────────────────────────────────────────────
+
+    def _of_run(self) -> str | None:
+        run, claims = self.native.trajectory, self.read.claims
+        if run.y[:, 0].tolist() != claims.start or float(run.times[0]) != claims.begin:
+            return "the run it speaks of starts elsewhere"
+        late = abs(run.times[-1] - claims.begin - claims.duration)
+        if not (run.outcome.ran_out and run.outcome.holds_program) or late > 1e-6 * run.step:
+            return f"the run it speaks of does not finish: {run.message}"
+        times, states = run.times, run.y.T
+        inside, size = self._inside(times, states)
+        entry = int(np.argmax(size <= self.proof.tube)) if (size <= self.proof.tube).any() else len(times)
+        stayed = entry < len(times) and bool(inside[entry:].all())
+        if bool(self.shown.block.stayed) != stayed:
+            return "the certificate misstates whether its run stays in the region"
+        if stayed:
+            beyond = self._beyond(times, states, size, entry)
+            if beyond is not None:
+                return beyond
+        added = self._added(times, states, inside)
+        if isinstance(added, str):
+            return added
+        self.told = f"every row of its run, made again, is as proved (a step adds at most {added:.2g} of the defect)"
+        return None
+
+    def _inside(self, times: np.ndarray, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Which rows lie in the region within the tube, and the size of the deviation at each."""
+        ends = np.array([self.proof.region[name] for name in self.read.equations.inputs])
+        table = np.column_stack([times, states])
+        inside = np.asarray(((table >= ends[:, 0]) & (table <= ends[:, 1])).all(axis=1))
+        psi, others = self._doubles(times, states)
+        size = np.linalg.norm(psi @ self._factor, axis=1)
+        limits = np.array([*self._limits.values()]).reshape(-1, 2)
+        doubtful = size > (1 - NEAR) * self.proof.tube
+        if len(limits):
+            margin = NEAR * (limits[:, 1] - limits[:, 0])
+            doubtful |= ((others < limits[:, 0] + margin) | (others > limits[:, 1] - margin)).any(axis=1)
+            inside &= ((others >= limits[:, 0]) & (others <= limits[:, 1])).all(axis=1)
+        for k in _some(np.flatnonzero(doubtful & inside | doubtful & ~np.isfinite(size)), SUSPECTS):
+            exact = [float(x.mid()) for x in self._balls(times[k], states[k])]
+            size[k] = float(self.shown.contraction.norm(self._balls(times[k], states[k])[: len(self._names)]).mid())
+            rest = exact[len(self._names) :]
+            inside[k] = all(low <= x <= high for x, (low, high) in zip(rest, limits, strict=True))
+        return inside & (size <= self.proof.tube), size
+
+    def _beyond(self, times: np.ndarray, states: np.ndarray, size: np.ndarray, entry: int) -> str | None:
+        """The first row beyond the envelope: settled bounds, and what is left of the deviation at the entry."""
+        shown, psi = self.shown, self._doubles(times, states)[0]
+        bounds = np.broadcast_to(np.array(shown.block.bounds), psi.shape).copy()
+        if shown.block.settles:
+            decay = self.proof.gamma ** np.maximum(np.arange(len(times)) - entry, 0.0)
+            bounds = bounds + decay[:, None] * size[entry] * np.array(shown.widths)
+        suspects = np.flatnonzero((np.abs(psi) > (1 - NEAR) * bounds).any(axis=1))
+        for k in _some(suspects[suspects >= entry], SUSPECTS):
+            for name, value, bound in zip(self._names, self._balls(times[k], states[k]), bounds[k], strict=False):
+                if float(abs(value).mid()) > bound:
+                    size_k = float(abs(value).mid())
+                    return f"|{name}| = {size_k:.3g} in its own run at t = {times[k]:g}, beyond the proved {bound:.3g}"
+        return None
+
+    def _added(self, times: np.ndarray, states: np.ndarray, inside: np.ndarray) -> float | str:
+        """The largest part of the claimed defect that a step of the run adds."""
+        worst = 0.0
+        for k in _some(np.flatnonzero(inside[:-1]), STEPS):
+            share = self._share((times[k], states[k]), (times[k + 1], states[k + 1]))
+            if share > 1:
+                return f"a step of its own run adds {share:.3g} times the claimed defect at t = {times[k]:g}"
+            worst = max(worst, share)
+        return worst
+
+    # ── random steps ──────────────────────────────────────────────────────────────────────────────
+
+    def _of_steps(self) -> str | None:
+        """Native steps from random states of the region within the tube."""
+        times, states = self._random()
+        worst, count = 0.0, 0
+        for time, state in zip(times, states, strict=True):
+            after = self.native.step(float(time), state)
+            if after is None:
+                continue
+            share, count = self._share((float(time), state), after), count + 1
+            if share > 1:
+                return f"a step from a random state adds {share:.3g} times the claimed defect"
+            worst = max(worst, share)
+        self.told += f"; {count} random native steps add at most {worst:.2g} of it"
+        return None
+
+    def _random(self) -> tuple[np.ndarray, np.ndarray]:
+        """Random states of the region, moved onto random deviations within the tube by Newton's method."""
+        rng, made = np.random.default_rng(5), self.read.equations
+        ends = np.array([self.proof.region[name] for name in made.inputs])
+        table = rng.uniform(ends[:, 0], ends[:, 1], (RANDOM, len(ends)))
+        run = self.native.trajectory
+        rows = rng.integers(len(run.times), size=RANDOM // 2)  # and half of them near the run
+        near = np.column_stack([run.times[rows], run.y.T[rows]])
+        table[: len(near)] = np.clip(near + 0.1 * (table[: len(near)] - near), ends[:, 0], ends[:, 1])
+        all_names = list(made.psi)
+        wanted = np.zeros((RANDOM, len(all_names)))
+        way = rng.normal(size=(RANDOM, len(self._names)))
+        way *= (rng.uniform(0, 0.99, RANDOM) * self.proof.tube / np.linalg.norm(way, axis=1))[:, None]
+        own = [all_names.index(name) for name in self._names]
+        wanted[:, own] = way @ np.linalg.inv(self._factor)
+        slopes = made.dag.partials(made.psi.values(), [made.dag.input(name) for name in made.inputs[1:]])
+        flat, width = [node for row in slopes for node in row], ends[1:, 1] - ends[1:, 0]
+        with np.errstate(all="ignore"):
+            for _ in range(8):
+                values = dict(zip(made.inputs, table.T, strict=True))
+                lacking = wanted - np.array(double_values(list(made.psi.values()), values, RANDOM)).T
+                rows = np.array(double_values(flat, values, RANDOM)).reshape(len(slopes), -1, RANDOM)
+                scaled = np.nan_to_num(rows.transpose(2, 0, 1) * width)
+                moved = np.einsum("nji,ni->nj", np.linalg.pinv(scaled), np.nan_to_num(lacking)) * width
+                table[:, 1:] += moved
+            inside, _ = self._inside(table[:, 0], table[:, 1:])
+        return table[inside, 0], table[inside, 1:]
+
+    # ── deviations ────────────────────────────────────────────────────────────────────────────────
+
+    def _doubles(self, times: np.ndarray, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Own deviations, and what else the region bounds, row by row."""
+        values = dict(zip(self.read.equations.inputs, (times, *states.T), strict=True))
+        with np.errstate(all="ignore"):
+            found = np.array(double_values(self._watched, values, len(times))).T
+        return found[:, : len(self._names)], found[:, len(self._names) :]
+
+    def _balls(self, time: float, state: np.ndarray) -> list[Any]:
+        import flint
+
+        place = (flint.arb(float(x)) for x in (time, *state))
+        return ball_values(self._watched, dict(zip(self.read.equations.inputs, place, strict=True)))
+
+    def _share(self, before: tuple[float, np.ndarray], after: tuple[float, np.ndarray]) -> float:
+        """‖Lᵀ(ψ⁺ − Rψ)‖ as a part of the claimed defect."""
+        matrix, size = self.shown.contraction.step_matrix, len(self._names)
+        here, there = self._balls(*before)[:size], self._balls(*after)[:size]
+        rest = [there[i] - sum((matrix[i, j] * here[j] for j in range(size)), here[0] * 0) for i in range(size)]
+        return float(self.shown.contraction.norm(rest).mid()) / self.shown.defect
+
+
+def _some(rows: np.ndarray, most: int) -> list[int]:
+    """At most so many of the rows, evenly spread."""
+    chosen = rows if len(rows) <= most else rows[np.unique(np.linspace(0, len(rows) - 1, most).astype(int))]
+    return [int(k) for k in chosen]

@@ -1,0 +1,292 @@
+"""What may be promised: certificates, block by block, with labels that mean what they say."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import Enum
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+from holdfast.common.files import write
+from holdfast.common.rounded import rounded_down, rounded_up, written_range
+from holdfast.errors import BadRequest
+from holdfast.stability.verifier.file import claims, read
+from holdfast.stability.verifier.refusal import Refused
+
+if TYPE_CHECKING:
+    from holdfast.results.trajectory import Trajectory
+
+SCHEMA = 2
+_MADE_HERE: WeakSet[Certificate] = WeakSet()
+AS_STATED = "As stated in the file, not verified: "
+NOT_IN_FILE = ("reason", "observed", "slack")  # of a proved block: what a verifier cannot re-check is not written
+
+
+class Label(Enum):
+    """What was established, from most to least."""
+
+    nothing = "nothing to hold"
+    proved = "proved while in Omega"
+    checked = "checked"
+    estimated = "estimated"
+    neutral = "neutral"
+    refused = "refused"
+
+    @property
+    def meaning(self) -> str:
+        return MEANINGS[self]
+
+    @property
+    def positive(self) -> bool:
+        return self in (Label.nothing, Label.proved, Label.checked, Label.neutral)
+
+
+MEANINGS = {
+    Label.nothing: "There is no constraint.",
+    Label.proved: "Shown in ball arithmetic for every state of the region, truncation and rounding both bounded.",
+    Label.checked: "The defect was measured at every step of this run, and the theorem's two conditions held along it.",
+    Label.estimated: "The defect was sampled; nothing is shown for the states between.",
+    Label.neutral: "Kept, not attracted: no root lies in Re > 0, but not all lie in Re < 0.",
+    Label.refused: "No promise can be given.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The numbers of a proof, all that a verifier needs beside the problem; where to cut cells it finds by itself.
+
+    ‖Lᵀψ‖ ≤ radius is kept and, once reached, never left, while the state stays in the region:
+    ‖R(step·H)‖_P ≤ gamma,   ‖Lᵀd‖ ≤ coefficient·step^(p+1) + rounding ≤ (1 − gamma)·radius,   radius ≤ tube
+    """
+
+    factor: tuple[tuple[float, ...], ...]  # L, with P = L Lᵀ
+    gamma: float
+    tube: float
+    coefficient: float
+    rounding: float
+    radius: float
+    region: tuple[tuple[str, float, float], ...]  # time and state
+    limits: tuple[tuple[str, float, float], ...]  # other deviations, and further functions of the state
+    cells: int = 0  # how many it took to find; not part of the claim
+
+
+@dataclass(frozen=True, slots=True)
+class BlockCertificate:
+    """What is promised of one decoupled block of constraints."""
+
+    constraints: tuple[str, ...]
+    label: Label
+    reason: str
+    names: tuple[str, ...] = ()
+    matrix: tuple[tuple[float, ...], ...] = ()
+    gamma: float | None = None
+    defect: float | None = None  # in the norm of the certificate
+    epsilon: float | None = None  # ‖ψ‖_P never exceeds it, and settles below
+    bounds: tuple[float, ...] = ()  # of each deviation, for a run that starts on the program
+    observed: tuple[float, ...] = ()  # largest value of each deviation along the run
+    stayed: bool | None = None  # checked: this run stayed in Omega
+    slack: float | None = None  # smallest of 1 − ‖U‖/((1 − gamma) epsilon) along the run
+    settles: bool = False  # the run starts further off than epsilon: bounds are for what remains of that
+    proof: Proof | None = None
+
+    def line(self) -> str:
+        text = f"{', '.join(self.constraints)}: {self.label.value}"
+        if self.bounds:
+            text += f" (once settled {self.bounded()})" if self.settles else f" ({self.bounded()})"
+        return text
+
+    def bounded(self) -> str:
+        """The bounds in words, rounded up."""
+        return ", ".join(
+            f"|{name}| <= {rounded_up(bound)}" for name, bound in zip(self.names, self.bounds, strict=True)
+        )
+
+    def omega(self) -> str:
+        """The region of the proof in words, ranges rounded inward; nothing where there is no proof."""
+        if self.proof is None:
+            return ""
+        parts = []
+        for name, low, high in (*self.proof.region, *self.proof.limits):
+            if -low == high:
+                parts.append(f"|{name}| <= {rounded_down(high)}")
+            else:
+                parts.append(f"{name} in {written_range(low, high)}")
+        return ", ".join(parts)
+
+    def promise(self, scheme: str, step: float) -> str:
+        """What is proved, in a sentence; nothing where there is no proof."""
+        if self.proof is None:
+            return ""
+        starts = "from this start, or from any in Omega that deviates no more"
+        if self.settles:
+            return (
+                f"Proved: a run of {scheme} with step {step:g} {starts}, once that deviation has died away, keeps "
+                f"{self.bounded()} for as long as it stays in Omega."
+            )
+        return (
+            f"Proved: every run of {scheme} with step {step:g} {starts}, keeps {self.bounded()} for as long as it "
+            "stays in Omega."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """The promises for one problem, scheme and step, block by block."""
+
+    problem: str  # the problem's text
+    title: str
+    scheme: str
+    step: float | None
+    begin: float
+    duration: float
+    blocks: tuple[BlockCertificate, ...]
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    start: tuple[float, ...] = ()  # the state of the run that was checked
+    overrides: tuple[str, ...] = ()  # parameters and gains whose value is not the problem's own
+    code: Mapping[str, Any] | None = field(default=None, repr=False)  # the operations that are run
+    trajectory: Trajectory | None = field(default=None, repr=False)  # that run, where it is at hand
+
+    @property
+    def label(self) -> Label:
+        """The weakest label among the blocks, neutral ones included: a proof of one block does not cover another."""
+        return max((block.label for block in self.blocks), key=list(Label).index, default=Label.nothing)
+
+    @property
+    def attracted(self) -> Label:
+        """The weakest label among the blocks that the law attracts; neutral ones count only where there is no other."""
+        labels = [block.label for block in self.blocks if block.label is not Label.neutral]
+        return max(labels, key=list(Label).index) if labels else self.label
+
+    def __getitem__(self, constraint: str) -> BlockCertificate:
+        for block in self.blocks:
+            if constraint in block.constraints:
+                return block
+        known = ", ".join(name for block in self.blocks for name in block.constraints)
+        raise BadRequest(f"there is no constraint {constraint!r} in this certificate", fix=f"known: {known}")
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def summary(self) -> str:
+        """The certificate in a few lines."""
+        lines = [f"{self.title or 'Certificate'}: {self.scheme}" + (f", step {self.step:g}" if self.step else "")]
+        if not self.blocks:
+            lines.append(f"  {Label.nothing.value}")
+        for block in self.blocks:
+            lines.append(f"  {block.line()}")
+            lines.append(f"    {block.reason}")
+            if block.proof is not None and self.step is not None:
+                lines.append(f"    {block.promise(self.scheme, self.step)}")
+                lines.append(f"    Omega: {block.omega()}")
+            if block.stayed is not None:
+                lines.append("    checked: this run " + ("stayed in Omega" if block.stayed else "LEFT Omega"))
+        return "\n".join(lines) + "\n"
+
+    def plot(self) -> Any:
+        """Every deviation of the checked run on a logarithmic scale, with its bound; returns the axes."""
+        from holdfast.stability.certificate.plot import plot
+
+        return plot(self)
+
+    # ── as a file ─────────────────────────────────────────────────────────────────────────────────
+
+    def to_dict(self) -> dict[str, Any]:
+        body = {
+            "schema": SCHEMA,
+            "problem": self.problem,
+            "problem_hash": sha256(self.problem.encode()).hexdigest(),
+            "title": self.title,
+            "scheme": self.scheme,
+            "step": self.step,
+            "begin": self.begin,
+            "duration": self.duration,
+            "parameters": dict(self.parameters),
+            "start": list(self.start),
+            "overrides": list(self.overrides),
+            "code": self.code,
+            "blocks": [_entry(block) for block in self.blocks],
+        }
+        plain = json.loads(json.dumps(body))
+        return {**plain, "digest": digest(plain)}
+
+    def save(self, path: str | Path) -> None:
+        """Write the certificate as a small text file that `hf.verify` re-checks."""
+        write(path, json.dumps(self.to_dict(), indent=1, allow_nan=False))
+
+    @staticmethod
+    def load(path: str | Path) -> Certificate:
+        """A certificate from its file. Its checksum tells accidents, not forgeries: that is what `hf.verify` is for."""
+        try:
+            data = read(path)
+        except Refused as refusal:
+            raise BadRequest(
+                f"{path} is not a certificate: {refusal}",
+                fix="hf.certify(...).save(path) and holdfast certify -o write one",
+            ) from None
+        return certificate_from(data)
+
+
+def established(certificate: Certificate) -> Certificate:
+    """Note that `certify` has just made this very object; a copy of it, or what a file says, is not noted."""
+    _MADE_HERE.add(certificate)
+    return certificate
+
+
+def made_here(certificate: Certificate) -> bool:
+    """Whether this very object was made by `certify` in this process."""
+    return certificate in _MADE_HERE
+
+
+def _entry(block: BlockCertificate) -> dict[str, Any]:
+    """A block as data; of a proved one only what is claimed, not how it was found."""
+    entry = {**asdict(block), "label": block.label.name}
+    for name in ("gamma", "defect", "epsilon", "slack"):  # what is not finite is no number of a file
+        entry[name] = entry[name] if entry[name] is not None and math.isfinite(entry[name]) else None
+    for name in ("bounds", "observed"):
+        entry[name] = entry[name] if all(map(math.isfinite, entry[name])) else ()
+    if block.proof is not None:
+        entry = {name: value for name, value in entry.items() if name not in NOT_IN_FILE}
+        entry["proof"] = {name: value for name, value in entry["proof"].items() if name != "cells"}
+    return entry
+
+
+def digest(body: Mapping[str, Any]) -> str:
+    """A checksum of everything a certificate says: against accidents, not a seal, since anyone can write it anew."""
+    plain = {key: value for key, value in body.items() if key != "digest"}
+    return sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
+
+
+def certificate_from(data: Any) -> Certificate:
+    """A certificate from its data, if every field has its type and range and the checksums fit."""
+    try:
+        claims(data)
+    except Refused as refusal:
+        raise BadRequest(f"the certificate is refused: {refusal}", fix="certify again") from None
+    blocks = tuple(_block(entry) for entry in data["blocks"])
+    names = ("problem", "title", "scheme", "step", "begin", "duration", "parameters", "start", "overrides")
+    values = {name: _tuples(data[name]) for name in names}
+    return Certificate(blocks=blocks, code=data["code"], **values)
+
+
+def _block(entry: Mapping[str, Any]) -> BlockCertificate:
+    """A block from its data: the reason of a proof is made anew from its numbers, others are marked as stated."""
+    values = {name: _tuples(value) for name, value in entry.items() if name not in ("label", "proof", "reason")}
+    proof = entry["proof"]
+    made = None if proof is None else Proof(**{name: _tuples(value) for name, value in proof.items()})
+    if made is not None:
+        reason = (
+            f"One step contracts by {made.gamma:.6g} and adds at most {values['defect']:.3g} "
+            f"({made.rounding:.2g} of it rounding) for every state of the region."
+        )
+    else:
+        reason = AS_STATED + str(entry["reason"]).removeprefix(AS_STATED)
+    return BlockCertificate(**values, label=Label[entry["label"]], reason=reason, proof=made)
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(_tuples(part) for part in value) if isinstance(value, list) else value

@@ -1,0 +1,106 @@
+"""Re-checking a certificate by somebody else: the verifier's own reading, derivation and arithmetic, and then attacks.
+
+`holdfast.stability.verifier` decides; it shares no code with the search for proofs. Beside it the run that the
+certificate speaks of is made again, natively, and each of its steps is held against what is claimed
+(`holdfast.stability.certificate.attack`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from holdfast.errors import HoldfastError
+from holdfast.stability.certificate.attack import Attack, NativeRun
+from holdfast.stability.certificate.certificate import Certificate
+from holdfast.stability.verifier.check import CELLS, SECONDS, Reading, outcome, reading
+from holdfast.stability.verifier.comparison import same_problem
+from holdfast.stability.verifier.cover import Budget
+from holdfast.stability.verifier.file import Claims, claims, read
+from holdfast.stability.verifier.refusal import Refused, Unconfirmed
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """Whether a certificate holds, and what was found, line by line."""
+
+    holds: bool
+    findings: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+
+def verify(
+    certificate: Certificate | str | Path,
+    problem: object = None,
+    *,
+    seconds: float = SECONDS,
+    cells: int = CELLS,
+) -> Verification:
+    """Re-check every proved block of a certificate, given itself or as its file.
+
+    With `problem` (a `Problem`, or its file) the certificate must be about that problem: the same mathematical
+    statement with the same numbers. `seconds` and `cells` are the budget of the whole check.
+    """
+    try:
+        stated = claims(certificate.to_dict() if isinstance(certificate, Certificate) else read(certificate))
+        proved = [block for block in stated.blocks if block.label == "proved"]
+        if not proved:
+            return Verification(False, ("nothing in it is proved, so there is nothing to verify",))
+        differences = [] if problem is None else same_problem(stated, _text(problem))
+        if differences:
+            return Verification(False, tuple(f"it is about another problem: {line}" for line in differences))
+        made = reading(stated)
+    except Refused as refusal:
+        return Verification(False, (str(refusal),))
+    except Unconfirmed as doubt:
+        return Verification(False, (str(doubt),))
+    return _verified(made, Budget(seconds, cells))
+
+
+def _verified(made: Reading, budget: Budget) -> Verification:
+    findings, holds = [], True
+    native: NativeRun | None = None
+    for block in made.claims.blocks:
+        if block.proof is None:
+            continue
+        shown, sentence = outcome(made, block, budget)
+        if shown is not None:
+            try:
+                native = native or NativeRun(made)
+                attack = Attack(made, shown, native)
+                contradiction = attack.contradiction()
+            except HoldfastError as error:
+                contradiction = f"the product cannot derive its problem: {error.what}"
+            else:
+                sentence = f"{sentence}; {attack.told}"
+            if contradiction is not None:
+                shown, sentence = None, f"{', '.join(block.constraints)}: does not hold: {contradiction}"
+        holds = holds and shown is not None
+        findings.append(sentence)
+    rest = [name for block in made.claims.blocks if block.proof is None for name in block.constraints]
+    if rest:
+        findings.append(f"{', '.join(rest)}: nothing is proved, so nothing was re-checked")
+    silent = _left_out(made.claims, made)
+    if silent:
+        findings.append(f"{', '.join(silent)}: left out, so nothing is said of it")
+    return Verification(holds, (*findings, *made.notes))
+
+
+def _left_out(stated: Claims, made: Reading) -> list[str]:
+    """The constraints of the problem that no block of the certificate speaks of."""
+    told = {name for block in stated.blocks for name in block.constraints}
+    return [name for name in made.stated.constraints if name not in told]
+
+
+def _text(problem: object) -> str:
+    """The text of the problem that is meant."""
+    if isinstance(problem, str | Path):
+        try:
+            return Path(problem).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            raise Refused(f"there is no problem file {problem}") from None
+    from holdfast.problem.file.load_dump import dumps
+
+    return dumps(problem)  # type: ignore[arg-type]

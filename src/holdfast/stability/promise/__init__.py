@@ -1,0 +1,1 @@
+"""From a run to its certificate: proved, checked, estimated or refused, block by block."""

@@ -1,0 +1,294 @@
+"""The certificate of one step, block by block: the best that can be said of each, and why nothing better."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from holdfast.common.rounded import rounded_down
+from holdfast.equations.equations import Equations
+from holdfast.equations.values import parameter_vector
+from holdfast.errors import BadRequest, HoldfastError, InternalError
+from holdfast.problem.file.load_dump import dumps
+from holdfast.results.runs.simulate import simulate
+from holdfast.results.trajectory import Trajectory
+from holdfast.schemes.by_name import ALL_SCHEMES, Scheme
+from holdfast.schemes.kinds.runge_kutta import RungeKutta
+from holdfast.stability.certificate.certificate import BlockCertificate, Certificate, established
+from holdfast.stability.linear.growth import growth
+from holdfast.stability.linear.hurwitz import place_of_roots
+from holdfast.stability.promise.checked import Measured, Told
+from holdfast.stability.promise.envelope import reading_errors
+from holdfast.stability.promise.norm_search import ChosenNorm, chosen_norm
+from holdfast.stability.promise.proved_block import bounded_in_energy, with_proof
+from holdfast.stability.promise.request import Asked
+from holdfast.stability.promise.run_code import run_code
+from holdfast.stability.promise.sampled import Sampled
+from holdfast.stability.proof.block import Block, blocks_of, deviation_names
+from holdfast.stability.proof.omega import Granted, peaks_of, region_of, unproved_limits
+from holdfast.stability.proof.prove import Setting, prove
+
+ROUNDS = 3  # of proving a block again because another is proved to less than was granted of it
+LOOKED_AT = 5  # rows of the run at which the equations are held against the law
+ROUNDING = 2.0**-52  # a growth below one rounding a step is not told from it
+
+
+@dataclass(frozen=True, eq=False)
+class Promises:
+    """Everything but the step."""
+
+    equations: Equations
+    scheme: Scheme
+    duration: float | None
+    asked: Asked
+    start: Any
+    parameters: Mapping[Any, Any]
+    constraints: Sequence[str] | None
+    sample: bool = False
+
+    def certificate(self, step: float | None, tolerance: float | None, given: Trajectory | None) -> Certificate:
+        if not self.equations.constraints:
+            return self._certificate(step, None, ())
+        run = given if given is not None else self._run(step, tolerance)
+        blocks = self._blocks()
+        provable = [self._why_not(block) is None and place_of_roots(block.matrix).hurwitz for block in blocks]
+        share = self.asked.effort / max(1, sum(provable))
+        errors = reading_errors(self.equations, run, parameter_vector(self.equations, self.parameters))
+        seen = [
+            self._measured(Told(block, run, np.array([errors[name] for name in block.names]).T), step)
+            for block in blocks
+        ]
+        least = {name: float(rows.max()) for name, rows in errors.items()}
+        granted = Granted.along(run, least, [one.certificate for one in seen if one.norm], self.asked.region)
+        made = [self._certified(one, step, share, granted) for one in seen]
+        for _ in range(ROUNDS):
+            lacking = granted.lacking(peaks_of(made, run))
+            again = [k for k, block in enumerate(made) if lacking.keys() & unproved_limits(block, lacking).keys()]
+            if not again:
+                break
+            granted = granted.widened(lacking)
+            for k in again:
+                made[k] = self._certified(seen[k], step, share, granted)
+        for k, block in enumerate(made):  # what still takes more for granted than is proved is no proof
+            shown = peaks_of(made, run)
+            words = self._assumed(block, shown, set(shown))
+            if words:
+                obstacle = f"it would assume {words}, which is not proved"
+                made[k] = self._certified(seen[k], step, share, granted, obstacle)
+        return self._certificate(step, run, tuple(self._said(made, run)))
+
+    def _assumed(self, block: BlockCertificate, shown: Mapping[str, float], among: set[str]) -> str:
+        """What the proof of a block takes for granted of some deviations, and is not proved of them."""
+        missing = unproved_limits(block, shown)
+        chosen = [name for name in missing if name in among and name not in self.asked.region]
+        return ", ".join(f"|{name}| <= {rounded_down(missing[name])}" for name in chosen)
+
+    def _said(self, made: list[BlockCertificate], run: Trajectory) -> Iterator[BlockCertificate]:
+        """Each block with what its Omega takes for granted of blocks that are not proved."""
+        shown = peaks_of(made, run)
+        for block in made:
+            words = self._assumed(block, shown, set(deviation_names(self.equations)) - set(shown))
+            note = f" Its Omega takes {words} for granted, which is not proved." if words else ""
+            yield replace(block, reason=block.reason + note)
+
+    def _certificate(
+        self, step: float | None, run: Trajectory | None, blocks: tuple[BlockCertificate, ...]
+    ) -> Certificate:
+        equations, own = self.equations, self.equations.problem.run
+        values = parameter_vector(equations, self.parameters)
+        made = Certificate(
+            problem=_text(equations),
+            title=equations.problem.title,
+            scheme=self.scheme.name,
+            step=step,
+            begin=own.begin if run is None else float(run.times[0]),
+            duration=(self.duration or own.duration or 0.0) if run is None else float(run.times[-1] - run.times[0]),
+            blocks=blocks,
+            parameters=dict(zip(equations.parameter_names, values, strict=True)),
+            overrides=_overrides(equations, values),
+            code=run_code(equations) if any(block.proof is not None for block in blocks) else None,
+            start=() if run is None else tuple(float(x) for x in run.y[:, 0]),
+            trajectory=run,
+        )
+        return established(made)
+
+    def _run(self, step: float | None, tolerance: float | None) -> Trajectory:
+        return simulate(
+            self.equations,
+            self.scheme,
+            step=step,
+            tolerance=tolerance,
+            duration=self.duration,
+            start=self.start,
+            parameters=self.parameters,
+            every=1,
+        )
+
+    def _blocks(self) -> list[Block]:
+        blocks = blocks_of(self.equations, self.parameters)
+        if self.constraints is None:
+            return blocks
+        wanted = set(self.constraints)
+        unknown = wanted - set(self.equations.constraints)
+        if unknown:
+            raise BadRequest(f"there is no constraint {unknown.pop()!r}", fix=", ".join(self.equations.constraints))
+        return [block for block in blocks if wanted & set(block.constraints)]
+
+    def _why_not(self, block: Block) -> str | None:
+        """Why no proof is tried; None where one is."""
+        if not block.constant:
+            return block.obstacle
+        if not isinstance(self.scheme, RungeKutta) or not self.scheme.explicit:
+            return f"{self.scheme.name} is implicit, or not a tableau"
+        if self.scheme not in ALL_SCHEMES:  # a claimed order is what the proof rests on, and a name what it is kept by
+            return f"{self.scheme.name} is not one of the schemes whose order is proved"
+        return None
+
+    # ── one block ─────────────────────────────────────────────────────────────────────────────────
+
+    def _measured(self, told: Told, step: float | None) -> Measured:
+        """What the run itself says of one block."""
+        block, run, place = told.block, told.run, place_of_roots(told.block.matrix)
+        if self.equations.problem.system.noise:
+            return Measured(told, told.refused("the system is driven by noise, which no bound holds for"))
+        if block.constant and place.right:
+            root = np.linalg.eigvals(block.matrix).real.max()
+            away = f"the law is unstable: it drives deviations away, a root has the real part {root:.4g}"
+            return Measured(told, told.refused(away))
+        if not run.outcome.holds_program:
+            return Measured(told, told.refused(f"the run did not end well: {run.message}"))
+        if block.constant and not place.hurwitz:
+            return Measured(told, self._kept(block, told, step))
+        if step is None:
+            return Measured(told, told.refused("an adaptive scheme changes its step; a certificate is for one step"))
+        if not told.watched(step):
+            return Measured(told, told.refused("the run was thinned: a check needs every step"), thinned=True)
+        matrices = self._step_matrices(block, run, step)
+        radius = np.abs(np.linalg.eigvals(matrices[0])).max()
+        if block.constant and radius >= 1:
+            return Measured(told, told.refused(self._beyond(radius)))
+        defects = told.defects(matrices)
+        norm = chosen_norm(matrices, defects)
+        if norm is None:
+            return Measured(told, told.refused("no norm was found in which every step along this run contracts"))
+        checked = told.checked(norm, defects)
+        if not np.isfinite(checked.bounds).all():
+            return Measured(told, told.refused("the defects of this run are beyond the numbers that doubles have"))
+        return Measured(told, checked, norm, defects)
+
+    def _certified(
+        self, seen: Measured, step: float | None, seconds: float, granted: Granted, obstacle: str = ""
+    ) -> BlockCertificate:
+        """The best that can be said of one block; no proof where there is an obstacle to one."""
+        block, told, checked = seen.told.block, seen.told, seen.certificate
+        if step is not None and seen.thinned:  # a thinned run checks nothing; an estimate is what is left
+            return self._estimated(block, told, step, None, granted) or checked
+        if step is None or seen.norm is None or seen.defects is None:
+            return checked
+        why = obstacle or self._why_not(block)
+        found = why or self._proved(told, step, seen.norm, checked, seen.defects, seconds, granted)
+        if isinstance(found, BlockCertificate):
+            return found
+        unproved = replace(checked, reason=f"{checked.reason} No proof: {found}.")
+        return self._estimated(block, told, step, unproved, granted) if self.sample else unproved
+
+    def _beyond(self, radius: float) -> str:
+        return (
+            f"the step is beyond the linear limit of {self.scheme.name}: one step multiplies deviations by {radius:.4g}"
+        )
+
+    def _step_matrices(self, block: Block, run: Trajectory, step: float) -> np.ndarray:
+        """R(step·H) along the run: one matrix where H is constant."""
+        if block.constant:
+            return self.scheme.propagator(block.matrix, step)[None]
+        places = np.ix_(block.places, block.places)
+        matrices = []
+        for k in range(len(run.times) - 1):
+            values = self.equations.evaluate(run.y[:, k].tolist(), float(run.times[k]), parameters=self.parameters)
+            matrices.append(self.scheme.propagator(values.deviation_matrix[places], step))
+        return np.array(matrices)
+
+    # ── estimates ─────────────────────────────────────────────────────────────────────────────────
+
+    def _kept(self, block: Block, told: Told, step: float | None) -> BlockCertificate:
+        """A block that the law does not attract: neutral, unless the scheme itself drives it away."""
+        excess = 0.0 if step is None else growth(self.scheme, block.matrix, step)
+        if excess > ROUNDING:
+            return told.refused(
+                f"the law does not attract it, and {self.scheme.name} with this step drives it away: a deviation grows "
+                f"by {excess:.3g} of itself at each step"
+            )
+        return told.neutral()
+
+    def _estimated(
+        self, block: Block, told: Told, step: float, known: BlockCertificate | None, granted: Granted
+    ) -> Any:
+        """The block with a sampled defect, where the scheme's step can be taken anywhere; else what is known."""
+        if not isinstance(self.scheme, RungeKutta) or not self.scheme.explicit or not block.constant:
+            return known
+        matrix = self.scheme.propagator(block.matrix, step)
+        radius = np.abs(np.linalg.eigvals(matrix)).max()
+        if radius >= 1:
+            return told.refused(self._beyond(radius))
+        region = region_of(self.asked.region, told.run, len(self.equations.coordinates))
+        limits = granted.limits(self.equations, block)
+        sizes = [2 * size + error for size, error in zip(told.observed, told.errors.max(axis=0), strict=True)]
+        seen = Sampled.of(
+            self.equations, block, self.scheme, step, region=region, limits=limits, sizes=sizes,
+            parameters=self.parameters,
+        )  # fmt: skip
+        return seen.certificate(told, matrix, known)
+
+    # ── proofs ────────────────────────────────────────────────────────────────────────────────────
+
+    def _proved(
+        self,
+        told: Told,
+        step: float,
+        norm: ChosenNorm,
+        checked: BlockCertificate,
+        defects: np.ndarray,
+        seconds: float,
+        granted: Granted,
+    ) -> BlockCertificate | str:
+        """The certificate with a proof, or why there is none."""
+        block, run = told.block, told.run
+        region = region_of(self.asked.region, run, len(self.equations.coordinates))
+        assert isinstance(self.scheme, RungeKutta)
+        limits = granted.limits(self.equations, block)
+        setting = Setting(self.equations, block, self.scheme, step, self.parameters, region, limits)
+        settled = defects[len(defects) // 2 :]  # the entry of a deviating start is not what a proof is measured by
+        rounding = np.linalg.norm(told.errors[len(told.errors) // 2 :] @ np.abs(norm.factor), axis=1).max()
+        expected = max(float(np.linalg.norm(settled @ norm.factor, axis=1).max()), float(rounding))
+        reach = float(np.linalg.norm(told.psi @ norm.factor, axis=1).max())
+        rows = [
+            (float(run.times[k]), run.y[:, k].tolist())
+            for k in np.unique(np.linspace(0, len(told.psi) - 1, LOOKED_AT).astype(int))
+        ]
+        try:
+            if not self.asked.region:
+                setting = bounded_in_energy(setting, run)
+            proof = prove(setting, norm.factor, norm.gamma, expected=expected, reach=reach, seconds=seconds, rows=rows)
+        except InternalError:
+            raise
+        except HoldfastError as error:
+            return error.what
+        if proof is None:
+            return f"the region was not covered within {seconds:.3g} s; more effort, or a smaller region, may do it"
+        return with_proof(setting, checked, proof, told)
+
+
+def _overrides(equations: Equations, values: Sequence[float]) -> tuple[str, ...]:
+    """The parameters and gains that are not the problem's own."""
+    own = parameter_vector(equations, {})
+    return tuple(name for name, a, b in zip(equations.parameter_names, values, own, strict=True) if a != b)
+
+
+def _text(equations: Equations) -> str:
+    try:
+        return dumps(equations.problem)
+    except HoldfastError:
+        return ""  # a problem with functions that the file's grammar does not have cannot be verified from text

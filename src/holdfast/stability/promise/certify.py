@@ -1,0 +1,150 @@
+"""How far the constraints can drift, and on what grounds that is said."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from holdfast.common.arguments import clear_arguments
+from holdfast.equations.equations import Equations
+from holdfast.equations.values import parameter_vector
+from holdfast.errors import BadRequest
+from holdfast.problem.laws.linear import Law
+from holdfast.results.trajectory import Trajectory
+from holdfast.schemes.by_name import Scheme, scheme_named
+from holdfast.stability.certificate.certificate import Certificate, Label
+from holdfast.stability.promise.assess import Promises
+from holdfast.stability.promise.request import Asked, Region, asked_of
+
+TRIES = 14  # steps tried for a wanted drift
+MOST_STEPS = 1_000_000  # of a run that is tried for it
+
+
+@clear_arguments
+def certify(
+    equations: Equations,
+    scheme: Scheme | str | None = None,
+    *,
+    step: float | None = None,
+    tolerance: float | None = None,
+    duration: float | None = None,
+    drift: float | None = None,
+    region: Region | None = None,
+    trajectory: Trajectory | None = None,
+    constraints: Sequence[str] | None = None,
+    start: Any = None,
+    parameters: Mapping[Any, Any] | None = None,
+    law: Law | None = None,
+    effort: float | None = None,
+    sample: bool = False,
+) -> Certificate:
+    """A certificate for each decoupled block of constraints: proved, checked, neutral, refused, each with its reason.
+
+    `region` bounds time (``"t"``), states and any observable (``"energy"``); what is not given is taken from a run,
+    with a margin, and without any region so is the energy. `effort` is the computing time in seconds that the search
+    for proofs may take. With `drift`, the largest step is sought at which every deviation that is held stays below it
+    (once a deviating start has died away). With `sample`, blocks that are not proved get an estimate over the region in
+    place of a check along the run. What is not given is taken from the problem's own run and certificate tables.
+    """
+    if not isinstance(equations, Equations):
+        raise BadRequest(f"certify() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first")
+    equations = equations if law is None else equations.with_law(law)
+    chosen = scheme_named(equations.problem.run.scheme if scheme is None else scheme)
+    asked = asked_of(equations, region, drift, effort)
+    job = Promises(equations, chosen, duration, asked, start, parameters or {}, constraints, sample)
+    if trajectory is not None:
+        _require_same(job, trajectory, step)
+    if asked.drift is not None and trajectory is None and equations.constraints:
+        return _for_drift(job, asked, asked.drift, step)
+    stated = step if step is not None else equations.problem.run.step
+    size = trajectory.step if trajectory is not None else None if chosen.adaptive else stated
+    return job.certificate(size, tolerance, trajectory)
+
+
+def _require_same(job: Promises, run: Trajectory, step: float | None) -> None:
+    """A run speaks for a certificate only if it was made by the same equations, numbers, scheme and step."""
+    if run.scheme != job.scheme.name or (step is not None and run.step != step):
+        ours = job.scheme.name + (f", step {step:g}" if step is not None else "")
+        theirs = run.scheme + (f", step {run.step:g}" if run.step is not None else "")
+        raise BadRequest(f"the run was made with {theirs}, not with {ours}", where="certify(trajectory=...)")
+    if run.projected:
+        raise BadRequest(
+            "the run was moved back onto the program after each step: it is not the scheme's own motion",
+            where="certify(trajectory=...)",
+            fix="run it with project=False",
+        )
+    asked, made = job.equations.problem, run.problem
+    if made is not None and (asked.system, asked.program) != (made.system, made.program):
+        raise BadRequest(
+            "the run was made by another system, program or law",
+            where="certify(trajectory=...)",
+            fix="give the run of these equations, or law=",
+        )
+    names, values = job.equations.parameter_names, parameter_vector(job.equations, job.parameters)
+    for name, value in zip(names, values, strict=True):
+        if name in run.parameters and run.parameters[name] != value:
+            raise BadRequest(
+                f"the run was made with {name} = {run.parameters[name]:g}, not {value:g}",
+                where="certify(trajectory=...)",
+                fix="give the same parameters= and law=",
+            )
+
+
+def _for_drift(job: Promises, asked: Asked, drift: float, step: float | None) -> Certificate:
+    """The largest step that was found whose bounds stay below the wanted drift; mostly within a factor of 1.1."""
+    if job.scheme.adaptive:
+        raise BadRequest("a step for a wanted drift needs a fixed-step scheme", fix="e.g. hf.RK4")
+    length = job.duration or job.equations.problem.run.duration
+    if length is None:
+        raise BadRequest("how long shall the run last?", fix="give duration=")
+    size = step or job.equations.problem.run.step or length / 1000
+    best: Certificate | None = None
+    low, high, tried = 0.0, math.inf, set[int]()
+    for _ in range(TRIES):
+        count = max(1, round(length / size))
+        if count in tried or count > MOST_STEPS:
+            break
+        tried.add(count)
+        size = length / count
+        found = job.certificate(size, None, None)
+        worst = _worst_bound(found, asked)
+        if worst == 0:
+            return found  # nothing is attracted, so no other step would do better
+        if worst <= drift:
+            low, best = (size, found) if size > low else (low, best)
+        else:
+            high = min(high, size)
+        if low and high / low < 1.1:
+            break
+        guess = size * (0.8 * drift / worst) ** (1 / job.scheme.order) if worst < math.inf else size / 4
+        size = min(length, _between(guess, low, high))
+    if best is None:
+        raise BadRequest(
+            f"no step was found that keeps the drift below {drift:g}", fix="allow more drift or other gains"
+        )
+    return best
+
+
+def _between(guess: float, low: float, high: float) -> float:
+    """A step to try next: larger than all that passed, smaller than all that did not."""
+    if high == math.inf:
+        return max(guess, 2 * low)
+    if low == 0:
+        return min(guess, 0.9 * high)
+    return guess if 1.02 * low < guess < 0.98 * high else math.sqrt(low * high)
+
+
+def _worst_bound(certificate: Certificate, asked: Asked) -> float:
+    """The largest weighted bound of a held deviation: of y, or of w where there is no y."""
+    worst = 0.0
+    for block in certificate.blocks:
+        if block.label in (Label.neutral, Label.nothing):
+            continue
+        if not block.bounds or not block.label.positive or block.stayed is False:
+            return math.inf
+        bounds = dict(zip(block.names, block.bounds, strict=True))
+        for constraint in block.constraints:
+            bound = bounds.get(f"y_{constraint}", bounds.get(f"w_{constraint}", 0.0))
+            worst = max(worst, bound * asked.weights.get(constraint, 1.0))
+    return worst

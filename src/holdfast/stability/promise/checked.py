@@ -1,0 +1,116 @@
+"""What a run says of one block of deviations: the defect at every step, and whether it stayed in a region."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from holdfast.common.rounded import rounded_up
+from holdfast.results.judgement.outcome import Outcome
+from holdfast.results.trajectory import Trajectory
+from holdfast.stability.certificate.certificate import BlockCertificate, Label, Proof
+from holdfast.stability.promise.envelope import rows_inside
+from holdfast.stability.promise.norm_search import ChosenNorm
+from holdfast.stability.proof.block import Block
+
+CLOCK = 2.0**-50  # of the latest time: how far a row may be from its whole step
+
+
+@dataclass(frozen=True, eq=False)
+class Told:
+    """One block along one run."""
+
+    block: Block
+    run: Trajectory
+    reading: np.ndarray  # what rounding may do to each deviation where it is read off a row
+
+    @property
+    def errors(self) -> np.ndarray:
+        return self.reading[: len(self.psi)]
+
+    @cached_property
+    def psi(self) -> np.ndarray:
+        """The deviations at every whole step; the shortened step to an event is left out."""
+        rows = np.array([self.run[name] for name in self.block.names]).T
+        return rows[:-1] if self.run.outcome is Outcome.event and len(rows) > 2 else rows
+
+    def watched(self, step: float) -> bool:
+        """Whether the run kept every step, and nothing but the scheme moved it: t = begin + k·step, to rounding."""
+        times = self.run.times[: len(self.psi)]
+        whole = times[0] + step * np.arange(len(times))
+        clock = CLOCK * np.abs(times).max() if len(times) else 0.0
+        return len(times) > 1 and self.run.every == 1 and bool((np.abs(times - whole) <= clock).all())
+
+    @property
+    def observed(self) -> tuple[float, ...]:
+        return tuple(float(x) for x in np.abs(self.psi).max(axis=0))
+
+    def defects(self, matrices: np.ndarray) -> np.ndarray:
+        """U_k = ψ_{k+1} − R ψ_k at every step."""
+        psi = self.psi[:-1]
+        predicted = psi @ matrices[0].T if len(matrices) == 1 else np.einsum("kij,kj->ki", matrices, psi)
+        return np.asarray(self.psi[1:] - predicted)
+
+    def plain(self, label: Label, reason: str) -> BlockCertificate:
+        matrix = tuple(tuple(float(x) for x in row) for row in self.block.matrix)
+        return BlockCertificate(
+            self.block.constraints, label, reason, names=self.block.names, matrix=matrix, observed=self.observed
+        )
+
+    def refused(self, reason: str) -> BlockCertificate:
+        return self.plain(Label.refused, reason)
+
+    def neutral(self) -> BlockCertificate:
+        worst = max(self.observed)
+        return self.plain(
+            Label.neutral, f"The law does not attract it; along this run it deviated by at most {rounded_up(worst)}."
+        )
+
+    def checked(self, norm: ChosenNorm, defects: np.ndarray) -> BlockCertificate:
+        """Both halves of the theorem along the run: contraction in one norm, and defects within what it forgives."""
+        sizes = np.linalg.norm(defects @ norm.factor, axis=1)
+        worst, start = float(sizes.max()), float(np.linalg.norm(self.psi[0] @ norm.factor))
+        epsilon = max(start, worst / (1 - norm.gamma))
+        slack = 1 - worst / ((1 - norm.gamma) * epsilon) if epsilon > 0 else 1.0
+        frozen = "" if self.block.constant else " with H frozen at each step,"
+        reason = (
+            f"Along this run,{frozen} one step contracts by {rounded_up(norm.gamma, 6)} and the defect stays below "
+            f"{rounded_up(worst)}, so the deviation stays below {rounded_up(epsilon)} in the norm of the certificate."
+        )
+        return replace(
+            self.plain(Label.checked, reason),
+            gamma=norm.gamma,
+            defect=worst,
+            epsilon=epsilon,
+            bounds=tuple(epsilon * width for width in norm.widths()),
+            slack=slack,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What a run says of one block; with the norm and the defects where a proof may be tried."""
+
+    told: Told
+    certificate: BlockCertificate
+    norm: ChosenNorm | None = None
+    defects: np.ndarray | None = None
+    thinned: bool = False
+
+
+def enters(names: tuple[str, ...], proof: Proof, run: Trajectory) -> bool:
+    """Whether the deviation comes into the tube of a proof at some row of a run."""
+    return bool(_within(names, proof, run).any())
+
+
+def stays(names: tuple[str, ...], proof: Proof, run: Trajectory) -> bool:
+    """Whether each row of a run lies in the region of a proof, from its entry into the tube on."""
+    within = _within(names, proof, run)
+    return bool(within.any() and rows_inside(names, proof, run)[int(np.argmax(within)) :].all())
+
+
+def _within(names: tuple[str, ...], proof: Proof, run: Trajectory) -> np.ndarray:
+    sizes = np.linalg.norm(np.array([run[name] for name in names]).T @ np.array(proof.factor), axis=1)
+    return np.asarray(sizes <= proof.tube)

@@ -1,0 +1,101 @@
+"""Every row of a run against what was proved of it.
+
+    ‖ψ_{k+1} − R ψ_k‖_P ≤ δ                          at each step that begins in Omega
+    |ψᵢ| ≤ settledᵢ + γᵏ ‖ψ₀‖_P widthᵢ               at each row up to the first outside Omega
+
+A deviation is read off a state in doubles, and is wrong by what rounding does to the terms it is made of: that much is
+forgiven, and no more. A row that breaks a promise contradicts a proof: an error of the product, with both numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from holdfast.common.rounded import rounded_up
+from holdfast.equations.equations import Equations
+from holdfast.errors import InternalError
+from holdfast.graph.nodes import operation_count
+from holdfast.results.start.term_sizes import Sizes
+from holdfast.results.trajectory import Trajectory
+from holdfast.stability.certificate.certificate import Proof
+from holdfast.stability.proof.block import deviation_names
+
+UNIT = 2.0**-51  # of one operation, beside its result; a quotient may be made of two
+CHUNK = 20_000  # rows at a time, so that a long run needs no more memory than its own
+Array = np.ndarray
+
+
+def reading_errors(equations: Equations, run: Trajectory, constants: Sequence[float]) -> dict[str, Array]:
+    """A bound of what rounding does to each deviation at each row: the size of its terms, once for each operation."""
+    nodes = [*equations.deviations.y, *equations.deviations.w]
+    counts = np.array([operation_count((node,)) + 1 for node in nodes])
+    errors, sizes = np.empty((len(nodes), len(run.times))), Sizes(equations, nodes)
+    for first in range(0, len(run.times), CHUNK):
+        rows = slice(first, first + CHUNK)
+        errors[:, rows] = sizes.along(run.times[rows], run.y[:, rows], constants).T
+    return dict(zip(deviation_names(equations), UNIT * counts[:, None] * errors, strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Promise:
+    """What a proof says of the rows of one run."""
+
+    names: tuple[str, ...]
+    proof: Proof
+    defect: float
+    settled: Sequence[float]
+    widths: Sequence[float]
+    step_matrix: Array  # R in doubles
+
+    def require(self, run: Trajectory, psi: Array, errors: Array) -> None:
+        """`InternalError` where a row of the run, or a step of it, breaks the promise."""
+        inside = rows_inside(self.names, self.proof, run)[: len(psi)]
+        if not inside.any():
+            return
+        first = int(np.argmax(inside))
+        leaves = np.flatnonzero(~inside[first:])
+        last = first + int(leaves[0]) if len(leaves) else len(psi) - 1  # a step from the last row inside ends here
+        rows = slice(first, last + 1)
+        self._require_defects(run.times[rows], psi[rows], errors[rows])
+        self._require_sizes(run.times[rows], psi[rows], errors[rows])
+
+    def _require_defects(self, times: Array, psi: Array, errors: Array) -> None:
+        if len(psi) < 2:
+            return
+        factor, matrix = np.array(self.proof.factor), self.step_matrix
+        measured = np.linalg.norm((psi[1:] - psi[:-1] @ matrix.T) @ factor, axis=1)
+        carried = (errors[:-1] + len(matrix) * UNIT * np.abs(psi[:-1])) @ np.abs(matrix).T
+        slack = np.linalg.norm((errors[1:] + carried) @ np.abs(factor), axis=1)
+        self._require(times[1:], measured, self.defect + slack, "the defect of a step")
+
+    def _require_sizes(self, times: Array, psi: Array, errors: Array) -> None:
+        factor = np.array(self.proof.factor)
+        start = np.linalg.norm(psi[0] @ factor) + np.linalg.norm(errors[0] @ np.abs(factor))
+        left = start * self.proof.gamma ** np.arange(len(psi))
+        for i, name in enumerate(self.names):
+            promised = self.settled[i] + left * self.widths[i]
+            self._require(times, np.abs(psi[:, i]), promised + errors[:, i], f"|{name}|")
+
+    def _require(self, times: Array, seen: Array, promised: Array, what: str) -> None:
+        broken = np.flatnonzero(~(seen <= promised))
+        if len(broken):
+            k = int(broken[0])
+            raise InternalError(
+                f"a run contradicts its proof: {what} is {seen[k]:.6g} at t = {times[k]:.6g}, where at most "
+                f"{rounded_up(float(promised[k]))} is proved",
+                where=f"the certificate of {', '.join(self.names)}",
+            )
+
+
+def rows_inside(names: Sequence[str], proof: Proof, run: Trajectory) -> Any:
+    """Which rows of a run lie in the region and the tube of a proof."""
+    sizes = np.linalg.norm(np.array([run[name] for name in names]).T @ np.array(proof.factor), axis=1)
+    inside = sizes <= proof.tube
+    for name, low, high in (*proof.region, *proof.limits):
+        values = run.times if name == "t" else run[name]
+        inside &= (values >= low) & (values <= high)
+    return inside

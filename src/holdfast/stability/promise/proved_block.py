@@ -1,0 +1,75 @@
+"""From a proof to what is promised of a block: bounds that say something, held against the run they are made for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from holdfast.common.rounded import rounded_up
+from holdfast.graph.arithmetics.balls import precision
+from holdfast.results.trajectory import Trajectory
+from holdfast.stability.certificate.certificate import BlockCertificate, Label, Proof
+from holdfast.stability.promise.checked import Told, enters, stays
+from holdfast.stability.promise.envelope import Promise
+from holdfast.stability.proof.omega import ranges_over
+from holdfast.stability.proof.prove import BITS, Setting, total_defect, widened
+
+
+def bounded_in_energy(setting: Setting, run: Trajectory) -> Setting:
+    """The setting with the energies of the run and a twentieth of its kinetic energy to either side.
+
+    Only where that makes the region smaller: for a block that already depends on all that the energy depends on.
+    """
+    motion, energy = setting.motion(), setting.equations.observables.get("energy")
+    if motion.affine or energy is None or not motion.covers(energy):
+        return setting
+    values = run["energy"]
+    margin = 0.05 * float(np.abs(run["kinetic"]).max()) + 0.1 * float(np.ptp(values))
+    bounds = (float(values.min()) - margin, float(values.max()) + margin)
+    return replace(setting, limits={**setting.limits, "energy": bounds})
+
+
+def with_proof(setting: Setting, checked: BlockCertificate, proof: Proof, told: Told) -> BlockCertificate | str:
+    """The certificate of a proved block, with the line that this run stayed in the region; or why it is no proof."""
+    factor = np.array(proof.factor)
+    with precision(BITS):
+        begun = setting.begun(factor, float(told.run.times[0]), told.run.y[:, 0].tolist())
+        contraction = setting.contraction(factor, proof.gamma)
+        defect = total_defect(proof.coefficient, proof.rounding, setting.scheme, setting.step)
+        share = begun if begun <= proof.radius else 0.0  # a start as near as doubles allow
+        settled, widths = contraction.settled(defect), contraction.widths()
+        bounds = tuple(widened(a, share, b) for a, b in zip(settled, widths, strict=True))
+    for name, bound, reach in zip(checked.names, bounds, ranges_over(setting), strict=True):
+        if not bound < reach:
+            return (
+                f"the bound it gives, |{name}| <= {rounded_up(bound)}, says no more than Omega itself, "
+                f"|{name}| <= {rounded_up(reach)}"
+            )
+    stayed, settles = stays(checked.names, proof, told.run), begun > proof.radius
+    if not enters(checked.names, proof, told.run):
+        return "the run ends before its deviation has entered the tube that a proof was found for"
+    matrix = setting.scheme.propagator(setting.block.matrix, setting.step)
+    Promise(checked.names, proof, defect, settled, widths, matrix).require(told.run, told.psi, told.errors)
+    entry = ""
+    if begun > proof.tube:
+        entry = " The start lies outside the tube: the promise holds from the moment the deviation has entered it."
+    elif begun > proof.radius:
+        entry = " The start deviates: the bounds hold once that has died away."
+    reason = (
+        f"One step contracts by {rounded_up(proof.gamma, 6)} and adds at most {rounded_up(defect)} "
+        f"({rounded_up(proof.rounding)} of it rounding) for every state of Omega, shown over {proof.cells} "
+        f"cell{'s' if proof.cells != 1 else ''}.{entry}"
+    )
+    return replace(
+        checked,
+        label=Label.proved,
+        reason=reason,
+        gamma=proof.gamma,
+        defect=defect,
+        epsilon=proof.radius,
+        bounds=bounds,
+        stayed=stayed,
+        settles=settles,
+        proof=proof,
+    )

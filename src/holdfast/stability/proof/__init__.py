@@ -1,0 +1,1 @@
+"""Proving that deviations stay in a tube: balls, cells, contraction, rounding."""

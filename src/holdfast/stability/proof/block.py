@@ -1,0 +1,290 @@
+"""One decoupled block of deviations, with all numbers of a run put in: the object of a proof.
+
+Parameters, gains and step are the doubles that the run uses, taken exactly; what remains are functions of time and
+state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from holdfast.equations.dynamics.blocks import decoupled_blocks
+from holdfast.equations.equations import Equations
+from holdfast.equations.values import parameter_vector
+from holdfast.errors import BadRequest
+from holdfast.graph.arithmetics.balls import JUMPING
+from holdfast.graph.nodes import Node, ancestors, substitute
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """dx/dt = rates(x, t) with the deviations psi(x, t) of one block, parameters put in.
+
+    `variables` are the inputs that a box covers: those of time and state on which anything depends. `others` are the
+    deviations of the other blocks and `extras` further functions, which a region bounds too. `affine` marks the
+    reduced motion of a block whose constraints are affine in the state: there the state *is* the block's own (J q, J
+    v), and the deviation may be taken as zero.
+    """
+
+    time: Node
+    state: tuple[Node, ...]
+    rates: tuple[Node, ...]
+    psi: tuple[Node, ...]
+    others: tuple[Node, ...]
+    names: tuple[str, ...]  # of the state
+    deviation_names: tuple[str, ...]
+    other_names: tuple[str, ...]
+    matrix: np.ndarray  # H of the block, exact doubles
+    extras: tuple[Node, ...] = ()
+    affine: bool = False
+
+    @cached_property
+    def _relevant(self) -> set[Node]:
+        """The inputs on which deviations and bounds depend, now or after a while."""
+        rates, found = dict(zip(self.state, self.rates, strict=True)), set[Node]()
+        waiting = [*self.psi, *self.others, *self.extras]
+        while waiting:
+            new = {node for node in ancestors(waiting) if node is self.time or node in rates} - found
+            found |= new
+            waiting = [rates[node] for node in new if node in rates]
+        return found
+
+    @cached_property
+    def moving(self) -> tuple[Node, ...]:
+        """The rates of the state, zero for what nothing depends on."""
+        zero = self.time.graph.zero
+        return tuple(
+            rate if node in self._relevant else zero for node, rate in zip(self.state, self.rates, strict=True)
+        )
+
+    @cached_property
+    def variables(self) -> tuple[Node, ...]:
+        inputs = (self.time,) if self.affine else (self.time, *self.state)
+        return tuple(node for node in inputs if node in self._relevant)
+
+    @cached_property
+    def variable_names(self) -> tuple[str, ...]:
+        names = dict(zip((self.time, *self.state), ("t", *self.names), strict=True))
+        return tuple(names[node] for node in self.variables)
+
+    def covers(self, node: Node) -> bool:
+        """Whether a function depends on no other input than the variables do."""
+        inputs = {self.time, *self.state} - set(self.variables)
+        return not any(found in inputs for found in ancestors((node,)))
+
+    def placed(self, values: Sequence[Any], otherwise: Sequence[Any]) -> list[Any]:
+        """Time and state from values of the variables, and from others where nothing depends on them."""
+        known = dict(zip(self.variables, values, strict=True))
+        return [known.get(node, rest) for node, rest in zip((self.time, *self.state), otherwise, strict=True)]
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """A block by name: its constraints, its H, and whether that H is constant."""
+
+    constraints: tuple[str, ...]
+    places: tuple[int, ...]  # in (y, w)
+    names: tuple[str, ...]
+    matrix: np.ndarray
+    constant: bool  # the law is linear, with coefficients that do not move
+    obstacle: str = ""  # what keeps H from saying all about the law, where it does not
+
+
+def bound_numbers(equations: Equations, parameters: Mapping[Any, Any]) -> dict[Node, Node]:
+    """Each parameter and gain as the exact value of its double."""
+    graph = equations.inputs.graph
+    values = parameter_vector(equations, parameters)
+    nodes = (*equations.inputs.parameters.values(), *equations.inputs.gains.values())
+    return {node: graph.const(Fraction(value)) for node, value in zip(nodes, values, strict=True)}
+
+
+def deviation_names(equations: Equations) -> tuple[str, ...]:
+    program = equations.problem.program
+    return (*(f"y_{name}" for name in program.holonomic), *(f"w_{name}" for name in program.constraints))
+
+
+def blocks_of(equations: Equations, parameters: Mapping[Any, Any]) -> list[Block]:
+    """The decoupled blocks of the deviation matrix, at the start where it is not constant."""
+    names = deviation_names(equations)
+    values = equations.evaluate(parameters=parameters)
+    full = values.deviation_matrix
+    moving = set((equations.inputs.time, *equations.inputs.q, *equations.inputs.v, *equations.inputs.s))
+    m = len(values.deviation)
+    result = []
+    for places in decoupled_blocks(_structure(equations, full)):
+        rows = [equations.demand_law.matrix[i - m] for i in places if i >= m]
+        nodes = [node for row in rows for node in row.values()]
+        obstacle = _obstacle(equations, any(node in moving for node in ancestors(nodes)))
+        held = [names[i].split("_", 1)[1] for i in places]
+        matrix = full[np.ix_(places, places)]
+        chosen = tuple(names[i] for i in places)
+        result.append(Block(tuple(dict.fromkeys(held)), tuple(places), chosen, matrix, not obstacle, obstacle))
+    return result
+
+
+def _obstacle(equations: Equations, moves: bool) -> str:
+    """Why H does not say all about the law; nothing where it does."""
+    law = equations.demand_law
+    if law.jumps:
+        return "the law branches on the deviations, so that its slopes say nothing of its values"
+    if not law.is_linear:
+        return "the law is not linear"
+    if equations.solver.form == "eased":
+        return "the law is eased where the first integrals become dependent"
+    return "H depends on the state" if moves else ""
+
+
+def _structure(equations: Equations, full: np.ndarray) -> np.ndarray:
+    """The pattern of H: zero gains decouple, expressions couple even where they happen to vanish."""
+    m = len(equations.deviations.y)
+    pattern = full.copy()
+    gains = set(equations.inputs.gains.values())
+    for i, row in enumerate(equations.demand_law.matrix):
+        for j, node in row.items():
+            if pattern[m + i, j] == 0 and not set(ancestors((node,))) & gains:
+                pattern[m + i, j] = 1.0
+    return pattern
+
+
+def motion_of(equations: Equations, block: Block, parameters: Mapping[Any, Any], extras: Sequence[Node] = ()) -> Motion:
+    """The motion of a block: reduced to its own few variables where its constraints are affine, whole otherwise.
+
+    `extras` are functions of the state that the region bounds, such as the energy.
+    """
+    _require_exact_matrix(equations, block, parameters)
+    _require_program_solves(equations, block, parameters)
+    motion = whole_motion(equations, block, parameters, extras)
+    return _reduced(equations, block, bound_numbers(equations, parameters)) or motion
+
+
+def _require_exact_matrix(equations: Equations, block: Block, parameters: Mapping[Any, Any]) -> None:
+    """The doubles of H must be its exact values: otherwise the defect does not vanish to the scheme's order."""
+    numbers, m = bound_numbers(equations, parameters), len(equations.deviations.y)
+    for i, place in enumerate(block.places):
+        if place < m:
+            continue
+        row = equations.demand_law.matrix[place - m]
+        for j, column in enumerate(block.places):
+            if column in row:
+                (node,) = substitute([row[column]], numbers)
+                if node.op != "const" or node.data != Fraction(float(block.matrix[i, j])):
+                    raise BadRequest(
+                        "the law's coefficients are not exact in double precision",
+                        where="program.law",
+                        fix="give the gains as numbers",
+                    )
+
+
+def _require_program_solves(equations: Equations, block: Block, parameters: Mapping[Any, Any]) -> None:
+    """Y(0, 0, ...) = 0 on the graph itself: what was only seen at sample points is no ground for a proof."""
+    graph, inputs, m = equations.inputs.graph, equations.inputs, len(equations.deviations.y)
+    still = {node: graph.zero for node in (*inputs.y.values(), *inputs.w.values())}
+    demands = [equations.demand_law.value[place - m] for place in block.places if place >= m]
+    left = substitute(demands, bound_numbers(equations, parameters) | still)
+    if not all(node.is_zero for node in left):
+        raise BadRequest("the law is not shown to vanish on the program", where="program.law")
+
+
+def whole_motion(
+    equations: Equations, block: Block, parameters: Mapping[Any, Any], extras: Sequence[Node] = ()
+) -> Motion:
+    """The motion of a block within the whole state."""
+    inputs, numbers = equations.inputs, bound_numbers(equations, parameters)
+    psi = [*equations.deviations.y, *equations.deviations.w]
+    own = [psi[i] for i in block.places]
+    rest = [node for i, node in enumerate(psi) if i not in block.places]
+    names = deviation_names(equations)
+    field = equations.field
+    bound = substitute([*field.rates, *own, *rest, *extras], numbers)
+    count, last = len(field.rates), len(field.rates) + len(psi)
+    return Motion(
+        time=inputs.time,
+        state=field.state,
+        rates=tuple(bound[:count]),
+        psi=tuple(bound[count : count + len(own)]),
+        others=tuple(bound[count + len(own) : last]),
+        names=equations.state_names,
+        deviation_names=block.names,
+        other_names=tuple(name for i, name in enumerate(names) if i not in block.places),
+        matrix=block.matrix,
+        extras=tuple(bound[last:]),
+    )
+
+
+def _reduced(equations: Equations, block: Block, numbers: dict[Node, Node]) -> Motion | None:
+    """The motion of an affine block in the variables Y = J q, W = J v, on the program itself.
+
+        y = Y − e(t),   w = W − e'(t),   W' = K y + B w + e''(t)
+
+    Any Runge-Kutta scheme treats (Y, W) as it treats the whole state, and is linear in the deviations, so the defect
+    is that of e(t) alone and may be evaluated at y = w = 0, where no acceleration is needed. Needs holonomic
+    constraints only.
+    """
+    m = len(equations.deviations.y)
+    held = [i for i in block.places if i < m]
+    if len(block.places) != 2 * len(held) or not _affine(equations, held, numbers):
+        return None
+    graph, inputs = equations.inputs.graph, equations.inputs
+    still = {node: graph.zero for node in (*inputs.q, *inputs.v, *inputs.s)}
+    y = substitute([equations.deviations.y[i] for i in held], numbers | still)
+    w = substitute([equations.deviations.w[i] for i in held], numbers | still)
+    drift = substitute([equations.deviations.drift[i] for i in held], numbers | still)
+    places = [graph.input(f"place.{k}") for k in range(len(held))]
+    rates = [graph.input(f"rate.{k}") for k in range(len(held))]
+    own_y = [a + b for a, b in zip(places, y, strict=True)]  # y(q, t) = J q + y(0, t)
+    own_w = [a + b for a, b in zip(rates, w, strict=True)]
+    psi = [*own_y, *own_w]
+    demand = _demand(equations, block, held, psi, numbers)
+    if demand is None:
+        return None
+    accelerations = [d - g for d, g in zip(demand, drift, strict=True)]
+    return Motion(
+        time=inputs.time,
+        state=(*places, *rates),
+        rates=(*rates, *accelerations),
+        psi=tuple(psi),
+        others=(),
+        names=tuple(f"place_{k}" for k in range(len(held))) + tuple(f"rate_{k}" for k in range(len(held))),
+        deviation_names=block.names,
+        other_names=(),
+        matrix=block.matrix,
+        affine=True,
+    )
+
+
+def _demand(
+    equations: Equations, block: Block, held: Sequence[int], psi: Sequence[Node], numbers: dict[Node, Node]
+) -> list[Node] | None:
+    """What the law asks of dw/dt in this block's own deviations, the law itself and not its H; None if not in them."""
+    inputs, law = equations.inputs, equations.demand_law
+    deviating = (*inputs.y.values(), *inputs.w.values())
+    own = {deviating[place]: node for place, node in zip(block.places, psi, strict=True)}
+    value = law.value if equations.second_order else law.linear
+    demand = substitute([value[i] for i in held], numbers | own)
+    foreign = {*deviating, *inputs.q, *inputs.v, *inputs.s} - {inputs.time}
+    return None if any(node in foreign for node in ancestors(demand)) else demand
+
+
+def _affine(equations: Equations, held: Sequence[int], numbers: dict[Node, Node]) -> bool:
+    """Whether y = J q + e(t) with a constant J for these constraints.
+
+    Judged by slopes: J must be constant and γ depend on time alone. A jump has no slope, and a first-order state moves
+    without one, so there must be none of these.
+    """
+    deviations = [*(equations.deviations.y[i] for i in held), *(equations.deviations.w[i] for i in held)]
+    inner = ancestors(substitute(deviations, numbers))
+    if any(node in equations.inputs.s or node.op in JUMPING for node in inner):
+        return False
+    moving = {*equations.inputs.q, *equations.inputs.v, *equations.inputs.s}
+    slopes = [node for i in held for node in equations.deviations.jacobian[i].values()]
+    drifts = [equations.deviations.drift[i] for i in held]
+    nodes = substitute([*slopes, *drifts], numbers)
+    timeless = nodes[: len(slopes)]
+    depends = {node for node in ancestors(nodes) if node in moving}
+    return not depends and not any(node is equations.inputs.time for node in ancestors(timeless))

@@ -1,0 +1,271 @@
+"""Proving that one block of deviations keeps within a tube, for every state of a region."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from holdfast.equations.equations import Equations
+from holdfast.equations.values import parameter_vector
+from holdfast.errors import BadRequest
+from holdfast.graph.arithmetics.balls import ball, balls, precision
+from holdfast.graph.evaluate import Tape
+from holdfast.graph.nodes import Node
+from holdfast.schemes.kinds.runge_kutta import RungeKutta
+from holdfast.stability.certificate.certificate import Proof
+from holdfast.stability.proof.block import Block, Motion, motion_of, whole_motion
+from holdfast.stability.proof.contraction import Contraction, propagator
+from holdfast.stability.proof.defect import DefectModel, terms_of
+from holdfast.stability.proof.enclosure import (
+    Ball,
+    Box,
+    ball_between,
+    ball_matrix,
+    column,
+    entries,
+    hull,
+    norm,
+    symmetric,
+    upper,
+)
+from holdfast.stability.proof.obedience import Obedience, Place, places_in
+from holdfast.stability.proof.rounding import RoundingModel
+from holdfast.stability.proof.search import NEAR, Cover, Judgement, cover, judge, longest
+
+BITS = 80
+TUBES, SHRINK = 12, 3  # a tube is left for a narrower one as soon as its radius is this part of it
+CLOSE = 2.5  # the first tube, as a multiple of what the measured defect would need
+# A verifier with another arithmetic finds other bounds, so what is stated has a little room over what was found:
+STATED_DEFECT = 1.05  # the bound of the defect; bisection brings any other enclosure below it
+STATED_ROUNDING = 2  # that of rounding, whose running error analysis depends on how cells are cut
+LEAST_SHARE = 0.05  # the least truncation, as a part of rounding: doubles cannot tell less from zero
+GENEROUS = 100  # a tube this wide costs nothing where it is still thin beside the region
+THIN = 1e-4  # of what the region lets a deviation change by
+ELSEWHERE = 6  # random states of the region at which the equations are tried, beside those of the run
+LOOKED_AT = 32  # cells of a cover in whose middle they are tried too
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """One block, scheme, step and region: what a proof and its verification share."""
+
+    equations: Equations
+    block: Block
+    scheme: RungeKutta
+    step: float
+    parameters: Mapping[Any, Any]
+    region: Mapping[str, tuple[float, float]]  # "t" and every state
+    limits: Mapping[str, tuple[float, float]]  # deviations of other blocks, and further observables
+
+    @property
+    def extra_names(self) -> tuple[str, ...]:
+        return tuple(name for name in self.limits if not name.startswith(("y_", "w_")))
+
+    def motion(self) -> Motion:
+        extras: list[Node] = [self.equations.observables[name] for name in self.extra_names]
+        return motion_of(self.equations, self.block, self.parameters, extras)
+
+    def box(self, names: Sequence[str]) -> Box:
+        return tuple(self.region[name] for name in names)
+
+    def limit_balls(self, motion: Motion, contraction: Contraction, tube: float) -> list[Ball]:
+        """Limits of the own deviations in the tube, of the others, and of the extras."""
+        own = [symmetric(upper(ball_between(0.0, tube) * width)) for width in contraction.widths()]
+        names = (*motion.other_names, *self.extra_names)
+        return own if motion.affine else own + [ball_between(*self.limits[name]) for name in names]
+
+    def contraction(self, factor: np.ndarray, gamma: float) -> Contraction:
+        return Contraction(factor, gamma, propagator(self.scheme, self.block.matrix, self.step))
+
+    def begun(self, factor: np.ndarray, moment: float, state: Sequence[float]) -> float:
+        """The size of the deviation at a start, not below it."""
+        motion = whole_motion(self.equations, self.block, self.parameters)
+        psi = Tape((motion.time, *motion.state), motion.psi).compiled(balls())(
+            [ball(float(x)) for x in (moment, *state)]
+        )
+        return norm(entries(ball_matrix(factor.T) * column(psi)))
+
+    def rounding(self, factor: np.ndarray) -> RoundingModel:
+        values = parameter_vector(self.equations, self.parameters)
+        moment = max(abs(x) for x in (*self.region["t"], self.equations.problem.run.begin)) + self.step
+        return RoundingModel(self.equations, self.block.places, self.scheme, self.step, factor, values, moment)
+
+
+def truncation(coefficient: float, scheme: RungeKutta, step: float) -> float:
+    """coefficient · step^(p+1), not below."""
+    return upper(ball_between(coefficient, coefficient) * ball_between(step, step) ** (scheme.order + 1))
+
+
+def total_defect(coefficient: float, rounding: float, scheme: RungeKutta, step: float) -> float:
+    """Truncation and rounding together, not below their sum."""
+    return upper(ball_between(rounding, rounding) + truncation(coefficient, scheme, step))
+
+
+def widened(bound: float, begun: float, width: float) -> float:
+    """bound + begun · width, not below: the start's own deviation, which never grows, added to what the steps add."""
+    return upper(ball(bound) + ball(begun) * ball(width))
+
+
+def prove(
+    setting: Setting,
+    factor: np.ndarray,
+    gamma: float,
+    *,
+    expected: float,
+    reach: float,
+    seconds: float,
+    rows: Sequence[Place],
+) -> Proof | None:
+    """A proof, or None where none was found in time.
+
+    `expected` is the defect measured along a run (not below what rounding makes of it) and `reach` the largest
+    deviation, both in the norm of the proof; `rows` are states of that run. The tube is a guess; a proof needs radius ≤
+    tube, and is better the nearer they are. An affine block holds in any tube.
+    """
+    started = time.thread_time()
+    with precision(BITS, terms_of(setting.scheme)):
+        trial = Trial(setting, factor, gamma)
+        if not trial.contraction.holds():
+            return None
+        trial.require_obedience([*rows, *places_in(setting.region, trial.whole.names, ELSEWHERE)])
+        least = trial.contraction.radius(expected)
+        thin = trial.is_thin(GENEROUS * least, rows[len(rows) // 2])
+        tube = (GENEROUS if thin else CLOSE) * least
+        if trial.motion.affine:
+            tube = max(tube, 1.05 * reach)
+        best: Proof | None = None
+        for _ in range(TUBES):
+            left = seconds - (time.thread_time() - started)
+            if left <= 0.05 * seconds:
+                break
+            enough = 0.0 if thin else (1 - gamma) * tube / SHRINK
+            try:
+                proof = trial.attempt(tube, max(NEAR * expected, enough), (0.85 if thin else 0.7) * left)
+            except BadRequest:
+                if best is None:
+                    raise
+                break  # a narrower tube holds no state of the region; the wider one was proved
+            holds = proof is not None and proof.radius <= tube
+            best = proof if holds else best
+            if proof is None or (best is not proof and best is not None):
+                break
+            if holds and (thin or trial.motion.affine or tube <= SHRINK * proof.radius):
+                break
+            tube = 1.5 * proof.radius
+        return best
+
+
+class Trial:
+    """Bounds the defect and the rounding over one region, tube after tube."""
+
+    def __init__(self, setting: Setting, factor: np.ndarray, gamma: float) -> None:
+        self.setting, self.factor, self.gamma = setting, factor, gamma
+        self.motion, self.contraction = setting.motion(), setting.contraction(factor, gamma)
+        self.whole = _whole_motion(setting)
+        self._model = DefectModel(self.motion, setting.scheme, setting.step, factor)
+        self._region = setting.box(self.motion.variable_names)
+        self._obedience = Obedience(self.whole, setting.scheme)
+
+    def is_thin(self, tube: float, place: Place) -> bool:
+        """Whether a tube this wide is thin beside the region: beside what the region lets each deviation change by."""
+        sides = [high - low for low, high in (self.setting.region[name] for name in ("t", *self.whole.names))]
+        reaches = self._obedience.reaches(place, sides)
+        widths = self.contraction.widths()
+        return all(tube * width < THIN * reach for width, reach in zip(widths, reaches, strict=True))
+
+    def require_obedience(self, places: Sequence[Place]) -> None:
+        """Coefficients 1 … p of the defect vanish at these states, as the proof takes for granted."""
+        if not any([self._obedience.shown(place) for place in places]):
+            raise BadRequest("the equations are not defined, or too ill conditioned, at the states of the run")
+
+    def attempt(self, tube: float, wanted: float, seconds: float) -> Proof | None:
+        """What can be shown in this tube, a proof if its radius is within; None where the defect has no bound."""
+        setting, scale = self.setting, self.setting.step ** (self.setting.scheme.order + 1)
+        limits = setting.limit_balls(self.motion, self.contraction, tube)
+        judged = partial(judge, self._model, limits, self._region)
+        found = cover(judged, self._region, wanted=wanted / scale, seconds=seconds)
+        if not found.cells:
+            raise BadRequest("no state of the region lies near the program", where="certificate.region")
+        if not found.bound < math.inf:
+            return None
+        rounding = _rounding(setting, self.factor, tube, self.contraction, 0.1 * scale * found.bound, 0.1 * seconds)
+        rounded = STATED_ROUNDING * rounding.bound
+        coefficient = max(STATED_DEFECT * found.bound, LEAST_SHARE * rounded / scale)
+        defect = total_defect(coefficient, rounded, setting.scheme, setting.step)
+        radius = self.contraction.radius(defect)
+        if not radius < math.inf:
+            raise BadRequest("rounding has no bound over the region: the equations are singular in it, or nearly so")
+        self._require_obedience_in(self.motion, found)
+        self._require_obedience_in(self.whole, rounding)
+        return Proof(
+            factor=tuple(tuple(float(x) for x in row) for row in self.factor),
+            gamma=self.gamma,
+            tube=tube,
+            coefficient=coefficient,
+            rounding=rounded,
+            radius=radius,
+            region=tuple((name, float(low), float(high)) for name, (low, high) in setting.region.items()),
+            limits=tuple((name, float(low), float(high)) for name, (low, high) in setting.limits.items()),
+            cells=found.cells,
+        )
+
+    def _require_obedience_in(self, motion: Motion, found: Cover) -> None:
+        """The same at the middle of the cells of a cover; the states of a reduced motion are none of the whole."""
+        if motion.affine:
+            return
+        middle = [(low + high) / 2 for low, high in (self.setting.region[name] for name in ("t", *motion.names))]
+        boxes = found.root.leaves()
+        for box in boxes[:: -(-len(boxes) // LOOKED_AT) or 1]:
+            moment, *state = motion.placed([(low + high) / 2 for low, high in box], middle)
+            self._obedience.shown((moment, state))
+
+
+# ── rounding over the same region ─────────────────────────────────────────────────────────────────
+
+
+def rounding_pieces(
+    setting: Setting, factor: np.ndarray, tube: float, contraction: Contraction
+) -> tuple[Any, Box, Any]:
+    """The model that cuts boxes of the whole state down to the region, that region, and the rounding of a box."""
+    whole = _whole_motion(setting)
+    model = DefectModel(whole, setting.scheme, setting.step, factor)
+    limits = setting.limit_balls(whole, contraction, tube)
+    rounding = setting.rounding(factor)
+    anywhere = [ball_between(*setting.region[name]) for name in ("t", *whole.names)]
+
+    def cut(box: Box) -> list[Ball] | None:
+        cell = model.cell(box, limits)
+        return None if cell is None else cell.box
+
+    def bound(balls: Sequence[Ball]) -> float:
+        moment, *state = whole.placed(balls, anywhere)
+        return rounding.bound(moment, state)
+
+    return cut, setting.box(whole.variable_names), bound
+
+
+def _whole_motion(setting: Setting) -> Motion:
+    extras = [setting.equations.observables[name] for name in setting.extra_names]
+    return whole_motion(setting.equations, setting.block, setting.parameters, extras)
+
+
+def _rounding(
+    setting: Setting, factor: np.ndarray, tube: float, contraction: Contraction, wanted: float, seconds: float
+) -> Cover:
+    """A bound of the rounding of one step over the region, cut until it counts little."""
+    cut, region, bound = rounding_pieces(setting, factor, tube, contraction)
+
+    def judge_rounding(box: Box) -> Judgement | None:
+        balls = cut(box)
+        if balls is None:
+            return None
+        tight = hull(balls)
+        return Judgement(float(bound(balls)), longest(tight, region), tight)
+
+    return cover(judge_rounding, region, wanted=wanted, seconds=seconds)

@@ -1,0 +1,1 @@
+"""Lyapunov functions and the theorems on one-step schemes."""

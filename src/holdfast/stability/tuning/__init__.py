@@ -1,0 +1,1 @@
+"""Gains for one model, scheme and step."""

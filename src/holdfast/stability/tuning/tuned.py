@@ -1,0 +1,37 @@
+"""A problem whose gains are still to be chosen, with gains."""
+
+from __future__ import annotations
+
+from holdfast.common.arguments import clear_arguments
+from holdfast.equations.derive import derive
+from holdfast.errors import BadRequest
+from holdfast.problem.laws.linear import Tuned
+from holdfast.problem.problem import Problem
+from holdfast.schemes.by_name import Scheme
+from holdfast.stability.tuning.tune import tune
+
+
+@clear_arguments
+def tuned(
+    problem: Problem,
+    scheme: Scheme | str | None = None,
+    *,
+    step: float | None = None,
+    tolerance: float | None = None,
+    duration: float | None = None,
+) -> Problem:
+    """The problem with gains in place of `Tuned()`, chosen for its own run or for the one given; others as they are."""
+    if not isinstance(problem, Problem):
+        raise BadRequest(f"tuned() takes a Problem, not {type(problem).__name__}", fix="hf.load(...) gives one")
+    if not isinstance(problem.program.law, Tuned):
+        return problem
+    run = problem.run
+    sizes = (step, tolerance, run.step, run.tolerance)
+    if (duration or run.duration) is None or all(size is None for size in sizes):
+        raise BadRequest(
+            "gains are chosen for a scheme, a step and a duration, and the problem states no such run",
+            where="run",
+            fix="hf.tuned(problem, hf.RK4, step=..., duration=...), or state run=hf.Run(step=..., duration=...)",
+        )
+    found = tune(derive(problem), scheme, step=step, tolerance=tolerance, duration=duration)
+    return problem.with_law(found.law)

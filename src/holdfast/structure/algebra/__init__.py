@@ -1,0 +1,1 @@
+"""Zero tests, normal forms and integrals, under a time limit."""
