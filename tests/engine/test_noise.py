@@ -145,7 +145,7 @@ def test_prescribed_deviation_noise_replaces_what_the_projection_takes_away():
     equations = on_a_circle()
     prescribed = {"east": {"circle": 0.2}}
     columns = noise_columns(equations, projected=True, deviation_noise=prescribed)
-    from holdfast.graph.evaluate import Tape
+    from holdfast.graph.arithmetics.tape import Tape
 
     at = equations.evaluate({x: 0.6, y: 0.9})
     numbers = [0.0, *at.state, *equations.parameter_values.values()]

@@ -3,7 +3,7 @@
 import sympy as sp
 
 import holdfast as hf
-from holdfast.graph.evaluate import Tape
+from holdfast.graph.arithmetics.tape import Tape
 
 x = hf.coordinates("x")
 s, r = hf.states("s r")

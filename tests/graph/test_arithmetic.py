@@ -8,8 +8,8 @@ import flint
 import pytest
 
 from holdfast.errors import Undecided
-from holdfast.graph.arithmetics.arithmetic import FLOATS, float_power
 from holdfast.graph.arithmetics.balls import ball, ball_series, balls, precision
+from holdfast.graph.arithmetics.floats import FLOATS, float_power
 
 f = FLOATS.functions
 nan, inf = math.nan, math.inf

@@ -7,8 +7,8 @@ import pytest
 import sympy as sp
 
 from holdfast.graph.arithmetics.balls import ball, ball_series, balls, precision
+from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.derivatives import directional, gradient, jacobian
-from holdfast.graph.evaluate import Tape
 from holdfast.graph.nodes import Graph
 from holdfast.graph.walk import Walker
 

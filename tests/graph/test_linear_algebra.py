@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from holdfast.graph.evaluate import Tape
+from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.general_solver import StructurallySingular, block_triangular, factor_general
 from holdfast.graph.linear_algebra import (
     factor_symmetric,

@@ -8,8 +8,8 @@ import pytest
 
 from holdfast.errors import Undecided
 from holdfast.graph.arithmetics.balls import ball, ball_series, precision
+from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.arithmetics.taylor import Form, monomials, range_of, taylor_forms
-from holdfast.graph.evaluate import Tape
 from holdfast.graph.nodes import Graph
 
 BINARY = {"add": "+", "sub": "-", "mul": "*", "div": "/"}

@@ -6,7 +6,7 @@ import pytest
 import sympy as sp
 
 import holdfast as hf
-from holdfast.graph.evaluate import Tape
+from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.nodes import Graph, ancestors, operation_count
 from holdfast.graph.walk import Walker
 

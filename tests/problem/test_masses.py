@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 import holdfast as hf
 from holdfast.equations.dynamics.masses import added_forces, from_lagrange, projected, work_of
-from holdfast.graph.evaluate import Ledger
+from holdfast.graph.arithmetics.tape import Ledger
 from holdfast.graph.nodes import substitute
 
 t = hf.time

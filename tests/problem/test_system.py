@@ -9,7 +9,7 @@ import pytest
 import sympy as sp
 
 import holdfast as hf
-from holdfast.graph.evaluate import Tape
+from holdfast.graph.arithmetics.tape import Tape
 from holdfast.problem.quantities import Coordinate, Parameter
 
 x, z = hf.coordinates("x z")

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from holdfast.errors import Undecided
 from holdfast.graph.arithmetics.balls import ball, ball_series, balls, precision
+from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.derivatives import directional, gradient
 from holdfast.graph.display import Display
-from holdfast.graph.evaluate import Tape
 from holdfast.graph.nodes import Graph
 from holdfast.graph.walk import Walker
 from tests.properties.strategies import SYMBOLS, expressions, points

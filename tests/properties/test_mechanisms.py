@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import holdfast as hf
+from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.derivatives import directional
-from holdfast.graph.evaluate import Tape
 from holdfast.problem.laws.law import Gain
 from tests.properties.strategies import derived, k0, k1, mechanisms
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import holdfast as hf
-from holdfast.graph.evaluate import Tape
+from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.nodes import Graph
 from holdfast.results.start.projection import Projection
 from holdfast.results.start.term_sizes import ARRAYS, EPSILON, ROUNDINGS, size_nodes

@@ -14,12 +14,11 @@ import holdfast as hf
 from holdfast.common.rounded import rounded_down, rounded_up, written_range
 from holdfast.equations.values import parameter_vector
 from holdfast.errors import Undecided
-from holdfast.graph.arithmetics.balls import ball, precision
+from holdfast.graph.arithmetics.balls import ball, ball_between, precision
 from holdfast.stability.linear.growth import growth
 from holdfast.stability.promise.envelope import Promise, reading_errors
 from holdfast.stability.proof.block import blocks_of, whole_motion
 from holdfast.stability.proof.contraction import Contraction, propagator
-from holdfast.stability.proof.enclosure import ball_between
 from holdfast.stability.proof.obedience import Obedience, places_in
 from holdfast.stability.proof.prove import BITS, Trial
 from holdfast.stability.proof.rounding import RoundingModel

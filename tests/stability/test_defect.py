@@ -8,13 +8,13 @@ import pytest
 
 import holdfast as hf
 from holdfast.errors import Undecided
-from holdfast.graph.arithmetics.balls import ball, precision
+from holdfast.graph.arithmetics.balls import ball, precision, symmetric
 from holdfast.graph.arithmetics.taylor import range_of
 from holdfast.stability.proof.block import blocks_of, motion_of
 from holdfast.stability.proof.cells import plain_cell
 from holdfast.stability.proof.chart import Charts
 from holdfast.stability.proof.defect import DefectModel, terms_of
-from holdfast.stability.proof.enclosure import column, entries, symmetric
+from holdfast.stability.proof.enclosure import column, entries
 from tests.graph.test_taylor import at
 from tests.stability.held import pendulum
 

@@ -10,9 +10,9 @@ import sympy as sp
 
 import holdfast as hf
 from holdfast.errors import Undecided
-from holdfast.graph.arithmetics.balls import ball, balls, precision
+from holdfast.graph.arithmetics.balls import ball, balls, precision, symmetric
+from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.arithmetics.taylor import range_of
-from holdfast.graph.evaluate import Tape
 from holdfast.schemes.tableaus.dopri5 import DOPRI5
 from holdfast.schemes.tableaus.euler import EULER
 from holdfast.schemes.tableaus.kutta import KUTTA3
@@ -20,7 +20,7 @@ from holdfast.stability.proof.block import blocks_of, deviation_names, motion_of
 from holdfast.stability.proof.cells import plain_cell
 from holdfast.stability.proof.contraction import propagator
 from holdfast.stability.proof.defect import DefectModel, terms_of
-from holdfast.stability.proof.enclosure import ball_matrix, column, entries, norm, symmetric
+from holdfast.stability.proof.enclosure import ball_matrix, column, entries, norm
 from holdfast.stability.sampling import Deviator
 from tests.stability.test_rounding_model import exact_step
 

@@ -9,10 +9,9 @@ import numpy as np
 import sympy as sp
 
 import holdfast as hf
-from holdfast.graph.arithmetics.balls import precision
+from holdfast.graph.arithmetics.balls import ball_between, precision, symmetric
 from holdfast.stability.proof.block import blocks_of, motion_of, whole_motion
 from holdfast.stability.proof.cells import Cutter
-from holdfast.stability.proof.enclosure import ball_between, symmetric
 
 LAW = hf.SpringDamper(stiffness=25, damping=10)
 x, y, turn = hf.coordinates("x y turn")

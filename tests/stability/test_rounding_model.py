@@ -9,10 +9,10 @@ import sympy as sp
 import holdfast as hf
 from holdfast.engine.kernel import compiled
 from holdfast.equations.values import parameter_vector
-from holdfast.graph.arithmetics.balls import ball, balls, precision
-from holdfast.graph.evaluate import Tape
+from holdfast.graph.arithmetics.balls import ball, ball_between, balls, precision
+from holdfast.graph.arithmetics.tape import Tape
 from holdfast.stability.proof.block import blocks_of, whole_motion
-from holdfast.stability.proof.enclosure import ball_between, norm
+from holdfast.stability.proof.enclosure import norm
 from holdfast.stability.proof.rounding import RoundingModel, rounded_balls
 
 

@@ -11,7 +11,7 @@ import pytest
 import sympy as sp
 
 import holdfast as hf
-from holdfast.graph.evaluate import Tape
+from holdfast.graph.arithmetics.tape import Tape
 from holdfast.stability.promise.run_code import run_code
 from holdfast.stability.verifier import functions
 from holdfast.stability.verifier.cells import Cutter, Limit, boxes

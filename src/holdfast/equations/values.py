@@ -13,7 +13,7 @@ from holdfast.common.nearest import did_you_mean
 from holdfast.equations.dynamics.sample import constant_value, start_values
 from holdfast.equations.solving.diagnosis import why_undefined
 from holdfast.errors import BadRequest, HoldfastError
-from holdfast.graph.evaluate import Tape
+from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.linear_algebra import Rows
 from holdfast.graph.nodes import Node
 from holdfast.problem.quantities import Coordinate, Parameter, Rate, State

@@ -17,7 +17,7 @@ from sympy.simplify.fu import TR8
 
 from holdfast.common.limits import allowance
 from holdfast.graph.arithmetics.balls import ball, balls, precision
-from holdfast.graph.evaluate import Ledger
+from holdfast.graph.arithmetics.tape import Ledger
 from holdfast.graph.nodes import LEAVES, Graph, Node, ancestors
 from holdfast.graph.walk import FUNCTIONS, Walker
 

@@ -15,7 +15,7 @@ from holdfast.equations.derive import derive
 from holdfast.equations.dynamics.masses import Point
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
-from holdfast.graph.evaluate import Tape
+from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.nodes import substitute
 from holdfast.results.trajectory import Trajectory
 

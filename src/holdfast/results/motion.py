@@ -12,7 +12,7 @@ import numpy as np
 
 from holdfast.equations.derive import derive
 from holdfast.equations.equations import Equations
-from holdfast.graph.evaluate import Tape
+from holdfast.graph.arithmetics.tape import Tape
 from holdfast.results.trajectory import Trajectory
 
 FRAMES = 600  # at most

@@ -12,24 +12,12 @@ import numpy as np
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector, state_vector
 from holdfast.errors import BadRequest
-from holdfast.graph.arithmetics.arithmetic import Arithmetic, float_power
+from holdfast.graph.arithmetics.arrays import ARRAYS
+from holdfast.graph.arithmetics.tape import Evaluator, Tape
 from holdfast.graph.derivatives import jacobian
-from holdfast.graph.evaluate import Evaluator, Tape
 from holdfast.graph.nodes import Node
 from holdfast.problem.vocabulary import by_name
 from holdfast.stability.linear.shape import Array
-
-ARRAYS = Arithmetic(
-    name="arrays",
-    functions={
-        "div": np.divide, "power": float_power, "pow": np.power, "log": np.log, "sinh": np.sinh, "sqrt": np.sqrt,
-        "exp": np.exp, "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos,
-        "atan": np.arctan, "atan2": np.arctan2, "cosh": np.cosh, "tanh": np.tanh, "abs": np.abs, "sign": np.sign,
-        "min": np.minimum, "max": np.maximum, "select": lambda c, a, b: np.where(np.asarray(c) > 0, a, b),
-    },
-    constant=float,
-    pi=lambda: np.pi,
-)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)

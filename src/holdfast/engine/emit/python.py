@@ -11,7 +11,7 @@ from typing import Any
 
 from holdfast.engine.drivers import language
 from holdfast.engine.emit.body import Body, Operand
-from holdfast.graph.arithmetics.arithmetic import FLOATS
+from holdfast.graph.arithmetics.floats import FLOATS
 
 FORMS = {
     "add": "{} + {}",

@@ -16,8 +16,8 @@ from holdfast.equations.dynamics.lagrange import Dynamics, excess_of
 from holdfast.equations.dynamics.sample import Sample
 from holdfast.errors import BadStatement
 from holdfast.graph.arithmetics.balls import BRANCHES, ball, balls, precision
+from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.derivatives import jacobian
-from holdfast.graph.evaluate import Tape
 from holdfast.graph.general_solver import factor_general
 from holdfast.graph.linear_algebra import Rows, factor_symmetric, times
 from holdfast.graph.nodes import Node, ancestors, substitute

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from holdfast.equations.dynamics.inputs import Inputs
 from holdfast.equations.dynamics.sample import Sample
 from holdfast.errors import BadStatement
+from holdfast.graph.arithmetics.tape import Ledger
 from holdfast.graph.derivatives import jacobian
-from holdfast.graph.evaluate import Ledger
 from holdfast.graph.linear_algebra import Rows
 from holdfast.graph.nodes import Node, ancestors
 from holdfast.problem.problem import Problem

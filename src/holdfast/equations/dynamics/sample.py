@@ -12,7 +12,7 @@ import sympy as sp
 
 from holdfast.equations.dynamics.inputs import Inputs
 from holdfast.errors import BadStatement
-from holdfast.graph.evaluate import Ledger
+from holdfast.graph.arithmetics.tape import Ledger
 from holdfast.graph.linear_algebra import Rows
 from holdfast.graph.nodes import Node
 from holdfast.problem.derivative import parts_first

@@ -24,9 +24,9 @@ from holdfast.equations.dynamics.sample import Sample, samples_of
 from holdfast.equations.equations import Equations
 from holdfast.equations.forms.rates_from_momenta import rates_of_momenta
 from holdfast.errors import BadRequest, BadStatement
+from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.derivatives import directional, gradient, jacobian
 from holdfast.graph.display import Display
-from holdfast.graph.evaluate import Tape
 from holdfast.graph.field import Field
 from holdfast.graph.general_solver import factor_general
 from holdfast.graph.linear_algebra import Pivot, Rows, product, times, transposed

@@ -10,8 +10,8 @@ import sympy as sp
 
 from holdfast.equations.dynamics.sample import Sample, samples_of
 from holdfast.errors import BadStatement
+from holdfast.graph.arithmetics.tape import Ledger
 from holdfast.graph.derivatives import jacobian
-from holdfast.graph.evaluate import Ledger
 from holdfast.graph.linear_algebra import factor_symmetric
 from holdfast.graph.nodes import Node, ancestors, substitute
 from holdfast.graph.walk import Walker

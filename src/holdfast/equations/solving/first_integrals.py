@@ -24,7 +24,7 @@ from holdfast.equations.dynamics.sample import Sample
 from holdfast.equations.solving.solver_form import SolutionForm
 from holdfast.errors import Undecided
 from holdfast.graph.arithmetics.balls import BRANCHES, ball, balls, precision
-from holdfast.graph.evaluate import Ledger
+from holdfast.graph.arithmetics.tape import Ledger
 from holdfast.graph.linear_algebra import Pivot, Rows, SymmetricFactor, factor_symmetric, times
 from holdfast.graph.nodes import Graph, Node, ancestors
 

@@ -17,7 +17,7 @@ from holdfast.equations.dynamics.sample import Sample
 from holdfast.equations.solving.solution import Solution
 from holdfast.errors import InternalError, SingularSystem, Undecided
 from holdfast.graph.arithmetics.balls import ball, balls, precision
-from holdfast.graph.evaluate import Ledger
+from holdfast.graph.arithmetics.tape import Ledger
 from holdfast.graph.linear_algebra import Rows
 from holdfast.graph.nodes import Node
 

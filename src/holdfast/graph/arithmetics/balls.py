@@ -43,6 +43,18 @@ def ball(value: int | float | Fraction) -> Any:
     return flint.arb(flint.fmpq(fraction.numerator, fraction.denominator))
 
 
+def ball_between(low: float, high: float) -> Any:
+    """The ball of an interval with exact ends."""
+    import flint
+
+    return flint.arb(low) if low == high else flint.arb(low).union(flint.arb(high))
+
+
+def symmetric(size: float) -> Any:
+    """[-size, size]."""
+    return ball_between(-size, size)
+
+
 def _ball_select(c: Any, a: Any, b: Any) -> Any:
     return a if c > 0 else (b if c <= 0 else a.union(b))
 

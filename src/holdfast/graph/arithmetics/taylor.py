@@ -18,8 +18,8 @@ from typing import Any
 
 from holdfast.graph.arithmetics.arithmetic import Arithmetic
 from holdfast.graph.arithmetics.balls import angle, ball, ball_series, constant_ball, repeated
+from holdfast.graph.arithmetics.tape import Evaluator, Tape
 from holdfast.graph.derivatives import directional
-from holdfast.graph.evaluate import Evaluator, Tape
 from holdfast.graph.nodes import UNARY, Graph, Node
 
 

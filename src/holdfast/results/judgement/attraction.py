@@ -6,7 +6,7 @@ import numpy as np
 
 from holdfast.equations.dynamics.blocks import decoupled_blocks
 from holdfast.equations.equations import Equations
-from holdfast.graph.evaluate import Ledger, Tape
+from holdfast.graph.arithmetics.tape import Ledger, Tape
 
 UNSTABLE = 1e-6  # of the largest root
 TIMES = 64  # at which a prediction is looked at: over the duration, and over the first times of its quickest root

@@ -8,7 +8,7 @@ import numpy as np
 
 from holdfast.engine.run.rows import Rows
 from holdfast.equations.equations import Equations
-from holdfast.graph.evaluate import Tape
+from holdfast.graph.arithmetics.tape import Tape
 from holdfast.problem.quantities import time
 from holdfast.results.start.term_sizes import EPSILON, energy_size
 

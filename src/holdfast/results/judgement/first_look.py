@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from holdfast.equations.equations import Equations
-from holdfast.graph.evaluate import Tape
+from holdfast.graph.arithmetics.tape import Tape
 from holdfast.results.judgement.energy import energy_places, undriven
 from holdfast.results.judgement.judgement import DOUBTFUL, FEW, PUMPED, deviation_places, moving_sizes
 from holdfast.results.start.term_sizes import ARRAYS, deviation_sizes

@@ -13,7 +13,7 @@ from holdfast.engine.run.rows import Rows
 from holdfast.engine.run.status import Status
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
-from holdfast.graph.evaluate import Tape
+from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.nodes import Node
 from holdfast.problem.quantities import check_name
 from holdfast.problem.vocabulary import MOTION

@@ -10,8 +10,8 @@ import numpy as np
 
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
+from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.derivatives import jacobian
-from holdfast.graph.evaluate import Tape
 from holdfast.graph.linear_algebra import Rows
 from holdfast.graph.nodes import Node
 from holdfast.results.start.term_sizes import CLOSE, OFF, deviation_sizes

@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 
 from holdfast.equations.equations import Equations
-from holdfast.graph.arithmetics.arithmetic import Arithmetic
+from holdfast.graph.arithmetics.arrays import ARRAYS
+from holdfast.graph.arithmetics.tape import Evaluator, Tape
 from holdfast.graph.derivatives import PARTIALS, jacobian
-from holdfast.graph.evaluate import Evaluator, Tape
 from holdfast.graph.nodes import Graph, Node, ancestors
 
 EPSILON = float(np.finfo(float).eps)
@@ -207,17 +207,3 @@ def energy_size(equations: Equations) -> Sizes:
         kept["_energy_size"] = Sizes(equations, [equations.observables["energy"]])
     found: Sizes = kept["_energy_size"]
     return found
-
-
-ARRAYS = Arithmetic(
-    name="arrays",
-    functions={
-        "div": np.divide, "power": lambda a, exponent: a**exponent, "pow": np.power, "atan2": np.arctan2,
-        "sqrt": np.sqrt, "exp": np.exp, "log": np.log, "sin": np.sin, "cos": np.cos, "tan": np.tan,
-        "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh,
-        "abs": np.abs, "sign": np.sign, "min": np.minimum, "max": np.maximum,
-        "select": lambda c, a, b: np.where(c > 0, a, b),
-    },
-    constant=lambda number: np.float64(float(number)),
-    pi=lambda: np.float64(np.pi),
-)  # fmt: skip

@@ -29,7 +29,7 @@ from holdfast.engine.run.status import Status
 from holdfast.equations.derive import derive
 from holdfast.equations.equations import Equations
 from holdfast.errors import HoldfastError
-from holdfast.graph.evaluate import Tape
+from holdfast.graph.arithmetics.tape import Tape
 from holdfast.problem.file.load_dump import dumps, loads
 from holdfast.problem.problem import Problem
 from holdfast.results.judgement.finding import Finding, Judgement

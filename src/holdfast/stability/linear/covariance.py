@@ -17,7 +17,7 @@ from scipy.linalg import solve_continuous_lyapunov, solve_discrete_lyapunov
 
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
-from holdfast.graph.evaluate import Tape
+from holdfast.graph.arithmetics.tape import Tape
 from holdfast.results.runs.noise import noise_columns
 from holdfast.stability.linear.hurwitz import place_of_roots
 from holdfast.stability.linear.shape import Array, square

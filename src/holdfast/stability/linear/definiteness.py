@@ -18,8 +18,8 @@ import numpy as np
 from holdfast.common.frozen import Frozen
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector
+from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.derivatives import gradient, jacobian
-from holdfast.graph.evaluate import Tape
 from holdfast.graph.nodes import substitute
 from holdfast.stability.linear.norms import leading_minors
 

@@ -11,12 +11,12 @@ import numpy as np
 from scipy.linalg import qr
 
 from holdfast.errors import Undecided
-from holdfast.graph.arithmetics.balls import JUMPING, ball, balls, continuous_balls
+from holdfast.graph.arithmetics.balls import JUMPING, ball, ball_between, balls, continuous_balls
+from holdfast.graph.arithmetics.tape import Evaluator, Tape
 from holdfast.graph.derivatives import jacobian
-from holdfast.graph.evaluate import Evaluator, Tape
 from holdfast.graph.nodes import ancestors
 from holdfast.stability.proof.block import Motion
-from holdfast.stability.proof.enclosure import Ball, Box, ball_between, ball_matrix, column, entries, magnitude, matrix
+from holdfast.stability.proof.enclosure import Ball, Box, ball_matrix, column, entries, magnitude, matrix
 
 ROUNDS = 12  # of cutting a box down, as long as it shrinks
 THIN = 1e-3  # a deviation that moves the state by less than this part of a cell's length is no variable of its chart

@@ -18,8 +18,8 @@ import numpy as np
 
 from holdfast.errors import Undecided
 from holdfast.graph.arithmetics.balls import ball
+from holdfast.graph.arithmetics.tape import Evaluator, Tape
 from holdfast.graph.arithmetics.taylor import Form, Monomials, monomials, range_of, taylor_forms
-from holdfast.graph.evaluate import Evaluator, Tape
 from holdfast.stability.proof.cells import Cell, Cutter
 from holdfast.stability.proof.enclosure import Ball, ball_matrix, column, entries, matrix
 

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.graph.arithmetics.balls import ball
+from holdfast.graph.arithmetics.balls import ball, ball_between
 from holdfast.graph.arithmetics.taylor import Form, range_of
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.proof.block import Motion
 from holdfast.stability.proof.cells import Cell, Cutter
 from holdfast.stability.proof.chart import Charts
-from holdfast.stability.proof.enclosure import Ball, Box, ball_between, ball_matrix
+from holdfast.stability.proof.enclosure import Ball, Box, ball_matrix
 from holdfast.stability.proof.obedience import require_vanishing
 from holdfast.stability.proof.step_series import Coefficients, StepSeries
 

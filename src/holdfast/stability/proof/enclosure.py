@@ -12,18 +12,6 @@ Ball = Any  # flint.arb
 Box = tuple[tuple[float, float], ...]  # exact ends, one pair per variable
 
 
-def ball_between(low: float, high: float) -> Ball:
-    """The ball of an interval with exact ends."""
-    import flint
-
-    return flint.arb(low) if low == high else flint.arb(low).union(flint.arb(high))
-
-
-def symmetric(size: float) -> Ball:
-    """[-size, size]."""
-    return ball_between(-size, size)
-
-
 def upper(value: Ball) -> float:
     """A float that is surely not below any point of the ball."""
     number = float(value.upper())

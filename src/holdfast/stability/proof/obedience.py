@@ -17,9 +17,9 @@ from typing import Any
 
 from holdfast.errors import InternalError, Undecided
 from holdfast.graph.arithmetics.balls import ball, balls, precision
+from holdfast.graph.arithmetics.tape import Evaluator, Tape
 from holdfast.graph.arithmetics.taylor import range_of
 from holdfast.graph.derivatives import jacobian
-from holdfast.graph.evaluate import Evaluator, Tape
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.proof.block import Motion
 from holdfast.stability.proof.enclosure import magnitude

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from holdfast.equations.equations import Equations
-from holdfast.graph.arithmetics.balls import balls, precision
-from holdfast.graph.evaluate import Tape
+from holdfast.graph.arithmetics.balls import ball_between, balls, precision
+from holdfast.graph.arithmetics.tape import Tape
 from holdfast.results.trajectory import Trajectory
 from holdfast.stability.certificate.certificate import BlockCertificate, Label
 from holdfast.stability.proof.block import Block, deviation_names, whole_motion
-from holdfast.stability.proof.enclosure import ball_between, magnitude
+from holdfast.stability.proof.enclosure import magnitude
 from holdfast.stability.proof.prove import BITS, Setting
 
 Bounds = dict[str, tuple[float, float]]

@@ -14,26 +14,15 @@ import numpy as np
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest
-from holdfast.graph.arithmetics.balls import ball, balls, precision
-from holdfast.graph.evaluate import Tape
+from holdfast.graph.arithmetics.balls import ball, ball_between, balls, precision, symmetric
+from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.nodes import Node
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.certificate.certificate import Proof
 from holdfast.stability.proof.block import Block, Motion, motion_of, whole_motion
 from holdfast.stability.proof.contraction import Contraction, propagator
 from holdfast.stability.proof.defect import DefectModel, terms_of
-from holdfast.stability.proof.enclosure import (
-    Ball,
-    Box,
-    ball_between,
-    ball_matrix,
-    column,
-    entries,
-    hull,
-    norm,
-    symmetric,
-    upper,
-)
+from holdfast.stability.proof.enclosure import Ball, Box, ball_matrix, column, entries, hull, norm, upper
 from holdfast.stability.proof.obedience import Obedience, Place, places_in
 from holdfast.stability.proof.rounding import RoundingModel
 from holdfast.stability.proof.search import NEAR, Cover, Judgement, cover, judge, longest

@@ -13,8 +13,8 @@ from typing import Any
 
 from holdfast.errors import Undecided
 from holdfast.graph.arithmetics.balls import ball
+from holdfast.graph.arithmetics.tape import Evaluator, Tape
 from holdfast.graph.arithmetics.taylor import Form, taylor_forms
-from holdfast.graph.evaluate import Evaluator, Tape
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.proof.block import Motion
 from holdfast.stability.proof.enclosure import Ball

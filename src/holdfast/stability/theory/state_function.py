@@ -23,8 +23,8 @@ import sympy as sp
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector, state_vector
 from holdfast.errors import BadRequest
+from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.derivatives import directional, gradient, jacobian
-from holdfast.graph.evaluate import Tape
 from holdfast.graph.nodes import Node, ancestors, substitute
 from holdfast.problem.vocabulary import LAW
 from holdfast.results.trajectory import Trajectory

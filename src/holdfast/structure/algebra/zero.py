@@ -18,7 +18,7 @@ import sympy as sp
 
 from holdfast.errors import HoldfastError
 from holdfast.graph.arithmetics.balls import ball, balls, precision
-from holdfast.graph.evaluate import Tape
+from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.nodes import Graph
 from holdfast.graph.walk import Walker
 from holdfast.structure.algebra.normal_form import expandable, normal_form

@@ -9,9 +9,9 @@ from itertools import combinations
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector, state_vector
 from holdfast.graph.arithmetics.balls import ball, balls, precision
+from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.derivatives import jacobian
 from holdfast.graph.display import tree_size
-from holdfast.graph.evaluate import Tape
 from holdfast.graph.linear_algebra import Rows
 from holdfast.graph.nodes import Node
 from holdfast.structure.algebra.zero import BITS, SYMBOLIC, Decision

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from holdfast.graph.arithmetics.arithmetic import FLOATS, Arithmetic
+from holdfast.graph.arithmetics.arithmetic import Arithmetic
+from holdfast.graph.arithmetics.floats import FLOATS
 from holdfast.graph.nodes import LEAVES, Node, ancestors, fingerprint, operation_count
 
 Evaluator = Callable[[Sequence[Any]], list[Any]]

@@ -1,0 +1,149 @@
+"""Balls with bounds of rounding: what doubles do to a value over a box.
+
+Each operation of the graph is taken to be wrong by at most 2⁻⁵¹ of its result (a quotient may be made of two
+operations), each elementary function by four times that, and errors are carried through by the slopes of the
+operations over the box.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+from holdfast.graph.arithmetics.arithmetic import Arithmetic
+from holdfast.graph.arithmetics.balls import ball, balls, symmetric
+
+Ball = Any  # flint.arb
+UNIT = 2.0**-51
+FUNCTION = 4 * UNIT
+LEAST = 2.0**-1000  # for results that underflow
+
+Pair = tuple[Any, Any]  # the value over the box and a bound of its error, both balls
+
+
+def size(value: Ball) -> Ball:
+    return value.abs_upper()
+
+
+def _made(value: Ball, carried: Ball, unit: float = UNIT) -> Pair:
+    """A result with its carried error and its own rounding."""
+    return value, carried + (size(value) + carried) * unit + LEAST
+
+
+def rounded_sum(a: Pair, b: Pair) -> Pair:
+    return _made(a[0] + b[0], a[1] + b[1])
+
+
+def _sub(a: Pair, b: Pair) -> Pair:
+    return _made(a[0] - b[0], a[1] + b[1])
+
+
+def rounded_product(a: Pair, b: Pair) -> Pair:
+    return _made(a[0] * b[0], size(a[0]) * b[1] + size(b[0]) * a[1] + a[1] * b[1])
+
+
+def _div(a: Pair, b: Pair) -> Pair:
+    least = b[0].abs_lower() - b[1]
+    if not least > 0:
+        return a[0] / b[0], ball(1) / ball(0)
+    value = a[0] / b[0]
+    return _made(value, (a[1] + size(value) * b[1]) / least)
+
+
+def _neg(a: Pair) -> Pair:
+    return -a[0], a[1]
+
+
+def _power(a: Pair, exponent: int) -> Pair:
+    """As the kernels do it: repeated squaring, lowest bit first."""
+    result: Pair | None = None
+    while True:
+        if exponent & 1:
+            result = a if result is None else rounded_product(result, a)
+        exponent >>= 1
+        if not exponent:
+            return result if result is not None else (ball(1), ball(0))
+        a = rounded_product(a, a)
+
+
+def _smooth(name: str, slope: Callable[[Ball], Ball]) -> Callable[[Pair], Pair]:
+    """A function of one operand with the size of its slope over a widened box."""
+    function = balls().functions[name]
+
+    def value(a: Pair) -> Pair:
+        wide = a[0] + a[1] * symmetric(1.0)
+        return _made(function(a[0]), size(slope(wide)) * a[1], FUNCTION)
+
+    return value
+
+
+def _atan2(y: Pair, x: Pair) -> Pair:
+    import flint
+
+    up, right = (value + error * symmetric(1.0) for value, error in (y, x))
+    if not right > 0 and up.contains(0):  # the angle jumps there
+        return flint.arb.atan2(y[0], x[0]), ball(7)
+    square = (right * right + up * up).abs_lower()
+    carried = (size(x[0]) * y[1] + size(y[0]) * x[1]) / square
+    return _made(flint.arb.atan2(y[0], x[0]), 2 * carried, FUNCTION)
+
+
+def _pow(a: Pair, b: Pair) -> Pair:
+    value = a[0] ** b[0]
+    carried = size(value) * (size(b[0]) * a[1] / a[0].abs_lower() + size(a[0].log()) * b[1])
+    return _made(value, 2 * carried, FUNCTION)
+
+
+def _select(c: Pair, a: Pair, b: Pair) -> Pair:
+    wide = c[0] + c[1] * symmetric(1.0)
+    if wide > 0:
+        return a
+    if wide <= 0:
+        return b
+    both = a[0].union(b[0])
+    return both, a[1].max(b[1]) + size(a[0] - b[0])
+
+
+def _sign(a: Pair) -> Pair:
+    wide = a[0] + a[1] * symmetric(1.0)
+    return a[0].sgn(), ball(0) if wide > 0 or wide < 0 else ball(2)
+
+
+@cache
+def rounded_balls() -> Arithmetic:
+    """Values over a box together with bounds of their rounding."""
+    one = ball(1)
+    slopes: dict[str, Callable[[Ball], Ball]] = {
+        "sqrt": lambda a: one / (2 * a.sqrt()),
+        "exp": lambda a: a.exp(),
+        "log": lambda a: one / a,
+        "sin": lambda a: one,
+        "cos": lambda a: one,
+        "tan": lambda a: 1 + a.tan() ** 2,
+        "asin": lambda a: one / (1 - a**2).sqrt(),
+        "acos": lambda a: one / (1 - a**2).sqrt(),
+        "atan": lambda a: one,
+        "sinh": lambda a: a.cosh(),
+        "cosh": lambda a: a.sinh(),
+        "tanh": lambda a: one,
+    }
+    functions: dict[str, Callable[..., Any]] = {name: _smooth(name, slope) for name, slope in slopes.items()}
+    functions |= {
+        "add": rounded_sum, "sub": _sub, "mul": rounded_product, "div": _div, "neg": _neg, "power": _power, "pow": _pow,
+        "atan2": _atan2, "abs": lambda a: (abs(a[0]), a[1]), "sign": _sign, "select": _select,
+        "min": lambda a, b: (a[0].min(b[0]), a[1].max(b[1])), "max": lambda a, b: (a[0].max(b[0]), a[1].max(b[1])),
+    }  # fmt: skip
+    return Arithmetic(
+        "rounded balls", functions, constant=rounded_constant, pi=lambda: _made(balls().pi(), ball(0)), infix={}
+    )
+
+
+def _pi() -> Pair:
+    return _made(balls().pi(), ball(0))
+
+
+def rounded_constant(value: Fraction) -> Pair:
+    exact = Fraction(float(value)) == value if abs(value) < 10**300 else False
+    return (ball(value), ball(0)) if exact else _made(ball(value), ball(0))
