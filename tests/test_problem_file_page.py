@@ -10,7 +10,7 @@ import holdfast as hf
 from holdfast.problem.file import law_table as law_tables
 from holdfast.problem.file import mass_table as mass_tables
 from holdfast.problem.file import read as reading
-from holdfast.problem.file.entries import Written
+from holdfast.problem.file.entries import WrittenNumber
 from holdfast.problem.file.findings import Findings
 from holdfast.problem.file.places import Places
 from holdfast.problem.file.read import read_problem
@@ -83,7 +83,7 @@ def merged(base, snippet):
 
 @pytest.mark.parametrize("text", SNIPPETS, ids=[re.sub(r"\s+", " ", text)[:40] for text in SNIPPETS])
 def test_every_snippet_is_a_problem_or_a_part_of_the_first_one(text):
-    base, snippet = (tomllib.loads(part, parse_float=Written) for part in (SNIPPETS[0], text))
+    base, snippet = (tomllib.loads(part, parse_float=WrittenNumber) for part in (SNIPPETS[0], text))
     if "schema" in snippet:
         problem = hf.loads(text)
     else:

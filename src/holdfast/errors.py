@@ -52,7 +52,7 @@ WINDOW = 120  # characters of a line that an error shows
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Misstatement:
     """One error of a problem file: the sentence, the place, and the hint."""
 
     what: str
@@ -90,7 +90,7 @@ class Finding:
 class BadFile(BadStatement):
     """A problem file with errors: all of them, in the order of the file."""
 
-    def __init__(self, file: str, findings: tuple[Finding, ...]) -> None:
+    def __init__(self, file: str, findings: tuple[Misstatement, ...]) -> None:
         count = "1 error" if len(findings) == 1 else f"{len(findings)} errors"
         super().__init__(f"{file} has {count}", where=file, fix="mend the places shown")
         self.file, self.findings = file, findings

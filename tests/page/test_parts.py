@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import holdfast as hf
+from holdfast.page.facts import counted
 from holdfast.page.figures.figure import even_groups, figure, thinned
 from holdfast.page.markup.html import Markup, document, element, table
 from holdfast.page.markup.mathml import formula, mathml
-from holdfast.page.subject import counted
 from holdfast.results.motion import motion_of
 from tests.page.pages import EXAMPLES
 

@@ -261,7 +261,7 @@ def test_a_tuned_run_shows_its_map():
 
 
 def test_numbers_are_written_for_reading():
-    from holdfast.page.subject import number, sentence
+    from holdfast.page.facts import number, sentence
 
     assert number(1.234e-9) == "1.234 × 10⁻⁹"
     assert number(-0.05) == "−0.05"

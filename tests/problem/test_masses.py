@@ -70,7 +70,7 @@ def test_projection_and_lagrange_with_the_added_forces_agree(equations):
 @settings(max_examples=10, deadline=None)
 def test_the_work_of_the_additional_forces_splits_by_what_moves(equations):
     """f^d · r' = f0·v + f1·a + ft, with f^d = f^p + m' r'/2."""
-    inputs, points, found = equations.inputs, equations.dynamics.points, equations.found
+    inputs, points, found = equations.inputs, equations.dynamics.points, equations.solved_inputs
     work = work_of(points, inputs)
     f0, f1, (ft,) = (numbers(equations, nodes) for nodes in (work.by_position, work.by_rate, [work.by_time]))
     power = 0.0

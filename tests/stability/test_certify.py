@@ -10,7 +10,7 @@ import sympy as sp
 
 import holdfast as hf
 from holdfast.stability.certificate.certificate import Certificate
-from holdfast.stability.promise.assess import Promises
+from holdfast.stability.promise.assess import Assessment
 from tests.stability.held import LOWER_SWINGS, adaptive_optics, pendulum
 from tests.stability.trials import violations_of_checked, violations_of_proved
 
@@ -231,14 +231,14 @@ def test_where_nothing_is_attracted_a_wanted_drift_does_not_shrink_the_step(monk
 
 
 def test_the_step_for_a_wanted_drift_is_the_largest_that_was_found(monkeypatch):
-    tried, certificate = [], Promises.certificate
+    tried, certificate = [], Assessment.certificate
 
     def noted(self, step, *further):
         made = certificate(self, step, *further)
         tried.append((step, max(made["rod"].bounds[:1], default=np.inf)))  # too coarse a run gets no bound
         return made
 
-    monkeypatch.setattr(Promises, "certificate", noted)
+    monkeypatch.setattr(Assessment, "certificate", noted)
     found = hf.certify(hf.derive(pendulum(0.2)), hf.Euler, drift=0.01, duration=1, effort=1e-9)
     assert found.step == max(step for step, bound in tried if bound <= 0.01)
 

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 import holdfast as hf
 from holdfast.stability.linear.hurwitz import place_of_roots
 from holdfast.stability.linear.shape import deviation_matrix
-from holdfast.stability.linear.spectrum import Verdict, spectrum
+from holdfast.stability.linear.spectrum import BlockStability, spectrum
 
 x, phi = hf.coordinates("x phi")
 q1, q2, q3 = hf.coordinates("q1 q2 q3")
@@ -129,7 +129,7 @@ def test_cart_and_rod_has_two_blocks_with_the_roots_of_the_paper():
     assert found.constant
     assert found.linear
     assert found.hurwitz
-    assert found.verdict is Verdict.asymptotically_stable
+    assert found.verdict is BlockStability.asymptotically_stable
 
 
 def test_a_coupled_law_is_one_block():
@@ -140,19 +140,19 @@ def test_a_coupled_law_is_one_block():
 @pytest.mark.parametrize(
     ("law", "verdict", "word"),
     [
-        (hf.SpringDamper(stiffness=1, damping=0.3), Verdict.asymptotically_stable, "Re λ ≤ -0.15"),
-        (hf.SpringDamper(stiffness=1, damping=0), Verdict.stable, "semisimple"),
-        (hf.Unstabilised(), Verdict.neutral, "not attracted"),
-        (hf.SpringDamper(stiffness=-1, damping=1), Verdict.unstable, "> 0"),
-        (hf.SpringDamper(stiffness=2 + sp.sin(x), damping=3), Verdict.unknown, "prove nothing"),
-        (hf.SpringDamper(stiffness=2 + sp.sin(hf.time), damping=3), Verdict.unknown, "one P"),
+        (hf.SpringDamper(stiffness=1, damping=0.3), BlockStability.asymptotically_stable, "Re λ ≤ -0.15"),
+        (hf.SpringDamper(stiffness=1, damping=0), BlockStability.stable, "semisimple"),
+        (hf.Unstabilised(), BlockStability.neutral, "not attracted"),
+        (hf.SpringDamper(stiffness=-1, damping=1), BlockStability.unstable, "> 0"),
+        (hf.SpringDamper(stiffness=2 + sp.sin(x), damping=3), BlockStability.unknown, "prove nothing"),
+        (hf.SpringDamper(stiffness=2 + sp.sin(hf.time), damping=3), BlockStability.unknown, "one P"),
     ],
 )
 def test_each_verdict_has_its_reason(law, verdict, word):
     block = spectrum(two_points(law)).block_of("home")
     assert block.verdict is verdict
     assert word in block.reason
-    assert block.constant == (verdict is not Verdict.unknown)
+    assert block.constant == (verdict is not BlockStability.unknown)
 
 
 def test_nonlinear_laws_are_judged_locally_and_only_where_the_linear_part_decides():
@@ -163,15 +163,15 @@ def test_nonlinear_laws_are_judged_locally_and_only_where_the_linear_part_decide
     assert found.blocks[0].locally
     assert "locally asymptotically stable" in str(found)
     undecided = spectrum(two_points(hf.GeneralLaw({"home": -(y**3), "upright": -z - z.rate})))
-    assert undecided.block_of("home").verdict is Verdict.unknown
+    assert undecided.block_of("home").verdict is BlockStability.unknown
 
 
 def test_parameters_law_and_matrices_may_be_given():
     equations = two_points(hf.SpringDamper(stiffness=1, damping=0.3))
     changed = spectrum(equations, parameters={"law.damping.home": -0.3})
-    assert changed.block_of("home").verdict is Verdict.unstable
-    assert changed.block_of("upright").verdict is Verdict.asymptotically_stable
-    assert spectrum(equations, law=hf.Unstabilised()).verdict is Verdict.neutral
+    assert changed.block_of("home").verdict is BlockStability.unstable
+    assert changed.block_of("upright").verdict is BlockStability.asymptotically_stable
+    assert spectrum(equations, law=hf.Unstabilised()).verdict is BlockStability.neutral
     alone = spectrum(deviation_matrix(1, 0.3))
     assert alone.names == ("y_1", "w_1")
     assert alone.hurwitz
@@ -180,7 +180,7 @@ def test_parameters_law_and_matrices_may_be_given():
 def test_definiteness_of_excess_energies_is_told_at_a_state():
     found = spectrum(vector_e())
     assert not found.constant
-    assert found.verdict is Verdict.unknown  # frozen eigenvalues prove nothing
+    assert found.verdict is BlockStability.unknown  # frozen eigenvalues prove nothing
     assert_allclose(found.matrix[1:, 0], [-3.520456038285, -0.130993713052], atol=1e-11)
     assert_allclose(found.definiteness["inertia"].matrix, [[1.49, -0.08], [-0.08, 2.15]], atol=1e-14)
     assert_allclose(found.definiteness["damping"].matrix, [[3.36, 0.5], [0.5, 4.14]], atol=1e-14)
@@ -188,4 +188,4 @@ def test_definiteness_of_excess_energies_is_told_at_a_state():
     assert all(item.positive and (item.minors > 0).all() for item in found.definiteness.values())
     indefinite = spectrum(two_points(hf.ExcessEnergies(inertia=1, damping=1, stiffness={"home": 1, "upright": -1})))
     assert not indefinite.definiteness["stiffness"].positive
-    assert indefinite.block_of("upright").verdict is Verdict.unstable
+    assert indefinite.block_of("upright").verdict is BlockStability.unstable

@@ -8,7 +8,7 @@ import sympy as sp
 import holdfast as hf
 from holdfast.engine import kernel as engine
 from holdfast.results.runs.request import request_of
-from holdfast.stability.tuning.candidates import fence, zeros
+from holdfast.stability.tuning.candidates import largest_stable_rate, zeros
 from holdfast.stability.tuning.trials import Trials
 from holdfast.stability.tuning.tune import _Search
 from tests.reference import benchmark
@@ -34,7 +34,7 @@ def scanned(equations, scheme, step, duration, start):
     trials = Trials(plain, request, start, {}, None)
     search, held = _Search(trials), bool(trials.holonomic)
     ratios = np.geomspace(0.2, 3, 10) if held else np.ones(1)
-    highest = max(fence(scheme, step, ratio, holonomic=held) for ratio in (0.5, 1, 2))
+    highest = max(largest_stable_rate(scheme, step, ratio, holonomic=held) for ratio in (0.5, 1, 2))
     rates = np.geomspace(0.1 / duration, highest, 200 // len(ratios))
     measured = trials.measure(np.tile(rates, len(ratios)), np.repeat(ratios, len(rates)))
     assert len(measured) == 200

@@ -6,7 +6,7 @@ from holdfast.engine.ensemble import run_ensemble
 from holdfast.engine.kernel import compiled
 from holdfast.equations.values import parameter_vector
 from holdfast.schemes.by_name import scheme_named
-from holdfast.stability.promise.norm_search import chosen_norm
+from holdfast.stability.promise.norm_search import search_norm
 from holdfast.stability.proof.block import blocks_of, deviation_names
 from holdfast.stability.sampling import Deviator, box_samples
 
@@ -81,7 +81,7 @@ def violations_of_checked(equations, scheme, step, *, steps, count, seed=0):
     psi = psi[:, :, block.places]
     matrix = scheme.propagator(block.matrix, step)
     defects = psi[:, 1:] - psi[:, :-1] @ matrix.T
-    norm = chosen_norm(matrix[None], defects.reshape(-1, len(matrix)))
+    norm = search_norm(matrix[None], defects.reshape(-1, len(matrix)))
     sizes, norms = np.linalg.norm(defects @ norm.factor, axis=2), np.linalg.norm(psi @ norm.factor, axis=2)
     epsilon = np.maximum(norms[:, 0], sizes.max(axis=1) / (1 - norm.gamma))
     return count, int((norms.max(axis=1) > epsilon * (1 + 1e-12)).sum())

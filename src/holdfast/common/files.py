@@ -141,7 +141,7 @@ class Folder:
         self.close()
 
 
-class Stream(io.RawIOBase):
+class FileStream(io.RawIOBase):
     """A new file as libraries want it: to be written to and sought in, the descriptor not theirs to close."""
 
     def __init__(self, handle: int) -> None:
@@ -192,7 +192,7 @@ def write_stream(target: str | os.PathLike[str], writer: Callable[[IO[bytes]], o
 
     def fill(handle: int, name: str, folder: Folder) -> None:
         CALLS.allocate(CHUNK)
-        with io.BufferedRandom(Stream(handle), CHUNK) as file:
+        with io.BufferedRandom(FileStream(handle), CHUNK) as file:
             writer(file)
 
     return _written(Path(target), fill)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-LONGEST = 60  # letters of a name that is compared
-MOST = 30  # names compared letter by letter; of more, those that begin most alike
+LONGEST_NAME = 60  # letters of a name that is compared
+MOST_NAMES = 30  # names compared letter by letter; of more, those that begin most alike
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
     """The question after the nearest known name; where none is near, what is said `otherwise`."""
-    names = [other for other in known if len(other) <= LONGEST]
-    if len(names) > MOST:
+    names = [other for other in known if len(other) <= LONGEST_NAME]
+    if len(names) > MOST_NAMES:
         names.sort(key=lambda other: _shared(name, other), reverse=True)
-    near = get_close_matches(name, names[:MOST], n=1) if len(name) <= LONGEST else []
+    near = get_close_matches(name, names[:MOST_NAMES], n=1) if len(name) <= LONGEST_NAME else []
     return f"did you mean {near[0]!r}?" if near else otherwise
 
 

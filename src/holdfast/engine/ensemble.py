@@ -62,7 +62,7 @@ def run_ensemble(
     """
     check_fixed(kernel.scheme, step, steps, every)
     x, p = checked_cases(kernel.field, states, parameters)
-    job = _Job(kernel, x, p, Steps(t0, step, steps, every), _lanes(kernel, lanes), observe=observe)
+    job = _CaseBlock(kernel, x, p, Steps(t0, step, steps, every), _lanes(kernel, lanes), observe=observe)
     job.machine.expect(kernel.cost * steps * len(x) / job.width)
     with _workers(threads) as (pool, cancelled):
         group = job.group(threads or os.cpu_count() or 1)
@@ -106,7 +106,7 @@ def run_ensemble_adaptive(
     return tuple(found)
 
 
-class _Job:
+class _CaseBlock:
     """An ensemble under way: threads fill the rows of their own cases."""
 
     def __init__(

@@ -15,12 +15,12 @@ from typing import Literal, final
 import numpy as np
 
 from holdfast.engine.code import native
-from holdfast.engine.code.kernel_source import Assembly, observing, observing_observables, stepping
+from holdfast.engine.code.kernel_source import KernelSource, observing, observing_observables, stepping
 from holdfast.engine.code.machine import Machine, NativeMachine, Pace, PythonMachine
 from holdfast.engine.locks import TABLE
-from holdfast.engine.run.adaptive import AdaptiveRun, Gathered, first_order
+from holdfast.engine.run.adaptive import AcceptedSteps, AdaptiveRun, first_order
 from holdfast.engine.run.dense import Dense, hermite
-from holdfast.engine.run.events import Event, locate
+from holdfast.engine.run.events import LocatedEvent, locate
 from holdfast.engine.run.fixed import After, Steps, Stop, case_rows, outcomes, run_fixed
 from holdfast.engine.run.interruption import interruptible
 from holdfast.engine.run.memory import Memory, reals, whole
@@ -72,11 +72,11 @@ class Kernel:
         self, field: Field, scheme: Scheme, *, events: tuple[Node, ...], target: TargetName, tier: Tier | None
     ) -> None:
         self.field, self.scheme, self.events, self.target, self.tier = field, scheme, events, target, tier
-        self.assembly: Assembly = stepping(field, scheme, events)
+        self.assembly: KernelSource = stepping(field, scheme, events)
         self.machine: Machine = self._machine_for(self.assembly)
         self._lanes: dict[int, Machine] = {1: self.machine}
 
-    def _machine_for(self, assembly: Assembly, lanes: int = 1) -> Machine:
+    def _machine_for(self, assembly: KernelSource, lanes: int = 1) -> Machine:
         if self.target == "python":
             return PythonMachine(assembly)
         return NativeMachine(assembly, lanes, tier=self.tier)
@@ -176,7 +176,7 @@ class Kernel:
             self.machine, memory, first_order(self.scheme), t0, duration, relative, absolute, longest,
             interpolants=dense or wanted is not None, cost=self.cost,
         )  # fmt: skip
-        gathered = Gathered()
+        gathered = AcceptedSteps()
         if wanted is None or (len(wanted) and wanted[0] == t0):
             gathered.add(np.array([t0]), memory.state[None])
         with interruptible() as pressed:
@@ -202,7 +202,7 @@ class Kernel:
             dense=gathered.dense(memory.size) if dense and wanted is None else None,
         )
 
-    def _last_piece(self, memory: Memory, event: Event, t: float) -> np.ndarray:
+    def _last_piece(self, memory: Memory, event: LocatedEvent, t: float) -> np.ndarray:
         """The interpolant of the part of a step before an event: its own, or a cubic filled up with zeros."""
         if isinstance(self.scheme, Collocation):
             place = int(self.machine.layout.constants["AT_NEW_Q"])

@@ -14,7 +14,7 @@ from holdfast.equations.dynamics.deviation import Deviations
 from holdfast.equations.dynamics.inputs import Inputs
 from holdfast.equations.dynamics.lagrange import Dynamics
 from holdfast.equations.dynamics.masses import powers
-from holdfast.equations.solving.first_integrals import Eased
+from holdfast.equations.solving.first_integrals import EasedIntegrals
 from holdfast.equations.solving.solution import Solution
 from holdfast.equations.solving.solver import Reduced
 from holdfast.equations.solving.solver_form import Solver
@@ -148,14 +148,14 @@ class Equations:
         named["power_correction"] = graph.dot(v, correction)
         named["power_explicit"] = self._explicit_power()
         if dynamics.points:
-            forces, added, moving = powers(dynamics.points, inputs, self.found)
+            forces, added, moving = powers(dynamics.points, inputs, self.solved_inputs)
             named["power_forces"] = named["power_forces"] + forces
             named["power_explicit"] = named["power_explicit"] + added + moving
             named["power_added"] = added
         return named
 
     @property
-    def found(self) -> dict[Node, Node]:
+    def solved_inputs(self) -> dict[Node, Node]:
         """What takes the place of the inputs that stand for accelerations and controls."""
         inputs, mu = self.inputs, dict(zip(self.holder_names, self.solution.mu, strict=True))
         found = dict(zip(inputs.a, self.solution.accelerations, strict=True))
@@ -296,7 +296,7 @@ class Equations:
     @property
     def _authority_nodes(self) -> Rows | None:
         """A as nodes, where the mass matrix has an inverse."""
-        if isinstance(self.solver, Eased) or (isinstance(self.solver, Reduced) and not self.solver.weights):
+        if isinstance(self.solver, EasedIntegrals) or (isinstance(self.solver, Reduced) and not self.solver.weights):
             return self.solver.authority
         factor = self.mass_factor
         if factor is None:
@@ -310,7 +310,7 @@ class Equations:
     @property
     def mass_factor(self) -> SymmetricFactor | None:
         """M factored, where it is symmetric and definite."""
-        if isinstance(self.solver, Eased) or (isinstance(self.solver, Reduced) and not self.solver.weights):
+        if isinstance(self.solver, EasedIntegrals) or (isinstance(self.solver, Reduced) and not self.solver.weights):
             return self.solver.mass
         if self.solver.form != "inverse" or not self.dynamics.symmetric:
             return None

@@ -272,7 +272,7 @@ def _number(equations: Equations, value: Any, where: str, parameters: Mapping[st
     return constant_value(expression, parameters, where=where, definitions=equations.problem.system.definitions)
 
 
-class Layout:
+class StateLayout:
     """Where each quantity lies in the list of outputs of the one evaluator."""
 
     def __init__(self, equations: Equations) -> None:
@@ -316,12 +316,12 @@ class Layout:
         return {**cut, "observables": observed}
 
 
-def layout_of(equations: Equations) -> Layout:
+def layout_of(equations: Equations) -> StateLayout:
     """The layout of these equations, made once and shared by all laws of the same form."""
     cache = equations.inputs.__dict__  # laws of the same form share the inputs, hence the graph
     key = f"_layout_{equations.second_order}"
     if key not in cache:
-        cache[key] = Layout(equations)
+        cache[key] = StateLayout(equations)
     return cache[key]
 
 

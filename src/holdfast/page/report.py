@@ -13,11 +13,11 @@ from typing import Any
 from holdfast.common.arguments import clear_arguments
 from holdfast.common.files import write
 from holdfast.errors import BadRequest, HoldfastError
+from holdfast.page.facts import PageFacts, readable
 from holdfast.page.markup.html import Markup, document, element, joined, paragraph
 from holdfast.page.sections.in_order import SECTIONS
 from holdfast.page.sections.warnings import warnings_of
-from holdfast.page.subject import Subject, readable
-from holdfast.page.verdict import Verdict, verdict_of
+from holdfast.page.verdict import PageVerdict, verdict_of
 from holdfast.problem.file.load_dump import loads
 from holdfast.results.trajectory import Trajectory
 from holdfast.stability.certificate.certificate import Certificate, Label, made_here
@@ -57,7 +57,7 @@ def report(
     drawn, remark = readable(trajectory)
     said = (*remarks, *remark)
     stopped = float(trajectory.times[-1])
-    return Report(Subject(drawn, trajectory.problem, shown, tuning, command, said, stopped, state_error, doubt))
+    return Report(PageFacts(drawn, trajectory.problem, shown, tuning, command, said, stopped, state_error, doubt))
 
 
 def _confirmed(trajectory: Trajectory, certificate: Certificate) -> tuple[Certificate | None, str]:
@@ -115,10 +115,10 @@ class Report:
     `word` is "proved", "checked", "no promise" or "failed"; `good` says that nothing failed.
     """
 
-    subject: Subject
+    subject: PageFacts
 
     @cached_property
-    def found(self) -> Verdict:
+    def found(self) -> PageVerdict:
         """The verdict with its parts: word, line, faults."""
         return verdict_of(self.subject)
 

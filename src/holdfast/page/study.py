@@ -23,7 +23,7 @@ from holdfast.equations.derive import derive
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest, HoldfastError, InternalError
 from holdfast.page.report import Report, report
-from holdfast.page.verdict import Verdict
+from holdfast.page.verdict import PageVerdict
 from holdfast.problem.file.load_dump import dump
 from holdfast.problem.laws.linear import Law, Tuned
 from holdfast.problem.problem import Problem
@@ -73,7 +73,7 @@ class Study:
         return self._page
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> PageVerdict:
         """One word, one line and the sentences behind it."""
         return self._page.found
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holdfast.page.subject import Subject, number, sentence
+from holdfast.page.facts import PageFacts, number, sentence
 from holdfast.stability.certificate.certificate import Label
-from holdfast.stability.linear.spectrum import Verdict as Judgement
+from holdfast.stability.linear.spectrum import BlockStability
 
 WORDS = ("proved", "checked", "no promise", "failed")  # from best to worst
 PROMISES = {
@@ -27,7 +27,7 @@ PROMISES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class PageVerdict:
     """One of `WORDS`, and a line that begins with it; `faults` say why it is not a better one."""
 
     word: str
@@ -40,18 +40,18 @@ class Verdict:
         return self.word != "failed"
 
 
-def verdict_of(subject: Subject) -> Verdict:
+def verdict_of(subject: PageFacts) -> PageVerdict:
     """The worst of outcome, state error and promise."""
     faults = [*_of_run(subject), *_of_law(subject)]
     if faults:
         faults = [sentence(fault) for fault in faults]
-        return Verdict("failed", f"Failed: {faults[0]}", tuple(faults))
+        return PageVerdict("failed", f"Failed: {faults[0]}", tuple(faults))
     doubts = [sentence(doubt) for doubt in (*_of_states(subject), *_of_certificate(subject))]
     word = "no promise" if doubts else _promised(subject)
-    return Verdict(word, f"{word.capitalize()}: {_praise(subject)}", tuple(doubts))
+    return PageVerdict(word, f"{word.capitalize()}: {_praise(subject)}", tuple(doubts))
 
 
-def _of_states(subject: Subject) -> list[str]:
+def _of_states(subject: PageFacts) -> list[str]:
     """Why the states are not to be trusted: their error, and constraints that became dependent on the way."""
     run = subject.trajectory
     found = [finding.text for finding in run.findings if not finding.failing]
@@ -61,13 +61,13 @@ def _of_states(subject: Subject) -> list[str]:
     return [text[0].upper() + text[1:] for text in found]
 
 
-def _promised(subject: Subject) -> str:
+def _promised(subject: PageFacts) -> str:
     if not subject.held:
         return "checked" if subject.states_estimated else "no promise"
     return PROMISES[subject.certificate.label] if subject.certificate is not None else "no promise"
 
 
-def _of_run(subject: Subject) -> list[str]:
+def _of_run(subject: PageFacts) -> list[str]:
     run = subject.trajectory
     if run.success:
         return []
@@ -77,15 +77,15 @@ def _of_run(subject: Subject) -> list[str]:
     return [run.outcome.value.rstrip(".") + stopped + ".", *(found.text for found in run.against)]
 
 
-def _of_law(subject: Subject) -> list[str]:
+def _of_law(subject: PageFacts) -> list[str]:
     """Blocks whose deviations are driven away."""
     if not subject.held:
         return []
-    bad = [block for block in subject.spectrum.blocks if block.verdict is Judgement.unstable]
+    bad = [block for block in subject.spectrum.blocks if block.verdict is BlockStability.unstable]
     return [f"The law drives {', '.join(block.constraints)} away. {block.reason}" for block in bad]
 
 
-def _of_certificate(subject: Subject) -> list[str]:
+def _of_certificate(subject: PageFacts) -> list[str]:
     if subject.certificate is None:
         return [subject.doubt] if subject.doubt else []
     faults = []
@@ -98,7 +98,7 @@ def _of_certificate(subject: Subject) -> list[str]:
     return faults
 
 
-def _praise(subject: Subject) -> str:
+def _praise(subject: PageFacts) -> str:
     run = subject.trajectory
     said = [run.outcome.value.rstrip(".").removeprefix("The ")]
     error = f", {run.state_error}" if subject.states_estimated else ""
@@ -107,7 +107,7 @@ def _praise(subject: Subject) -> str:
     return f"the {said[0]}, {_kept(subject)}{error}, {_promise(subject)}."
 
 
-def _kept(subject: Subject) -> str:
+def _kept(subject: PageFacts) -> str:
     """How well the program was kept: at the end, and, rounded up, at worst."""
     run = subject.trajectory
     sizes = np.abs(run.deviation if run.deviation.size else run.deviation_rate).max(axis=1)
@@ -125,7 +125,7 @@ def rounded_up(value: float) -> str:
     return number(max(math.ceil(value / unit * (1 - 1e-12)) * unit, value), 2)
 
 
-def _promise(subject: Subject) -> str:
+def _promise(subject: PageFacts) -> str:
     certificate = subject.certificate
     if certificate is None:
         return "without a certificate"

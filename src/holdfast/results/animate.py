@@ -9,7 +9,7 @@ import numpy as np
 
 from holdfast.common.files import write_stream
 from holdfast.errors import BadRequest
-from holdfast.results.motion import Motion, motion_of
+from holdfast.results.motion import MechanismFrames, motion_of
 from holdfast.results.trajectory import Trajectory
 
 SIZE, MARGIN, SCALE = 420, 30, 2  # pixels; drawn twice as large and then made smaller, for smooth lines
@@ -41,7 +41,7 @@ def animate(trajectory: Trajectory, path: str | Path, *, frames: int = 150, seco
     return target
 
 
-def _picture(motion: Motion, frame: int) -> Any:
+def _picture(motion: MechanismFrames, frame: int) -> Any:
     from PIL import Image, ImageDraw
 
     left, bottom, right, top = motion.box

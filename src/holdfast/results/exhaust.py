@@ -101,7 +101,7 @@ def _chosen(trajectory: Trajectory, mass: str | None) -> str:
 
 def _along(trajectory: Trajectory, equations: Equations, point: Point) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """m, m' and v of a point at the rows of a run."""
-    nodes = substitute([point.mass, point.mass_rate, *point.velocity], equations.found)
+    nodes = substitute([point.mass, point.mass_rate, *point.velocity], equations.solved_inputs)
     tape = Tape(equations.field.inputs, tuple(nodes))
     constants = [trajectory.parameters[name] for name in equations.parameter_names]
     states = np.array([trajectory[name] for name in equations.state_names]).T

@@ -23,7 +23,7 @@ VIEW = np.array([[-0.5, 0.8660254037844386, 0.0], [-0.25, -0.14433756729740643, 
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class MechanismFrames:
     """Points along a run on a plane, frame by frame (frames, points, 2); links and traces by the points' numbers."""
 
     names: tuple[str, ...]
@@ -51,7 +51,9 @@ class Motion:
         return tuple(int(k) for k in np.nonzero(moved <= STILL * max(right - left, top - bottom))[0])
 
 
-def motion_of(trajectory: Trajectory, equations: Equations | None = None, frames: int = FRAMES) -> Motion | None:
+def motion_of(
+    trajectory: Trajectory, equations: Equations | None = None, frames: int = FRAMES
+) -> MechanismFrames | None:
     """The points of the problem along a run, evenly in time as far as rows are kept; None if it has no points."""
     problem = trajectory.problem
     if problem is None or not problem.system.points or len(trajectory.times) < 2:
@@ -67,9 +69,11 @@ def motion_of(trajectory: Trajectory, equations: Equations | None = None, frames
     spatial = positions.shape[2] == 3
     flat = positions @ VIEW.T if spatial else positions
     links, traces, complaints = _drawn(problem.animation, names)
-    motion = Motion(names, trajectory.times[rows], flat, links, (), spatial, complaints)
+    motion = MechanismFrames(names, trajectory.times[rows], flat, links, (), spatial, complaints)
     moving = tuple(k for k in range(len(names)) if k not in motion.fixed)
-    return Motion(names, motion.times, flat, links, traces if traces is not None else moving, spatial, complaints)
+    return MechanismFrames(
+        names, motion.times, flat, links, traces if traces is not None else moving, spatial, complaints
+    )
 
 
 def _even_rows(times: np.ndarray, frames: int) -> np.ndarray:

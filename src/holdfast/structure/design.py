@@ -51,7 +51,7 @@ class Design:
 
 
 @dataclass(frozen=True, eq=False)
-class _Stated:
+class _StatedEnergies:
     """What both constructions start from: y as expressions, the law's matrices, and the words they are in."""
 
     program: Program
@@ -94,7 +94,7 @@ def design(
 
 def _stated(
     program: Program, coordinates: Iterable[Any], parameters: Mapping[Any, Any], start: Mapping[Any, Any]
-) -> _Stated:
+) -> _StatedEnergies:
     """Refuse what neither construction can hold: velocity constraints, moving ones, laws that are not linear."""
     q = tuple(Coordinate(c if isinstance(c, str) else c.name) for c in coordinates)
     if program.nonholonomic or not program.holonomic:
@@ -108,10 +108,10 @@ def _stated(
     m = len(y)
     numbers = {s: made.form.gains[s.name] for s in made.deviation_matrix.free_symbols if s.name in made.form.gains}
     law = -made.deviation_matrix[m:, :].subs(numbers)
-    return _Stated(program, q, y, law[:, :m], law[:, m:], parameters, start)
+    return _StatedEnergies(program, q, y, law[:, :m], law[:, m:], parameters, start)
 
 
-def _adapted(stated: _Stated, complete: Sequence[Any] | None, tangential: Any) -> Design:
+def _adapted(stated: _StatedEnergies, complete: Sequence[Any] | None, tangential: Any) -> Design:
     """Construction by a metric in which constraints and completing functions are Cartesian."""
     q, y, m = stated.q, stated.y, len(stated.y)
     for name, matrix in (("stiffness", stated.stiffness), ("damping", stated.damping)):
@@ -139,7 +139,7 @@ def _adapted(stated: _Stated, complete: Sequence[Any] | None, tangential: Any) -
     return Design(kinetic - P, D, q, equations, True, definite)
 
 
-def _completed(stated: _Stated) -> list[sp.Expr]:
+def _completed(stated: _StatedEnergies) -> list[sp.Expr]:
     """Coordinates that complete the constraints, chosen one after the other."""
     rows = [[sp.diff(e, x) for x in stated.q] for e in stated.y]
     chosen: list[sp.Expr] = []
@@ -155,7 +155,7 @@ def _completed(stated: _Stated) -> list[sp.Expr]:
 # ── cubic D ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def _cubic(stated: _Stated) -> Design:
+def _cubic(stated: _StatedEnergies) -> Design:
     """Construction with the Cartesian metric and a part of third degree in D."""
     q, y, m = stated.q, stated.y, len(stated.y)
     v, yd = sp.Matrix([x.rate for x in q]), sp.Matrix([rate(e) for e in y])
@@ -190,7 +190,7 @@ def _cubic(stated: _Stated) -> Design:
     return Design((v.T * v)[0] / 2 - W, D, q, equations, not any(b), flat and not any(b), notes)
 
 
-def _refuse_non_commuting(stated: _Stated, G: sp.Matrix, hessians: Sequence[sp.Matrix]) -> None:
+def _refuse_non_commuting(stated: _StatedEnergies, G: sp.Matrix, hessians: Sequence[sp.Matrix]) -> None:
     names = list(stated.program.holonomic)
     for mu in range(len(names)):
         for nu in range(mu):
@@ -203,7 +203,9 @@ def _refuse_non_commuting(stated: _Stated, G: sp.Matrix, hessians: Sequence[sp.M
                 )
 
 
-def _position_part(stated: _Stated, G: sp.Matrix, inverse: sp.Matrix) -> tuple[sp.Expr, sp.Matrix, tuple[str, ...]]:
+def _position_part(
+    stated: _StatedEnergies, G: sp.Matrix, inverse: sp.Matrix
+) -> tuple[sp.Expr, sp.Matrix, tuple[str, ...]]:
     """W with ∇y·∇W = k y where |∇y|² is an affine function of y, or else b = K k y in D."""
     y, n = stated.y, len(stated.q)
     if len(y) == 1:
@@ -223,7 +225,7 @@ def _position_part(stated: _Stated, G: sp.Matrix, inverse: sp.Matrix) -> tuple[s
     return sp.S.Zero, b, ("the forces at rest stand in D as terms linear in the rates: strict only in the wide sense",)
 
 
-def _diagonal_unit(stated: _Stated, G: sp.Matrix) -> bool:
+def _diagonal_unit(stated: _StatedEnergies, G: sp.Matrix) -> bool:
     """Whether the gradients are orthonormal, so that W = ½yᵀK y serves."""
     product = G * G.T - sp.eye(G.rows)
     return stated.stiffness == stated.stiffness.T and all(is_zero(e, stated.points).zero for e in product)

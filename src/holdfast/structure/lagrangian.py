@@ -24,7 +24,7 @@ from holdfast.structure.conditions.helmholtz import Helmholtz, helmholtz
 from holdfast.structure.conditions.second_order import SecondOrder
 from holdfast.structure.construction import Construction, constructed
 from holdfast.structure.residual import Residual, residual_of
-from holdfast.structure.verdicts import GLOBALLY, LOCALLY, Verdict, dissipative
+from holdfast.structure.verdicts import GLOBALLY, LOCALLY, FormVerdict, dissipative
 
 FREEDOM = (
     "L may be changed by dG(q, t)/dt + phi(q, t) and D by v·∂phi/∂q + h(q, t), for any G, phi and h: "
@@ -66,41 +66,43 @@ class LagrangeForm:
     # ── verdicts ──────────────────────────────────────────────────────────────────────────────────
 
     @cached_property
-    def wide(self) -> Verdict:
+    def wide(self) -> FormVerdict:
         """L and D exist at all."""
         evidence = self.conditions.evidence
         if self.conditions.defects:
-            return Verdict(False, f"impossible: {self.conditions.why}")  # a ball without zero is a proof
+            return FormVerdict(False, f"impossible: {self.conditions.why}")  # a ball without zero is a proof
         assert self.construction is not None
         if self.construction.fluxes:
             why = f"K1, K2 and K3 hold, yet {self.construction.fluxes[0]}: L is not the same on all sides of it"
-            return Verdict(True, why, scope=LOCALLY, evidence=evidence)
+            return FormVerdict(True, why, scope=LOCALLY, evidence=evidence)
         scope = LOCALLY if self._many_valued(self.L) or self._many_valued(self.D) else GLOBALLY
-        return Verdict(True, "K1, K2 and K3 hold", scope=scope, evidence=evidence)
+        return FormVerdict(True, "K1, K2 and K3 hold", scope=scope, evidence=evidence)
 
     @cached_property
-    def strict(self) -> Verdict:
+    def strict(self) -> FormVerdict:
         """D without terms linear in the rates."""
         if not self.wide:
-            return Verdict(False, "there are no L and D at all")
+            return FormVerdict(False, "there are no L and D at all")
         assert self.construction is not None
         evidence = self.conditions.evidence
         if self.conditions.strict_defects:
             first = self.conditions.strict_defects[0]
             why = f"{first}: circulatory forces stand in D as terms linear in the rates"
-            return Verdict(False, why, evidence=evidence)
+            return FormVerdict(False, why, evidence=evidence)
         if self.construction.resting is None:
-            return Verdict(False, "the equations are not defined at rest", scope=LOCALLY)
+            return FormVerdict(False, "the equations are not defined at rest", scope=LOCALLY)
         if self.construction.loops:
             why = f"K5 holds, yet {self.construction.loops[0]}: the potential has many values, so D keeps their terms"
-            return Verdict(True, why, scope=LOCALLY, evidence=evidence)
-        return Verdict(True, "K5 holds: the forces at rest have a potential", scope=self.wide.scope, evidence=evidence)
+            return FormVerdict(True, why, scope=LOCALLY, evidence=evidence)
+        return FormVerdict(
+            True, "K5 holds: the forces at rest have a potential", scope=self.wide.scope, evidence=evidence
+        )
 
     @cached_property
-    def dissipative(self) -> Verdict:
+    def dissipative(self) -> FormVerdict:
         """D only takes power."""
         if not self.wide:
-            return Verdict(False, "there are no L and D at all")
+            return FormVerdict(False, "there are no L and D at all")
         assert self.construction is not None
         strict = bool(self.strict) and not self.construction.loops
         return dissipative(self.construction.D, self.conditions.s, self.system, strict=strict)

@@ -26,7 +26,7 @@ from holdfast.structure.algebra.zero import decisions, is_zero
 from holdfast.structure.conditions.helmholtz import Helmholtz
 from holdfast.structure.conditions.second_order import SecondOrder, second_order
 
-SMALL = 1e-10  # singular values below this part of the largest count as zero
+ZERO_SINGULAR_VALUE = 1e-10  # singular values below this part of the largest count as zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +127,7 @@ def _null_space(conditions: sp.Matrix, system: SecondOrder) -> list[list[sp.Expr
         raise BadRequest("the accelerations are not defined at any point tried", fix="say where they are: near={...}")
     stacked = np.vstack(rows)
     _, sizes, vt = np.linalg.svd(stacked)
-    rank = int((sizes > SMALL * max(sizes[0], 1e-300)).sum()) if sizes.size and sizes[0] > 0 else 0
+    rank = int((sizes > ZERO_SINGULAR_VALUE * max(sizes[0], 1e-300)).sum()) if sizes.size and sizes[0] > 0 else 0
     return [[_rational(x) for x in row] for row in _reduced(vt[rank:])]
 
 

@@ -19,7 +19,7 @@ from holdfast.problem.quantities import time
 from holdfast.structure.conditions.second_order import SecondOrder
 
 ROUND = 512  # points on a circle: the trapezoidal rule is exact to rounding for smooth b
-SMALLEST = 1e-9  # of a loop integral that counts
+SMALLEST_LOOP_INTEGRAL = 1e-9  # of a loop integral that counts
 SEARCH = {"xatol": 1e-9, "fatol": 1e-22, "maxiter": 400}
 GENERIC = 0.3141  # where coordinates off the plane are held
 
@@ -48,7 +48,7 @@ def periods(b: Sequence[sp.Expr], system: SecondOrder) -> tuple[Period, ...]:
             for x, y in _holes(vanishing, system, (i, j)):
                 centre = (x, y)
                 work, radius = _work(b, system, (i, j), centre)
-                if np.isfinite(work) and abs(work) > SMALLEST:
+                if np.isfinite(work) and abs(work) > SMALLEST_LOOP_INTEGRAL:
                     found.append(Period((system.q[i].name, system.q[j].name), centre, radius, work))
     return tuple(found)
 
@@ -75,7 +75,7 @@ def fluxes(A: sp.Matrix, system: SecondOrder) -> tuple[Flux, ...]:
         field = [_held(A[a, b], system, space) for a, b in ((j, k), (k, i), (i, j))]
         for centre in _holes(vanishing, system, space):
             amounts = [_flux(field, np.array(centre), radius) for radius in (0.3, 0.17)]
-            if abs(amounts[0]) > SMALLEST and abs(amounts[0] - amounts[1]) < 1e-6 * (1 + abs(amounts[0])):
+            if abs(amounts[0]) > SMALLEST_LOOP_INTEGRAL and abs(amounts[0] - amounts[1]) < 1e-6 * (1 + abs(amounts[0])):
                 names = (system.q[i].name, system.q[j].name, system.q[k].name)
                 found.append(Flux(names, centre, amounts[0]))
     return tuple(found)

@@ -18,7 +18,7 @@ GLOBALLY, LOCALLY = "globally", "locally"
 
 
 @dataclass(frozen=True)
-class Verdict:
+class FormVerdict:
     """Yes or no, and what must be known with it.
 
     `condition` is an inequality the answer depends on (empty if none), `scope` "globally" or "locally", `why` the
@@ -42,25 +42,25 @@ class Verdict:
         return f"{answer}{under}{place}{known}: {self.why}"
 
 
-def dissipative(D: sp.Expr, s: sp.Matrix, system: SecondOrder, *, strict: bool) -> Verdict:
+def dissipative(D: sp.Expr, s: sp.Matrix, system: SecondOrder, *, strict: bool) -> FormVerdict:
     """Whether the power v·∂D/∂v that D takes is never negative."""
     if not strict:
-        return Verdict(False, "D has terms linear in the rates, whose power changes sign with the motion")
+        return FormVerdict(False, "D has terms linear in the rates, whose power changes sign with the motion")
     if D == 0 or not D.has(*system.v):
-        return Verdict(True, "D = 0: nothing is lost and nothing gained")
+        return FormVerdict(True, "D = 0: nothing is lost and nothing gained")
     power = sp.Add(*(u * sp.diff(D, u) for u in system.v))
     seen = counterexample(power, system)
     if not s.has(*system.v) and not D.has(sp.Integral):
         return _quadratic(s, system, seen)
     if seen:
-        return Verdict(False, f"the power of D is negative at {seen}")
+        return FormVerdict(False, f"the power of D is negative at {seen}")
     shown = tidied(power)
     if shown.is_nonnegative:
-        return Verdict(True, "the power v·∂D/∂v is nowhere negative")
-    return Verdict(True, f"the power v·∂D/∂v was not negative at {SAMPLES} random states", evidence="random points")
+        return FormVerdict(True, "the power v·∂D/∂v is nowhere negative")
+    return FormVerdict(True, f"the power v·∂D/∂v was not negative at {SAMPLES} random states", evidence="random points")
 
 
-def _quadratic(s: sp.Matrix, system: SecondOrder, seen: str) -> Verdict:
+def _quadratic(s: sp.Matrix, system: SecondOrder, seen: str) -> FormVerdict:
     """For quadratic D: s ⪰ 0, by its principal minors."""
     conditions: list[sp.Expr] = []
     for minor in _principal_minors(s):
@@ -68,21 +68,21 @@ def _quadratic(s: sp.Matrix, system: SecondOrder, seen: str) -> Verdict:
         if left.is_nonnegative:
             continue
         if left.is_negative:
-            return Verdict(False, f"D is indefinite: a principal minor of s = D_vv is {tidied(minor)} < 0")
+            return FormVerdict(False, f"D is indefinite: a principal minor of s = D_vv is {tidied(minor)} < 0")
         conditions.append(left)
     depending = [c for c in conditions if c.has(*system.q, time)]
     if depending and seen:
-        return Verdict(False, f"D is indefinite: its power is negative at {seen}")
+        return FormVerdict(False, f"D is indefinite: its power is negative at {seen}")
     texts = list(dict.fromkeys(f"{c} >= 0" for c in conditions))
     text = " and ".join(texts)
     known = _known(conditions, system)
     if known is not None:
         word = "positive semidefinite" if known else "indefinite or negative"
-        return Verdict(known, f"s = D_vv is {word} at the stated parameters", condition=text)
+        return FormVerdict(known, f"s = D_vv is {word} at the stated parameters", condition=text)
     if not texts:
-        return Verdict(True, "s = D_vv is positive semidefinite")
+        return FormVerdict(True, "s = D_vv is positive semidefinite")
     evidence = "random points" if depending else "symbolic"
-    return Verdict(True, "s = D_vv is positive semidefinite", condition=text, evidence=evidence)
+    return FormVerdict(True, "s = D_vv is positive semidefinite", condition=text, evidence=evidence)
 
 
 def _known(conditions: Sequence[sp.Expr], system: SecondOrder) -> bool | None:

@@ -20,7 +20,7 @@ from holdfast.cli.shared import (
 )
 from holdfast.cli.text import in_one_line, line, say
 
-MOST = 12  # cases in the table; of more, those that went worst
+MOST_CASES = 12  # cases in the table; of more, those that went worst
 OBSERVED = 2_000_000  # rows of all cases together up to which their deviations are looked at once more
 
 
@@ -112,7 +112,7 @@ def _print_table(runs: hf.Ensemble, largest: dict[str, Any]) -> None:
     """The cases one by one; of many, those that did not go well, then those that deviate most."""
     worst = sum((values / max(float(values.max()), 1e-300) for values in largest.values()), 0.0 * runs.success)
     order = sorted(range(len(runs)), key=lambda k: (bool(runs.success[k]), -float(worst[k])))
-    shown = sorted(order[:MOST])
+    shown = sorted(order[:MOST_CASES])
     head = ["case", *runs.cases, "outcome", *(f"largest |{name}|" for name in largest)]
     rows = [
         [
@@ -127,5 +127,5 @@ def _print_table(runs: hf.Ensemble, largest: dict[str, Any]) -> None:
     say("")
     for row in (head, *rows):
         say("  " + "  ".join(f"{text:<{width}}" for text, width in zip(row, widths, strict=True)).rstrip())
-    if len(runs) > MOST:
-        say(f"  ... the {MOST} that went worst, of {len(runs)}; -o writes them all")
+    if len(runs) > MOST_CASES:
+        say(f"  ... the {MOST_CASES} that went worst, of {len(runs)}; -o writes them all")

@@ -24,7 +24,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from holdfast.common.files import RELATIVE, Folder, Stream, publish, sweep
+from holdfast.common.files import RELATIVE, FileStream, Folder, publish, sweep
 
 MAGIC = b"holdfast code 3\n"
 MOST_OBJECTS = 2000
@@ -132,7 +132,7 @@ def _secret(folder: Folder, *, make: bool) -> bytes | None:
 def _fill_secret(handle: int) -> None:
     if hasattr(os, "fchmod"):
         os.fchmod(handle, 0o600)
-    Stream(handle).write(secrets.token_bytes(SECRET_SIZE))
+    FileStream(handle).write(secrets.token_bytes(SECRET_SIZE))
 
 
 def _content(folder: Folder, name: str, most: int) -> bytes | None:
@@ -176,7 +176,7 @@ def store(key: str, code: bytes) -> None:
         if place is None:
             return
         content = MAGIC + place.seal(key, code) + code
-        fill: Any = lambda handle, name, folder: Stream(handle).write(content)  # noqa: E731
+        fill: Any = lambda handle, name, folder: FileStream(handle).write(content)  # noqa: E731
         publish(place.folder, _name(key), fill, durable=False)
         _prune(place.folder)
 

@@ -38,7 +38,7 @@ Text = Callable[[], str]  # a function of the driver language, written when it i
 
 
 @dataclass(frozen=True, eq=False)
-class Assembly:
+class KernelSource:
     """Bodies by name, functions of the driver language in order, and their constants.
 
     Bodies and functions are written out only when they are asked for: to find code that is kept, `name` is enough.
@@ -137,7 +137,7 @@ def emitter() -> str:
     return _EMITTER
 
 
-def stepping(field: Field, scheme: Scheme, events: Sequence[Node] = ()) -> Assembly:
+def stepping(field: Field, scheme: Scheme, events: Sequence[Node] = ()) -> KernelSource:
     """The assembly that steps a field by a scheme."""
     size, width = len(field.state), len(field.state) + len(field.watched)
     driver = _driver(field, scheme)
@@ -154,7 +154,7 @@ def stepping(field: Field, scheme: Scheme, events: Sequence[Node] = ()) -> Assem
     texts = (*common, *driver.texts, *_texts(fixed.rates_blocks))
     further = [(*nodes, fingerprint(tuple(nodes.values()), field.inputs)) for nodes in driver.outputs.values()]
     name = f"{field.fingerprint}|{fingerprint(events, field.inputs)}|{further}|{scheme!r}"
-    return Assembly(name, field, outputs, texts, constants, size + width + len(events) + driver.work)
+    return KernelSource(name, field, outputs, texts, constants, size + width + len(events) + driver.work)
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,19 +256,19 @@ def _loop(terms: int) -> dict[str, int | float]:
     return {"TERMS": terms, "STEP_COLLAPSED": adaptive.STEP_COLLAPSED, "RESOLUTION": adaptive.RESOLUTION}
 
 
-def observing(field: Field, outputs: Sequence[Node]) -> Assembly:
+def observing(field: Field, outputs: Sequence[Node]) -> KernelSource:
     """The assembly that evaluates other nodes of the same inputs at many states."""
     return _at_many_states(field, outputs, fingerprint(outputs, field.inputs))
 
 
-def observing_observables(field: Field) -> Assembly:
+def observing_observables(field: Field) -> KernelSource:
     """The same for the field's own observables, which its fingerprint already tells."""
     return _at_many_states(field, field.observables, f"{field.fingerprint}|the last {len(field.observables)}")
 
 
-def _at_many_states(field: Field, outputs: Sequence[Node], name: str) -> Assembly:
+def _at_many_states(field: Field, outputs: Sequence[Node], name: str) -> KernelSource:
     constants: dict[str, int | float] = {"N": len(field.state), "PARAMETERS": len(field.parameters)}
-    return Assembly(name, field, {"body": _numbered(outputs)}, _texts(fixed.many), constants, 1)
+    return KernelSource(name, field, {"body": _numbered(outputs)}, _texts(fixed.many), constants, 1)
 
 
 def _texts(*functions: Callable[..., object]) -> tuple[Text, ...]:

@@ -33,7 +33,7 @@ def linkable_here() -> bool:
     return sys.platform == "linux" and platform.machine() == "x86_64" and sys.maxsize > 2**32
 
 
-class Section(NamedTuple):
+class ObjectSection(NamedTuple):
     name: int
     kind: int
     flags: int
@@ -64,7 +64,7 @@ def linked(file: bytes) -> Image | None:
     if file[: len(KIND)] != KIND or struct.unpack_from("<HH", file, 16) != (RELOCATABLE, X86_64):
         return None
     start, number = struct.unpack_from("<Q", file, 40)[0], struct.unpack_from("<H", file, 60)[0]
-    sections = [Section(*struct.unpack_from("<IIQQQQIIQQ", file, start + 64 * k)) for k in range(number)]
+    sections = [ObjectSection(*struct.unpack_from("<IIQQQQIIQQ", file, start + 64 * k)) for k in range(number)]
     try:
         return _Linking(file, sections).image()
     except _Unknown:
@@ -74,7 +74,7 @@ def linked(file: bytes) -> Image | None:
 class _Linking:
     """The bookkeeping of `linked`: where sections and stubs have come to lie."""
 
-    def __init__(self, file: bytes, sections: list[Section]) -> None:
+    def __init__(self, file: bytes, sections: list[ObjectSection]) -> None:
         self.file, self.sections = file, sections
         self.code = bytearray()
         self.places: dict[int, int] = {}
@@ -99,7 +99,7 @@ class _Linking:
         }
         return Image(bytes(self.code), functions, self.outside)
 
-    def _content(self, section: Section) -> bytes:
+    def _content(self, section: ObjectSection) -> bytes:
         return self.file[section.offset : section.offset + section.size]
 
     def _put(self, content: bytes, alignment: int) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 
 from holdfast.engine.code import cache, native
 from holdfast.engine.code.compiled import Code, Loaded
-from holdfast.engine.code.kernel_source import Assembly
+from holdfast.engine.code.kernel_source import KernelSource
 from holdfast.engine.code.layout import Layout
 
 # seconds, measured on chains of 5 to 200 links
@@ -38,7 +38,7 @@ class PythonMachine:
 
     lanes = 1
 
-    def __init__(self, assembly: Assembly) -> None:
+    def __init__(self, assembly: KernelSource) -> None:
         self.layout = assembly.layout
         self._functions = assembly.python()
 
@@ -54,7 +54,7 @@ class PythonMachine:
 class NativeMachine:
     """Native code: quick at once, optimised when it pays; a change of tier changes no bit of any result."""
 
-    def __init__(self, assembly: Assembly, lanes: int = 1, *, tier: str | None = None) -> None:
+    def __init__(self, assembly: KernelSource, lanes: int = 1, *, tier: str | None = None) -> None:
         """`tier` is "quick" or "optimised" to have it so, or None to let the work decide."""
         self.lanes = lanes
         self._assembly, self._tier = assembly, tier

@@ -69,7 +69,7 @@ def write_body(writer: LLVMWriter, name: str, body: Body, *, fused: bool) -> Non
     names = [name] if len(pieces) == 1 else [f"{name}.{k}" for k in range(len(pieces))]
     for number, (piece_name, (start, stop)) in enumerate(zip(names, pieces, strict=True)):
         last = number == len(pieces) - 1
-        _Piece(writer, body, crossing, fused=fused).write(piece_name, start, stop, last=last)
+        _CodePiece(writer, body, crossing, fused=fused).write(piece_name, start, stop, last=last)
     if len(pieces) > 1:
         arguments = _arguments()
         writer.begin(name, arguments, "", "noinline")
@@ -103,7 +103,7 @@ def _crossing(body: Body, pieces: Sequence[tuple[int, int]]) -> dict[int, int]:
     return crossing
 
 
-class _Piece:
+class _CodePiece:
     """One function of statements; values are loaded when first needed."""
 
     def __init__(self, writer: LLVMWriter, body: Body, crossing: dict[int, int], *, fused: bool) -> None:

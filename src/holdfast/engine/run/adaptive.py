@@ -24,7 +24,7 @@ ACCEPTED, REJECTED, KEPT, AGAIN, WANTED = range(5)
 
 
 @dataclass(eq=False)
-class Gathered:
+class AcceptedSteps:
     """Rows so far: accepted steps, or the wanted times; with the interpolants if they are kept."""
 
     times: list[np.ndarray] = field(default_factory=list)
@@ -162,7 +162,7 @@ class AdaptiveRun:
             return Status(int(self.control[STATUS]))
         return Status.completed if self.control[TIME] >= self.control[END] else Status.interrupted
 
-    def go(self, gathered: Gathered, at: np.ndarray | None, stop: Callable[[float], bool | None]) -> None:
+    def go(self, gathered: AcceptedSteps, at: np.ndarray | None, stop: Callable[[float], bool | None]) -> None:
         """Until the end, a bad end, an event or an interruption; what was accepted is gathered chunk by chunk."""
         pace, wanted = Pace(self.cost), bool(self.counts[WANTED])
         memory, size = self.memory, self.memory.size

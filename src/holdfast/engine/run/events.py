@@ -17,7 +17,7 @@ HALVINGS = 48
 
 
 @dataclass(frozen=True, eq=False)
-class Event:
+class LocatedEvent:
     """The first event function that changed its sign, when, and the state just after."""
 
     number: int
@@ -25,7 +25,7 @@ class Event:
     state: np.ndarray
 
 
-def locate(machine: Machine, memory: Memory, t: float, step: float) -> Event:
+def locate(machine: Machine, memory: Memory, t: float, step: float) -> LocatedEvent:
     """The event within the step from t, whose start the memory still holds."""
     size, count = memory.size, memory.event_count
     before, directions = memory.events[0, :count, 0], memory.events[0, count:, 0]
@@ -47,4 +47,4 @@ def locate(machine: Machine, memory: Memory, t: float, step: float) -> Event:
         else:
             low = middle
     happened = crossed(high)
-    return Event(int(np.argmax(happened)), t + high * step, new[:, 0].copy())
+    return LocatedEvent(int(np.argmax(happened)), t + high * step, new[:, 0].copy())

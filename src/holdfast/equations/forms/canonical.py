@@ -231,7 +231,7 @@ def _given_forces(equations: Equations) -> list[Node]:
     ]
     if not dynamics.points:
         return total
-    controls = {node: equations.found[node] for node in inputs.controls.values()}
+    controls = {node: equations.solved_inputs[node] for node in inputs.controls.values()}
     added = substitute(list(added_forces(dynamics.points, inputs)), controls)
     if any(part in inputs.a for part in ancestors(added)):
         raise BadStatement(

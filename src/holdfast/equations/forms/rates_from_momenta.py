@@ -20,8 +20,8 @@ from holdfast.problem.quantities import Momentum
 if TYPE_CHECKING:
     from holdfast.equations.equations import Equations
 
-MOST = 3  # momenta that SymPy is asked to solve at once
-CLOSE = 1e-8
+MOST_MOMENTA = 3  # momenta that SymPy is asked to solve at once
+SAME_MOMENTA = 1e-8
 
 
 def rates_of_momenta(equations: Equations, p: Sequence[Node], momenta: Sequence[Node]) -> list[Node]:
@@ -63,7 +63,7 @@ def _inverted(
     unknown = [display.raw(v) for v in inputs.v]
     symbols = [Momentum(node.data) for node in p]
     solutions: list[dict[sp.Symbol, sp.Expr]] = []
-    if len(p) <= MOST:
+    if len(p) <= MOST_MOMENTA:
         laws = [display.raw(node) - symbol for node, symbol in zip(momenta, symbols, strict=True)]
         try:
             solutions = sp.solve(laws, unknown, dict=True)
@@ -90,4 +90,4 @@ def _gives_back(
 ) -> bool:
     ledger = Ledger({**sample.values, **dict(zip(p, sample.of(momenta), strict=True))})
     found, wanted = np.array(ledger.of(nodes)), np.array(sample.of(v))
-    return bool(np.isfinite(found).all() and np.abs(found - wanted).max() <= CLOSE * (1 + np.abs(wanted).max()))
+    return bool(np.isfinite(found).all() and np.abs(found - wanted).max() <= SAME_MOMENTA * (1 + np.abs(wanted).max()))

@@ -14,7 +14,7 @@ from holdfast.problem.program import Program
 if TYPE_CHECKING:
     from holdfast.equations.values import Values
 
-SMALL = 1e-10  # relative size below which a singular value counts as zero
+ZERO_SINGULAR_VALUE = 1e-10  # relative size below which a singular value counts as zero
 INVOLVED = 1e-6  # the least share of a constraint in a combination that vanishes
 NO_RANK = 1e13  # a condition number beyond this leaves no digit that rounding has not spoilt
 
@@ -118,9 +118,9 @@ def _misfit(jacobian: np.ndarray, combination: np.ndarray, deviations: np.ndarra
     weights = weights / weights[-1]
     terms = np.abs(deviations[:, involved] * weights).max()
     differences = deviations[:, involved] @ weights
-    if np.ptp(differences) <= SMALL * terms:
-        return float(differences[0]) if abs(differences[0]) > SMALL * terms else 0.0
-    scale = SMALL * np.abs(deviations).max(axis=0)
+    if np.ptp(differences) <= ZERO_SINGULAR_VALUE * terms:
+        return float(differences[0]) if abs(differences[0]) > ZERO_SINGULAR_VALUE * terms else 0.0
+    scale = ZERO_SINGULAR_VALUE * np.abs(deviations).max(axis=0)
     if (np.abs(deviations[0, others]) <= scale[others]).all():
         return float(deviations[0, last]) if abs(deviations[0, last]) > scale[last] else 0.0
     return None
@@ -169,7 +169,7 @@ def _scaled(matrix: np.ndarray) -> np.ndarray:
     return np.divide(matrix, size, out=np.zeros_like(matrix), where=size > 0)
 
 
-def _null_space(matrix: np.ndarray, small: float = SMALL) -> np.ndarray:
+def _null_space(matrix: np.ndarray, small: float = ZERO_SINGULAR_VALUE) -> np.ndarray:
     """Combinations of rows that vanish, as columns of coefficients; the last one vanishes best."""
     rows, columns = matrix.shape
     if rows == 0:

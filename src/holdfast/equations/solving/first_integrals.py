@@ -35,7 +35,7 @@ BITS, TINY = 128, 2.0**-60  # a residual enclosed in less than this part of its 
 
 
 @dataclass(frozen=True, eq=False)
-class Eased:
+class EasedIntegrals:
     """Solves M a = forces + Jᵀ μ with J a = demand, eased where the rows of J become parallel."""
 
     graph: Graph
@@ -59,7 +59,7 @@ class Eased:
         return [a + b for a, b in zip(free, held, strict=True)], mu
 
 
-def eased(mass: SymmetricFactor, response: Rows, jacobian: Rows, authority: Rows, graph: Graph) -> Eased:
+def eased(mass: SymmetricFactor, response: Rows, jacobian: Rows, authority: Rows, graph: Graph) -> EasedIntegrals:
     """The solver of kept first integrals from what an ordinary one has already made."""
     plain = factor_symmetric([_softened(i, row, graph.const(SOFT)) for i, row in enumerate(authority)], graph)
     share = graph.one
@@ -68,7 +68,7 @@ def eased(mass: SymmetricFactor, response: Rows, jacobian: Rows, authority: Rows
     near = graph.call("max", graph.zero, graph.one - share / graph.const(EASED))
     softness = graph.const(EASED) * near * near
     softened = [_softened(i, row, softness) for i, row in enumerate(authority)]
-    return Eased(graph, mass, response, jacobian, authority, factor_symmetric(softened, graph))
+    return EasedIntegrals(graph, mass, response, jacobian, authority, factor_symmetric(softened, graph))
 
 
 def _softened(i: int, row: dict[int, Node], softness: Node) -> dict[int, Node]:

@@ -23,7 +23,7 @@ from holdfast.graph.nodes import Node
 
 LOOKS = 2  # samples: the start and one beside it
 PRECISIONS = (128, 512)  # bits; the second for systems so near to singular that the first tells nothing
-TINY = 2.0**-40  # of the largest term: a residual known this well that contains 0 is one
+NO_RESIDUAL = 2.0**-40  # of the largest term: a residual known this well that contains 0 is one
 
 Residual = tuple[str, Any, Any]  # of which equation, its value, the size of its largest term
 
@@ -54,7 +54,7 @@ def require_solved(
                     f"the accelerations found do not solve the equation of {name!r}: it is off by {value.str(5)}",
                     where="derive",
                 )
-            if all(value.is_finite() and value.rad() <= TINY * size for _, value, size in found):
+            if all(value.is_finite() and value.rad() <= NO_RESIDUAL * size for _, value, size in found):
                 break
 
 

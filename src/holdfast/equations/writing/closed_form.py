@@ -13,7 +13,7 @@ from holdfast.graph.nodes import Node
 if TYPE_CHECKING:
     from holdfast.equations.equations import Equations
 
-LONGEST = 400  # nodes of a formula that is still shown in closed form
+LARGEST_FORMULA = 400  # nodes of a formula that is still shown in closed form
 
 
 def closed_form(equations: Equations) -> dict[str, sp.Expr]:
@@ -26,7 +26,7 @@ def closed_form(equations: Equations) -> dict[str, sp.Expr]:
     if r == 0 or (r != n and r != 1):
         return {}
     nodes = without_idle_gains(equations, equations.solver(*_law_level(equations))[1])
-    if any(tree_size(node) > LONGEST or expanded_terms(node) > LONGEST for node in nodes):
+    if any(tree_size(node) > LARGEST_FORMULA or expanded_terms(node) > LARGEST_FORMULA for node in nodes):
         return {}
     return {name: _tidy_quotient(equations, node) for name, node in zip(equations.holder_names, nodes, strict=True)}
 

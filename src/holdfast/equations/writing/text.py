@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from holdfast.equations.equations import Equations
 
 MOST_LINES, FEW = 12, 6  # of a section in the summary; of a longer one the first few
-LONGEST = 400  # letters of a formula in the summary; longer ones are named, not shown
+LONGEST_FORMULA = 400  # letters of a formula in the summary; longer ones are named, not shown
 
 
 class _Terminal(StrPrinter):
@@ -95,7 +95,7 @@ def _times(component: sp.Expr, name: str) -> str:
 
 def _shortened(expression: sp.Expr) -> str:
     shown = text(expression)
-    return shown if len(shown) <= LONGEST else f"[a formula of {sp.count_ops(expression)} operations]"
+    return shown if len(shown) <= LONGEST_FORMULA else f"[a formula of {sp.count_ops(expression)} operations]"
 
 
 def _program_lines(equations: Equations) -> Iterable[str]:

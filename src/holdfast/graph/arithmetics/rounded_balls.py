@@ -18,7 +18,7 @@ from holdfast.graph.arithmetics.balls import ball, balls, symmetric
 Ball = Any  # flint.arb
 UNIT = 2.0**-51
 FUNCTION = 4 * UNIT
-LEAST = 2.0**-1000  # for results that underflow
+UNDERFLOW = 2.0**-1000  # for results that underflow
 
 Pair = tuple[Any, Any]  # the value over the box and a bound of its error, both balls
 
@@ -29,7 +29,7 @@ def size(value: Ball) -> Ball:
 
 def _made(value: Ball, carried: Ball, unit: float = UNIT) -> Pair:
     """A result with its carried error and its own rounding."""
-    return value, carried + (size(value) + carried) * unit + LEAST
+    return value, carried + (size(value) + carried) * unit + UNDERFLOW
 
 
 def rounded_sum(a: Pair, b: Pair) -> Pair:

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from holdfast.page.facts import PageFacts
 from holdfast.page.figures.figure import even_groups, figure, thinned
 from holdfast.page.markup.html import Markup
-from holdfast.page.subject import Subject
 
 PANELS = 3  # of a figure, at most
 
 
-def curves(subject: Subject, names: Sequence[str], kind: str, title: str) -> list[Markup]:
+def curves(subject: PageFacts, names: Sequence[str], kind: str, title: str) -> list[Markup]:
     """Figures of the named quantities along the run, as evenly filled as can be."""
     run, made = subject.trajectory, []
     for number, group in enumerate(even_groups(list(names), PANELS)):

@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from holdfast.page.facts import PageFacts, number
 from holdfast.page.figures.figure import BAD, FAINT, INK, SHADE, figure, legend
 from holdfast.page.markup.html import Markup
-from holdfast.page.subject import Subject, number
 from holdfast.schemes.algebra.stability_function import StabilityFunction
 from holdfast.schemes.kinds.symplectic_euler import SymplecticEuler
 
 GRID = 220
 
 
-def figures(subject: Subject) -> list[Markup]:
+def figures(subject: PageFacts) -> list[Markup]:
     roots = np.asarray(subject.spectrum.eigenvalues)
     if not len(roots):
         return []
@@ -28,7 +28,7 @@ def figures(subject: Subject) -> list[Markup]:
     return made
 
 
-def _roots(subject: Subject, roots: np.ndarray) -> Markup:
+def _roots(subject: PageFacts, roots: np.ndarray) -> Markup:
     size = max(float(np.abs(roots).max()), 1e-9)
 
     def draw(axes: Any) -> None:
@@ -50,7 +50,7 @@ def _roots(subject: Subject, roots: np.ndarray) -> Markup:
     return figure("roots", f"Roots of the law{frozen}; deviations die away to the left of the axis", draw)
 
 
-def _region(subject: Subject, step: float) -> Markup:
+def _region(subject: PageFacts, step: float) -> Markup:
     """Where |R(τλ)| ≤ 1, in the plane of τλ, with τ times each root."""
     function = subject.scheme.stability
     points = step * np.asarray(subject.spectrum.eigenvalues)
@@ -92,7 +92,7 @@ def _extent(function: StabilityFunction) -> float:
     )
 
 
-def _multipliers(subject: Subject, step: float) -> Markup:
+def _multipliers(subject: PageFacts, step: float) -> Markup:
     """What one step multiplies deviations by, against the unit circle: for schemes without one R(z)."""
     turn = np.linspace(0, 2 * np.pi, 200)
 

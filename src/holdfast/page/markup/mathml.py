@@ -20,7 +20,7 @@ DOTS = {"\u02d9": "\u0307", "\u00a8": "\u0308"}  # accents, and the same as mark
 ITALIC = {chr(0x61 + k): chr(0x1D44E + k) for k in range(26) if k != 7}
 ITALIC |= {chr(0x3B1 + k): chr(0x1D6FC + k) for k in range(25)} | {"\u03d5": "\U0001d719"}
 TALL = frozenset("bdfhijklt\u03b2\u03b4\u03b6\u03b8\u03bb\u03be")  # letters on which a mark would sit too low
-LONGEST = 12_000  # letters of LaTeX that are still typeset; longer formulas can be copied
+LONGEST_FORMULA = 12_000  # letters of LaTeX that are still typeset; longer formulas can be copied
 
 
 @lru_cache(maxsize=512)
@@ -101,7 +101,7 @@ def formula(latex: str, note: str = "") -> Markup:
     """A displayed formula with a button that copies its LaTeX."""
     shown = (
         mathml(latex, "block")
-        if len(latex) <= LONGEST
+        if len(latex) <= LONGEST_FORMULA
         else element("p", f"a formula of {len(latex):,} letters of LaTeX, to be copied", class_="quiet")
     )
     button = element("button", "LaTeX", type="button", class_="copy", data_copy=latex, title="Copy the LaTeX of this")

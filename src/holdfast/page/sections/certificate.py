@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from holdfast.page.facts import PageFacts, number, sentence
 from holdfast.page.markup.html import Child, Markup, bullets, details, element, joined, paragraph, table
 from holdfast.page.sections.section import Section
-from holdfast.page.subject import Subject, number, sentence
 from holdfast.stability.certificate.certificate import BlockCertificate, Label, Proof
 
 
-def write(subject: Subject) -> Markup:
+def write(subject: PageFacts) -> Markup:
     certificate = subject.certificate
     if certificate is None and subject.doubt:
         return paragraph(f"{subject.doubt} Nothing of it is shown.")

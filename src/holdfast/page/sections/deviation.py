@@ -6,20 +6,20 @@ from typing import Any
 
 import numpy as np
 
+from holdfast.page.facts import PageFacts, counted
 from holdfast.page.figures.figure import figure, legend, log_scale, thinned
 from holdfast.page.markup.html import Markup, joined, paragraph
 from holdfast.page.sections.section import Section, side_by_side
-from holdfast.page.subject import Subject, counted
 
-MOST = 6  # blocks with a figure of their own
+MOST_FIGURES = 6  # blocks with a figure of their own
 
 
-def write(subject: Subject) -> Markup:
+def write(subject: PageFacts) -> Markup:
     if not subject.held:
         return Markup("")
     blocks = subject.spectrum.blocks
-    made = [_block(subject, k, list(block.names)) for k, block in enumerate(blocks[:MOST])]
-    rest = len(blocks) - MOST
+    made = [_block(subject, k, list(block.names)) for k, block in enumerate(blocks[:MOST_FIGURES])]
+    rest = len(blocks) - MOST_FIGURES
     note = (
         paragraph(f"{counted(rest, 'further block')} {'is' if rest == 1 else 'are'} not drawn.", class_="quiet")
         if rest > 0
@@ -30,7 +30,7 @@ def write(subject: Subject) -> Markup:
     return joined(paragraph(words, class_="quiet"), side_by_side(*made), note)
 
 
-def _block(subject: Subject, place: int, names: list[str]) -> Markup:
+def _block(subject: PageFacts, place: int, names: list[str]) -> Markup:
     run = subject.trajectory
 
     def draw(axes: Any) -> None:
@@ -56,7 +56,7 @@ def _block(subject: Subject, place: int, names: list[str]) -> Markup:
     return figure(f"deviation-{place}", f"Deviation of {held}", draw)
 
 
-def _bounds(subject: Subject, name: str) -> float:
+def _bounds(subject: PageFacts, name: str) -> float:
     """The certificate's bound of a deviation; 0 where there is none."""
     for block in subject.certificate.blocks if subject.certificate else ():
         if block.bounds and name in block.names:

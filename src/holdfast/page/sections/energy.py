@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from holdfast.page.facts import PageFacts, number
 from holdfast.page.figures.figure import figure, legend, thinned
 from holdfast.page.markup.html import Child, Markup, joined, paragraph, table
 from holdfast.page.sections.section import Section, side_by_side
-from holdfast.page.subject import Subject, number
 
 WORDS = {
     "forces": "work of the stated forces",
@@ -20,7 +20,7 @@ WORDS = {
 }
 
 
-def write(subject: Subject) -> Markup:
+def write(subject: PageFacts) -> Markup:
     run = subject.trajectory
     if len(run.times) < 3:
         return paragraph("The run is too short for an energy balance.")
@@ -29,7 +29,7 @@ def write(subject: Subject) -> Markup:
     )
 
 
-def _sentence(subject: Subject) -> Markup | None:
+def _sentence(subject: PageFacts) -> Markup | None:
     if not subject.held:
         return None
     work = float(subject.trajectory.energy_balance.correction[-1])
@@ -40,7 +40,7 @@ def _sentence(subject: Subject) -> Markup | None:
     )
 
 
-def _energies(subject: Subject) -> Markup:
+def _energies(subject: PageFacts) -> Markup:
     run = subject.trajectory
 
     def draw(axes: Any) -> None:
@@ -53,7 +53,7 @@ def _energies(subject: Subject) -> Markup:
     return figure("energy", "Kinetic energy, potential, and their sum", draw)
 
 
-def _balance(subject: Subject) -> Markup:
+def _balance(subject: PageFacts) -> Markup:
     run, balance = subject.trajectory, subject.trajectory.energy_balance
     causes = ("forces", "dissipation", "held", "explicit")
     drawn = [name for name in causes if np.abs(getattr(balance, name)).max() > 1e-9 * subject.energy_size]
@@ -70,7 +70,7 @@ def _balance(subject: Subject) -> Markup:
     return figure("balance", "Where the energy came from and went", draw)
 
 
-def _power(subject: Subject) -> Markup:
+def _power(subject: PageFacts) -> Markup:
     run = subject.trajectory
     if not subject.held:
         return Markup("")
@@ -83,7 +83,7 @@ def _power(subject: Subject) -> Markup:
     return figure("power", "Power of the correction: the part of the held forces that drives deviations away", draw)
 
 
-def _table(subject: Subject) -> Markup:
+def _table(subject: PageFacts) -> Markup:
     balance = subject.trajectory.energy_balance
     rows: list[list[Child]] = [["change of energy", number(float(balance.change[-1]))]]
     rows += [[words, number(float(getattr(balance, name)[-1]))] for name, words in WORDS.items()]

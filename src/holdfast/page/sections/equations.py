@@ -6,27 +6,27 @@ import sympy as sp
 
 from holdfast.equations.writing.text import formula as latex
 from holdfast.equations.writing.text import latex_of_states
+from holdfast.page.facts import PageFacts
 from holdfast.page.markup.html import Markup, details, joined, paragraph
 from holdfast.page.markup.mathml import formula
 from holdfast.page.sections.section import Section
-from holdfast.page.subject import Subject
 from holdfast.problem.quantities import Acceleration, latex_name
 
-LONGEST = 700  # letters of LaTeX of an equation that is written out in one line
+LONGEST_LINE = 700  # letters of LaTeX of an equation that is written out in one line
 
 
-def write(subject: Subject) -> Markup:
+def write(subject: PageFacts) -> Markup:
     equations = subject.equations
     rows = [_row(subject, i) for i in range(len(equations.coordinates))]
     states = [formula(line) for line in latex_of_states(equations)]
-    if all(len(row) <= LONGEST for row in rows):
+    if all(len(row) <= LONGEST_LINE for row in rows):
         written = joined(*(formula(row) for row in rows), *states)
         return joined(written, details("In matrix form", _matrices(subject)))
     note = paragraph("The equations are long; in matrix form they read M a = h + E μ.")
     return joined(note, _matrices(subject), *states)
 
 
-def _row(subject: Subject, i: int) -> str:
+def _row(subject: PageFacts, i: int) -> str:
     """One equation of motion: inertia on the left, free and held forces on the right."""
     equations = subject.equations
     inertia = sum(
@@ -52,7 +52,7 @@ def _sum(terms: list[str]) -> str:
     return text.replace("+ - ", "- ").replace("+ -", "- ")
 
 
-def _matrices(subject: Subject) -> Markup:
+def _matrices(subject: PageFacts) -> Markup:
     equations = subject.equations
     accelerations = sp.Matrix([Acceleration(f"{name}_ddot") for name in equations.coordinates])
     parts = [_matrix("M", equations.mass_matrix, "mass matrix"), _matrix("h", equations.bias, "free forces")]
@@ -75,7 +75,7 @@ def _matrices(subject: Subject) -> Markup:
 def _matrix(letter: str, matrix: sp.Matrix, note: str) -> Markup:
     """A matrix as a whole where it fits, otherwise entry by entry."""
     whole = f"{letter} = {latex(matrix)}"
-    if len(whole) <= 1.6 * LONGEST:
+    if len(whole) <= 1.6 * LONGEST_LINE:
         return formula(whole, note)
     rows, columns = matrix.shape
     entries = [

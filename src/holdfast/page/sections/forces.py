@@ -3,43 +3,45 @@
 from __future__ import annotations
 
 from holdfast.equations.writing.text import formula as latex
+from holdfast.page.facts import PageFacts, counted
 from holdfast.page.figures.curves import curves
 from holdfast.page.markup.html import Markup, details, joined, paragraph
 from holdfast.page.markup.mathml import formula
 from holdfast.page.sections.section import Section, side_by_side
-from holdfast.page.subject import Subject, counted
 from holdfast.problem.quantities import latex_name
 
-MOST = 60  # statements that are typeset
+MOST_STATEMENTS = 60  # statements that are typeset
 CURVES = 9
 
 
-def write(subject: Subject) -> Markup:
+def write(subject: PageFacts) -> Markup:
     if not subject.held:
         return Markup("")
     return joined(_formulas(subject), side_by_side(*_curves(subject)))
 
 
-def _formulas(subject: Subject) -> Markup:
+def _formulas(subject: PageFacts) -> Markup:
     equations = subject.equations
     closed = equations.inverse_dynamics
     if closed:
         return joined(*(formula(f"{latex_name(name)} = {latex(value)}") for name, value in closed.items()))
     statements = equations.statements
-    lines = [formula(f"{latex_name(s.name.name)} = {latex(s.value)}") for s in statements[:MOST]]
-    rest = len(statements) - MOST
+    lines = [formula(f"{latex_name(s.name.name)} = {latex(s.value)}") for s in statements[:MOST_STATEMENTS]]
+    rest = len(statements) - MOST_STATEMENTS
     names = ", ".join(equations.holder_names)
     return joined(
         paragraph(f"No short closed form: {names} follow by elimination, in {counted(len(statements), 'statement')}."),
         details(
-            f"The {len(lines)} statements" if rest <= 0 else f"The first {MOST} of {len(statements)} statements",
+            f"The {len(lines)} statements"
+            if rest <= 0
+            else f"The first {MOST_STATEMENTS} of {len(statements)} statements",
             *lines,
             paragraph("The rest: holdfast derive --latex.", class_="quiet") if rest > 0 else None,
         ),
     )
 
 
-def _curves(subject: Subject) -> list[Markup]:
+def _curves(subject: PageFacts) -> list[Markup]:
     return curves(subject, subject.equations.holder_names[:CURVES], "forces", "Held forces over time")
 
 

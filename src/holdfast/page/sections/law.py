@@ -6,20 +6,20 @@ import numpy as np
 
 from holdfast.equations.writing.text import formula as latex
 from holdfast.errors import HoldfastError
+from holdfast.page.facts import PageFacts, number
 from holdfast.page.figures.roots import figures
 from holdfast.page.markup.html import Child, Markup, code, details, element, joined, paragraph, table
 from holdfast.page.markup.mathml import formula, mathml
 from holdfast.page.sections.section import Section, side_by_side
-from holdfast.page.subject import Subject, number
 from holdfast.problem.laws.linear import Gain, Unstabilised
 from holdfast.problem.quantities import latex_name
-from holdfast.stability.linear.spectrum import Verdict
+from holdfast.stability.linear.spectrum import BlockStability
 from holdfast.stability.tuning.dialects import dialects
 
 GREEK = {"alpha": "α", "beta": "β", "kappa": "κ", "omega": "ω", "zeta": "ζ", "time constant": "T", "damping ratio": "ζ"}
 
 
-def write(subject: Subject) -> Markup:
+def write(subject: PageFacts) -> Markup:
     if not subject.held:
         return Markup("")
     return joined(
@@ -32,7 +32,7 @@ def write(subject: Subject) -> Markup:
     )
 
 
-def _equations(subject: Subject) -> Markup:
+def _equations(subject: PageFacts) -> Markup:
     equations = subject.equations
     if isinstance(subject.problem.program.law, Unstabilised):
         return paragraph("There is no law: deviations stay where they are, or drift.")
@@ -51,7 +51,7 @@ def _equations(subject: Subject) -> Markup:
     return joined(note, *lines, paragraph("with ", *separated) if gains else None)
 
 
-def _dialects(subject: Subject) -> Markup:
+def _dialects(subject: PageFacts) -> Markup:
     try:
         words = dialects(subject.equations)
     except HoldfastError:
@@ -67,7 +67,7 @@ def _said(values: dict[str, float]) -> str:
     return ", ".join(f"{GREEK.get(key, key)} = {number(value)}" for key, value in values.items()) or "–"
 
 
-def _blocks(subject: Subject) -> Markup:
+def _blocks(subject: PageFacts) -> Markup:
     """Per block: verdict, roots, and what one step of the scheme does to it."""
     run, rows = subject.trajectory, []
     for block in subject.spectrum.blocks:
@@ -89,11 +89,11 @@ def _blocks(subject: Subject) -> Markup:
     return joined(element("h3", "Roots, and one step of the scheme"), table(head, rows))
 
 
-def _limit(verdict: Verdict, step: float) -> str:
+def _limit(verdict: BlockStability, step: float) -> str:
     """The largest step at which the scheme still contracts; words where the law leaves nothing to contract."""
     if step > 0:
         return number(step)
-    return "none: the law itself grows" if verdict is Verdict.unstable else "none: kept, not attracted"
+    return "none: the law itself grows" if verdict is BlockStability.unstable else "none: kept, not attracted"
 
 
 def _complex(root: complex) -> str:
@@ -102,7 +102,7 @@ def _complex(root: complex) -> str:
     return f"{number(root.real)} {'+' if root.imag > 0 else '−'} {number(abs(root.imag))}i"
 
 
-def _transients(subject: Subject) -> Markup:
+def _transients(subject: PageFacts) -> Markup:
     rows: list[list[Child]] = [
         [
             name.replace("_", " "),
@@ -128,7 +128,7 @@ def _transients(subject: Subject) -> Markup:
     return joined(element("h3", "Transients"), table(head, rows), note)
 
 
-def _matrix(subject: Subject) -> Markup:
+def _matrix(subject: PageFacts) -> Markup:
     shown = latex(subject.equations.deviation_matrix)
     column = r"\left(\begin{matrix}y\\w\end{matrix}\right)"
     names = ", ".join(subject.spectrum.names)

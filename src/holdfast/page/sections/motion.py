@@ -7,20 +7,20 @@ from base64 import b64encode
 
 import numpy as np
 
+from holdfast.page.facts import PageFacts
 from holdfast.page.figures.curves import curves
 from holdfast.page.markup.html import Markup, element
 from holdfast.page.sections.section import Section, side_by_side
-from holdfast.page.subject import Subject
 
-MOST = 12  # curves
+MOST_CURVES = 12  # curves
 CAPTION = "The mechanism in motion, drawn to scale"
 
 
-def write(subject: Subject) -> Markup:
+def write(subject: PageFacts) -> Markup:
     return side_by_side(_player(subject), *_curves(subject))
 
 
-def _player(subject: Subject) -> Markup:
+def _player(subject: PageFacts) -> Markup:
     """A canvas with its data: points along the run as base64 of little-endian single floats."""
     motion = subject.motion
     if motion is None:
@@ -68,9 +68,9 @@ def _packed(values: np.ndarray) -> str:
     return b64encode(np.ascontiguousarray(values, dtype="<f4").tobytes()).decode()
 
 
-def _curves(subject: Subject) -> list[Markup]:
+def _curves(subject: PageFacts) -> list[Markup]:
     names = [*subject.equations.coordinates, *subject.problem.system.states]
-    return curves(subject, names[:MOST], "motion", "Coordinates over time")
+    return curves(subject, names[:MOST_CURVES], "motion", "Coordinates over time")
 
 
 SECTION = Section("motion", "Motion", write)

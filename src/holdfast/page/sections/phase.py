@@ -6,30 +6,30 @@ from typing import Any
 
 import numpy as np
 
+from holdfast.page.facts import PageFacts
 from holdfast.page.figures.figure import POINTS, figure, legend
 from holdfast.page.markup.html import Markup
 from holdfast.page.sections.section import Section, side_by_side
-from holdfast.page.subject import Subject
 
-MOST = 3  # coordinates with a portrait
+MOST_PORTRAITS = 3  # coordinates with a portrait
 STILL = 1e-9  # a change this small, as a part of the value, is none
 
 
-def write(subject: Subject) -> Markup:
+def write(subject: PageFacts) -> Markup:
     names = subject.equations.coordinates
     pairs = [(names[0], names[1])] if len(names) > 1 else []
-    pairs += [(name, f"{name}_dot") for name in names[:MOST]]
+    pairs += [(name, f"{name}_dot") for name in names[:MOST_PORTRAITS]]
     return side_by_side(*(_portrait(subject, *pair) for pair in pairs if _moves(subject, *pair)))
 
 
-def _moves(subject: Subject, across: str, up: str) -> bool:
+def _moves(subject: PageFacts, across: str, up: str) -> bool:
     """Whether there is a path to see: both change, or one of them does in a plane of coordinates."""
     run = subject.trajectory
     moved = [float(np.ptp(run[name])) > STILL * (1 + float(np.abs(run[name]).max())) for name in (across, up)]
     return all(moved) if up.endswith("_dot") else any(moved)
 
 
-def _portrait(subject: Subject, across: str, up: str) -> Markup:
+def _portrait(subject: PageFacts, across: str, up: str) -> Markup:
     run = subject.trajectory
     rows = np.unique(np.linspace(0, len(run.times) - 1, POINTS).astype(int))
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from holdfast.equations.writing.text import formula as latex
+from holdfast.page.facts import PageFacts, counted, number
 from holdfast.page.markup.html import Child, Markup, code, details, element, joined, paragraph, table
 from holdfast.page.markup.mathml import formula, mathml
 from holdfast.page.sections.section import Section
-from holdfast.page.subject import Subject, counted, number
 from holdfast.problem.quantities import latex_name
 
 
-def write(subject: Subject) -> Markup:
+def write(subject: PageFacts) -> Markup:
     return joined(_in_words(subject), _energies(subject), _program(subject), _values(subject), _text(subject))
 
 
-def _in_words(subject: Subject) -> Markup:
+def _in_words(subject: PageFacts) -> Markup:
     run, equations = subject.trajectory, subject.equations
     size = f"step {number(run.step)}" if run.step is not None else f"tolerance {number(run.tolerance or 0)}"
     kept = len(equations.constraints)
@@ -25,7 +25,7 @@ def _in_words(subject: Subject) -> Markup:
     )
 
 
-def _energies(subject: Subject) -> Markup:
+def _energies(subject: PageFacts) -> Markup:
     system = subject.problem.system
     lines = [("kinetic energy", "T", system.kinetic)] if system.kinetic != 0 or not system.masses else []
     lines += [("potential", "P", system.potential)] if system.potential != 0 else []
@@ -37,7 +37,7 @@ def _energies(subject: Subject) -> Markup:
     return joined(*parts, *(formula(line, "where") for line in named), *_masses(subject))
 
 
-def _masses(subject: Subject) -> list[Markup]:
+def _masses(subject: PageFacts) -> list[Markup]:
     """Points whose mass may change: mass and position."""
     lines = []
     for name, point in subject.problem.system.masses.items():
@@ -49,7 +49,7 @@ def _masses(subject: Subject) -> list[Markup]:
     return lines
 
 
-def _program(subject: Subject) -> Markup:
+def _program(subject: PageFacts) -> Markup:
     program = subject.problem.program
     if not program.constraints:
         return paragraph("There is no program: the motion is free.")
@@ -65,7 +65,7 @@ def _program(subject: Subject) -> Markup:
     )
 
 
-def _holder(subject: Subject, name: str) -> str:
+def _holder(subject: PageFacts, name: str) -> str:
     return "held by its reaction" if name in subject.problem.program.held_by_reaction else "held by control"
 
 
@@ -73,7 +73,7 @@ def _listed(parts: list[Markup]) -> list[Child]:
     return [piece for k, part in enumerate(parts) for piece in ((", " if k else ""), part)]
 
 
-def _values(subject: Subject) -> Markup:
+def _values(subject: PageFacts) -> Markup:
     run, units = subject.trajectory, subject.problem.units
     parameters = [name for name in subject.equations.parameter_names if not name.startswith("law.")]
     rows: list[list[Child]] = [
@@ -87,7 +87,7 @@ def _values(subject: Subject) -> Markup:
     return details("Parameters and start values", table(["quantity", "value", "unit"], rows))
 
 
-def _text(subject: Subject) -> Markup:
+def _text(subject: PageFacts) -> Markup:
     if not subject.text:
         return paragraph("This problem was stated in Python and has no form as a file.", class_="quiet")
     button = element("button", "Copy", type="button", class_="copy", data_copy=subject.text, title="Copy the file")

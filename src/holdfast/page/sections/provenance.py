@@ -6,14 +6,14 @@ import platform
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 
+from holdfast.page.facts import PageFacts, counted
 from holdfast.page.markup.html import Child, Markup, element, joined, paragraph, table
 from holdfast.page.sections.section import Section
-from holdfast.page.subject import Subject, counted
 
 PACKAGES = "holdfast numpy sympy scipy llvmlite python-flint matplotlib latex2mathml".split()
 
 
-def write(subject: Subject) -> Markup:
+def write(subject: PageFacts) -> Markup:
     run = subject.trajectory
     rows: list[list[Child]] = [
         ["problem hash", element("code", _hash(subject))],
@@ -26,7 +26,7 @@ def write(subject: Subject) -> Markup:
     return joined(_again(subject), table(["what", "value"], rows, class_="wrap"))
 
 
-def _again(subject: Subject) -> Markup:
+def _again(subject: PageFacts) -> Markup:
     if subject.command:
         text, words = subject.command, "This page was made by"
     else:
@@ -38,7 +38,7 @@ def _again(subject: Subject) -> Markup:
     return joined(paragraph(words), element("div", element("pre", text, tabindex="0"), button, class_="source"))
 
 
-def _python(subject: Subject) -> str:
+def _python(subject: PageFacts) -> str:
     run, stated = subject.trajectory, subject.equations.parameter_values
     size = f"step={run.step!r}" if run.step is not None else f"tolerance={run.tolerance!r}"
     duration = float(run.times[-1] - run.times[0])
@@ -54,7 +54,7 @@ def _python(subject: Subject) -> str:
     )
 
 
-def _hash(subject: Subject) -> str:
+def _hash(subject: PageFacts) -> str:
     return "sha256:" + sha256(subject.text.encode()).hexdigest() if subject.text else "none (stated in Python)"
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from holdfast.page.facts import PageFacts
 from holdfast.page.markup.html import Markup, element
-from holdfast.page.subject import Subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,9 +15,9 @@ class Section:
 
     name: str
     title: str
-    write: Callable[[Subject], Markup]
+    write: Callable[[PageFacts], Markup]
 
-    def of(self, subject: Subject) -> Markup:
+    def of(self, subject: PageFacts) -> Markup:
         body = self.write(subject)
         return element("section", element("h2", self.title), body, id=self.name) if body else body
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from holdfast.page.facts import PageFacts, counted, number, sentence
 from holdfast.page.figures.figure import drawing, shown
 from holdfast.page.markup.html import Child, Markup, bullets, joined, paragraph, table
 from holdfast.page.sections.section import Section, side_by_side
-from holdfast.page.subject import Subject, counted, number, sentence
 
 
-def write(subject: Subject) -> Markup:
+def write(subject: PageFacts) -> Markup:
     tuning = subject.tuning
     if tuning is None:
         return Markup("")

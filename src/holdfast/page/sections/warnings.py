@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
+from holdfast.page.facts import PageFacts, number, sentence
 from holdfast.page.markup.html import Markup, bullets, paragraph
 from holdfast.page.sections.section import Section
-from holdfast.page.subject import Subject, number, sentence
 from holdfast.stability.certificate.certificate import Label
-from holdfast.stability.linear.spectrum import Verdict
+from holdfast.stability.linear.spectrum import BlockStability
 
-NEAR = 0.8  # of the linear limit of the step
+NEAR_LIMIT = 0.8  # of the linear limit of the step
 GROWTH = 2.0  # a transient worth a word
 UNEXPLAINED = 0.01  # of the energy about
 SMALL_ERROR = 0.01  # of its range: an error of a state beyond this is worth a word
 
 
-def write(subject: Subject) -> Markup:
+def write(subject: PageFacts) -> Markup:
     found = warnings_of(subject)
     return bullets([*found], class_="warnings") if found else paragraph("Nothing was found that calls for a warning.")
 
 
-def warnings_of(subject: Subject) -> list[str]:
+def warnings_of(subject: PageFacts) -> list[str]:
     """Everything that a reader should know before trusting the run, a sentence each."""
     found = [*subject.remarks, *_of_run(subject), *_of_law(subject), *_of_certificate(subject), *_of_energy(subject)]
     if subject.motion is not None:
@@ -29,7 +29,7 @@ def warnings_of(subject: Subject) -> list[str]:
     return [sentence(text) for text in found]
 
 
-def _of_run(subject: Subject) -> list[str]:
+def _of_run(subject: PageFacts) -> list[str]:
     run, found = subject.trajectory, []
     if run.start.changes or not run.start.on_program:
         text = str(run.start)
@@ -44,7 +44,7 @@ def _of_run(subject: Subject) -> list[str]:
     return found + _of_states(subject)
 
 
-def _of_states(subject: Subject) -> list[str]:
+def _of_states(subject: PageFacts) -> list[str]:
     """The error of the states, where it is more than one would overlook."""
     if not subject.states_estimated:
         return ["The error of the states was not estimated."]
@@ -55,25 +55,25 @@ def _of_states(subject: Subject) -> list[str]:
     return [text[0].upper() + text[1:] + "."]
 
 
-def _of_law(subject: Subject) -> list[str]:
+def _of_law(subject: PageFacts) -> list[str]:
     if not subject.held:
         return []
     found = []
     for block in subject.spectrum.blocks:
-        if block.verdict is not Verdict.asymptotically_stable:
+        if block.verdict is not BlockStability.asymptotically_stable:
             found.append(f"{', '.join(block.constraints)}: {block.verdict.value}. {block.reason}")
     for name, growth in subject.transients.items():
         if growth.peak > GROWTH:
             found.append(f"{name}: deviations may grow {number(growth.peak, 3)} times before they die away.")
     for name, limit in subject.limits.items():
         step, most = subject.trajectory.step or 0.0, limit.spectral.step
-        if 0 < most < np.inf and step > NEAR * most:
+        if 0 < most < np.inf and step > NEAR_LIMIT * most:
             beyond = "beyond" if step >= most else "close to"
             found.append(f"{name}: the step {number(step)} is {beyond} the linear limit {number(most)}.")
     return found
 
 
-def _of_certificate(subject: Subject) -> list[str]:
+def _of_certificate(subject: PageFacts) -> list[str]:
     certificate = subject.certificate
     if certificate is None and subject.doubt:
         return [subject.doubt]
@@ -84,7 +84,7 @@ def _of_certificate(subject: Subject) -> list[str]:
     return []
 
 
-def _of_energy(subject: Subject) -> list[str]:
+def _of_energy(subject: PageFacts) -> list[str]:
     run = subject.trajectory
     if len(run.times) < 3:
         return []

@@ -30,12 +30,12 @@ HOMES = {
 }  # fmt: skip
 
 
-class Written(float):
+class WrittenNumber(float):
     """A float of a file that remembers how it was written, so that 0.1 stays exactly 1/10."""
 
     text: str
 
-    def __new__(cls, text: str) -> Written:
+    def __new__(cls, text: str) -> WrittenNumber:
         number = super().__new__(cls, text)
         number.text = text
         return number
@@ -47,7 +47,7 @@ def plain(value: Any) -> Any:
         return {key: plain(inner) for key, inner in value.items()}
     if isinstance(value, list):
         return [plain(inner) for inner in value]
-    return float(value) if isinstance(value, Written) else value
+    return float(value) if isinstance(value, WrittenNumber) else value
 
 
 def kind_of(value: Any) -> str:
@@ -55,7 +55,7 @@ def kind_of(value: Any) -> str:
     words = {
         bool: "a truth value",
         int: "a number",
-        Written: "a number",
+        WrittenNumber: "a number",
         str: "a text",
         list: "a list",
         dict: "a table",
@@ -142,7 +142,7 @@ class Entries:
             self.findings.add(path, f"a number or an expression in quotes belongs here, not {kind_of(value)}")
             return None
         try:
-            if isinstance(value, Written):
+            if isinstance(value, WrittenNumber):
                 exact = decimal(value.text.lstrip("+-")) * (-1 if value.text.startswith("-") else 1)
             else:
                 exact = Fraction(value)

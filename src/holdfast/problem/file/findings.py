@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from holdfast.errors import BadFile, Finding, HoldfastError
+from holdfast.errors import BadFile, HoldfastError, Misstatement
 from holdfast.problem.file.places import Path, Places
 from holdfast.problem.text.spelling import Unreadable
 
@@ -29,7 +29,7 @@ class Findings:
 
     def __init__(self, file: str, places: Places) -> None:
         self.file, self.places = file, places
-        self._found: dict[tuple[int, int], Finding] = {}
+        self._found: dict[tuple[int, int], Misstatement] = {}
 
     def __len__(self) -> int:
         return len(self._found)
@@ -42,7 +42,7 @@ class Findings:
         line, column = self.places.line_and_column(start) if end else (0, 0)
         source = self.places.line_text(line) if line else ""
         width = max(1, min(end - start, len(source) - column + 1)) if line else 1
-        finding = Finding(what, key_text(path), line, column, width, source, hint)
+        finding = Misstatement(what, key_text(path), line, column, width, source, hint)
         self._found.setdefault((line or len(self.places.text) + len(self._found), column), finding)
         if len(self._found) >= ENOUGH:
             self.raise_if_any()
@@ -111,7 +111,7 @@ class Findings:
         ordered = [self._found[place] for place in sorted(self._found)]
         if len(ordered) > MAX_FINDINGS:
             count = f"at least {ENOUGH - MAX_FINDINGS}" if len(ordered) >= ENOUGH else len(ordered) - MAX_FINDINGS
-            more = Finding(f"and {count} more errors", hint="mend these first")
+            more = Misstatement(f"and {count} more errors", hint="mend these first")
             ordered = [*ordered[:MAX_FINDINGS], more]
         return BadFile(self.file, tuple(ordered))
 

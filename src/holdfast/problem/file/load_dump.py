@@ -18,8 +18,8 @@ from sympy.core.parameters import distribute
 
 from holdfast.common.files import write
 from holdfast.common.limits import MORE, allowance
-from holdfast.errors import BadFile, BadRequest, BadStatement, Finding, HoldfastError
-from holdfast.problem.file.entries import Written
+from holdfast.errors import BadFile, BadRequest, BadStatement, HoldfastError, Misstatement
+from holdfast.problem.file.entries import WrittenNumber
 from holdfast.problem.file.findings import Findings
 from holdfast.problem.file.places import Places
 from holdfast.problem.file.read import read_problem
@@ -61,7 +61,7 @@ def loads(text: str | bytes, name: str = "<text>") -> Problem:
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     _check_size(text, name)
     try:
-        raw = tomllib.loads(text, parse_float=Written)
+        raw = tomllib.loads(text, parse_float=WrittenNumber)
     except RecursionError:
         raise _unusable(name, "lists or tables are nested too deeply") from None
     except ValueError as error:
@@ -168,7 +168,7 @@ def _near(file: Path) -> str:
 
 
 def _unusable(name: str, what: str, hint: str = "") -> BadFile:
-    return BadFile(name, (Finding(what, hint=hint),))
+    return BadFile(name, (Misstatement(what, hint=hint),))
 
 
 def _not_toml(name: str, text: str, message: str) -> BadFile:
@@ -181,4 +181,4 @@ def _not_toml(name: str, text: str, message: str) -> BadFile:
     if "digits" in what and not place:
         return _unusable(name, "a number has too many digits")
     source = lines[line - 1].replace("\t", " ") if line <= len(lines) else ""
-    return BadFile(name, (Finding(f"this is not TOML: {what}", "", line, column, 1, source, hint),))
+    return BadFile(name, (Misstatement(f"this is not TOML: {what}", "", line, column, 1, source, hint),))

@@ -38,7 +38,7 @@ MAX_SIZE = 100_000  # the same, with points written out
 
 
 @dataclass(slots=True)
-class Work:
+class ReadingBudget:
     """How much may still be read."""
 
     nodes: int = field(default_factory=lambda: allowance(MAX_NODES))
@@ -57,7 +57,7 @@ class Expressions:
         self.points: dict[str, Parts] = {}
         self.constants: dict[str, Magnitude] = {}  # definitions that are numbers
         self.later: tuple[str, tuple[str, ...]] = ("", ())  # the definition being read, and those not yet known
-        self.work = Work()
+        self.work = ReadingBudget()
         for name, position in (points or {}).items():
             self.add_point(name, position)
 

@@ -39,7 +39,7 @@ MULTIPLIED = re.compile(r"\s*(\*(?!\*)|·)")
 RAISED = re.compile(r"\s*(?:\^|\*\*)\s*(-?\d+)")
 ENERGY, POWER = KNOWN["J"], KNOWN["W"]
 TOKEN = re.compile(r"\s*([A-Za-zΩµ%]+|1|\*\*|[*/·()]|\^?-?\d+)")
-SMALL = frozenset((1, 2, 3, 4, 6, 8, 12))  # numbers of formulas, as against numbers of nature
+FORMULA_NUMBERS = frozenset((1, 2, 3, 4, 6, 8, 12))  # numbers of formulas, as against numbers of nature
 MAX_UNIT = 200  # characters: a unit is a word or a few
 MAX_NESTING = 10  # brackets within brackets
 MAX_POWER = 1000  # of a base unit, above and below the line
@@ -265,4 +265,4 @@ def _shown(expression: sp.Expr) -> str:
 def _plain(number: sp.Expr) -> bool:
     """Whether a number is one of a formula (1/2, 3, pi), not a quantity of nature written without its unit."""
     rational = number.as_coeff_Mul()[0]
-    return bool(rational.is_Rational and abs(int(rational.p)) in SMALL and int(rational.q) in SMALL)
+    return bool(rational.is_Rational and abs(int(rational.p)) in FORMULA_NUMBERS and int(rational.q) in FORMULA_NUMBERS)

@@ -18,7 +18,7 @@ from holdfast.results.judgement.attraction import attracted
 from holdfast.results.judgement.first_look import doubtful_cases
 from holdfast.results.judgement.judgement import Facts, deviation_places, ended, judged
 from holdfast.results.judgement.outcome import Outcome
-from holdfast.results.runs.event import Watch
+from holdfast.results.runs.event import EventWatch
 from holdfast.results.runs.job import Job, kept_rows
 from holdfast.results.runs.request import Request, rows_of_steps
 from holdfast.results.start.start import Start, deviations_at, off_program, start_from
@@ -178,7 +178,7 @@ class Ensemble:
         constants, outcome = self.made_of.constants[number].tolist(), self.outcomes[number]
         used = self.made_of.states[number] if outcome is Outcome.no_start else self.used[number]
         start = self._start(number, used)
-        job = Job(self.equations, self.request_of(number), self.kernel, start, constants, Watch({}, {}, {}))
+        job = Job(self.equations, self.request_of(number), self.kernel, start, constants, EventWatch({}, {}, {}))
         return job.named(self._rows(number, used, constants), outcome if outcome is Outcome.no_start else None)
 
     def request_of(self, number: int) -> Request:

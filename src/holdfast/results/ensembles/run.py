@@ -23,7 +23,7 @@ from holdfast.results.runs.job import check_size, kept_rows
 from holdfast.results.runs.request import Request, request_of, resolved
 from holdfast.results.runs.simulate import under_law
 from holdfast.results.start.start import chosen_policy, deviation_names, off_program, refuse_deviation, solved_start
-from holdfast.results.start.term_sizes import CLOSE, deviation_sizes
+from holdfast.results.start.term_sizes import ROUNDING_NOISE, deviation_sizes
 from holdfast.schemes.by_name import Scheme
 
 Progress = Callable[[float], None]
@@ -128,7 +128,7 @@ def _started(
         return used, startable
     with np.errstate(all="ignore"):
         sizes = deviation_sizes(equations).roundings(begin, cases.states, cases.constants)[:, chosen]
-        near = (np.abs(deviation[:, chosen]) <= CLOSE * sizes) | (deviation[:, chosen] == 0)
+        near = (np.abs(deviation[:, chosen]) <= ROUNDING_NOISE * sizes) | (deviation[:, chosen] == 0)
     off = np.nonzero(~near.all(axis=1))[0]
     if not len(off):
         return used, startable

@@ -5,7 +5,7 @@ and nothing was found against it. Every measure is a ratio of two numbers of the
 
 * a **deviation** is large beside the size of its terms (`rounding.natural_nodes`), wherever the origin lies: l² for a
   rod, speeds for a skate. It is judged at its worst row, not at the last, beside the terms of that row and the usual
-  ones along the run. It has *grown* if it exceeds `FAR` of them and `GROWTH` times what the law predicts,
+  ones along the run. It has *grown* if it exceeds `FAR_OFF` of them and `GROWTH` times what the law predicts,
   |exp(tH) z(0)|, and is more than rounding of the forces could have made.
 * the **energy** of a run in which nothing does work may change by a small part of the energy in motion, and by the
   rounding of its own terms.
@@ -47,7 +47,7 @@ OUTCOMES = {
 
 BROKEN = (Outcome.rank_lost, Outcome.not_finite, Outcome.step_collapsed, Outcome.newton_failed)
 NEARLY_SINGULAR = 1e-4  # a pivot this small, as a part of its largest, explains why values became infinite
-FAR = 0.1  # of the size of its terms: a deviation beyond this is far off the program
+FAR_OFF = 0.1  # of the size of its terms: a deviation beyond this is far off the program
 DOUBTFUL = 0.01  # of the size of its terms at three rows: a deviation beyond this is looked at row by row
 GROWTH = 10  # times what the law predicts of it
 BLOWN = 1e6  # times its usual size along the run: what has run away
@@ -225,7 +225,7 @@ def _far_off(facts: Facts, deviation: np.ndarray, chosen: np.ndarray) -> Departu
     early = sizes[: max(FEW // 4, len(sizes) // 10)].max(axis=0)  # of what ran away from the start on
     usual = np.where(early > 0, np.fmin(usual, early), usual)
     limit = np.maximum(GROWTH * _predicted(facts, deviation[0]), _noise(facts))
-    far = ~(seen <= FAR * np.fmax(sizes, usual)) & ~(seen <= limit)
+    far = ~(seen <= FAR_OFF * np.fmax(sizes, usual)) & ~(seen <= limit)
     if not far.any():
         return None
     ratio = np.where(far, np.nan_to_num(seen / usual, nan=np.inf), 0.0)

@@ -35,7 +35,7 @@ class Event:
 
 
 @dataclass(frozen=True, eq=False)
-class Watch:
+class EventWatch:
     """The events of one run on the graph: those that end it, and those that are only noted."""
 
     terminal: dict[str, Node]
@@ -47,7 +47,7 @@ class Watch:
         return (*self.terminal, *self.noted)
 
 
-def watch_of(equations: Equations, events: Mapping[str, Any] | None) -> Watch:
+def watch_of(equations: Equations, events: Mapping[str, Any] | None) -> EventWatch:
     """Check the events and walk them onto the graph."""
     terminal: dict[str, Node] = {}
     noted: dict[str, Node] = {}
@@ -62,11 +62,11 @@ def watch_of(equations: Equations, events: Mapping[str, Any] | None) -> Watch:
         admitted = equations.problem.system.vocabulary.admit(event.expression, MOTION, where=f"events.{name}")
         (terminal if event.terminal else noted)[name] = equations.inputs.walk(admitted)
         directions[name] = DIRECTIONS[event.direction]
-    return Watch(terminal, noted, directions)
+    return EventWatch(terminal, noted, directions)
 
 
 def noted_times(
-    watch: Watch,
+    watch: EventWatch,
     kernel: Kernel,
     rows: Rows,
     parameters: list[float],

@@ -18,8 +18,8 @@ from holdfast.errors import BadRequest
 from holdfast.results.judgement.finding import Judgement
 from holdfast.results.judgement.judgement import Facts, ended, judged
 from holdfast.results.judgement.outcome import Outcome
-from holdfast.results.runs.event import After, Watch, noted_times
-from holdfast.results.runs.passage import Passage
+from holdfast.results.runs.event import After, EventWatch, noted_times
+from holdfast.results.runs.passage import KernelCall
 from holdfast.results.runs.request import Request, rows_of_steps
 from holdfast.results.runs.state_error import finer
 from holdfast.results.start.start import Start
@@ -37,7 +37,7 @@ class Job:
     kernel: Kernel
     start: Start
     constants: list[float]
-    watch: Watch
+    watch: EventWatch
     after: After | None = None
 
     @cached_property
@@ -91,8 +91,8 @@ class Job:
         else:
             request = replace(request, every=2**times * self.every)
         check_size(request, len(self.equations.state_names) + len(self.equations.observables))
-        job = replace(self, request=request, watch=Watch({}, {}, {}), after=None)
-        rows = Passage(request, job.every, self.constants, []).run(job.plain, self.start.state)
+        job = replace(self, request=request, watch=EventWatch({}, {}, {}), after=None)
+        rows = KernelCall(request, job.every, self.constants, []).run(job.plain, self.start.state)
         return job.named(rows, ended(rows.status, rows.pivots))
 
     @property

@@ -17,7 +17,7 @@ Told = Callable[[float], bool]  # is told the time reached; true ends the run
 
 
 @dataclass(frozen=True, eq=False)
-class Passage:
+class KernelCall:
     """What a kernel is asked to do beside the state it starts from."""
 
     request: Request

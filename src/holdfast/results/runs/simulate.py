@@ -19,7 +19,7 @@ from holdfast.results.judgement.judgement import mass_at
 from holdfast.results.judgement.outcome import Outcome
 from holdfast.results.runs.event import watch_of
 from holdfast.results.runs.job import Job, check_size
-from holdfast.results.runs.passage import Passage
+from holdfast.results.runs.passage import KernelCall
 from holdfast.results.runs.request import Request, request_of, resolved
 from holdfast.results.start.projection import Projection
 from holdfast.results.start.start import consistent_start
@@ -75,13 +75,13 @@ def simulate(
         rates = kernel.rates(request.begin, state, constants)
         inertia = np.diag(mass_at(equations, request.begin, begun.state, constants))
         request = replace(request, absolute=resolved(equations, request, state, rates, inertia))
-    back = _Back(Projection(equations, equations.constraints), constants) if project else None
+    back = _ProjectAfterStep(Projection(equations, equations.constraints), constants) if project else None
     if project and request.step is None:
         raise BadRequest("projection after each step needs a fixed step", fix="choose a fixed-step scheme")
     job = Job(equations, request, kernel, begun, constants, watch, back)
     told = _teller(request, progress, back)
     directions = [watch.directions[name] for name in watch.terminal]
-    passage = Passage(request, job.every, constants, directions, back, told)
+    passage = KernelCall(request, job.every, constants, directions, back, told)
     rows = passage.run(kernel, begun.state)
     if back is not None and back.failed:
         return replace(job.named(_without_last(rows), Outcome.projection_failed), projected=project)
@@ -96,7 +96,7 @@ def under_law(equations: Equations, law: Law | None, *, verb: str) -> Equations:
 
 
 @dataclass(eq=False)
-class _Back:
+class _ProjectAfterStep:
     """Moves a state back onto the program after its step; a failure is noted, for the run to end there."""
 
     projection: Projection
@@ -111,7 +111,7 @@ class _Back:
             return state
 
 
-def _teller(request: Request, progress: Progress | None, back: _Back | None) -> Callable[[float], bool]:
+def _teller(request: Request, progress: Progress | None, back: _ProjectAfterStep | None) -> Callable[[float], bool]:
     """Tells the fraction done at a time; asks the run to stop where its state could not be moved back."""
 
     def told(time: float) -> bool:

@@ -14,13 +14,13 @@ from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.derivatives import jacobian
 from holdfast.graph.linear_algebra import Rows
 from holdfast.graph.nodes import Node
-from holdfast.results.start.term_sizes import CLOSE, OFF, deviation_sizes
+from holdfast.results.start.term_sizes import OFF, ROUNDING_NOISE, deviation_sizes
 
 ITERATIONS = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Residue:
+class Unmet:
     """Where an iteration could not go on: the constraint that is worst there, and what it depends on."""
 
     constraint: str
@@ -32,7 +32,7 @@ class Residue:
 class NoState(BadRequest):
     """No state near the start keeps the program."""
 
-    residue: Residue
+    residue: Unmet
 
 
 class Projection:
@@ -103,7 +103,7 @@ class Projection:
             halved = size < smallest / 2
             if size < smallest:
                 best, smallest = used, size
-            if smallest == 0 or (smallest < CLOSE and not halved) or not len(free):
+            if smallest == 0 or (smallest < ROUNDING_NOISE and not halved) or not len(free):
                 break  # as close as rounding allows, or nothing may move
             if not (np.isfinite(size) and np.isfinite(slope).all() and np.isfinite(mass).all()):
                 break
@@ -135,7 +135,7 @@ class Projection:
             where="start",
             fix='correct the start values, or keep them with start_policy="keep"',
         )
-        error.residue = Residue(self._names[worst], float(deviation[worst]), slope[worst], positions)
+        error.residue = Unmet(self._names[worst], float(deviation[worst]), slope[worst], positions)
         return error
 
     def _values(

@@ -22,8 +22,8 @@ from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector, state_vector, values_at
 from holdfast.errors import BadRequest
 from holdfast.problem.vocabulary import by_name
-from holdfast.results.start.projection import NoState, Projection, Residue
-from holdfast.results.start.term_sizes import CLOSE, deviation_sizes
+from holdfast.results.start.projection import NoState, Projection, Unmet
+from holdfast.results.start.term_sizes import ROUNDING_NOISE, deviation_sizes
 from holdfast.schemes.tableaus.euler import EULER
 
 PLAIN = 1e-10  # beside its scale, a pivot above this (sin² of an angle) is far from a singular system
@@ -137,7 +137,7 @@ def _deviates(
     if not any(deviation[name] for name in names):  # nan counts
         return False
     sizes = dict(zip(deviation, deviation_sizes(equations).rounding(begin, state.tolist(), constants), strict=True))
-    return any(not abs(deviation[name]) <= CLOSE * sizes[name] for name in names if deviation[name])
+    return any(not abs(deviation[name]) <= ROUNDING_NOISE * sizes[name] for name in names if deviation[name])
 
 
 def solved_start(
@@ -174,7 +174,7 @@ def _within_digits(
     return all(abs(seen[name]) <= limits[name] for name in deviation_names(equations, projected))
 
 
-def _contradiction(equations: Equations, residue: Residue, stated: np.ndarray, free: np.ndarray) -> BadRequest:
+def _contradiction(equations: Equations, residue: Unmet, stated: np.ndarray, free: np.ndarray) -> BadRequest:
     """Why no state was found: values that contradict a constraint, or one that what is left open cannot change."""
     n, name = len(equations.coordinates), residue.constraint
     first = 0 if residue.positions else n
@@ -245,7 +245,7 @@ def off_program(
     cases = np.nonzero(off.any(axis=1))[0]
     if len(cases):
         sizes = deviation_sizes(equations).roundings(time, states[cases], constants[cases])
-        off[cases] = ~(np.abs(deviation[cases]) <= CLOSE * sizes) & (deviation[cases] != 0)
+        off[cases] = ~(np.abs(deviation[cases]) <= ROUNDING_NOISE * sizes) & (deviation[cases] != 0)
     for case in np.nonzero(off.any(axis=1))[0]:
         limits = negligible(equations, states[case], states[case], time, constants[case].tolist())
         off[case] &= ~(np.abs(deviation[case]) <= limits)
@@ -271,7 +271,7 @@ def negligible(
             together = np.sqrt((inertia * used[part] ** 2).sum() / inertia)
             own[part] = np.where(np.isfinite(together), np.fmax(own[part], together), own[part])
     beside = sizes.natural(np.array([begin]), used[None], np.array(constants), np.array([[0.0, *own]]))[0]
-    return np.asarray(CLOSE * np.fmax(rounding, beside))
+    return np.asarray(ROUNDING_NOISE * np.fmax(rounding, beside))
 
 
 def digits(equations: Equations, stated: np.ndarray, begin: float, constants: Sequence[float]) -> np.ndarray:
@@ -306,7 +306,7 @@ def start_from(
     """The report of a start: what was stated, what is used, and what deviates there."""
     units: dict[str, float] = {}
     if any(deviation.values()):
-        found = CLOSE * deviation_sizes(equations).rounding(begin, used.tolist(), constants)
+        found = ROUNDING_NOISE * deviation_sizes(equations).rounding(begin, used.tolist(), constants)
         if any(not abs(value) <= limit for value, limit in zip(deviation.values(), found, strict=True) if value):
             found = negligible(equations, stated, used, begin, constants)
         units = {name: float(unit) for (name, value), unit in zip(deviation.items(), found, strict=True) if value}

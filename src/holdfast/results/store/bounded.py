@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from holdfast.common.files import ordinary
-from holdfast.results.store.run_file import LONGEST, require
+from holdfast.results.store.run_file import LONGEST_TEXT, require
 
 LARGEST = 2**31 + 2**26  # bytes of a run file: the most rows that a run keeps, and what is said beside them
 HEADER = 4096  # bytes before the numbers of an array
@@ -54,7 +54,7 @@ def _array(content: bytes) -> np.ndarray:
 def text_of(array: np.ndarray) -> str:
     """The text in an array that holds one."""
     require(array.shape == () and array.dtype.kind == "U", "what it says of itself is no text")
-    require(array.dtype.itemsize <= 4 * LONGEST, "there is too much beside the columns")
+    require(array.dtype.itemsize <= 4 * LONGEST_TEXT, "there is too much beside the columns")
     return str(array)
 
 

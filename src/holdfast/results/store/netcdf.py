@@ -19,14 +19,14 @@ import numpy as np
 
 from holdfast.common.files import read_bytes
 from holdfast.results.store.bounded import LARGEST
-from holdfast.results.store.run_file import LONGEST, require
+from holdfast.results.store.run_file import LONGEST_TEXT, require
 
 FORMAT = "NETCDF3_64BIT"  # as xarray calls it
 MAGIC = b"CDF\x02"
 DIMENSIONS, VARIABLES, ATTRIBUTES = 10, 11, 12  # tags
 CHAR, DOUBLE = 2, 6
 SIZES = {1: 1, CHAR: 1, 3: 2, 4: 4, 5: 4, DOUBLE: 8}  # bytes of a value, by type
-MOST = 100_000  # entries of a list
+MOST_ENTRIES = 100_000  # entries of a list
 
 
 class _Header:
@@ -56,7 +56,7 @@ class _Header:
         return found
 
     def entries(self, tag: int) -> range:
-        found, count = self.number(), self.count(MOST)
+        found, count = self.number(), self.count(MOST_ENTRIES)
         require(found == tag or (found == 0 and count == 0), "its header has another list")
         return range(count)
 
@@ -68,7 +68,7 @@ class _Header:
             require(kind in SIZES, "an attribute is of an unknown type")
             size = SIZES[kind] * count
             if kind == CHAR:
-                require(count <= 4 * LONGEST, "there is too much beside the columns")
+                require(count <= 4 * LONGEST_TEXT, "there is too much beside the columns")
                 texts[name] = self.text(size)
             else:
                 self.take(size + -size % 4)

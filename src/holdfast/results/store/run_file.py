@@ -41,7 +41,7 @@ from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.by_name import ALL_SCHEMES
 
 SCHEMA = 1
-LONGEST = 8_000_000  # characters of all that is not a column
+LONGEST_TEXT = 8_000_000  # characters of all that is not a column
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:]{0,199}")
 POLICIES = ("default", "project", "keep", "raise")
 LARGEST = 1e300  # of a number beside the columns
@@ -131,7 +131,7 @@ def rebuilt(text: str, times: np.ndarray, columns: Mapping[str, np.ndarray]) -> 
 
 def checked(text: str) -> dict[str, Any]:
     """The fields of a run file, each of its type and within its range."""
-    require(len(text) <= LONGEST, "there is too much beside the columns")
+    require(len(text) <= LONGEST_TEXT, "there is too much beside the columns")
     data = strict_json.loads(text)
     require(isinstance(data, dict) and type(data.get("schema")) is int, "it does not say its schema")
     require(data["schema"] == SCHEMA, f"it is of schema {data['schema']}, which is not known here")

@@ -14,7 +14,7 @@ from holdfast.common.files import write, write_stream
 from holdfast.errors import BadRequest, HoldfastError
 from holdfast.results.store.bounded import npz_arrays, numbers, text_of
 from holdfast.results.store.netcdf import FORMAT, netcdf_columns
-from holdfast.results.store.run_file import LONGEST, Damaged, about, checked, problem_text, rebuilt, require
+from holdfast.results.store.run_file import LONGEST_TEXT, Damaged, about, checked, problem_text, rebuilt, require
 from holdfast.results.trajectory import Trajectory
 
 
@@ -59,9 +59,9 @@ def _no_run(source: Path, why: str = "") -> BadRequest:
 def _about(trajectory: Trajectory) -> str:
     """Everything of a run except its columns, as JSON text; what could not be read back is not written."""
     text = about(trajectory, problem_text(trajectory))
-    if len(text) > LONGEST:
+    if len(text) > LONGEST_TEXT:
         raise BadRequest(
-            f"the run says {len(text):,} characters beside its columns; a file takes {LONGEST:,}",
+            f"the run says {len(text):,} characters beside its columns; a file takes {LONGEST_TEXT:,}",
             where="save",
             fix="watch for fewer events",
         )

@@ -8,7 +8,7 @@ from holdfast.schemes.algebra.stability_function import StabilityFunction
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 
 
-class Steered:
+class Adaptive:
     """An adaptive scheme round its `main` tableau, which says all about a single step."""
 
     __slots__ = ()

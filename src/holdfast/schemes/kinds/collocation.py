@@ -21,7 +21,7 @@ import numpy as np
 
 from holdfast.errors import BadStatement
 from holdfast.schemes.algebra.exact import inverse, solved, transposed
-from holdfast.schemes.kinds.adaptive import Steered
+from holdfast.schemes.kinds.adaptive import Adaptive
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 
 STAGES = 3
@@ -41,7 +41,7 @@ class Poles(NamedTuple):
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Collocation(Steered):
+class Collocation(Adaptive):
     """An implicit adaptive scheme round its `main` tableau."""
 
     name: str

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
-from holdfast.schemes.kinds.adaptive import Steered
+from holdfast.schemes.kinds.adaptive import Adaptive
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 
 Rows = tuple[tuple[Fraction, ...], ...]
@@ -25,7 +25,7 @@ Rows = tuple[tuple[Fraction, ...], ...]
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Embedded(Steered):
+class Embedded(Adaptive):
     """An explicit adaptive scheme round its `main` tableau."""
 
     main: RungeKutta

@@ -28,7 +28,7 @@ BITS = 200
 STEPS = 200  # of the run whose defect is looked at, evenly spread
 SUSPECTS = 500  # rows that look wrong in doubles and are decided at 200 bits, evenly spread
 RANDOM = 64  # native steps from random states
-NEAR = 1e-6  # of a bound: a row this near to it is looked at more closely
+NEAR_BOUND = 1e-6  # of a bound: a row this near to it is looked at more closely
 
 
 class NativeRun:
@@ -128,9 +128,9 @@ class Attack:
         psi, others = self._doubles(times, states)
         size = np.linalg.norm(psi @ self._factor, axis=1)
         limits = np.array([*self._limits.values()]).reshape(-1, 2)
-        doubtful = size > (1 - NEAR) * self.proof.tube
+        doubtful = size > (1 - NEAR_BOUND) * self.proof.tube
         if len(limits):
-            margin = NEAR * (limits[:, 1] - limits[:, 0])
+            margin = NEAR_BOUND * (limits[:, 1] - limits[:, 0])
             doubtful |= ((others < limits[:, 0] + margin) | (others > limits[:, 1] - margin)).any(axis=1)
             inside &= ((others >= limits[:, 0]) & (others <= limits[:, 1])).all(axis=1)
         for k in _some(np.flatnonzero(doubtful & inside | doubtful & ~np.isfinite(size)), SUSPECTS):
@@ -147,7 +147,7 @@ class Attack:
         if shown.block.settles:
             decay = self.proof.gamma ** np.maximum(np.arange(len(times)) - entry, 0.0)
             bounds = bounds + decay[:, None] * size[entry] * np.array(shown.widths)
-        suspects = np.flatnonzero((np.abs(psi) > (1 - NEAR) * bounds).any(axis=1))
+        suspects = np.flatnonzero((np.abs(psi) > (1 - NEAR_BOUND) * bounds).any(axis=1))
         for k in _some(suspects[suspects >= entry], SUSPECTS):
             for name, value, bound in zip(self._names, self._balls(times[k], states[k]), bounds[k], strict=False):
                 if float(abs(value).mid()) > bound:

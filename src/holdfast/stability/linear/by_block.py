@@ -14,7 +14,7 @@ from holdfast.equations.equations import Equations
 from holdfast.problem.laws.linear import Law
 from holdfast.schemes.by_name import Scheme
 from holdfast.stability.linear.norms import Norm, continuous
-from holdfast.stability.linear.spectrum import Block, spectrum
+from holdfast.stability.linear.spectrum import LawBlock, spectrum
 from holdfast.stability.linear.step_limit import StepLimit, norm_limit, spectral_limit
 from holdfast.stability.linear.transient import Transient, transient
 
@@ -23,7 +23,7 @@ from holdfast.stability.linear.transient import Transient, transient
 class BlockLimits:
     """The linear limits of one block; `by_norm` and its norm are missing where the block does not attract."""
 
-    block: Block
+    block: LawBlock
     spectral: StepLimit
     by_norm: StepLimit | None
     norm: Norm | None

@@ -25,7 +25,7 @@ from holdfast.stability.linear.hurwitz import RootPlace, place_of_roots
 from holdfast.stability.linear.shape import Array, default_names, positions_of, square
 
 
-class Verdict(Enum):
+class BlockStability(Enum):
     """What can be said of a block of deviations, best first (definitions 1 and 2 of Mukharlyamov and Gorshkov 2015)."""
 
     asymptotically_stable = "asymptotically stable"
@@ -36,14 +36,14 @@ class Verdict(Enum):
 
     @property
     def attracts(self) -> bool:
-        return self is Verdict.asymptotically_stable
+        return self is BlockStability.asymptotically_stable
 
 
-_ORDER = list(Verdict)
+_ORDER = list(BlockStability)
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class LawBlock:
     """Deviations that influence each other and no others."""
 
     names: tuple[str, ...]
@@ -53,7 +53,7 @@ class Block:
     constant: bool
     linear: bool
     place: RootPlace
-    verdict: Verdict
+    verdict: BlockStability
     reason: str
 
     @cached_property
@@ -87,7 +87,7 @@ class Spectrum:
     matrix: Array
     constant: bool
     linear: bool
-    blocks: tuple[Block, ...]
+    blocks: tuple[LawBlock, ...]
     definiteness: Mapping[str, Definiteness] | None = None
 
     @cached_property
@@ -104,11 +104,13 @@ class Spectrum:
         return float(self.eigenvalues.real.max()) if self.eigenvalues.size else -np.inf
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> BlockStability:
         """The least favourable verdict of the blocks; with nothing to hold, asymptotically stable."""
-        return max((block.verdict for block in self.blocks), key=_ORDER.index, default=Verdict.asymptotically_stable)
+        return max(
+            (block.verdict for block in self.blocks), key=_ORDER.index, default=BlockStability.asymptotically_stable
+        )
 
-    def block_of(self, constraint: str) -> Block:
+    def block_of(self, constraint: str) -> LawBlock:
         """The block that a constraint belongs to."""
         return next(block for block in self.blocks if constraint in block.constraints)
 
@@ -208,38 +210,41 @@ def _judged(
     *,
     linear: bool,
     jumps: bool = False,
-) -> Block:
+) -> LawBlock:
     place = place_of_roots(matrix)
     verdict, reason = _verdict(matrix, place, constant=constant, linear=linear)
     if jumps:
         verdict, reason = (
-            Verdict.unknown,
+            BlockStability.unknown,
             ("The law branches on the deviations (sign, abs, select, ...): its slopes say nothing of its values."),
         )
-    return Block(tuple(names), tuple(held), tuple(indices), matrix, constant, linear, place, verdict, reason)
+    return LawBlock(tuple(names), tuple(held), tuple(indices), matrix, constant, linear, place, verdict, reason)
 
 
-def _verdict(matrix: Array, place: RootPlace, *, constant: bool, linear: bool) -> tuple[Verdict, str]:
+def _verdict(matrix: Array, place: RootPlace, *, constant: bool, linear: bool) -> tuple[BlockStability, str]:
     """The verdict of a block and the sentence that says why."""
     abscissa = float(np.linalg.eigvals(matrix).real.max())
     if not constant:
-        return Verdict.unknown, (
+        return BlockStability.unknown, (
             f"H depends on the motion: its eigenvalues here (max Re λ = {abscissa:.4g}) prove nothing; "
             "one P with PH + HᵀP < 0 for all H of the region would."
         )
     near = "" if linear else " Near the program the nonlinear terms do not change that."
     if place.hurwitz:
-        return Verdict.asymptotically_stable, f"Every root has Re λ ≤ {abscissa:.4g} < 0.{near}"
+        return BlockStability.asymptotically_stable, f"Every root has Re λ ≤ {abscissa:.4g} < 0.{near}"
     if place.right:
-        return Verdict.unstable, f"A root has Re λ = {abscissa:.4g} > 0.{near}"
+        return BlockStability.unstable, f"A root has Re λ = {abscissa:.4g} > 0.{near}"
     if not linear:
-        return Verdict.unknown, "Roots on the imaginary axis: the nonlinear terms decide, and they were not examined."
+        return (
+            BlockStability.unknown,
+            "Roots on the imaginary axis: the nonlinear terms decide, and they were not examined.",
+        )
     if place.semisimple:
         return (
-            Verdict.stable,
+            BlockStability.stable,
             "Roots on the imaginary axis, all semisimple: deviations stay bounded but are not attracted.",
         )
-    return Verdict.neutral, (
+    return BlockStability.neutral, (
         "No root in Re λ > 0, but a multiple one on the axis (as in y'' = 0): what is kept stays kept, "
         "a deviation is not attracted and may grow as a power of time."
     )

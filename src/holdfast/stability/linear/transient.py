@@ -25,7 +25,7 @@ from holdfast.stability.linear.norms import continuous
 from holdfast.stability.linear.shape import Array, common_units, scaled, square
 
 PER_OCTAVE, OCTAVES = 32, 50  # times at which ‖exp(Ht)‖ is looked at before the largest are refined
-LONGEST = 2**20  # powers of a propagator that are tried before giving up
+MOST_POWERS = 2**20  # powers of a propagator that are tried before giving up
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +189,7 @@ def largest_power(propagator: Any) -> tuple[float, int]:
     while len(block) < 512:  # R, R², ..., R⁵¹²
         block = np.concatenate([block, block @ block[-1]])
     leap = block[-1]
-    while done < LONGEST:
+    while done < MOST_POWERS:
         norms = np.linalg.norm(block, 2, axis=(1, 2))
         contracted = np.nonzero(norms <= 1)[0]
         looked = norms[: contracted[0] + 1] if len(contracted) else norms

@@ -20,16 +20,16 @@ from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.certificate.certificate import BlockCertificate, Certificate, established
 from holdfast.stability.linear.growth import growth
 from holdfast.stability.linear.hurwitz import place_of_roots
-from holdfast.stability.promise.checked import Measured, Told
+from holdfast.stability.promise.checked import BlockAlongRun, MeasuredDefect
 from holdfast.stability.promise.envelope import reading_errors
-from holdfast.stability.promise.norm_search import ChosenNorm, chosen_norm
+from holdfast.stability.promise.norm_search import ChosenNorm, search_norm
 from holdfast.stability.promise.proved_block import bounded_in_energy, with_proof
-from holdfast.stability.promise.request import Asked
+from holdfast.stability.promise.request import CertificateRequest
 from holdfast.stability.promise.run_code import run_code
 from holdfast.stability.promise.sampled import Sampled
-from holdfast.stability.proof.block import Block, blocks_of, deviation_names
-from holdfast.stability.proof.omega import Granted, peaks_of, region_of, unproved_limits
-from holdfast.stability.proof.prove import Setting, prove
+from holdfast.stability.proof.block import ProofBlock, blocks_of, deviation_names
+from holdfast.stability.proof.omega import Assumptions, peaks_of, region_of, unproved_limits
+from holdfast.stability.proof.prove import Claim, prove
 
 ROUNDS = 3  # of proving a block again because another is proved to less than was granted of it
 LOOKED_AT = 5  # rows of the run at which the equations are held against the law
@@ -37,13 +37,13 @@ ROUNDING = 2.0**-52  # a growth below one rounding a step is not told from it
 
 
 @dataclass(frozen=True, eq=False)
-class Promises:
+class Assessment:
     """Everything but the step."""
 
     equations: Equations
     scheme: Scheme
     duration: float | None
-    asked: Asked
+    asked: CertificateRequest
     start: Any
     parameters: Mapping[Any, Any]
     constraints: Sequence[str] | None
@@ -58,11 +58,11 @@ class Promises:
         share = self.asked.effort / max(1, sum(provable))
         errors = reading_errors(self.equations, run, parameter_vector(self.equations, self.parameters))
         seen = [
-            self._measured(Told(block, run, np.array([errors[name] for name in block.names]).T), step)
+            self._measured(BlockAlongRun(block, run, np.array([errors[name] for name in block.names]).T), step)
             for block in blocks
         ]
         least = {name: float(rows.max()) for name, rows in errors.items()}
-        granted = Granted.along(run, least, [one.certificate for one in seen if one.norm], self.asked.region)
+        granted = Assumptions.along(run, least, [one.certificate for one in seen if one.norm], self.asked.region)
         made = [self._certified(one, step, share, granted) for one in seen]
         for _ in range(ROUNDS):
             lacking = granted.lacking(peaks_of(made, run))
@@ -127,7 +127,7 @@ class Promises:
             every=1,
         )
 
-    def _blocks(self) -> list[Block]:
+    def _blocks(self) -> list[ProofBlock]:
         blocks = blocks_of(self.equations, self.parameters)
         if self.constraints is None:
             return blocks
@@ -137,7 +137,7 @@ class Promises:
             raise BadRequest(f"there is no constraint {unknown.pop()!r}", fix=", ".join(self.equations.constraints))
         return [block for block in blocks if wanted & set(block.constraints)]
 
-    def _why_not(self, block: Block) -> str | None:
+    def _why_not(self, block: ProofBlock) -> str | None:
         """Why no proof is tried; None where one is."""
         if not block.constant:
             return block.obstacle
@@ -149,38 +149,42 @@ class Promises:
 
     # ── one block ─────────────────────────────────────────────────────────────────────────────────
 
-    def _measured(self, told: Told, step: float | None) -> Measured:
+    def _measured(self, told: BlockAlongRun, step: float | None) -> MeasuredDefect:
         """What the run itself says of one block."""
         block, run, place = told.block, told.run, place_of_roots(told.block.matrix)
         if self.equations.problem.system.noise:
-            return Measured(told, told.refused("the system is driven by noise, which no bound holds for"))
+            return MeasuredDefect(told, told.refused("the system is driven by noise, which no bound holds for"))
         if block.constant and place.right:
             root = np.linalg.eigvals(block.matrix).real.max()
             away = f"the law is unstable: it drives deviations away, a root has the real part {root:.4g}"
-            return Measured(told, told.refused(away))
+            return MeasuredDefect(told, told.refused(away))
         if not run.outcome.holds_program:
-            return Measured(told, told.refused(f"the run did not end well: {run.message}"))
+            return MeasuredDefect(told, told.refused(f"the run did not end well: {run.message}"))
         if block.constant and not place.hurwitz:
-            return Measured(told, self._kept(block, told, step))
+            return MeasuredDefect(told, self._kept(block, told, step))
         if step is None:
-            return Measured(told, told.refused("an adaptive scheme changes its step; a certificate is for one step"))
+            return MeasuredDefect(
+                told, told.refused("an adaptive scheme changes its step; a certificate is for one step")
+            )
         if not told.watched(step):
-            return Measured(told, told.refused("the run was thinned: a check needs every step"), thinned=True)
+            return MeasuredDefect(told, told.refused("the run was thinned: a check needs every step"), thinned=True)
         matrices = self._step_matrices(block, run, step)
         radius = np.abs(np.linalg.eigvals(matrices[0])).max()
         if block.constant and radius >= 1:
-            return Measured(told, told.refused(self._beyond(radius)))
+            return MeasuredDefect(told, told.refused(self._beyond(radius)))
         defects = told.defects(matrices)
-        norm = chosen_norm(matrices, defects)
+        norm = search_norm(matrices, defects)
         if norm is None:
-            return Measured(told, told.refused("no norm was found in which every step along this run contracts"))
+            return MeasuredDefect(told, told.refused("no norm was found in which every step along this run contracts"))
         checked = told.checked(norm, defects)
         if not np.isfinite(checked.bounds).all():
-            return Measured(told, told.refused("the defects of this run are beyond the numbers that doubles have"))
-        return Measured(told, checked, norm, defects)
+            return MeasuredDefect(
+                told, told.refused("the defects of this run are beyond the numbers that doubles have")
+            )
+        return MeasuredDefect(told, checked, norm, defects)
 
     def _certified(
-        self, seen: Measured, step: float | None, seconds: float, granted: Granted, obstacle: str = ""
+        self, seen: MeasuredDefect, step: float | None, seconds: float, granted: Assumptions, obstacle: str = ""
     ) -> BlockCertificate:
         """The best that can be said of one block; no proof where there is an obstacle to one."""
         block, told, checked = seen.told.block, seen.told, seen.certificate
@@ -200,7 +204,7 @@ class Promises:
             f"the step is beyond the linear limit of {self.scheme.name}: one step multiplies deviations by {radius:.4g}"
         )
 
-    def _step_matrices(self, block: Block, run: Trajectory, step: float) -> np.ndarray:
+    def _step_matrices(self, block: ProofBlock, run: Trajectory, step: float) -> np.ndarray:
         """R(step·H) along the run: one matrix where H is constant."""
         if block.constant:
             return self.scheme.propagator(block.matrix, step)[None]
@@ -213,7 +217,7 @@ class Promises:
 
     # ── estimates ─────────────────────────────────────────────────────────────────────────────────
 
-    def _kept(self, block: Block, told: Told, step: float | None) -> BlockCertificate:
+    def _kept(self, block: ProofBlock, told: BlockAlongRun, step: float | None) -> BlockCertificate:
         """A block that the law does not attract: neutral, unless the scheme itself drives it away."""
         excess = 0.0 if step is None else growth(self.scheme, block.matrix, step)
         if excess > ROUNDING:
@@ -224,7 +228,7 @@ class Promises:
         return told.neutral()
 
     def _estimated(
-        self, block: Block, told: Told, step: float, known: BlockCertificate | None, granted: Granted
+        self, block: ProofBlock, told: BlockAlongRun, step: float, known: BlockCertificate | None, granted: Assumptions
     ) -> Any:
         """The block with a sampled defect, where the scheme's step can be taken anywhere; else what is known."""
         if not isinstance(self.scheme, RungeKutta) or not self.scheme.explicit or not block.constant:
@@ -246,20 +250,20 @@ class Promises:
 
     def _proved(
         self,
-        told: Told,
+        told: BlockAlongRun,
         step: float,
         norm: ChosenNorm,
         checked: BlockCertificate,
         defects: np.ndarray,
         seconds: float,
-        granted: Granted,
+        granted: Assumptions,
     ) -> BlockCertificate | str:
         """The certificate with a proof, or why there is none."""
         block, run = told.block, told.run
         region = region_of(self.asked.region, run, len(self.equations.coordinates))
         assert isinstance(self.scheme, RungeKutta)
         limits = granted.limits(self.equations, block)
-        setting = Setting(self.equations, block, self.scheme, step, self.parameters, region, limits)
+        setting = Claim(self.equations, block, self.scheme, step, self.parameters, region, limits)
         settled = defects[len(defects) // 2 :]  # the entry of a deviating start is not what a proof is measured by
         rounding = np.linalg.norm(told.errors[len(told.errors) // 2 :] @ np.abs(norm.factor), axis=1).max()
         expected = max(float(np.linalg.norm(settled @ norm.factor, axis=1).max()), float(rounding))

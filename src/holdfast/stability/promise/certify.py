@@ -14,8 +14,8 @@ from holdfast.problem.laws.linear import Law
 from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.by_name import Scheme, scheme_named
 from holdfast.stability.certificate.certificate import Certificate, Label
-from holdfast.stability.promise.assess import Promises
-from holdfast.stability.promise.request import Asked, Region, asked_of
+from holdfast.stability.promise.assess import Assessment
+from holdfast.stability.promise.request import CertificateRequest, Region, certificate_request
 
 TRIES = 14  # steps tried for a wanted drift
 MOST_STEPS = 1_000_000  # of a run that is tried for it
@@ -51,8 +51,8 @@ def certify(
         raise BadRequest(f"certify() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first")
     equations = equations if law is None else equations.with_law(law)
     chosen = scheme_named(equations.problem.run.scheme if scheme is None else scheme)
-    asked = asked_of(equations, region, drift, effort)
-    job = Promises(equations, chosen, duration, asked, start, parameters or {}, constraints, sample)
+    asked = certificate_request(equations, region, drift, effort)
+    job = Assessment(equations, chosen, duration, asked, start, parameters or {}, constraints, sample)
     if trajectory is not None:
         _require_same(job, trajectory, step)
     if asked.drift is not None and trajectory is None and equations.constraints:
@@ -62,7 +62,7 @@ def certify(
     return job.certificate(size, tolerance, trajectory)
 
 
-def _require_same(job: Promises, run: Trajectory, step: float | None) -> None:
+def _require_same(job: Assessment, run: Trajectory, step: float | None) -> None:
     """A run speaks for a certificate only if it was made by the same equations, numbers, scheme and step."""
     if run.scheme != job.scheme.name or (step is not None and run.step != step):
         ours = job.scheme.name + (f", step {step:g}" if step is not None else "")
@@ -91,7 +91,7 @@ def _require_same(job: Promises, run: Trajectory, step: float | None) -> None:
             )
 
 
-def _for_drift(job: Promises, asked: Asked, drift: float, step: float | None) -> Certificate:
+def _for_drift(job: Assessment, asked: CertificateRequest, drift: float, step: float | None) -> Certificate:
     """The largest step that was found whose bounds stay below the wanted drift; mostly within a factor of 1.1."""
     if job.scheme.adaptive:
         raise BadRequest("a step for a wanted drift needs a fixed-step scheme", fix="e.g. hf.RK4")
@@ -135,7 +135,7 @@ def _between(guess: float, low: float, high: float) -> float:
     return guess if 1.02 * low < guess < 0.98 * high else math.sqrt(low * high)
 
 
-def _worst_bound(certificate: Certificate, asked: Asked) -> float:
+def _worst_bound(certificate: Certificate, asked: CertificateRequest) -> float:
     """The largest weighted bound of a held deviation: of y, or of w where there is no y."""
     worst = 0.0
     for block in certificate.blocks:

@@ -13,16 +13,16 @@ from holdfast.results.trajectory import Trajectory
 from holdfast.stability.certificate.certificate import BlockCertificate, Label, Proof
 from holdfast.stability.promise.envelope import rows_inside
 from holdfast.stability.promise.norm_search import ChosenNorm
-from holdfast.stability.proof.block import Block
+from holdfast.stability.proof.block import ProofBlock
 
 CLOCK = 2.0**-50  # of the latest time: how far a row may be from its whole step
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class BlockAlongRun:
     """One block along one run."""
 
-    block: Block
+    block: ProofBlock
     run: Trajectory
     reading: np.ndarray  # what rounding may do to each deviation where it is read off a row
 
@@ -90,10 +90,10 @@ class Told:
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class MeasuredDefect:
     """What a run says of one block; with the norm and the defects where a proof may be tried."""
 
-    told: Told
+    told: BlockAlongRun
     certificate: BlockCertificate
     norm: ChosenNorm | None = None
     defects: np.ndarray | None = None

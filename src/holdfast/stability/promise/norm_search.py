@@ -9,8 +9,8 @@ import numpy as np
 from scipy.linalg import LinAlgWarning, solve_discrete_lyapunov
 
 SHARES = (0.15, 0.3, 0.45, 0.6, 0.75, 0.9)  # of the way from 1 to the spectral radius
-SMALLEST = 1e-10  # beside the largest, below which a component's size is rounding
-LEAST = 1e-100
+SMALLEST_SIZE = 1e-10  # beside the largest, below which a component's size is rounding
+LEAST_NORM = 1e-100
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ def contraction_factor(factor: np.ndarray, matrices: np.ndarray) -> float:
     return max(float(np.linalg.norm(factor.T @ matrix @ inverse, 2)) for matrix in matrices)
 
 
-def chosen_norm(matrices: np.ndarray, defects: np.ndarray) -> ChosenNorm | None:
+def search_norm(matrices: np.ndarray, defects: np.ndarray) -> ChosenNorm | None:
     """The norm, among solutions of Stein's equation, that makes the settled deviation smallest for these defects.
 
     (R/γ)ᵀ P (R/γ) − P = −Q
@@ -61,13 +61,13 @@ def chosen_norm(matrices: np.ndarray, defects: np.ndarray) -> ChosenNorm | None:
 def _steady(mean: np.ndarray, defects: np.ndarray) -> np.ndarray:
     """The deviation that each defect, were it the same at every step, would settle at: the largest, by component."""
     response = np.abs(np.linalg.solve(np.eye(len(mean)) - mean, defects.T)).max(axis=1)
-    return np.maximum(np.maximum(response, np.abs(defects).max(axis=0)), LEAST)
+    return np.maximum(np.maximum(response, np.abs(defects).max(axis=0)), LEAST_NORM)
 
 
 def _scalings(mean: np.ndarray, defects: np.ndarray, steady: np.ndarray) -> list[np.ndarray]:
     """Weights Q: by the sizes of the defects, by those of the deviations they lead to, and equal."""
     sizes = [np.abs(defects).max(axis=0), steady]
-    floors = [np.maximum(size, max(SMALLEST * size.max(), LEAST)) for size in sizes]
+    floors = [np.maximum(size, max(SMALLEST_SIZE * size.max(), LEAST_NORM)) for size in sizes]
     return [*(np.diag((size.min() / size) ** 2) for size in floors), np.eye(len(mean))]
 
 

@@ -10,13 +10,13 @@ from holdfast.common.rounded import rounded_up
 from holdfast.graph.arithmetics.balls import precision
 from holdfast.results.trajectory import Trajectory
 from holdfast.stability.certificate.certificate import BlockCertificate, Label, Proof
-from holdfast.stability.promise.checked import Told, enters, stays
+from holdfast.stability.promise.checked import BlockAlongRun, enters, stays
 from holdfast.stability.promise.envelope import Promise
 from holdfast.stability.proof.omega import ranges_over
-from holdfast.stability.proof.prove import BITS, Setting, total_defect, widened
+from holdfast.stability.proof.prove import BITS, Claim, total_defect, widened
 
 
-def bounded_in_energy(setting: Setting, run: Trajectory) -> Setting:
+def bounded_in_energy(setting: Claim, run: Trajectory) -> Claim:
     """The setting with the energies of the run and a twentieth of its kinetic energy to either side.
 
     Only where that makes the region smaller: for a block that already depends on all that the energy depends on.
@@ -30,7 +30,7 @@ def bounded_in_energy(setting: Setting, run: Trajectory) -> Setting:
     return replace(setting, limits={**setting.limits, "energy": bounds})
 
 
-def with_proof(setting: Setting, checked: BlockCertificate, proof: Proof, told: Told) -> BlockCertificate | str:
+def with_proof(setting: Claim, checked: BlockCertificate, proof: Proof, told: BlockAlongRun) -> BlockCertificate | str:
     """The certificate of a proved block, with the line that this run stayed in the region; or why it is no proof."""
     factor = np.array(proof.factor)
     with precision(BITS):

@@ -24,7 +24,7 @@ EFFORT = 5.0
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class CertificateRequest:
     """A region by name, a drift or None, weights by constraint, and the effort in seconds."""
 
     region: dict[str, tuple[float, float]]
@@ -33,7 +33,9 @@ class Asked:
     effort: float
 
 
-def asked_of(equations: Equations, region: Region | None, drift: float | None, effort: float | None) -> Asked:
+def certificate_request(
+    equations: Equations, region: Region | None, drift: float | None, effort: float | None
+) -> CertificateRequest:
     """What is given, then what the problem's own table says, judged before any work."""
     table = equations.problem.certificate
     for key in table:
@@ -57,7 +59,9 @@ def asked_of(equations: Equations, region: Region | None, drift: float | None, e
         if name not in equations.constraints:
             hint = did_you_mean(name, equations.constraints, "constraints: " + ", ".join(equations.constraints))
             raise BadRequest(f"there is no constraint {name!r}", where="certificate.weights", fix=hint)
-    return Asked(bounds, None if wanted is None else _positive(wanted, "drift"), weights, _positive(seconds, "effort"))
+    return CertificateRequest(
+        bounds, None if wanted is None else _positive(wanted, "drift"), weights, _positive(seconds, "effort")
+    )
 
 
 def _limits(limits: Any, where: str) -> tuple[float, float]:

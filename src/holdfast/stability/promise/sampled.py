@@ -13,9 +13,9 @@ from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.certificate.certificate import BlockCertificate, Label
-from holdfast.stability.promise.checked import Told
-from holdfast.stability.promise.norm_search import chosen_norm
-from holdfast.stability.proof.block import Block
+from holdfast.stability.promise.checked import BlockAlongRun
+from holdfast.stability.promise.norm_search import search_norm
+from holdfast.stability.proof.block import ProofBlock
 from holdfast.stability.sampling import Batch, Deviator, box_samples
 
 COUNT = 4000
@@ -31,7 +31,7 @@ class Sampled:
     def of(
         cls,
         equations: Equations,
-        block: Block,
+        block: ProofBlock,
         scheme: RungeKutta,
         step: float,
         *,
@@ -64,9 +64,9 @@ class Sampled:
         )
         return cls(defects[np.isfinite(defects).all(axis=1)])
 
-    def certificate(self, told: Told, matrix: np.ndarray, known: BlockCertificate | None) -> BlockCertificate:
+    def certificate(self, told: BlockAlongRun, matrix: np.ndarray, known: BlockCertificate | None) -> BlockCertificate:
         """The block with the estimate in place of what a run alone could say."""
-        norm = chosen_norm(matrix[None], self.defects) if len(self.defects) else None
+        norm = search_norm(matrix[None], self.defects) if len(self.defects) else None
         if norm is None:
             return told.refused("no norm was found in which a step contracts")
         worst = float(np.linalg.norm(self.defects @ norm.factor, axis=1).max())

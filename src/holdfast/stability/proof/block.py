@@ -23,7 +23,7 @@ from holdfast.graph.nodes import Node, ancestors, substitute
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class BlockFlow:
     """dx/dt = rates(x, t) with the deviations psi(x, t) of one block, parameters put in.
 
     `variables` are the inputs that a box covers: those of time and state on which anything depends. `others` are the
@@ -85,7 +85,7 @@ class Motion:
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class ProofBlock:
     """A block by name: its constraints, its H, and whether that H is constant."""
 
     constraints: tuple[str, ...]
@@ -109,7 +109,7 @@ def deviation_names(equations: Equations) -> tuple[str, ...]:
     return (*(f"y_{name}" for name in program.holonomic), *(f"w_{name}" for name in program.constraints))
 
 
-def blocks_of(equations: Equations, parameters: Mapping[Any, Any]) -> list[Block]:
+def blocks_of(equations: Equations, parameters: Mapping[Any, Any]) -> list[ProofBlock]:
     """The decoupled blocks of the deviation matrix, at the start where it is not constant."""
     names = deviation_names(equations)
     values = equations.evaluate(parameters=parameters)
@@ -124,7 +124,7 @@ def blocks_of(equations: Equations, parameters: Mapping[Any, Any]) -> list[Block
         held = [names[i].split("_", 1)[1] for i in places]
         matrix = full[np.ix_(places, places)]
         chosen = tuple(names[i] for i in places)
-        result.append(Block(tuple(dict.fromkeys(held)), tuple(places), chosen, matrix, not obstacle, obstacle))
+        result.append(ProofBlock(tuple(dict.fromkeys(held)), tuple(places), chosen, matrix, not obstacle, obstacle))
     return result
 
 
@@ -152,7 +152,9 @@ def _structure(equations: Equations, full: np.ndarray) -> np.ndarray:
     return pattern
 
 
-def motion_of(equations: Equations, block: Block, parameters: Mapping[Any, Any], extras: Sequence[Node] = ()) -> Motion:
+def motion_of(
+    equations: Equations, block: ProofBlock, parameters: Mapping[Any, Any], extras: Sequence[Node] = ()
+) -> BlockFlow:
     """The motion of a block: reduced to its own few variables where its constraints are affine, whole otherwise.
 
     `extras` are functions of the state that the region bounds, such as the energy.
@@ -163,7 +165,7 @@ def motion_of(equations: Equations, block: Block, parameters: Mapping[Any, Any],
     return _reduced(equations, block, bound_numbers(equations, parameters)) or motion
 
 
-def _require_exact_matrix(equations: Equations, block: Block, parameters: Mapping[Any, Any]) -> None:
+def _require_exact_matrix(equations: Equations, block: ProofBlock, parameters: Mapping[Any, Any]) -> None:
     """The doubles of H must be its exact values: otherwise the defect does not vanish to the scheme's order."""
     numbers, m = bound_numbers(equations, parameters), len(equations.deviations.y)
     for i, place in enumerate(block.places):
@@ -181,7 +183,7 @@ def _require_exact_matrix(equations: Equations, block: Block, parameters: Mappin
                     )
 
 
-def _require_program_solves(equations: Equations, block: Block, parameters: Mapping[Any, Any]) -> None:
+def _require_program_solves(equations: Equations, block: ProofBlock, parameters: Mapping[Any, Any]) -> None:
     """Y(0, 0, ...) = 0 on the graph itself: what was only seen at sample points is no ground for a proof."""
     graph, inputs, m = equations.inputs.graph, equations.inputs, len(equations.deviations.y)
     still = {node: graph.zero for node in (*inputs.y.values(), *inputs.w.values())}
@@ -192,8 +194,8 @@ def _require_program_solves(equations: Equations, block: Block, parameters: Mapp
 
 
 def whole_motion(
-    equations: Equations, block: Block, parameters: Mapping[Any, Any], extras: Sequence[Node] = ()
-) -> Motion:
+    equations: Equations, block: ProofBlock, parameters: Mapping[Any, Any], extras: Sequence[Node] = ()
+) -> BlockFlow:
     """The motion of a block within the whole state."""
     inputs, numbers = equations.inputs, bound_numbers(equations, parameters)
     psi = [*equations.deviations.y, *equations.deviations.w]
@@ -203,7 +205,7 @@ def whole_motion(
     field = equations.field
     bound = substitute([*field.rates, *own, *rest, *extras], numbers)
     count, last = len(field.rates), len(field.rates) + len(psi)
-    return Motion(
+    return BlockFlow(
         time=inputs.time,
         state=field.state,
         rates=tuple(bound[:count]),
@@ -217,7 +219,7 @@ def whole_motion(
     )
 
 
-def _reduced(equations: Equations, block: Block, numbers: dict[Node, Node]) -> Motion | None:
+def _reduced(equations: Equations, block: ProofBlock, numbers: dict[Node, Node]) -> BlockFlow | None:
     """The motion of an affine block in the variables Y = J q, W = J v, on the program itself.
 
         y = Y − e(t),   w = W − e'(t),   W' = K y + B w + e''(t)
@@ -244,7 +246,7 @@ def _reduced(equations: Equations, block: Block, numbers: dict[Node, Node]) -> M
     if demand is None:
         return None
     accelerations = [d - g for d, g in zip(demand, drift, strict=True)]
-    return Motion(
+    return BlockFlow(
         time=inputs.time,
         state=(*places, *rates),
         rates=(*rates, *accelerations),
@@ -259,7 +261,7 @@ def _reduced(equations: Equations, block: Block, numbers: dict[Node, Node]) -> M
 
 
 def _demand(
-    equations: Equations, block: Block, held: Sequence[int], psi: Sequence[Node], numbers: dict[Node, Node]
+    equations: Equations, block: ProofBlock, held: Sequence[int], psi: Sequence[Node], numbers: dict[Node, Node]
 ) -> list[Node] | None:
     """What the law asks of dw/dt in this block's own deviations, the law itself and not its H; None if not in them."""
     inputs, law = equations.inputs, equations.demand_law

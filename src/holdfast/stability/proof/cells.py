@@ -15,7 +15,7 @@ from holdfast.graph.arithmetics.balls import JUMPING, ball, ball_between, balls,
 from holdfast.graph.arithmetics.tape import Evaluator, Tape
 from holdfast.graph.derivatives import jacobian
 from holdfast.graph.nodes import ancestors
-from holdfast.stability.proof.block import Motion
+from holdfast.stability.proof.block import BlockFlow
 from holdfast.stability.proof.enclosure import Ball, Box, ball_matrix, column, entries, magnitude, matrix
 
 ROUNDS = 12  # of cutting a box down, as long as it shrinks
@@ -67,7 +67,7 @@ class Cell:
 class Cutter:
     """Cuts boxes of the variables of a motion down to what lies within limits of its deviations."""
 
-    def __init__(self, motion: Motion) -> None:
+    def __init__(self, motion: BlockFlow) -> None:
         self.motion = motion
 
     def _tape(self, nodes: Sequence[Any]) -> Tape:

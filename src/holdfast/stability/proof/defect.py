@@ -18,7 +18,7 @@ import numpy as np
 from holdfast.graph.arithmetics.balls import ball, ball_between
 from holdfast.graph.arithmetics.taylor import Form, range_of
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
-from holdfast.stability.proof.block import Motion
+from holdfast.stability.proof.block import BlockFlow
 from holdfast.stability.proof.cells import Cell, Cutter
 from holdfast.stability.proof.chart import Charts
 from holdfast.stability.proof.enclosure import Ball, Box, ball_matrix
@@ -40,7 +40,7 @@ class DefectModel:
     Every method must be called with flint's precision set (`holdfast.graph.arithmetics.arithmetic.precision`).
     """
 
-    def __init__(self, motion: Motion, scheme: RungeKutta, step: float, factor: np.ndarray) -> None:
+    def __init__(self, motion: BlockFlow, scheme: RungeKutta, step: float, factor: np.ndarray) -> None:
         self.motion, self.scheme = motion, scheme
         self._factor = ball_matrix(factor.T)  # Lᵀ
         self._cutter, self._series = Cutter(motion), StepSeries(motion, scheme)

@@ -21,7 +21,7 @@ from holdfast.graph.arithmetics.tape import Evaluator, Tape
 from holdfast.graph.arithmetics.taylor import range_of
 from holdfast.graph.derivatives import jacobian
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
-from holdfast.stability.proof.block import Motion
+from holdfast.stability.proof.block import BlockFlow
 from holdfast.stability.proof.enclosure import magnitude
 from holdfast.stability.proof.step_series import Coefficients, StepSeries, coefficient
 
@@ -36,7 +36,7 @@ Place = tuple[float, Sequence[float]]  # a time and a state
 class Obedience:
     """Judges one motion, not reduced, under one scheme."""
 
-    def __init__(self, motion: Motion, scheme: RungeKutta) -> None:
+    def __init__(self, motion: BlockFlow, scheme: RungeKutta) -> None:
         self.motion, self.scheme = motion, scheme
         with self._exactly():
             self._series = StepSeries(motion, scheme)

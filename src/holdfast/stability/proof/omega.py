@@ -16,9 +16,9 @@ from holdfast.graph.arithmetics.balls import ball_between, balls, precision
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.results.trajectory import Trajectory
 from holdfast.stability.certificate.certificate import BlockCertificate, Label
-from holdfast.stability.proof.block import Block, deviation_names, whole_motion
+from holdfast.stability.proof.block import ProofBlock, deviation_names, whole_motion
 from holdfast.stability.proof.enclosure import magnitude
-from holdfast.stability.proof.prove import BITS, Setting
+from holdfast.stability.proof.prove import BITS, Claim
 
 Bounds = dict[str, tuple[float, float]]
 
@@ -52,7 +52,7 @@ def region_of(asked: Mapping[str, tuple[float, float]], run: Trajectory, positio
 
 
 @dataclass(frozen=True, eq=False)
-class Granted:
+class Assumptions:
     """What proofs may take for granted of the deviations of other blocks: sizes by name."""
 
     sizes: Mapping[str, float]
@@ -65,7 +65,7 @@ class Granted:
         errors: Mapping[str, float],
         checked: Sequence[BlockCertificate],
         asked: Mapping[str, tuple[float, float]],
-    ) -> Granted:
+    ) -> Assumptions:
         """A first guess: from a run, the errors of reading it, and what was checked along it."""
         bounds = {name: bound for block in checked for name, bound in zip(block.names, block.bounds, strict=True)}
         sizes = {}
@@ -74,7 +74,7 @@ class Granted:
             sizes[name] = max(shown, TIMES_CHECKED * bounds.get(name, 0.0))
         return cls(sizes, asked)
 
-    def limits(self, equations: Equations, block: Block) -> Bounds:
+    def limits(self, equations: Equations, block: ProofBlock) -> Bounds:
         """The limits of the other blocks' deviations, and what else was asked for."""
         names = deviation_names(equations)
         others = [name for i, name in enumerate(names) if i not in block.places]
@@ -86,11 +86,11 @@ class Granted:
         """The deviations of which more is proved than was granted, by what they need; a user's own range stays."""
         return {name: size for name, size in shown.items() if name not in self.asked and size > self.sizes[name]}
 
-    def widened(self, sizes: Mapping[str, float]) -> Granted:
+    def widened(self, sizes: Mapping[str, float]) -> Assumptions:
         return replace(self, sizes={**self.sizes, **{name: WIDER * size for name, size in sizes.items()}})
 
 
-def ranges_over(setting: Setting) -> list[float]:
+def ranges_over(setting: Claim) -> list[float]:
     """What Omega alone implies of each deviation of the block: its largest size over the box, at most."""
     motion = whole_motion(setting.equations, setting.block, setting.parameters)
     with precision(BITS):

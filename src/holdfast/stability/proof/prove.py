@@ -19,17 +19,17 @@ from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.nodes import Node
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.certificate.certificate import Proof
-from holdfast.stability.proof.block import Block, Motion, motion_of, whole_motion
+from holdfast.stability.proof.block import BlockFlow, ProofBlock, motion_of, whole_motion
 from holdfast.stability.proof.contraction import Contraction, propagator
 from holdfast.stability.proof.defect import DefectModel, terms_of
 from holdfast.stability.proof.enclosure import Ball, Box, ball_matrix, column, entries, hull, norm, upper
 from holdfast.stability.proof.obedience import Obedience, Place, places_in
 from holdfast.stability.proof.rounding import RoundingModel
-from holdfast.stability.proof.search import NEAR, Cover, Judgement, cover, judge, longest
+from holdfast.stability.proof.search import NEAR_ATTAINED, CellJudgement, Cover, cover, judge, longest
 
 BITS = 80
 TUBES, SHRINK = 12, 3  # a tube is left for a narrower one as soon as its radius is this part of it
-CLOSE = 2.5  # the first tube, as a multiple of what the measured defect would need
+FIRST_TUBE = 2.5  # the first tube, as a multiple of what the measured defect would need
 # A verifier with another arithmetic finds other bounds, so what is stated has a little room over what was found:
 STATED_DEFECT = 1.05  # the bound of the defect; bisection brings any other enclosure below it
 STATED_ROUNDING = 2  # that of rounding, whose running error analysis depends on how cells are cut
@@ -41,11 +41,11 @@ LOOKED_AT = 32  # cells of a cover in whose middle they are tried too
 
 
 @dataclass(frozen=True, eq=False)
-class Setting:
+class Claim:
     """One block, scheme, step and region: what a proof and its verification share."""
 
     equations: Equations
-    block: Block
+    block: ProofBlock
     scheme: RungeKutta
     step: float
     parameters: Mapping[Any, Any]
@@ -56,14 +56,14 @@ class Setting:
     def extra_names(self) -> tuple[str, ...]:
         return tuple(name for name in self.limits if not name.startswith(("y_", "w_")))
 
-    def motion(self) -> Motion:
+    def motion(self) -> BlockFlow:
         extras: list[Node] = [self.equations.observables[name] for name in self.extra_names]
         return motion_of(self.equations, self.block, self.parameters, extras)
 
     def box(self, names: Sequence[str]) -> Box:
         return tuple(self.region[name] for name in names)
 
-    def limit_balls(self, motion: Motion, contraction: Contraction, tube: float) -> list[Ball]:
+    def limit_balls(self, motion: BlockFlow, contraction: Contraction, tube: float) -> list[Ball]:
         """Limits of the own deviations in the tube, of the others, and of the extras."""
         own = [symmetric(upper(ball_between(0.0, tube) * width)) for width in contraction.widths()]
         names = (*motion.other_names, *self.extra_names)
@@ -102,7 +102,7 @@ def widened(bound: float, begun: float, width: float) -> float:
 
 
 def prove(
-    setting: Setting,
+    setting: Claim,
     factor: np.ndarray,
     gamma: float,
     *,
@@ -125,7 +125,7 @@ def prove(
         trial.require_obedience([*rows, *places_in(setting.region, trial.whole.names, ELSEWHERE)])
         least = trial.contraction.radius(expected)
         thin = trial.is_thin(GENEROUS * least, rows[len(rows) // 2])
-        tube = (GENEROUS if thin else CLOSE) * least
+        tube = (GENEROUS if thin else FIRST_TUBE) * least
         if trial.motion.affine:
             tube = max(tube, 1.05 * reach)
         best: Proof | None = None
@@ -135,7 +135,7 @@ def prove(
                 break
             enough = 0.0 if thin else (1 - gamma) * tube / SHRINK
             try:
-                proof = trial.attempt(tube, max(NEAR * expected, enough), (0.85 if thin else 0.7) * left)
+                proof = trial.attempt(tube, max(NEAR_ATTAINED * expected, enough), (0.85 if thin else 0.7) * left)
             except BadRequest:
                 if best is None:
                     raise
@@ -153,7 +153,7 @@ def prove(
 class Trial:
     """Bounds the defect and the rounding over one region, tube after tube."""
 
-    def __init__(self, setting: Setting, factor: np.ndarray, gamma: float) -> None:
+    def __init__(self, setting: Claim, factor: np.ndarray, gamma: float) -> None:
         self.setting, self.factor, self.gamma = setting, factor, gamma
         self.motion, self.contraction = setting.motion(), setting.contraction(factor, gamma)
         self.whole = _whole_motion(setting)
@@ -204,7 +204,7 @@ class Trial:
             cells=found.cells,
         )
 
-    def _require_obedience_in(self, motion: Motion, found: Cover) -> None:
+    def _require_obedience_in(self, motion: BlockFlow, found: Cover) -> None:
         """The same at the middle of the cells of a cover; the states of a reduced motion are none of the whole."""
         if motion.affine:
             return
@@ -218,9 +218,7 @@ class Trial:
 # ── rounding over the same region ─────────────────────────────────────────────────────────────────
 
 
-def rounding_pieces(
-    setting: Setting, factor: np.ndarray, tube: float, contraction: Contraction
-) -> tuple[Any, Box, Any]:
+def rounding_pieces(setting: Claim, factor: np.ndarray, tube: float, contraction: Contraction) -> tuple[Any, Box, Any]:
     """The model that cuts boxes of the whole state down to the region, that region, and the rounding of a box."""
     whole = _whole_motion(setting)
     model = DefectModel(whole, setting.scheme, setting.step, factor)
@@ -239,22 +237,22 @@ def rounding_pieces(
     return cut, setting.box(whole.variable_names), bound
 
 
-def _whole_motion(setting: Setting) -> Motion:
+def _whole_motion(setting: Claim) -> BlockFlow:
     extras = [setting.equations.observables[name] for name in setting.extra_names]
     return whole_motion(setting.equations, setting.block, setting.parameters, extras)
 
 
 def _rounding(
-    setting: Setting, factor: np.ndarray, tube: float, contraction: Contraction, wanted: float, seconds: float
+    setting: Claim, factor: np.ndarray, tube: float, contraction: Contraction, wanted: float, seconds: float
 ) -> Cover:
     """A bound of the rounding of one step over the region, cut until it counts little."""
     cut, region, bound = rounding_pieces(setting, factor, tube, contraction)
 
-    def judge_rounding(box: Box) -> Judgement | None:
+    def judge_rounding(box: Box) -> CellJudgement | None:
         balls = cut(box)
         if balls is None:
             return None
         tight = hull(balls)
-        return Judgement(float(bound(balls)), longest(tight, region), tight)
+        return CellJudgement(float(bound(balls)), longest(tight, region), tight)
 
     return cover(judge_rounding, region, wanted=wanted, seconds=seconds)

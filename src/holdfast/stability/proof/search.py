@@ -16,8 +16,8 @@ from holdfast.stability.proof.defect import DefectModel
 from holdfast.stability.proof.enclosure import Ball, Box, halves, hull, magnitude, norm
 
 EMPTY, LEAF = "e", "c"
-MOST = 200_000  # cells
-NEAR = 1.2  # a bound within this factor of a value that is attained is not bettered any more
+MOST_CELLS = 200_000  # cells
+NEAR_ATTAINED = 1.2  # a bound within this factor of a value that is attained is not bettered any more
 
 
 @dataclass(eq=False)
@@ -51,7 +51,7 @@ class Cover:
 
 
 @dataclass(frozen=True, eq=False)
-class Judgement:
+class CellJudgement:
     """A bound over the part of a box that lies in the region, and which variable to cut to better it."""
 
     bound: float
@@ -60,7 +60,7 @@ class Judgement:
     reached: float = 0.0  # about a value that is attained, which no cutting betters
 
 
-def judge(model: DefectModel, limits: Sequence[Ball], region: Box, box: Box) -> Judgement | None:
+def judge(model: DefectModel, limits: Sequence[Ball], region: Box, box: Box) -> CellJudgement | None:
     """A bound of ‖Lᵀc‖ by Taylor forms; None where the box misses the region.
 
     Where the forms are not defined over the whole cell, it is to be cut where the program bends most.
@@ -73,10 +73,10 @@ def judge(model: DefectModel, limits: Sequence[Ball], region: Box, box: Box) -> 
         forms = model.enclosed(cell)
     except Undecided:
         bending = model.bending(cell)
-        return Judgement(float("inf"), longest(tight, region) if bending is None else bending, tight)
+        return CellJudgement(float("inf"), longest(tight, region) if bending is None else bending, tight)
     bound = norm([range_of(form) for form in forms])
     reached = norm([least_of(form) for form in forms]) if bound < float("inf") else 0.0
-    return Judgement(bound, _most_moving(cell, forms, longest(tight, region)), tight, reached)
+    return CellJudgement(bound, _most_moving(cell, forms, longest(tight, region)), tight, reached)
 
 
 def longest(box: Box, region: Box) -> int:
@@ -97,7 +97,7 @@ def _most_moving(cell: Cell, forms: Sequence[Any], otherwise: int) -> int:
     return cell.spreading(cell.direction(most) if most < cell.along else cell.slopes[cell.wide[most - cell.along]])
 
 
-def cover(judge: Callable[[Box], Judgement | None], region: Box, *, wanted: float, seconds: float) -> Cover:
+def cover(judge: Callable[[Box], CellJudgement | None], region: Box, *, wanted: float, seconds: float) -> Cover:
     """Bisect the worst cell again and again, until the bound is as wanted, near the truth, or the time is up."""
     started, number = time.thread_time(), count()
     root, attained = Piece(region), 0.0
@@ -117,7 +117,11 @@ def cover(judge: Callable[[Box], Judgement | None], region: Box, *, wanted: floa
     cells = add(root)
     while waiting and region:
         worst = -waiting[0][0]
-        if worst <= max(wanted, NEAR * attained) or cells >= MOST or time.thread_time() - started > seconds:
+        if (
+            worst <= max(wanted, NEAR_ATTAINED * attained)
+            or cells >= MOST_CELLS
+            or time.thread_time() - started > seconds
+        ):
             break
         piece = heappop(waiting)[2]
         piece.parts = tuple(Piece(half) for half in halves(piece.box, piece.variable))

@@ -16,7 +16,7 @@ from holdfast.graph.arithmetics.balls import ball
 from holdfast.graph.arithmetics.tape import Evaluator, Tape
 from holdfast.graph.arithmetics.taylor import Form, taylor_forms
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
-from holdfast.stability.proof.block import Motion
+from holdfast.stability.proof.block import BlockFlow
 from holdfast.stability.proof.enclosure import Ball
 
 Coefficients = Callable[[int], list[Form]]
@@ -25,7 +25,7 @@ Coefficients = Callable[[int], list[Form]]
 class StepSeries:
     """Takes steps of a scheme on a motion, with τ = moment + s as a series in s."""
 
-    def __init__(self, motion: Motion, scheme: RungeKutta) -> None:
+    def __init__(self, motion: BlockFlow, scheme: RungeKutta) -> None:
         self.motion, self.scheme = motion, scheme
         self._law = [[(j, ball(float(entry))) for j, entry in enumerate(row) if entry] for row in motion.matrix]
         self._nodes = [ball(node) for node in scheme.nodes]

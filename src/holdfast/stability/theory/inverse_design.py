@@ -25,7 +25,7 @@ from holdfast.stability.theory.lyapunov import LyapunovFunction
 
 
 @dataclass(frozen=True, slots=True)
-class Design:
+class GainDesign:
     """Gains b and k of one constraint and V = A y² + B y y' + C y'² with V̇ = −pV; exact where the data are."""
 
     damping: sp.Expr
@@ -47,7 +47,7 @@ class Design:
         )
 
 
-def from_function(function: Any, deviation: Deviation | None = None) -> Design:
+def from_function(function: Any, deviation: Deviation | None = None) -> GainDesign:
     """The gains under which V falls exactly: V as an expression in y and y.rate, or as (A, B, C)."""
     coefficients = _coefficients(function, deviation)
     a, b, c = coefficients
@@ -57,10 +57,10 @@ def from_function(function: Any, deviation: Deviation | None = None) -> Design:
         raise BadRequest(
             "under this V no law decays: p = B/C is not positive", fix="give the product y y' a positive B"
         )
-    return Design(damping=b / c, stiffness=a / c, rate=b / c, coefficients=coefficients)
+    return GainDesign(damping=b / c, stiffness=a / c, rate=b / c, coefficients=coefficients)
 
 
-def from_roots_exactly(first: Any, second: Any) -> Design:
+def from_roots_exactly(first: Any, second: Any) -> GainDesign:
     """Gains and V for a conjugate pair of roots −p/2 ± iω."""
     one, other = (_number(root) for root in (first, second))
     damping, stiffness = sp.expand(-one - other), sp.expand(one * other)
@@ -71,10 +71,10 @@ def from_roots_exactly(first: Any, second: Any) -> Design:
             "with real roots no quadratic V falls exactly as exp(−pt)",
             fix="use a conjugate pair; or modal(H), for which V̇ ≤ −2 min|Re λ| V",
         )
-    return Design(damping, stiffness, damping, (stiffness, damping, sp.S.One))
+    return GainDesign(damping, stiffness, damping, (stiffness, damping, sp.S.One))
 
 
-def from_rate(rate: Any, frequency: Any = None) -> Design:
+def from_rate(rate: Any, frequency: Any = None) -> GainDesign:
     """Gains and V for V̇ = −pV: the roots −p/2 ± iω, with ω = p/2 unless given."""
     p = _number(rate)
     omega = p / 2 if frequency is None else _number(frequency)

@@ -18,7 +18,7 @@ from holdfast.stability.linear.step_limit import spectral_limit
 
 RATIOS = (0.2, 0.35, 0.5, 1 / math.sqrt(2), 1.0, 1.4, 2.0, 3.0)
 RATES = 30  # of the sweep
-FARTHEST = 10.0  # |root|·step where the scheme sets no limit
+FARTHEST_ROOT = 10.0  # |root|·step where the scheme sets no limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +56,10 @@ def textbook(scheme: Scheme, step: float | None) -> list[Candidate]:
     return rules + zeros(scheme, step)
 
 
-def fence(scheme: Scheme, step: float, ratio: float, *, holonomic: bool) -> float:
+def largest_stable_rate(scheme: Scheme, step: float, ratio: float, *, holonomic: bool) -> float:
     """The largest rate that the spectral limit allows at a damping ratio: the limit scales with the rate."""
     matrix = [[0.0, 1.0], [-1.0, -2.0 * ratio]] if holonomic else [[-1.0]]
-    return min(float(spectral_limit(scheme, matrix)), FARTHEST) / step
+    return min(float(spectral_limit(scheme, matrix)), FARTHEST_ROOT) / step
 
 
 def swept_rates(scheme: Scheme, step: float | None, duration: float, motion: float, *, holonomic: bool) -> np.ndarray:
@@ -67,5 +67,5 @@ def swept_rates(scheme: Scheme, step: float | None, duration: float, motion: flo
     low = 0.1 * min(motion, 10 / duration)
     if step is None:
         return np.geomspace(low, 100 * motion, RATES)
-    high = max(fence(scheme, step, ratio, holonomic=holonomic) for ratio in RATIOS)
+    high = max(largest_stable_rate(scheme, step, ratio, holonomic=holonomic) for ratio in RATIOS)
     return np.geomspace(min(low, 0.01 * high), high, RATES)

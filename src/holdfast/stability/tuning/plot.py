@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.stability.tuning.tuning import GainMap, Marked, Tuning
+from holdfast.stability.tuning.tuning import GainMap, MarkedGains, Tuning
 
 LEGEND = {"loc": "upper left", "bbox_to_anchor": (0.0, -0.17), "ncols": 2, "frameon": False, "fontsize": 8}
 
@@ -108,5 +108,5 @@ def _short(numbers: Any) -> str:
     return "diverges" if numbers.diverged else f"{numbers.deviation:.2g}"
 
 
-def _told(mark: Marked) -> str:
+def _told(mark: MarkedGains) -> str:
     return f"{mark.name}: {_short(mark.numbers)}"

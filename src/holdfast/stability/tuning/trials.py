@@ -26,7 +26,7 @@ from holdfast.errors import BadRequest
 from holdfast.graph.derivatives import jacobian
 from holdfast.graph.field import Field
 from holdfast.problem.laws.linear import SpringDamper
-from holdfast.results.judgement.judgement import FAR, grown
+from holdfast.results.judgement.judgement import FAR_OFF, grown
 from holdfast.results.runs.request import Request
 from holdfast.results.start.start import consistent_start
 from holdfast.schemes.tableaus.dop853 import DOP853
@@ -40,7 +40,7 @@ MOVES = 2  # of Newton's iteration onto the program: the first leaves what is of
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class MeasuredGains:
     """The three numbers of some laws, and what they cost; a run that did not reach its end has infinite ones."""
 
     deviation: np.ndarray
@@ -175,11 +175,11 @@ class Trials:
         held = np.array([name in self.holonomic for name in self.constraints], dtype=float)
         return rate**2 * held, rate * (2 * ratio * held + 1 - held)
 
-    def measure(self, rates: Any, ratios: Any) -> Measured:
+    def measure(self, rates: Any, ratios: Any) -> MeasuredGains:
         """The three numbers for each rate and ratio."""
         return self.measure_gains(*self.gains(rates, ratios))
 
-    def measure_gains(self, stiffness: np.ndarray, damping: np.ndarray) -> Measured:
+    def measure_gains(self, stiffness: np.ndarray, damping: np.ndarray) -> MeasuredGains:
         """The three numbers for each row of gains."""
         names = self.equations.parameter_names
         constants = np.tile(self.constants, (len(stiffness), 1))
@@ -189,12 +189,12 @@ class Trials:
                 constants[:, names.index(f"law.stiffness.{name}")] = stiffness[:, k]
         return self._measure(self.kernel, constants)
 
-    def measure_law(self, equations: Equations, parameters: Mapping[Any, Any]) -> Measured:
+    def measure_law(self, equations: Equations, parameters: Mapping[Any, Any]) -> MeasuredGains:
         """The three numbers of the law that some equations have, whatever its form."""
         kernel = compiled(_watched(equations), self.request.scheme)
         return self._measure(kernel, np.array([parameter_vector(equations, parameters)]))
 
-    def _measure(self, kernel: Kernel, constants: np.ndarray) -> Measured:
+    def _measure(self, kernel: Kernel, constants: np.ndarray) -> MeasuredGains:
         states = np.tile(self.state, (len(constants), 1))
         if self.request.step is None:
             return self._adaptive(kernel, states, constants)
@@ -206,7 +206,7 @@ class Trials:
         evaluations = 1 + rows.steps * self.request.scheme.stage_count
         return self._judged(rows.states, rows.observables, done, evaluations)
 
-    def _adaptive(self, kernel: Kernel, states: np.ndarray, constants: np.ndarray) -> Measured:
+    def _adaptive(self, kernel: Kernel, states: np.ndarray, constants: np.ndarray) -> MeasuredGains:
         found = run_ensemble_adaptive(
             kernel, states, constants, t0=self.request.begin, duration=self.request.duration,
             relative=self.request.tolerance or 0.0, absolute=self.request.tolerance or 0.0, at=self.reference.times,
@@ -221,7 +221,7 @@ class Trials:
                 kept[k], seen[k], done[k], evaluations[k] = rows.states, rows.observables, True, rows.evaluations
         return self._judged(kept, seen, done, evaluations)
 
-    def _judged(self, states: np.ndarray, seen: np.ndarray, done: np.ndarray, evaluations: np.ndarray) -> Measured:
+    def _judged(self, states: np.ndarray, seen: np.ndarray, done: np.ndarray, evaluations: np.ndarray) -> MeasuredGains:
         reference, count = self.reference, len(self.constraints)
         scales = np.array([self.scales[name] for name in self.constraints])
         with np.errstate(all="ignore"):
@@ -231,9 +231,9 @@ class Trials:
             rows = np.unique(np.linspace(0, len(reference.times) - 1, LOOKED_AT).astype(int))
             energies = self._energies(reference.times[rows], states[:, rows])
             energy = np.abs(energies - reference.energy[rows]).max(axis=1)
-            steady = done & ~(grown(sizes) & (sizes[:, -1].max(axis=1) > FAR))
+            steady = done & ~(grown(sizes) & (sizes[:, -1].max(axis=1) > FAR_OFF))
         ended = [np.where(done & np.isfinite(x), x, np.inf) for x in (deviation, state, energy)]
-        return Measured(ended[0], ended[1], ended[2], evaluations, steady)
+        return MeasuredGains(ended[0], ended[1], ended[2], evaluations, steady)
 
 
 class EnergyOnProgram:

@@ -28,8 +28,8 @@ from holdfast.problem.laws.linear import Law, SpringDamper, Tuned, Unstabilised
 from holdfast.results.runs.request import request_of
 from holdfast.schemes.by_name import Scheme
 from holdfast.stability.tuning.candidates import RATIOS, swept_rates, textbook
-from holdfast.stability.tuning.trials import Measured, Trials
-from holdfast.stability.tuning.tuning import GainMap, Marked, Numbers, Tuning
+from holdfast.stability.tuning.trials import MeasuredGains, Trials
+from holdfast.stability.tuning.tuning import GainMap, MarkedGains, Numbers, Tuning
 
 TWICE = 2.0  # the errors allowed, beside those without gains
 COST = 1.25  # evaluations allowed to an adaptive scheme, beside those without gains
@@ -84,7 +84,7 @@ class _Search:
     def __init__(self, trials: Trials) -> None:
         self.trials, count = trials, len(trials.constraints)
         self.rates, self.ratios = np.zeros((0, count)), np.zeros((0, count))
-        self.found: list[Measured] = []
+        self.found: list[MeasuredGains] = []
         none = trials.measure([0.0], [1.0])
         self.none, self.none_steady = _numbers(none, 0), bool(none.steady[0])
         reference = trials.reference
@@ -129,7 +129,7 @@ class _Search:
 
     # ── trying ────────────────────────────────────────────────────────────────────────────────────
 
-    def _try(self, rates: np.ndarray, ratios: np.ndarray) -> Measured:
+    def _try(self, rates: np.ndarray, ratios: np.ndarray) -> MeasuredGains:
         """Measure rows of rates and ratios, one column per constraint (or one for all), and keep them."""
         count = len(self.trials.constraints)
         wide = [np.broadcast_to(x.reshape(len(x), -1), (len(x), count)) for x in (rates, ratios)]
@@ -138,7 +138,7 @@ class _Search:
         self.found.append(measured)
         return measured
 
-    def allowed(self, measured: Measured) -> np.ndarray:
+    def allowed(self, measured: MeasuredGains) -> np.ndarray:
         """Runs that ended well within the limits."""
         good = np.isfinite(measured.deviation) & measured.steady
         for name, limit in self.limits.items():
@@ -154,11 +154,13 @@ class _Search:
         shape = (len(ratios), len(rates))
         return GainMap(rates, ratios, measured.deviation.reshape(shape), self.allowed(measured).reshape(shape))
 
-    def _textbook(self) -> tuple[Marked, ...]:
+    def _textbook(self) -> tuple[MarkedGains, ...]:
         rules = textbook(self.trials.request.scheme, self.trials.request.step)
         measured = self._try(np.array([r.rate for r in rules]), np.array([r.ratio for r in rules]))
         good = self.allowed(measured)
-        return tuple(Marked(r.name, r.rate, r.ratio, _numbers(measured, k), bool(good[k])) for k, r in enumerate(rules))
+        return tuple(
+            MarkedGains(r.name, r.rate, r.ratio, _numbers(measured, k), bool(good[k])) for k, r in enumerate(rules)
+        )
 
     def _best(self, *, penalised: bool = False) -> int | None:
         """The number of the best point that is allowed; or the best where errors beyond their limits count as well."""
@@ -166,7 +168,7 @@ class _Search:
         k = int(np.argmin(merit))
         return k if np.isfinite(merit[k]) else None
 
-    def _penalised(self, measured: Measured) -> np.ndarray:
+    def _penalised(self, measured: MeasuredGains) -> np.ndarray:
         merit = _where(measured.steady, measured)
         for name, limit in self.limits.items():
             with np.errstate(all="ignore"):
@@ -268,7 +270,7 @@ class _Search:
             damping=dict(zip(self.trials.constraints, damping.tolist(), strict=True)),
         )
 
-    def _tightest(self) -> Marked | None:
+    def _tightest(self) -> MarkedGains | None:
         """The smallest deviation of all, whatever the errors."""
         deviation = np.concatenate([np.where(m.steady, m.deviation, np.inf) for m in self.found])
         k = int(np.argmin(deviation))
@@ -276,7 +278,7 @@ class _Search:
             return None
         measured = self.trials.measure(self.rates[k : k + 1], self.ratios[k : k + 1])
         numbers, good = _numbers(measured, 0), bool(self.allowed(measured)[0])
-        return Marked("least deviation, whatever the errors", *self._pair(k), numbers, good)
+        return MarkedGains("least deviation, whatever the errors", *self._pair(k), numbers, good)
 
     def _pair(self, k: int) -> tuple[float, float]:
         return float(self.rates[k].max()), float(self.ratios[k].max())
@@ -297,7 +299,7 @@ class _Search:
         return tuple(notes)
 
 
-def _where(good: np.ndarray, measured: Measured) -> np.ndarray:
+def _where(good: np.ndarray, measured: MeasuredGains) -> np.ndarray:
     return np.where(good, measured.deviation, np.inf)
 
 
@@ -306,7 +308,7 @@ def _rounded(values: np.ndarray) -> np.ndarray:
     return np.array([[float(f"{x:.4g}") for x in row] for row in values])
 
 
-def _numbers(measured: Measured, k: int) -> Numbers:
+def _numbers(measured: MeasuredGains, k: int) -> Numbers:
     return Numbers(
         float(measured.deviation[k]),
         float(measured.state_error[k]),

@@ -39,7 +39,7 @@ class Numbers:
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class MarkedGains:
     """A named choice on the map: a printed rule, or a zero of the scheme's R."""
 
     name: str
@@ -74,8 +74,8 @@ class Tuning:
     numbers: Numbers
     unstabilised: Numbers
     own: Numbers | None  # of the law that the problem states; None where it states none, or one without gains
-    textbook: tuple[Marked, ...]
-    tightest: Marked | None  # the least deviation that was seen, whatever its errors
+    textbook: tuple[MarkedGains, ...]
+    tightest: MarkedGains | None  # the least deviation that was seen, whatever its errors
     map: GainMap
     scales: Mapping[str, float]  # by constraint: deviations are divided by these
     limits: Mapping[str, float]  # on state_error, energy_error and, for adaptive schemes, evaluations

@@ -13,7 +13,7 @@ import sympy as sp
 from holdfast.errors import BadRequest
 
 RULES = (20, 40, 80, 160)
-CLOSE = 1e-13
+QUADRATURE_ERROR = 1e-13
 
 
 def function_of(e: sp.Expr, symbols: Sequence[sp.Symbol]) -> Callable[..., float]:
@@ -55,7 +55,7 @@ def _integrated(integrand: Callable[..., float]) -> Callable[..., float]:
             found = sum(w * integrand(*numbers, x) for w, x in rule)
             if isinstance(found, complex):  # a root of a negative number: outside the domain
                 return float("nan")
-            if abs(found - before) <= CLOSE * (1 + abs(found)):
+            if abs(found - before) <= QUADRATURE_ERROR * (1 + abs(found)):
                 break
             before = found
         return found

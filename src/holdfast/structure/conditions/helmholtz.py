@@ -48,7 +48,7 @@ SAYS = {
     "K3": "∂A_ij/∂q_k + ∂A_jk/∂q_i + ∂A_ki/∂q_j = 0: the gyroscopic part has a vector potential",
     "K5": "forces at rest have no curl, so that D needs no terms linear in the rates",
 }
-LONGEST = 120  # letters of a defect that is written out
+LONGEST_DEFECT = 120  # letters of a defect that is written out
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Defect:
     def shown(self) -> str:
         """By how much, on part of a line: the formula, or its size and its value at a point where it is long."""
         text = str(self.value)
-        if len(text) <= LONGEST:
+        if len(text) <= LONGEST_DEFECT:
             return text
         return f"a formula of {sp.count_ops(self.value)} operations, {self.decision.value:.3g} at a random state"
 

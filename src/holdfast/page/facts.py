@@ -17,7 +17,7 @@ from holdfast.problem.file.load_dump import dumps
 from holdfast.problem.problem import Problem
 from holdfast.problem.quantities import latex_name
 from holdfast.results.judgement.energy import conservative
-from holdfast.results.motion import Motion, motion_of
+from holdfast.results.motion import MechanismFrames, motion_of
 from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.by_name import Scheme, scheme_named
 from holdfast.stability.certificate.certificate import Certificate
@@ -29,7 +29,7 @@ BEYOND = 1e6  # times the size of the start: a state that has blown up
 
 
 @dataclass(frozen=True, eq=False)
-class Subject:
+class PageFacts:
     """A run and all that is known of it; everything derived is made once, when first asked for."""
 
     trajectory: Trajectory
@@ -87,7 +87,7 @@ class Subject:
         return dict(step_limits(self.equations, self.scheme, state=state, time=begin, parameters=dict(run.parameters)))
 
     @cached_property
-    def motion(self) -> Motion | None:
+    def motion(self) -> MechanismFrames | None:
         return motion_of(self.trajectory, self.equations)
 
     @cached_property
