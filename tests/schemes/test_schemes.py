@@ -11,7 +11,7 @@ from scipy.linalg import expm
 
 from holdfast.errors import BadRequest, BadStatement
 from holdfast.schemes.algebra.order_conditions import residuals, trees
-from holdfast.schemes.by_name import ALL_SCHEMES, scheme_named, steered
+from holdfast.schemes.by_name import ALL_SCHEMES, scheme_named, with_own_steps
 from holdfast.schemes.kinds.collocation import Collocation
 from holdfast.schemes.kinds.embedded import Embedded
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
@@ -129,8 +129,8 @@ def test_the_polynomial_of_a_step_passes_through_its_stages():
 
 
 def test_only_three_stages_with_the_end_among_them_choose_their_steps():
-    assert steered(RADAU5) is RADAU
-    assert steered(RK4) is RK4
+    assert with_own_steps(RADAU5) is RADAU
+    assert with_own_steps(RK4) is RK4
     for other in (IMPLICIT_MIDPOINT, RK4):
         with pytest.raises(BadStatement, match="cannot choose its steps"):
             Collocation(name="other", main=other)

@@ -18,7 +18,7 @@ from holdfast.engine.code import native
 from holdfast.engine.code.kernel_source import KernelSource, observing, observing_observables, stepping
 from holdfast.engine.code.machine import Machine, NativeMachine, Pace, PythonMachine
 from holdfast.engine.locks import TABLE
-from holdfast.engine.run.adaptive import AcceptedSteps, AdaptiveRun, first_order
+from holdfast.engine.run.adaptive import AcceptedSteps, AdaptiveRun
 from holdfast.engine.run.dense import Dense, hermite
 from holdfast.engine.run.events import LocatedEvent, locate
 from holdfast.engine.run.fixed import After, Steps, Stop, case_rows, outcomes, run_fixed
@@ -30,8 +30,7 @@ from holdfast.engine.run.status import Status
 from holdfast.errors import BadRequest
 from holdfast.graph.field import Field
 from holdfast.graph.nodes import Node, fingerprint
-from holdfast.schemes.by_name import Scheme
-from holdfast.schemes.kinds.collocation import Collocation
+from holdfast.schemes.kinds.scheme import Scheme
 
 TargetName = Literal["native", "python"]
 Tier = Literal["quick", "optimised"]
@@ -173,7 +172,7 @@ class Kernel:
         wanted = check_adaptive(self.scheme, t0, duration, relative, absolute, at)
         memory = self.memory(state, parameters, t0, directions)
         run = AdaptiveRun.begun(
-            self.machine, memory, first_order(self.scheme), t0, duration, relative, absolute, longest,
+            self.machine, memory, self.scheme.error_order, t0, duration, relative, absolute, longest,
             interpolants=dense or wanted is not None, cost=self.cost,
         )  # fmt: skip
         gathered = AcceptedSteps()
@@ -204,12 +203,13 @@ class Kernel:
 
     def _last_piece(self, memory: Memory, event: LocatedEvent, t: float) -> np.ndarray:
         """The interpolant of the part of a step before an event: its own, or a cubic filled up with zeros."""
-        if isinstance(self.scheme, Collocation):
-            place = int(self.machine.layout.constants["AT_NEW_Q"])
+        constants = self.machine.layout.constants
+        if "AT_NEW_Q" in constants:  # a scheme that has one
+            place = int(constants["AT_NEW_Q"])
             return memory.rest[place : place + 3 * memory.size, 0].reshape(1, 3, memory.size)
         times, states = np.array([t, event.time]), np.vstack([memory.state, event.state])
         cubic = hermite(times, states, self.rates_at(times, states, memory.p[0, :, 0])).coefficients
-        terms = int(self.machine.layout.constants["TERMS"])
+        terms = int(constants["TERMS"])
         return np.concatenate([cubic, np.zeros((1, terms - 3, memory.size))], axis=1)
 
     def memory(self, state: Numbers, parameters: Numbers, t0: float, directions: Sequence[int] | None) -> Memory:

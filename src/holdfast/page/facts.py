@@ -19,7 +19,8 @@ from holdfast.problem.quantities import latex_name
 from holdfast.results.judgement.energy import conservative
 from holdfast.results.motion import MechanismFrames, motion_of
 from holdfast.results.trajectory import Trajectory
-from holdfast.schemes.by_name import Scheme, scheme_named
+from holdfast.schemes.by_name import scheme_named
+from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.stability.certificate.certificate import Certificate
 from holdfast.stability.linear.by_block import step_limits
 from holdfast.stability.linear.spectrum import Spectrum, spectrum

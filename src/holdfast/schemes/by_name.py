@@ -6,9 +6,9 @@ from difflib import get_close_matches
 
 from holdfast.errors import BadRequest
 from holdfast.schemes.kinds.collocation import Collocation
-from holdfast.schemes.kinds.embedded import Embedded
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
-from holdfast.schemes.kinds.symplectic_euler import SYMPLECTIC_EULER, SymplecticEuler
+from holdfast.schemes.kinds.scheme import Scheme
+from holdfast.schemes.kinds.symplectic_euler import SYMPLECTIC_EULER
 from holdfast.schemes.tableaus.dop853 import DOP853
 from holdfast.schemes.tableaus.dopri5 import DOPRI5
 from holdfast.schemes.tableaus.euler import EULER
@@ -16,8 +16,6 @@ from holdfast.schemes.tableaus.implicit_midpoint import IMPLICIT_MIDPOINT
 from holdfast.schemes.tableaus.kutta import KUTTA3, RK4, THREE_EIGHTHS
 from holdfast.schemes.tableaus.radau import RADAU, RADAU5
 from holdfast.schemes.tableaus.two_stage import HEUN, MIDPOINT, RALSTON
-
-Scheme = RungeKutta | Embedded | Collocation | SymplecticEuler
 
 ALL_SCHEMES: tuple[Scheme, ...] = (
     EULER,
@@ -35,18 +33,18 @@ ALL_SCHEMES: tuple[Scheme, ...] = (
     RADAU,
 )
 
-_STEERED = {scheme.main: scheme for scheme in ALL_SCHEMES if isinstance(scheme, Collocation)}
+_CHOOSING = {scheme.main: scheme for scheme in ALL_SCHEMES if isinstance(scheme, Collocation)}
 _BY_NAME = {scheme.name: scheme for scheme in ALL_SCHEMES}
 
 
-def steered(scheme: Scheme) -> Scheme:
+def with_own_steps(scheme: Scheme) -> Scheme:
     """The scheme that takes the steps of a fixed-step one at lengths of its own choice; itself where there is none."""
-    return _STEERED.get(scheme, scheme) if isinstance(scheme, RungeKutta) else scheme
+    return _CHOOSING.get(scheme, scheme) if isinstance(scheme, RungeKutta) else scheme
 
 
 def scheme_named(name: str | Scheme) -> Scheme:
     """The scheme of this name ("rk4", "RK4", "symplectic_euler"); a scheme is returned as it is."""
-    if isinstance(name, RungeKutta | Embedded | Collocation | SymplecticEuler):
+    if isinstance(name, Scheme):
         return name
     key = str(name).strip().lower().replace("_", "-").replace(" ", "-")
     if key in _BY_NAME:

@@ -27,10 +27,10 @@ from holdfast.errors import BadRequest
 from holdfast.graph.derivatives import jacobian
 from holdfast.graph.field import Field
 from holdfast.graph.nodes import Node, fingerprint
-from holdfast.schemes.by_name import Scheme
 from holdfast.schemes.kinds.collocation import Collocation
 from holdfast.schemes.kinds.embedded import Embedded
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
+from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.schemes.kinds.symplectic_euler import SymplecticEuler
 
 KEEPERS = ("kernel_source", "compiled", "image", "layout", "link", "native")  # modules beside this one
@@ -139,7 +139,7 @@ def emitter() -> str:
 
 def stepping(field: Field, scheme: Scheme, events: Sequence[Node] = ()) -> KernelSource:
     """The assembly that steps a field by a scheme."""
-    size, width = len(field.state), len(field.state) + len(field.watched)
+    size, width = _sizes(field)
     driver = _driver(field, scheme)
     outputs = {
         "rates": _numbered((*field.rates, *field.watched)),
@@ -168,34 +168,53 @@ class _Driver:
 
 
 def _driver(field: Field, scheme: Scheme) -> _Driver:
-    size, width = len(field.state), len(field.state) + len(field.watched)
-    loop = _texts(fixed.fixed, fixed.fixed_blocks)
-    if isinstance(scheme, SymplecticEuler):
-        if not field.positions:
-            raise BadRequest(
-                "symplectic Euler needs coordinates and their rates, and this field has none",
-                where="scheme",
-                fix="use another scheme, or say how many of the states are coordinates",
-            )
-        positions = _numbered(field.rates[: field.positions])
-        return _Driver((lambda: SYMPLECTIC_STEP, *loop), size, {"position_rates": positions})
-    if isinstance(scheme, Embedded):
-        further = len(scheme.extra_stages)
-        work = explicit_work(scheme.main, size, width) + further * width
-        step = partial(explicit_step, scheme.main, further)
-        measured: tuple[Text, ...] = (step, partial(error_norm, scheme), partial(interpolant, scheme))
-        steered = _texts(embedded.attempt, embedded.next_step, embedded.shorter_step, adaptive.adaptive)
-        return _Driver((*measured, *steered), work, constants=_control(scheme) | _loop(3 + len(scheme.dense)))
-    if isinstance(scheme, Collocation):
-        return _stiff_driver(field, scheme)
+    """The driver of a scheme, by its kind."""
+    return DRIVERS[type(scheme)](field, scheme)
+
+
+def _sizes(field: Field) -> tuple[int, int]:
+    """How many numbers a state has, and how many with all that is watched."""
+    return len(field.state), len(field.state) + len(field.watched)
+
+
+def _symplectic_driver(field: Field, scheme: SymplecticEuler) -> _Driver:
+    """Rates first, then coordinates with the new rates."""
+    if not field.positions:
+        raise BadRequest(
+            "symplectic Euler needs coordinates and their rates, and this field has none",
+            where="scheme",
+            fix="use another scheme, or say how many of the states are coordinates",
+        )
+    positions = _numbered(field.rates[: field.positions])
+    return _Driver((lambda: SYMPLECTIC_STEP, *_fixed_loop()), len(field.state), {"position_rates": positions})
+
+
+def _embedded_driver(field: Field, scheme: Embedded) -> _Driver:
+    """Explicit attempts, measured by an embedded formula."""
+    size, width = _sizes(field)
+    further = len(scheme.extra_stages)
+    work = explicit_work(scheme.main, size, width) + further * width
+    step = partial(explicit_step, scheme.main, further)
+    measured: tuple[Text, ...] = (step, partial(error_norm, scheme), partial(interpolant, scheme))
+    loop = _texts(embedded.attempt, embedded.next_step, embedded.shorter_step, adaptive.adaptive)
+    return _Driver((*measured, *loop), work, constants=_control(scheme) | _loop(3 + len(scheme.dense)))
+
+
+def _tableau_driver(field: Field, scheme: RungeKutta) -> _Driver:
+    """Steps of a given length, explicit or by Newton's method."""
+    size, width = _sizes(field)
     if scheme.explicit:
-        return _Driver((partial(explicit_step, scheme), *loop), explicit_work(scheme, size, width))
-    return _implicit_driver(field, scheme, loop)
+        return _Driver((partial(explicit_step, scheme), *_fixed_loop()), explicit_work(scheme, size, width))
+    return _implicit_driver(field, scheme, _fixed_loop())
+
+
+def _fixed_loop() -> tuple[Text, ...]:
+    return _texts(fixed.fixed, fixed.fixed_blocks)
 
 
 def _implicit_driver(field: Field, scheme: RungeKutta, loop: tuple[Text, ...]) -> _Driver:
     """The step with Newton's method, which needs the partials of the field."""
-    size, width = len(field.state), len(field.state) + len(field.watched)
+    size, width = _sizes(field)
     parts = _texts(implicit.factorise, implicit.solve, implicit.correction_size)
     texts: tuple[Text, ...] = (*parts, partial(implicit.implicit_step, scheme), *loop)
     return _Driver(texts, implicit.implicit_work(scheme, size, width), {"partials": _partials(field)})
@@ -203,7 +222,7 @@ def _implicit_driver(field: Field, scheme: RungeKutta, loop: tuple[Text, ...]) -
 
 def _stiff_driver(field: Field, scheme: Collocation) -> _Driver:
     """Attempts by Newton's method along the poles of the scheme."""
-    size, width = len(field.state), len(field.state) + len(field.watched)
+    size, width = _sizes(field)
     texts = _texts(
         implicit.factorise,
         implicit.solve,
@@ -228,6 +247,14 @@ def _stiff_driver(field: Field, scheme: Collocation) -> _Driver:
     )
     constants = stiff_constants(scheme, size, width) | _loop(terms=3)
     return _Driver(texts, stiff_work(size, width), {"partials": _partials(field)}, constants)
+
+
+DRIVERS: dict[type[Scheme], Callable[[Field, Any], _Driver]] = {
+    RungeKutta: _tableau_driver,
+    Embedded: _embedded_driver,
+    Collocation: _stiff_driver,
+    SymplecticEuler: _symplectic_driver,
+}
 
 
 def _partials(field: Field) -> dict[int, Node]:

@@ -13,9 +13,7 @@ from holdfast.engine.run.dense import Dense
 from holdfast.engine.run.memory import Memory, reals
 from holdfast.engine.run.status import Status
 from holdfast.errors import BadRequest
-from holdfast.schemes.by_name import Scheme
-from holdfast.schemes.kinds.collocation import Collocation
-from holdfast.schemes.kinds.embedded import Embedded
+from holdfast.schemes.kinds.scheme import Scheme
 
 LONGEST_CHUNK = 4096  # attempts
 MOST_KEPT = 2**26  # doubles of accepted steps with their interpolants: 0.5 GB, and thrice that when they are joined
@@ -62,11 +60,6 @@ class AcceptedSteps:
         """The interpolants of all steps."""
         coefficients = np.concatenate(self.coefficients) if self.coefficients else np.zeros((0, 3, size))
         return Dense(*self.together(size), coefficients)
-
-
-def first_order(scheme: Scheme) -> int:
-    """The power of the step that an adaptive scheme's measured error grows with."""
-    return scheme.exponent.denominator if isinstance(scheme, Embedded | Collocation) else scheme.order
 
 
 def first_step(
@@ -151,7 +144,7 @@ class AdaptiveRun:
         """Of F: two for the first step, then those of every attempt and of every interpolant."""
         if not scheme.explicit:
             return 2 + int(self.memory.rest[0, 0])
-        further = len(scheme.extra_stages) if isinstance(scheme, Embedded) and self.counts[WANTED] else 0
+        further = scheme.dense_stages if self.counts[WANTED] else 0
         return 2 + (self.accepted + self.rejected) * scheme.stage_count + self.accepted * further
 
     @property

@@ -9,7 +9,7 @@ import numpy as np
 from holdfast.errors import BadRequest
 from holdfast.graph.field import Field
 from holdfast.graph.nodes import Node
-from holdfast.schemes.by_name import Scheme
+from holdfast.schemes.kinds.scheme import Scheme
 
 Numbers = Sequence[float] | np.ndarray
 

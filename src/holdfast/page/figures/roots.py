@@ -10,7 +10,6 @@ from holdfast.page.facts import PageFacts, number
 from holdfast.page.figures.figure import BAD, FAINT, INK, SHADE, figure, legend
 from holdfast.page.markup.html import Markup
 from holdfast.schemes.algebra.stability_function import StabilityFunction
-from holdfast.schemes.kinds.symplectic_euler import SymplecticEuler
 
 GRID = 220
 
@@ -22,9 +21,7 @@ def figures(subject: PageFacts) -> list[Markup]:
     made = [_roots(subject, roots)]
     step = subject.trajectory.step
     if step is not None:
-        made.append(
-            _multipliers(subject, step) if isinstance(subject.scheme, SymplecticEuler) else _region(subject, step)
-        )
+        made.append(_region(subject, step) if subject.scheme.treats_all_alike else _multipliers(subject, step))
     return made
 
 

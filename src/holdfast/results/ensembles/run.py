@@ -24,7 +24,7 @@ from holdfast.results.runs.request import Request, request_of, resolved
 from holdfast.results.runs.simulate import under_law
 from holdfast.results.start.start import chosen_policy, deviation_names, off_program, refuse_deviation, solved_start
 from holdfast.results.start.term_sizes import ROUNDING_NOISE, deviation_sizes
-from holdfast.schemes.by_name import Scheme
+from holdfast.schemes.kinds.scheme import Scheme
 
 Progress = Callable[[float], None]
 ROWS = 200  # intervals between the rows of an adaptive ensemble, where no times are asked for

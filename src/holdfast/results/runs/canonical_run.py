@@ -19,7 +19,7 @@ from holdfast.results.runs.job import Job
 from holdfast.results.runs.request import request_of
 from holdfast.results.start.start import consistent_start
 from holdfast.results.trajectory import Trajectory
-from holdfast.schemes.by_name import Scheme
+from holdfast.schemes.kinds.scheme import Scheme
 
 
 def simulate_canonical(

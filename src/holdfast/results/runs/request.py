@@ -13,7 +13,8 @@ from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
 from holdfast.problem.laws.linear import Tuned
 from holdfast.problem.vocabulary import by_name
-from holdfast.schemes.by_name import Scheme, scheme_named, steered
+from holdfast.schemes.by_name import scheme_named, with_own_steps
+from holdfast.schemes.kinds.scheme import Scheme
 
 LEAST_STEPS = 100  # of an adaptive run, unless a longest step is stated: a push that lasts a hundredth of it is met
 RESOLVED = 16  # units in the last place of the time that a step has to span
@@ -69,7 +70,7 @@ def request_of(
         )
     chosen = scheme_named(run.scheme if scheme is None else scheme)
     if step is None and (tolerance is not None or (run.step is None and run.tolerance is not None)):
-        chosen = steered(chosen)
+        chosen = with_own_steps(chosen)
     begin = run.begin
     wanted = None if at is None else _times(at, begin)
     length = duration if duration is not None else _stated_duration(run.duration, wanted, begin)
@@ -180,7 +181,7 @@ def _both_given(scheme: Scheme) -> BadRequest:
     """A step and a tolerance exclude each other; some schemes take either."""
     if scheme.adaptive:
         what, fix = f"{scheme.name} chooses its own steps and takes no step", "give tolerance= alone"
-    elif steered(scheme).adaptive:
+    elif with_own_steps(scheme).adaptive:
         what, fix = "a step and a tolerance are both given", "give one of the two: step= or tolerance="
     else:
         what, fix = f"{scheme.name} has a fixed step and takes no tolerance", "give step= alone"

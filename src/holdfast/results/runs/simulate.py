@@ -24,7 +24,7 @@ from holdfast.results.runs.request import Request, request_of, resolved
 from holdfast.results.start.projection import Projection
 from holdfast.results.start.start import consistent_start
 from holdfast.results.trajectory import Trajectory
-from holdfast.schemes.by_name import Scheme
+from holdfast.schemes.kinds.scheme import Scheme
 
 Progress = Callable[[float], None]
 

@@ -6,16 +6,17 @@ import numpy as np
 
 from holdfast.schemes.algebra.stability_function import StabilityFunction
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
+from holdfast.schemes.kinds.scheme import Scheme
 
 
-class Adaptive:
+class Adaptive(Scheme):
     """An adaptive scheme round its `main` tableau, which says all about a single step."""
 
     __slots__ = ()
     main: RungeKutta
 
     @property
-    def order(self) -> int:
+    def order(self) -> int:  # type: ignore[override]
         return self.main.order
 
     @property
@@ -34,6 +35,6 @@ class Adaptive:
     def stability(self) -> StabilityFunction:
         return self.main.stability
 
-    def propagator(self, matrix: np.ndarray, step: float) -> np.ndarray:
+    def propagator(self, matrix: np.ndarray, step: float, positions: int | None = None) -> np.ndarray:
         """R(step·H) of the main weights."""
         return self.main.propagator(matrix, step)

@@ -67,6 +67,10 @@ class Collocation(Adaptive):
         return STAGES
 
     @property
+    def error_order(self) -> int:
+        return self.exponent.denominator
+
+    @property
     def exponent(self) -> Fraction:
         """The measured error grows with this inverse power of the step."""
         return Fraction(1, STAGES + 1)

@@ -43,5 +43,13 @@ class Embedded(Adaptive):
         return hash(self.main)
 
     @property
-    def name(self) -> str:
+    def error_order(self) -> int:
+        return self.exponent.denominator
+
+    @property
+    def dense_stages(self) -> int:
+        return len(self.extra_stages)
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
         return self.main.name

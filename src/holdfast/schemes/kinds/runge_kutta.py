@@ -19,13 +19,14 @@ import numpy as np
 from holdfast.errors import BadStatement
 from holdfast.schemes.algebra.order_conditions import Tree, residuals
 from holdfast.schemes.algebra.stability_function import StabilityFunction, stability_function
+from holdfast.schemes.kinds.scheme import Scheme
 
 CHECKED_ORDER = 4  # higher claims are proved in the tests, where time is cheaper
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RungeKutta:
+class RungeKutta(Scheme):
     """One-step scheme given by its tableau; `digits` tells how many digits its coefficients have if not exact."""
 
     name: str
@@ -52,10 +53,6 @@ class RungeKutta:
         return all(not any(row[i:]) for i, row in enumerate(self.stages))
 
     @property
-    def adaptive(self) -> bool:
-        return False
-
-    @property
     def nodes(self) -> tuple[Fraction, ...]:
         """c_i = Σ_j a_ij: where in the step each stage stands."""
         return tuple(sum(row, Fraction(0)) for row in self.stages)
@@ -65,7 +62,11 @@ class RungeKutta:
         """R(z), the factor of one step of x' = λx, with z = λ·step."""
         return _stability(self)
 
-    def propagator(self, matrix: np.ndarray, step: float) -> np.ndarray:
+    @property
+    def unproved(self) -> str:
+        return "" if self.explicit else super(RungeKutta, self).unproved
+
+    def propagator(self, matrix: np.ndarray, step: float, positions: int | None = None) -> np.ndarray:
         """R(step·H): one step of d(y,w)/dt = H (y,w)."""
         return self.stability.of_matrix(step * np.asarray(matrix, float))
 

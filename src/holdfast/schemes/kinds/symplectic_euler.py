@@ -15,11 +15,12 @@ import numpy as np
 
 from holdfast.errors import BadRequest
 from holdfast.schemes.algebra.stability_function import StabilityFunction
+from holdfast.schemes.kinds.scheme import Scheme
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SymplecticEuler:
+class SymplecticEuler(Scheme):
     """The semi-implicit scheme of order 1 that keeps the symplectic form of a Hamiltonian system."""
 
     name: str = "symplectic-euler"
@@ -34,7 +35,7 @@ class SymplecticEuler:
         return True
 
     @property
-    def adaptive(self) -> bool:
+    def treats_all_alike(self) -> bool:
         return False
 
     @property
@@ -58,6 +59,10 @@ class SymplecticEuler:
         kick[m:] += step * H[m:]
         drift[:m] += step * H[:m]
         return drift @ kick
+
+    def wiping_roots(self) -> np.ndarray:
+        """Those of λ² + λ + 1: with b = k·step, k = 1/step² its propagator is nilpotent."""
+        return np.roots([1.0, 1.0, 1.0])
 
 
 def _positions(matrix: np.ndarray) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 from holdfast.common.frozen import Frozen
 from holdfast.equations.equations import Equations
 from holdfast.problem.laws.linear import Law
-from holdfast.schemes.by_name import Scheme
+from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.stability.linear.norms import Norm, continuous
 from holdfast.stability.linear.spectrum import LawBlock, spectrum
 from holdfast.stability.linear.step_limit import StepLimit, norm_limit, spectral_limit

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.graph.arithmetics.balls import ball, precision
-from holdfast.schemes.by_name import Scheme
-from holdfast.schemes.kinds.symplectic_euler import SymplecticEuler
+from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.stability.linear.hurwitz import LARGEST
 from holdfast.stability.linear.shape import positions_of
 
@@ -30,7 +29,7 @@ def growth(scheme: Scheme, matrix: np.ndarray, step: float) -> float:
         excess = float(np.abs(np.linalg.eigvals(scheme.propagator(matrix, step))).max()) - 1
         return excess if excess > COMPUTED else 0.0
     with precision(BITS):
-        if isinstance(scheme, SymplecticEuler):
+        if not scheme.treats_all_alike:
             factors = _roots(_symplectic(matrix, step))
         else:
             stability = scheme.stability

@@ -29,8 +29,7 @@ from scipy.optimize import brentq
 
 from holdfast.errors import BadRequest
 from holdfast.schemes.algebra.stability_function import StabilityFunction
-from holdfast.schemes.by_name import Scheme
-from holdfast.schemes.kinds.symplectic_euler import SymplecticEuler
+from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.stability.linear.hurwitz import place_of_roots, routh_stable
 from holdfast.stability.linear.norms import Norm
 from holdfast.stability.linear.shape import Array, positions_of, square
@@ -64,7 +63,7 @@ def spectral_limit(scheme: Scheme, matrix: Any, *, positions: int | None = None)
     H = square(matrix)
     if not place_of_roots(H).hurwitz:
         return StepLimit(0.0, "spectral", scheme.name, "H has a root that is not in Re λ < 0. " + NECESSARY)
-    if isinstance(scheme, SymplecticEuler):
+    if not scheme.treats_all_alike:
         m = positions_of(H) if positions is None else positions
         size = float(np.abs(np.linalg.eigvals(H)).max())
 

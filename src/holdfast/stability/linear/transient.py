@@ -19,7 +19,7 @@ from scipy.linalg import expm
 from scipy.optimize import minimize, minimize_scalar
 
 from holdfast.errors import BadRequest
-from holdfast.schemes.by_name import Scheme
+from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.stability.linear.hurwitz import RootPlace, place_of_roots
 from holdfast.stability.linear.norms import continuous
 from holdfast.stability.linear.shape import Array, common_units, scaled, square

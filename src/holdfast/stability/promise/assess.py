@@ -15,8 +15,9 @@ from holdfast.errors import BadRequest, HoldfastError, InternalError
 from holdfast.problem.file.load_dump import dumps
 from holdfast.results.runs.simulate import simulate
 from holdfast.results.trajectory import Trajectory
-from holdfast.schemes.by_name import ALL_SCHEMES, Scheme
+from holdfast.schemes.by_name import ALL_SCHEMES
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
+from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.stability.certificate.certificate import BlockCertificate, Certificate, established
 from holdfast.stability.linear.growth import growth
 from holdfast.stability.linear.hurwitz import place_of_roots
@@ -141,8 +142,8 @@ class Assessment:
         """Why no proof is tried; None where one is."""
         if not block.constant:
             return block.obstacle
-        if not isinstance(self.scheme, RungeKutta) or not self.scheme.explicit:
-            return f"{self.scheme.name} is implicit, or not a tableau"
+        if self.scheme.unproved:
+            return self.scheme.unproved
         if self.scheme not in ALL_SCHEMES:  # a claimed order is what the proof rests on, and a name what it is kept by
             return f"{self.scheme.name} is not one of the schemes whose order is proved"
         return None

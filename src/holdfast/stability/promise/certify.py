@@ -12,7 +12,8 @@ from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest
 from holdfast.problem.laws.linear import Law
 from holdfast.results.trajectory import Trajectory
-from holdfast.schemes.by_name import Scheme, scheme_named
+from holdfast.schemes.by_name import scheme_named
+from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.stability.certificate.certificate import Certificate, Label
 from holdfast.stability.promise.assess import Assessment
 from holdfast.stability.promise.request import CertificateRequest, Region, certificate_request

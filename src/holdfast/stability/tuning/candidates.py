@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holdfast.schemes.by_name import Scheme
-from holdfast.schemes.kinds.symplectic_euler import SymplecticEuler
+from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.stability.linear.step_limit import spectral_limit
 
 RATIOS = (0.2, 0.35, 0.5, 1 / math.sqrt(2), 1.0, 1.4, 2.0, 3.0)
@@ -32,11 +31,8 @@ class Candidate:
 
 def zeros(scheme: Scheme, step: float) -> list[Candidate]:
     """Roots at which one step wipes a deviation out: the zeros of the scheme's R, over the step."""
-    if isinstance(scheme, SymplecticEuler):  # its propagator is nilpotent for b = k·step, k = 1/step²
-        return [Candidate(1 / step, 0.5, "zeros of the step matrix")]
-    found = np.roots([float(c) for c in reversed(scheme.stability.numerator)])
     candidates = []
-    for z in found:
+    for z in scheme.wiping_roots():
         if z.real < 0 and z.imag >= -1e-9:
             name = f"zero of R at {z.real:.3g}" + (f" ± {abs(z.imag):.3g}i" if abs(z.imag) > 1e-9 else "")
             candidates.append(Candidate(abs(z) / step, min(1.0, -z.real / abs(z)), name))

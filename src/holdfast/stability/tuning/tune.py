@@ -26,7 +26,7 @@ from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
 from holdfast.problem.laws.linear import Law, SpringDamper, Tuned, Unstabilised
 from holdfast.results.runs.request import request_of
-from holdfast.schemes.by_name import Scheme
+from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.stability.tuning.candidates import RATIOS, swept_rates, textbook
 from holdfast.stability.tuning.trials import MeasuredGains, Trials
 from holdfast.stability.tuning.tuning import GainMap, MarkedGains, Numbers, Tuning

@@ -7,7 +7,7 @@ from holdfast.equations.derive import derive
 from holdfast.errors import BadRequest
 from holdfast.problem.laws.linear import Tuned
 from holdfast.problem.problem import Problem
-from holdfast.schemes.by_name import Scheme
+from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.stability.tuning.tune import tune
 
 
