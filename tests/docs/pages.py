@@ -7,7 +7,10 @@ from pathlib import Path
 DOCS = Path(__file__).parents[2] / "docs"
 SNIPPET = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SAID = re.compile(r"^print\(.*\)  # (.+)$", re.MULTILINE)
-FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+FENCED = re.compile(r"^(?:> )?```.*?^(?:> )?```$", re.MULTILINE | re.DOTALL)
+DISPLAYED = re.compile(r"^(?:> )?```math\n(.*?)^(?:> )?```$", re.MULTILINE | re.DOTALL)
+INLINE = re.compile(r"\$([^$]+)\$")
+TABLE = re.compile(r"(?:^\|.*\|\n)+", re.MULTILINE)
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 
@@ -25,6 +28,14 @@ class Page:
     def prose(self) -> str:
         """The text without its code."""
         return FENCED.sub("", self.text)
+
+    @property
+    def formulas(self) -> list[str]:
+        return DISPLAYED.findall(self.text) + INLINE.findall(self.prose)
+
+    @property
+    def tables(self) -> list[list[str]]:
+        return [table.splitlines() for table in TABLE.findall(self.prose)]
 
     @property
     def headings(self) -> list[str]:
