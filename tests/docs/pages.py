@@ -6,7 +6,7 @@ from pathlib import Path
 
 DOCS = Path(__file__).parents[2] / "docs"
 SNIPPET = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-SAID = re.compile(r"^print\(.*\)  # (.+)$", re.MULTILINE)
+SAID = re.compile(r"^(?:print\(.*)?\)  # (.+)$", re.MULTILINE)  # of a print on one line or on several
 FENCED = re.compile(r"^(?:> )?```.*?^(?:> )?```$", re.MULTILINE | re.DOTALL)
 DISPLAYED = re.compile(r"^(?:> )?```math\n(.*?)^(?:> )?```$", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"\$([^$]+)\$")
