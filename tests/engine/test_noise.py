@@ -1,4 +1,4 @@
-"""Noise: numbers that depend on their place alone, and deviations that spread as the theory says."""
+"""Noise: numbers that depend on their place alone, and deviations that spread as docs/theory, section 5.3 says."""
 
 import numpy as np
 import pytest

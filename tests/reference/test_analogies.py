@@ -1,4 +1,4 @@
-"""Small cases of theory: joined domains, energies that are not quadratic, masses that depend on the position."""
+"""Small cases (docs/theory, section 6.2): joined domains, energies that are not quadratic, masses that depend on the position."""
 
 import pytest
 import sympy as sp
@@ -77,7 +77,7 @@ def test_a_mass_that_depends_on_position_keeps_its_quadratic_term():
 
 
 def variable_mass_point():
-    """Theory of variable masses, section 8: a point whose mass burns away is held on a climbing path."""
+    """As in docs/theory, section 1.8: a point whose mass burns away is held on a climbing path."""
     x, y, z = hf.coordinates("x y z")
     m = 100 - t
     speed = sp.sqrt(x.rate**2 + y.rate**2 + z.rate**2)

@@ -1,4 +1,4 @@
-"""Runs of the adaptive optical element, Mukharlyamov 2006, section 6; figures of theory/1, section 5."""
+"""Runs of the adaptive optical element, Mukharlyamov 2006, section 6; docs/theory, section 7.1."""
 
 from dataclasses import replace
 from functools import cache

@@ -1,4 +1,4 @@
-"""Runs of joined domains: a circuit and its mechanical twin, a piston and its line; figures of theory/2, section 1."""
+"""Runs of joined domains: a circuit and its mechanical twin, a piston and its line (docs/theory, section 6.3)."""
 
 import numpy as np
 import pytest

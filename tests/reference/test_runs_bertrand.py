@@ -1,4 +1,4 @@
-"""Bertrand's problem along four conics; figures of theory/4, section 4.3."""
+"""Bertrand's problem along four conics; docs/theory, section 4.7."""
 
 from functools import cache
 

@@ -1,4 +1,4 @@
-"""Runs of the cart and rod, Mukharlyamov & Gorshkov 2015; figures of theory/2, section 7."""
+"""Runs of the cart and rod, Mukharlyamov & Gorshkov 2015; docs/theory, section 1.3."""
 
 import numpy as np
 import pytest
@@ -78,7 +78,7 @@ def test_a_start_at_three_quarters_of_pi():
 
 
 def test_euler_on_the_full_equations_is_the_matrix_power_to_rounding():
-    # 4e-15 in the theory file; 5.3e-15 here, where the controls come out of an elimination instead of (27), (28)
+    # 5.3e-15, where the controls come out of an elimination instead of (27), (28)
     assert np.abs(deviations(run()) - powers(0.01, 6000)).max() < 6e-15
 
 

@@ -1,4 +1,4 @@
-"""The pendulum table of theory/2, section 5: a contraction alone does not keep the rod, the defect counts too."""
+"""The pendulum of docs/theory, section 3.2: a contraction alone does not keep the rod, the defect counts too."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""A point of variable mass held on a climb; figures of theory/3, section 8."""
+"""A point of variable mass held on a climb; docs/theory, section 1.8."""
 
 from functools import cache
 

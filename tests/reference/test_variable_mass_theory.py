@@ -1,4 +1,4 @@
-"""Theory of variable masses (file 3): the tests T1 to T4, the tables of section 8, and the errors they would show."""
+"""Variable masses (docs/theory, section 1.8): the tests T1 to T4, and the errors they would show."""
 
 from functools import cache
 

@@ -1,4 +1,4 @@
-"""Norms and Lyapunov functions: theory/1 section 3, theory/2 section 6, theory/3 section 8, theory/4 section 2.1."""
+"""Norms and Lyapunov functions: docs/theory, section 2.3."""
 
 from functools import cache
 
@@ -19,7 +19,7 @@ from holdfast.stability.theory.state_function import StateFunction
 
 gains = st.floats(min_value=0.05, max_value=50)
 CART = deviation_matrix([1, 0.05], [0.3, 0.1])
-POINT = deviation_matrix([1, 2, 4], [2, 1.5, 2])  # the variable-mass point of theory/3
+POINT = deviation_matrix([1, 2, 4], [2, 1.5, 2])  # the variable-mass point of docs/theory, section 3.5
 
 
 # ---------------------------------------------------------------- norms
@@ -116,7 +116,7 @@ def test_cart_example_of_four_deviations():
 
 
 def test_certificate_of_the_variable_mass_point():
-    """theory/3 section 8: AᵀP + PA = −I, τ = 0.01, U = −(τ²/2)(0, η'', ζ'', 0, 0, 0), η'' = 1, ζ'' = 3."""
+    """docs/theory, section 3.5: AᵀP + PA = −I, τ = 0.01, U = −(τ²/2)(0, η'', ζ'', 0, 0, 0), η'' = 1, ζ'' = 3."""
     norm = continuous(POINT, 1)
     A = np.eye(6) + 0.01 * POINT
     gamma = norm.of_matrix(A)

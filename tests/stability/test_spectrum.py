@@ -25,7 +25,7 @@ def two_points(law):
 
 @cache
 def vector_e():
-    """The example of theory/1 section 2: excess energies that depend on the state, m = 1, r = 2."""
+    """The example of docs/theory, section 1.4: excess energies that depend on the state, m = 1, r = 2."""
     a = [[1 + q1**2, q2 / 5], [q2 / 5, 2 + q3 / 2]]
     c = [[3 + q3.rate**2, sp.Rational(1, 2)], [sp.Rational(1, 2), 4 + q1 * q1.rate]]
     k = [[5 + q2**2 + sp.Rational(3, 10) * hf.time]]

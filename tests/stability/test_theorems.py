@@ -1,4 +1,4 @@
-"""Theorems 1 to 5, A and B, and the figures of the adaptive-optics example (theory/1 sections 4 and 5)."""
+"""Theorems 1 to 5, A and B, and the figures of the adaptive-optics example (docs/theory, section 3.8)."""
 
 from functools import cache
 
@@ -222,7 +222,7 @@ def test_the_defect_of_small_steps(tolerance, defect):
     [(EPSILON, 0.0912, 1e-4, 0.6465), (0.042743, 0.0484, 5e-5, 0.5763), (0.2, 0.139, 5e-4, None)],
 )
 def test_theorem_b_accepts_steps_up_to_its_limit(tolerance, step, digits, defect):
-    """The theory's figures are of a grid; the samples here are refined and see a little more: 0.09115 for the first."""
+    """Figures of a grid are smaller; the samples here are refined and see a little more: 0.09115 for the first."""
     largest = largest_step_b(V, tolerance, lambda tau: ball_defect(tau, tolerance, count=1000).defect)
     assert_allclose(largest, step, atol=digits)
     found = ball_defect(step, tolerance)

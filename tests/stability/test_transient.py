@@ -1,4 +1,4 @@
-"""Growth before the decay, against the figures of theory/4 section 2.2, and under noise (section 5)."""
+"""Growth before the decay, against the figures of docs/theory, section 2.4, and under noise."""
 
 import numpy as np
 import pytest
@@ -58,7 +58,7 @@ def test_a_second_order_law_never_grows_in_the_energy_norm(ratio):
 
 
 def test_a_stable_law_may_double_the_euclidean_deviation():
-    """theory/2 section 6 gives 1.986470, the largest value on its grid of times; refined it is 1.986474."""
+    """1.986470 on a grid of times (docs/theory, section 2.4); refined it is 1.986474."""
     assert_allclose(transient([[0, 1], [-25, -10]], 1).peak, 1.986470, atol=5e-6)
 
 

@@ -1,4 +1,4 @@
-"""Bertrand's problem, section 4 of the theory: its integrals, its L and D, and the table of motions."""
+"""Bertrand's problem, docs/theory, section 4.7: its integrals, its L and D, and the table of motions."""
 
 from functools import cache
 
