@@ -34,14 +34,14 @@ def problem(law):
 def demand(law):
     """Y by constraint with the gains' numbers put in."""
     stated = problem(law)
-    form = stated.program.law_form(stated.system)
+    form = stated.program.law_form(stated.names)
     numbers = {Gain(name): value for name, value in form.gains.items()}
     return {name: sp.expand(value.subs(numbers)) for name, value in form.demand.items()}
 
 
 def gains(law):
     stated = problem(law)
-    return dict(stated.program.law_form(stated.system).gains)
+    return dict(stated.program.law_form(stated.names).gains)
 
 
 def refused(law):

@@ -16,7 +16,7 @@ from holdfast.graph.arithmetics.taylor import range_of
 from holdfast.schemes.tableaus.dopri5 import DOPRI5
 from holdfast.schemes.tableaus.euler import EULER
 from holdfast.schemes.tableaus.kutta import KUTTA3
-from holdfast.stability.proof.block import blocks_of, deviation_names, motion_of, whole_motion
+from holdfast.stability.proof.block import blocks_of, motion_of, whole_motion
 from holdfast.stability.proof.cells import plain_cell
 from holdfast.stability.proof.contraction import propagator
 from holdfast.stability.proof.defect import DefectModel, terms_of
@@ -91,7 +91,7 @@ def test_every_state_lies_in_its_cell_and_its_coefficient_in_the_enclosure(probl
     equations, random, seen = hf.derive(problem()), np.random.default_rng(11), 0
     (block,) = blocks_of(equations, {})
     motion, whole, mover = motion_of(equations, block, {}), whole_motion(equations, block, {}), Deviator(equations, {})
-    base, count = np.array(equations.evaluate().state), len(deviation_names(equations))
+    base, count = np.array(equations.evaluate().state), len(equations.deviation_names)
     for _ in range(8):
         step, tube = float(10 ** random.uniform(-5, -1)), float(10 ** random.uniform(-6, -2))
         factor = np.tril(random.normal(size=(len(block.places),) * 2)) + 2 * np.eye(len(block.places))

@@ -7,7 +7,7 @@ from holdfast.engine.kernel import compiled
 from holdfast.equations.values import parameter_vector
 from holdfast.schemes.by_name import scheme_named
 from holdfast.stability.promise.norm_search import search_norm
-from holdfast.stability.proof.block import blocks_of, deviation_names
+from holdfast.stability.proof.block import blocks_of
 from holdfast.stability.sampling import Deviator, box_samples
 
 STEPS = 5
@@ -19,7 +19,7 @@ def simulated(equations, scheme, states, begin, step, steps, constants):
     kernel = compiled(equations.field, scheme)
     rows = run_ensemble(kernel, states, np.array([constants]), t0=begin, step=step, steps=steps)
     names = list(equations.observables)
-    places = [names.index(name) for name in deviation_names(equations)]
+    places = [names.index(name) for name in equations.deviation_names]
     return rows.times, rows.states, rows.observables, rows.observables[:, :, places]
 
 
@@ -41,7 +41,7 @@ def violations_of_proved(certificate, block, equations, *, count, seed=0):
         times[:] = begin
         wanted = mover.deviations(times, states) * 0
         seen = {n: v for other in certificate.blocks for n, v in zip(other.names, other.observed, strict=True)}
-        for i, name in enumerate(deviation_names(equations)):
+        for i, name in enumerate(equations.deviation_names):
             if name in limits:
                 low, high = limits[name]
                 reach = min(high, -low, seen.get(name, high))  # further off, few states would lie in the region

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
+from holdfast.common.memo import Memo
 from holdfast.equations.dynamics.demand import Demand
 from holdfast.equations.dynamics.deviation import Deviations
 from holdfast.equations.dynamics.inputs import Inputs
@@ -51,6 +52,7 @@ class Equations:
     solver: Solver
     demand_law: Demand
     solution: Solution
+    memo: Memo = field(init=False, repr=False, default_factory=Memo)
 
     # ── names ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -76,6 +78,11 @@ class Equations:
     @property
     def constraints(self) -> tuple[str, ...]:
         return self.problem.program.constraints
+
+    @property
+    def deviation_names(self) -> tuple[str, ...]:
+        """y_ of the holonomic constraints, then w_ of all, as the observables have them."""
+        return self.problem.program.deviation_names()
 
     @property
     def holder_names(self) -> tuple[str, ...]:
@@ -131,10 +138,7 @@ class Equations:
         total, _, first, second = self.held_forces_nodes
         named: dict[str, Node] = dict(zip(self.holder_names, self.solution.mu, strict=True))
         named |= {f"R_{name}": node for name, node in zip(self.coordinates, total, strict=True)}
-        named |= {
-            f"y_{name}": node for name, node in zip(self.problem.program.holonomic, self.deviations.y, strict=True)
-        }
-        named |= {f"w_{name}": node for name, node in zip(self.constraints, self.deviations.w, strict=True)}
+        named |= dict(zip(self.deviation_names, (*self.deviations.y, *self.deviations.w), strict=True))
         v = inputs.v
         named["kinetic"] = graph.dot(v, dynamics.momenta) - dynamics.kinetic
         for point in dynamics.points:

@@ -17,7 +17,7 @@ from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.linear_algebra import Rows
 from holdfast.graph.nodes import Node
 from holdfast.problem.quantities import Coordinate, Parameter, Rate, State
-from holdfast.problem.vocabulary import CONSTANT, by_name
+from holdfast.problem.vocabulary import CONSTANT, by_name, name_of
 
 if TYPE_CHECKING:
     from holdfast.equations.equations import Equations
@@ -56,7 +56,7 @@ class Values:
 
     def __getitem__(self, name: Any) -> float:
         """A quantity by name or symbol: a state, an acceleration, a multiplier, a control, y_, w_, R_, energy, ..."""
-        key = name if isinstance(name, str) else getattr(name, "name", str(name))
+        key = name_of(name)
         known = dict(zip(self.equations.state_names, self.state.tolist(), strict=True)) | self.observables
         accelerations = zip(self.equations.coordinates, self.accelerations.tolist(), strict=True)
         known |= {f"{c}_ddot": value for c, value in accelerations}
@@ -193,9 +193,7 @@ class Values:
 
     def norm(self, weights: Mapping[str, float] | None = None) -> float:
         """‖(y, w)‖ with weights by name (``{"y_rod": 10}``; 1 where not given)."""
-        names = [f"y_{c}" for c in self.equations.problem.program.holonomic] + [
-            f"w_{c}" for c in self.equations.constraints
-        ]
+        names = self.equations.deviation_names
         given = dict(weights or {})
         unknown = set(given) - set(names)
         if unknown:
@@ -231,7 +229,7 @@ def values_at(
 def parameter_vector(equations: Equations, given: Mapping[Any, Any]) -> list[float]:
     """Parameters and gains in the field's order, with some values replaced."""
     values = dict(equations.parameter_values)
-    names = equations.problem.system.vocabulary
+    names = equations.problem.names
     for name, value in by_name(given, where="parameters").items():
         if name not in values:
             names.find(name, (Parameter,), where="parameters")
@@ -258,7 +256,7 @@ def state_vector(
             )
         return vector
     values = start_values(equations.problem, parameters)
-    names = equations.problem.system.vocabulary
+    names = equations.problem.names
     for name, value in by_name(given or {}, where="state").items():
         symbol = names.find(name, (Coordinate, Rate, State), where="state")
         values[symbol.name] = _number(equations, value, f"state.{name}", parameters)
@@ -268,7 +266,7 @@ def state_vector(
 def _number(equations: Equations, value: Any, where: str, parameters: Mapping[str, float]) -> float:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return float(value)
-    expression = equations.problem.system.vocabulary.admit(value, CONSTANT if parameters else (), where=where)
+    expression = equations.problem.names.admit(value, CONSTANT if parameters else (), where=where)
     return constant_value(expression, parameters, where=where, definitions=equations.problem.system.definitions)
 
 
@@ -318,11 +316,8 @@ class StateLayout:
 
 def layout_of(equations: Equations) -> StateLayout:
     """The layout of these equations, made once and shared by all laws of the same form."""
-    cache = equations.inputs.__dict__  # laws of the same form share the inputs, hence the graph
-    key = f"_layout_{equations.second_order}"
-    if key not in cache:
-        cache[key] = StateLayout(equations)
-    return cache[key]
+    key = (layout_of, equations.second_order)  # laws of the same form share the inputs, hence the graph
+    return equations.inputs.memo.once(key, lambda: StateLayout(equations))
 
 
 def _dense(rows: Rows, columns: int, zero: Node) -> list[Node]:

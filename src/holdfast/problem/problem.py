@@ -18,7 +18,7 @@ from holdfast.problem.quantities import Coordinate, Rate, State
 from holdfast.problem.run import Run
 from holdfast.problem.system import System
 from holdfast.problem.units.check import check_units
-from holdfast.problem.vocabulary import CONSTANT, by_name
+from holdfast.problem.vocabulary import CONSTANT, Vocabulary, by_name
 
 
 @clear_arguments
@@ -38,16 +38,18 @@ class Problem:
     units: Frozen[str] = field(default_factory=Frozen, kw_only=True)
     animation: Frozen[Any] = field(default_factory=Frozen, kw_only=True)
     expect: str = field(default="positive", kw_only=True)
+    names: Vocabulary = field(init=False, repr=False, compare=False, default_factory=Vocabulary)
     law_form: LawForm = field(init=False, repr=False, compare=False, default_factory=lambda: LawForm(Frozen()))
 
     def __post_init__(self) -> None:
         if not isinstance(self.system, System) or not isinstance(self.program, Program):
             raise BadStatement("a problem is made of a System and a Program", fix="hf.Problem(system, program)")
         put = object.__setattr__
-        put(self, "system", replace(self.system))  # its own copy: the program's names are added to its vocabulary
-        put(self, "program", self.program.admitted(self.system))
+        names = self.system.vocabulary.copy()
+        put(self, "program", self.program.admitted(names))
+        put(self, "names", names.closed())
         self._check_controls()
-        put(self, "law_form", self.program.law_form(self.system))
+        put(self, "law_form", self.program.law_form(self.names))
         put(self, "start", self._start(self.start))
         if not isinstance(self.run, Run):
             raise BadStatement(f"{self.run!r} is not a Run", where="run", fix="hf.Run(scheme=..., step=...)")
@@ -60,7 +62,7 @@ class Problem:
         check_units(self)
 
     def _start(self, given: Mapping[Any, Any]) -> Frozen[sp.Expr]:
-        names, values = self.system.vocabulary, {}
+        names, values = self.names, {}
         for name, value in by_name(given, where="start").items():
             symbol = names.find(name, (Coordinate, Rate, State), where=f"start.{name}")
             values[symbol.name] = names.admit(value, CONSTANT, where=f"start.{name}")

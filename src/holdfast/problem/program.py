@@ -13,8 +13,8 @@ from holdfast.common.frozen import Frozen
 from holdfast.common.nearest import did_you_mean
 from holdfast.errors import BadStatement
 from holdfast.problem.laws.linear import Constraints, Law, LawForm, Unstabilised
-from holdfast.problem.system import System, directions
-from holdfast.problem.vocabulary import MOTION, POSITION, by_name
+from holdfast.problem.system import directions
+from holdfast.problem.vocabulary import MOTION, POSITION, Vocabulary, by_name
 
 
 @clear_arguments
@@ -50,6 +50,12 @@ class Program:
     def constraints(self) -> tuple[str, ...]:
         """All constraints in the order of w: holonomic ones first."""
         return (*self.holonomic, *self.nonholonomic)
+
+    def deviation_names(self, constraints: Iterable[str] | None = None) -> tuple[str, ...]:
+        """y_ of the holonomic ones, then w_ of all: of some constraints, or of all if none are given."""
+        chosen = set(self.constraints if constraints is None else constraints)
+        positions = (f"y_{name}" for name in self.holonomic if name in chosen)
+        return (*positions, *(f"w_{name}" for name in self.constraints if name in chosen))
 
     @property
     def held_by_reaction(self) -> tuple[str, ...]:
@@ -87,9 +93,8 @@ class Program:
                 fix=f"give one holder per constraint: {cure}",
             )
 
-    def admitted(self, system: System) -> Program:
-        """This program in the system's words, each expression checked for what it may depend on."""
-        names = system.vocabulary
+    def admitted(self, names: Vocabulary) -> Program:
+        """This program in the words of a problem, which learn its names; each expression is checked."""
         for kind in ("holonomic", "nonholonomic"):
             for name in getattr(self, kind):
                 names.declare_name(name, "constraint", where=f"program.{kind}.{name}")
@@ -107,10 +112,10 @@ class Program:
             law=self.law,
         )
 
-    def law_form(self, system: System, law: Law | None = None) -> LawForm:
+    def law_form(self, names: Vocabulary, law: Law | None = None) -> LawForm:
         """The law (or another one for the same constraints) as equations."""
         holonomic, nonholonomic = tuple(self.holonomic), tuple(self.nonholonomic)
-        words = system.vocabulary.with_deviations(holonomic, nonholonomic)
+        words = names.with_deviations(holonomic, nonholonomic)
         return (law or self.law).form(Constraints(holonomic, nonholonomic, words))
 
 

@@ -57,6 +57,7 @@ class System:
         put(self, "forces", self._directions(self.forces, "system.forces"))
         put(self, "masses", self._masses())
         put(self, "noise", self._noise())
+        names.closed()
 
     def _declare(self, names: Vocabulary) -> None:
         """Coordinates, parameters, states, definitions and points take their names, in this order."""

@@ -1,4 +1,4 @@
-"""The door: every expression of a problem passes here once, and comes out exact, with declared symbols only.
+"""The door: every expression of a problem passes here, and comes out exact, with declared symbols only.
 
 Within a problem a symbol *is* its name: a free symbol is replaced by the declared one of that name, or refused. A
 float means its shortest decimal (0.1 is 1/10). What an expression may depend on is judged through definitions and
@@ -61,12 +61,24 @@ KNOWN_FUNCTIONS = (
 
 
 class Vocabulary:
-    """The names of one problem and what each stands for."""
+    """The names of a system or of a problem and what each stands for; closed once they are all declared."""
 
     def __init__(self) -> None:
+        self._closed = False
         self._symbols: dict[str, NamedSymbol] = {"t": time}
         self._depends: dict[str, frozenset[NamedSymbol]] = {}  # of definitions, and of the rates of states
         self._other: dict[str, str] = {}  # constraints, controls, points: names that are no symbols
+
+    def closed(self) -> Vocabulary:
+        """This vocabulary; from now on it takes no more names."""
+        self._closed = True
+        return self
+
+    def copy(self) -> Vocabulary:
+        """An open one with the same names."""
+        other = Vocabulary()
+        other._symbols, other._depends, other._other = dict(self._symbols), dict(self._depends), dict(self._other)
+        return other
 
     # ── declaring ─────────────────────────────────────────────────────────────────────────────────
 
@@ -100,16 +112,15 @@ class Vocabulary:
 
     def with_deviations(self, holonomic: Iterable[str], nonholonomic: Iterable[str]) -> Vocabulary:
         """This vocabulary and the deviations that a law may speak of."""
-        wider = Vocabulary()
-        wider._symbols = dict(self._symbols)
-        wider._depends, wider._other = self._depends, self._other
+        wider = self.copy()
         for constraint in holonomic:
             wider._symbols[f"y_{constraint}"] = Deviation(constraint)
         for constraint in (*holonomic, *nonholonomic):
             wider._symbols[f"w_{constraint}"] = DeviationRate(f"w_{constraint}")
-        return wider
+        return wider.closed()
 
     def _claim(self, name: str, word: str, where: str) -> None:
+        assert not self._closed, f"{name!r} comes after the vocabulary was closed"
         check_name(name, where=where)
         taken = self._other.get(name) or (WORDS[type(self._symbols[name])] if name in self._symbols else "")
         if taken:
@@ -251,13 +262,18 @@ def _exact_number(value: Any, where: str) -> sp.Expr:
     return sp.Rational(fraction.numerator, fraction.denominator)
 
 
+def name_of(key: Any) -> str:
+    """The name that a key stands for: a symbol's, or the text itself."""
+    return key if isinstance(key, str) else str(getattr(key, "name", key))
+
+
 def by_name(given: Mapping[Any, Any], *, where: str) -> dict[str, Any]:
     """A mapping with names for keys, from one whose keys are symbols or names; a key given twice is refused."""
     if not isinstance(given, Mapping):
         raise BadStatement(f"expected a mapping, got {type(given).__name__}", where=where, fix="write {name: value}")
     named: dict[str, Any] = {}
     for key, value in given.items():
-        name = key if isinstance(key, str) else getattr(key, "name", str(key))
+        name = name_of(key)
         if name in named:
             raise BadStatement(f"{name!r} is given twice", where=where, fix="keep one of the two")
         named[name] = value

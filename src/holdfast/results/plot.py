@@ -9,6 +9,7 @@ import numpy as np
 
 from holdfast.errors import BadRequest
 from holdfast.problem.quantities import latex_name
+from holdfast.problem.vocabulary import name_of
 from holdfast.results.trajectory import Trajectory
 
 
@@ -19,7 +20,7 @@ def plot(trajectory: Trajectory, names: Sequence[Any]) -> Any:
     if names:
         _, axes = plt.subplots()
         for name in names:
-            key = name if isinstance(name, str) else name.name
+            key = name_of(name)
             axes.plot(trajectory.times, trajectory[key], label=f"${latex_name(key)}$")
         _finish(axes)
         return axes
@@ -54,7 +55,7 @@ def plot_deviation(trajectory: Trajectory) -> Any:
 def draw_deviation(trajectory: Trajectory, axes: Any) -> None:
     """The size of each deviation on a logarithmic scale."""
     for name in trajectory.columns:
-        if name.startswith(("y_", "w_")) and name not in trajectory.state_names:
+        if name in trajectory.start.deviation:
             size = np.abs(trajectory[name])
             if size.max() > 0:
                 axes.semilogy(trajectory.times, np.where(size > 0, size, np.nan), label=f"${latex_name(name)}$")
@@ -67,8 +68,8 @@ def phase(trajectory: Trajectory, across: Any, up: Any = None) -> Any:
     """One quantity against another, start and end marked; a coordinate alone is drawn against its rate."""
     import matplotlib.pyplot as plt
 
-    first = across if isinstance(across, str) else across.name
-    second = f"{first}_dot" if up is None else up if isinstance(up, str) else up.name
+    first = name_of(across)
+    second = f"{first}_dot" if up is None else name_of(up)
     _, axes = plt.subplots()
     x, y = trajectory[first], trajectory[second]
     axes.plot(x, y)

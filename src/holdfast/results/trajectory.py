@@ -13,6 +13,7 @@ from holdfast.common.frozen import Frozen
 from holdfast.common.nearest import did_you_mean
 from holdfast.errors import BadRequest, HoldfastError
 from holdfast.problem.problem import Problem
+from holdfast.problem.vocabulary import name_of
 from holdfast.results.judgement.finding import Finding, Judgement
 from holdfast.results.judgement.outcome import Outcome
 from holdfast.results.start.start import Start
@@ -61,14 +62,14 @@ class Trajectory:
     # ── by name ───────────────────────────────────────────────────────────────────────────────────
 
     def __getitem__(self, name: Any) -> Array:
-        key = name if isinstance(name, str) else getattr(name, "name", str(name))
+        key = name_of(name)
         if key in self.columns:
             return self.columns[key]
         known = ", ".join(list(self.columns)[:40])
         raise BadRequest(f"the run has no quantity {key!r}", fix=did_you_mean(key, self.columns, f"known: {known}"))
 
     def __contains__(self, name: object) -> bool:
-        return (name if isinstance(name, str) else getattr(name, "name", "")) in self.columns
+        return name_of(name) in self.columns
 
     @property
     def names(self) -> tuple[str, ...]:

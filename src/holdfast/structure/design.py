@@ -27,7 +27,7 @@ from holdfast.problem.problem import Problem
 from holdfast.problem.program import Program
 from holdfast.problem.quantities import Coordinate, rate
 from holdfast.problem.system import System
-from holdfast.problem.vocabulary import exact
+from holdfast.problem.vocabulary import exact, name_of
 from holdfast.structure.algebra.normal_form import tidied
 from holdfast.structure.algebra.zero import Points, is_zero
 
@@ -64,7 +64,7 @@ class _StatedEnergies:
 
     @property
     def points(self) -> Points:
-        given = {getattr(s, "name", s): value for s, value in self.start.items()}
+        given = {name_of(s): value for s, value in self.start.items()}
         return Points(near={x: exact(given[x.name]) for x in self.q if x.name in given})
 
 
@@ -96,7 +96,7 @@ def _stated(
     program: Program, coordinates: Iterable[Any], parameters: Mapping[Any, Any], start: Mapping[Any, Any]
 ) -> _StatedEnergies:
     """Refuse what neither construction can hold: velocity constraints, moving ones, laws that are not linear."""
-    q = tuple(Coordinate(c if isinstance(c, str) else c.name) for c in coordinates)
+    q = tuple(Coordinate(name_of(c)) for c in coordinates)
     if program.nonholonomic or not program.holonomic:
         raise BadStatement("the constructions hold holonomic constraints only", where="program.nonholonomic")
     made = family(program, q, parameters=parameters, start=start)

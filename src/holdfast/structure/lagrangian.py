@@ -18,6 +18,7 @@ import sympy as sp
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
 from holdfast.problem.quantities import time
+from holdfast.problem.vocabulary import name_of
 from holdfast.structure.algebra.integrals import Clock
 from holdfast.structure.algebra.quadrature import function_of
 from holdfast.structure.conditions.helmholtz import Helmholtz, helmholtz
@@ -138,7 +139,7 @@ class LagrangeForm:
         """L and D as functions (q, v, t) -> number, integrals by quadrature; parameters take their stated values."""
         if self.construction is None:
             raise BadRequest("there are no L and D to evaluate", where="hf.lagrangian", fix=self.wide.why)
-        named = {getattr(key, "name", str(key)): value for key, value in (parameters or {}).items()}
+        named = {name_of(key): value for key, value in (parameters or {}).items()}
         known = {s: self.system.values[s] for s in self.system.parameters if s in self.system.values}
         known |= {s: sp.sympify(named[s.name]) for s in self.system.parameters if s.name in named}
         made = [

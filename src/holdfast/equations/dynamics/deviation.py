@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from holdfast.common.memo import Memo
 from holdfast.equations.dynamics.inputs import Inputs
 from holdfast.graph.derivatives import jacobian
 from holdfast.graph.linear_algebra import Rows
@@ -26,6 +27,7 @@ class Deviations:
     w: tuple[Node, ...]
     jacobian: Rows
     drift: tuple[Node, ...]
+    memo: Memo = field(init=False, repr=False, default_factory=Memo)
 
 
 def deviations_of(program: Program, inputs: Inputs) -> Deviations:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import sympy as sp
 
+from holdfast.common.memo import Memo
 from holdfast.errors import BadStatement
 from holdfast.graph.derivatives import directional
 from holdfast.graph.nodes import Graph, Node, ancestors
@@ -36,6 +37,7 @@ class Inputs:
     walk: Walker
     a: tuple[Node, ...] = ()
     controls: dict[str, Node] = field(default_factory=dict)
+    memo: Memo = field(init=False, repr=False, default_factory=Memo)
 
     @property
     def direction(self) -> dict[Node, Node]:

@@ -216,7 +216,7 @@ def momenta_of(equations: Equations) -> Nodes:
 
 def _momentum_name(equations: Equations, coordinate: str) -> str:
     name = f"p_{coordinate}"
-    taken = {*equations.problem.system.vocabulary.names, *equations.parameter_names}
+    taken = {*equations.problem.names.names, *equations.parameter_names}
     return f"momentum_{coordinate}" if name in taken else name
 
 

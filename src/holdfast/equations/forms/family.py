@@ -31,7 +31,7 @@ from holdfast.problem.program import Program, counted
 from holdfast.problem.quantities import Coordinate, rate
 from holdfast.problem.run import Run
 from holdfast.problem.system import System
-from holdfast.problem.vocabulary import by_name, exact
+from holdfast.problem.vocabulary import by_name, exact, name_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +169,7 @@ def family(
     if not isinstance(program, Program):
         raise BadRequest(f"family() takes a Program, not {type(program).__name__}", fix="hf.Program(holonomic={...})")
     listed = tuple(coordinates) if isinstance(coordinates, Iterable) else (coordinates,)
-    q = tuple(Coordinate(c if isinstance(c, str) else c.name) for c in listed)
+    q = tuple(Coordinate(name_of(c)) for c in listed)
     u = _field(program, q, tangential, c0, vectors)
     M = _metric(metric, len(q))
     v = sp.Matrix([x.rate for x in q])
@@ -188,7 +188,7 @@ def family(
 
 
 def _as_family(made: Equations, tangential: tuple[sp.Expr, ...]) -> Family:
-    parts = {field.name: getattr(made, field.name) for field in fields(Equations)}
+    parts = {field.name: getattr(made, field.name) for field in fields(Equations) if field.init}
     return Family(**parts, tangential=tangential)
 
 

@@ -39,7 +39,7 @@ from holdfast.problem.program import Program
 from holdfast.problem.quantities import Coordinate, Rate, rate, time
 from holdfast.problem.system import System
 from holdfast.problem.units.dimensions import Dimensions, dimension
-from holdfast.problem.vocabulary import by_name
+from holdfast.problem.vocabulary import by_name, name_of
 
 RANKS = {Source: 0, Resistance: 1, Compliance: 2, TwoPort: 3, Inertia: 4}
 IMPOSED = 5  # a flow that is imposed has a coordinate of its own
@@ -105,7 +105,7 @@ def assemble(
         raise BadStatement("nothing to assemble", where="elements", fix='{"coil": hf.Inertia("electrical", L, at)}')
     ports = _ports(elements)
     places, domains = _displacements(ports)
-    given = {getattr(name, "name", name): unit for name, unit in (units or {}).items()}
+    given = {name_of(name): unit for name, unit in (units or {}).items()}
     _check_units(elements, ports, given)
     added = _Energies(elements, places)
     added.collect()

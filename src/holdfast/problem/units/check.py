@@ -18,7 +18,7 @@ def check_units(problem: Problem) -> None:
     """Refuse units that contradict each other or the expressions; names without a unit fit anything."""
     if not problem.units:
         return
-    names = problem.system.vocabulary
+    names = problem.names
     for name, unit in problem.units.items():
         if name not in names and name not in problem.program.controls:
             raise BadStatement(f"unknown name {name!r}", where=f"units.{name}", fix=names.suggestion(name, QUANTITIES))

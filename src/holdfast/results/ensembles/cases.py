@@ -16,7 +16,7 @@ from holdfast.equations.dynamics.sample import constant_value, symbols_within
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector, state_vector
 from holdfast.errors import BadRequest
-from holdfast.problem.vocabulary import CONSTANT, by_name
+from holdfast.problem.vocabulary import CONSTANT, by_name, name_of
 from holdfast.results.start.start import stated_names
 
 LARGEST = 10_000_000  # cases
@@ -27,7 +27,7 @@ def grid(axes: Mapping[Any, Any]) -> dict[Any, np.ndarray]:
     """Every combination of the values, as columns for `hf.ensemble(cases=...)`; the last name runs fastest."""
     if not isinstance(axes, Mapping) or not axes:
         raise BadRequest("a grid is a mapping from names to values", where="grid", fix='e.g. hf.grid({"m": [1, 2]})')
-    columns = {key: column(values, where=f"grid.{_name(key)}") for key, values in axes.items()}
+    columns = {key: column(values, where=f"grid.{name_of(key)}") for key, values in axes.items()}
     check_count(math.prod(len(values) for values in columns.values()), where="grid")
     mesh = np.meshgrid(*columns.values(), indexing="ij")
     return {key: values.ravel() for key, values in zip(columns, mesh, strict=True)}
@@ -37,10 +37,6 @@ def check_count(count: int, *, where: str) -> None:
     """Refuse more cases than are ever run together, before anything is made of them."""
     if count > LARGEST:
         raise BadRequest(f"{count:.6g} cases", where=where, fix=f"at most {LARGEST:,} in one ensemble")
-
-
-def _name(key: Any) -> str:
-    return key if isinstance(key, str) else getattr(key, "name", str(key))
 
 
 def column(values: Any, *, where: str) -> np.ndarray:
@@ -130,7 +126,7 @@ def _spread_start(
     states: np.ndarray,
 ) -> None:
     """Start values that are stated by parameters follow those that differ between cases."""
-    names = equations.problem.system.vocabulary
+    names = equations.problem.names
     expressions = dict(equations.problem.start)
     for name, value in by_name(given, where="start").items():
         expressions[name] = names.admit(value, CONSTANT, where=f"start.{name}")

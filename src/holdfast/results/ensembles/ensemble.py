@@ -13,6 +13,7 @@ from holdfast.engine.run.rows import Rows
 from holdfast.engine.run.status import Status
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
+from holdfast.problem.vocabulary import name_of
 from holdfast.results.ensembles.cases import Cases
 from holdfast.results.judgement.attraction import attracted
 from holdfast.results.judgement.first_look import doubtful_cases
@@ -118,7 +119,7 @@ class Ensemble:
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
             return self.run(int(key))
-        return self.quantity(key if isinstance(key, str) else getattr(key, "name", str(key)))
+        return self.quantity(name_of(key))
 
     @property
     def cases(self) -> Mapping[str, Array]:

@@ -22,7 +22,7 @@ from holdfast.results.judgement.judgement import deviation_places, mass_at
 from holdfast.results.runs.job import check_size, kept_rows
 from holdfast.results.runs.request import Request, request_of, resolved
 from holdfast.results.runs.simulate import under_law
-from holdfast.results.start.start import chosen_policy, deviation_names, off_program, refuse_deviation, solved_start
+from holdfast.results.start.start import chosen_policy, off_program, refuse_deviation, solved_start
 from holdfast.results.start.term_sizes import ROUNDING_NOISE, deviation_sizes
 from holdfast.schemes.kinds.scheme import Scheme
 
@@ -121,8 +121,8 @@ def _started(
     begin: float,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The state each case starts from, and whether there is one; cases that differ in gains only share theirs."""
-    names = deviation_names(equations)
-    chosen = [names.index(name) for name in deviation_names(equations, projected)]
+    names = equations.deviation_names
+    chosen = [names.index(name) for name in equations.problem.program.deviation_names(projected)]
     used, startable = cases.states.copy(), np.ones(len(cases.states), dtype=bool)
     if not chosen:
         return used, startable
@@ -149,7 +149,7 @@ def _started(
 
 def _refuse_deviations(equations: Equations, deviation: np.ndarray, cases: Cases, begin: float) -> None:
     """What the policy "raise" does: name the first case that violates the program."""
-    names, off = deviation_names(equations), off_program(equations, deviation, cases.states, begin, cases.constants)
+    names, off = equations.deviation_names, off_program(equations, deviation, cases.states, begin, cases.constants)
     for number in np.nonzero(off.any(axis=1))[0]:
         violated = {names[k]: float(deviation[number, k]) for k in np.nonzero(off[number])[0]}
         refuse_deviation(violated, where=f"start of case {number}")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from holdfast.common.memo import remembered
 from holdfast.engine.run.rows import Rows
 from holdfast.equations.equations import Equations
 from holdfast.graph.arithmetics.tape import Tape
@@ -21,16 +22,14 @@ def conservative(equations: Equations) -> bool:
     return undriven(equations) and bool(system.dissipation == 0) and not system.forces
 
 
+@remembered
 def undriven(equations: Equations) -> bool:
     """Whether nothing but forces can raise the energy: as `conservative`, with losses and forces allowed."""
-    kept = equations.__dict__
-    if "_undriven" not in kept:
-        system, program = equations.problem.system, equations.problem.program
-        others = (system.states, system.noise, system.masses, program.controls, program.nonholonomic)
-        stated = (system.kinetic, system.potential, *program.holonomic.values())
-        timely = any(time in system.vocabulary.dependence(expression) for expression in stated)
-        kept["_undriven"] = not any(others) and not timely
-    return bool(kept["_undriven"])
+    system, program = equations.problem.system, equations.problem.program
+    others = (system.states, system.noise, system.masses, program.controls, program.nonholonomic)
+    stated = (system.kinetic, system.potential, *program.holonomic.values())
+    timely = any(time in equations.problem.names.dependence(expression) for expression in stated)
+    return not any(others) and not timely
 
 
 def energy_lost(equations: Equations, rows: Rows, constants: Sequence[float]) -> tuple[float, float]:
@@ -90,11 +89,8 @@ def _rounding_energy(equations: Equations, rows: Rows, constants: Sequence[float
     return abs(float(value)) if np.isfinite(value) else 0.0
 
 
+@remembered
 def energy_places(equations: Equations) -> tuple[int, int]:
     """Which observables are the kinetic and the whole energy."""
-    kept = equations.__dict__
-    if "_energy_places" not in kept:
-        names = list(equations.observables)
-        kept["_energy_places"] = (names.index("kinetic"), names.index("energy"))
-    found: tuple[int, int] = kept["_energy_places"]
-    return found
+    names = list(equations.observables)
+    return names.index("kinetic"), names.index("energy")

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from holdfast.common.memo import remembered
 from holdfast.engine.run.rows import Rows
 from holdfast.engine.run.status import Status
 from holdfast.equations.equations import Equations
@@ -32,7 +33,7 @@ from holdfast.results.judgement.attraction import attracted, law_matrices, predi
 from holdfast.results.judgement.energy import conservative, correction_work, energy_lost, undriven
 from holdfast.results.judgement.finding import Finding, Judgement
 from holdfast.results.judgement.outcome import Outcome
-from holdfast.results.start.start import Start, deviation_names
+from holdfast.results.start.start import Start
 from holdfast.results.start.term_sizes import EPSILON, deviation_sizes
 
 OUTCOMES = {
@@ -72,14 +73,11 @@ class Facts:
     duration: float
 
 
+@remembered
 def deviation_places(equations: Equations) -> list[int]:
-    """Which observables are deviations; found once."""
-    kept = equations.__dict__
-    if "_deviation_places" not in kept:
-        names = deviation_names(equations)
-        kept["_deviation_places"] = [k for k, name in enumerate(equations.observables) if name in names]
-    found: list[int] = kept["_deviation_places"]
-    return found
+    """Which observables are deviations."""
+    names = equations.deviation_names
+    return [k for k, name in enumerate(equations.observables) if name in names]
 
 
 def ended(status: int, pivots: np.ndarray) -> Outcome:
@@ -140,7 +138,7 @@ def _held(facts: Facts) -> bool:
     equations, rows, off = facts.equations, facts.rows, facts.start.off
     if not off:
         return True
-    which = np.array([[name in off for name in deviation_names(equations)]])
+    which = np.array([[name in off for name in equations.deviation_names]])
     return bool(attracted(equations, which, rows.states[:1], float(rows.times[0]), np.array([facts.constants]))[0])
 
 
@@ -230,7 +228,7 @@ def _far_off(facts: Facts, deviation: np.ndarray, chosen: np.ndarray) -> Departu
         return None
     ratio = np.where(far, np.nan_to_num(seen / usual, nan=np.inf), 0.0)
     column = int(np.unravel_index(int(ratio.argmax()), ratio.shape)[1])
-    name, peak = deviation_names(equations)[column], float(np.nanmax(seen[:, column], initial=0.0))
+    name, peak = equations.deviation_names[column], float(np.nanmax(seen[:, column], initial=0.0))
     first = float(times[int(np.nonzero(far[:, column])[0][0])])
     size = f"its terms are of the size {float(usual[column]):.3g}"
     text = f"{name} reached {peak:.3g}, far off from t = {first:.6g} on: {size}."
@@ -372,12 +370,16 @@ def negative_mass(mass: np.ndarray, time: float) -> Finding | None:
 
 def mass_at(equations: Equations, time: float, state: Sequence[float], constants: Sequence[float]) -> np.ndarray:
     """The mass matrix at one state."""
-    kept, rows = equations.__dict__, equations.dynamics.mass
-    if "_mass_tape" not in kept:
-        places = [(i, j) for i, row in enumerate(rows) for j in row]
-        nodes = tuple(node for row in rows for node in row.values())
-        kept["_mass_tape"] = Tape(equations.field.inputs, nodes), tuple(np.array(places, dtype=int).reshape(-1, 2).T)
-    tape, where = kept["_mass_tape"]
-    mass = np.zeros((len(rows), len(rows)))
+    (tape, where), size = _mass_tape(equations), len(equations.dynamics.mass)
+    mass = np.zeros((size, size))
     mass[where] = tape([time, *state, *constants])
     return mass
+
+
+@remembered
+def _mass_tape(equations: Equations) -> tuple[Tape, tuple[np.ndarray, ...]]:
+    """What does not vanish of the mass matrix, and where it stands."""
+    rows = equations.dynamics.mass
+    places = [(i, j) for i, row in enumerate(rows) for j in row]
+    nodes = tuple(node for row in rows for node in row.values())
+    return Tape(equations.field.inputs, nodes), tuple(np.array(places, dtype=int).reshape(-1, 2).T)

@@ -59,7 +59,7 @@ def watch_of(equations: Equations, events: Mapping[str, Any] | None) -> EventWat
             raise BadRequest(
                 f"direction {event.direction!r} is not known", where=f"events.{name}", fix=", ".join(DIRECTIONS)
             )
-        admitted = equations.problem.system.vocabulary.admit(event.expression, MOTION, where=f"events.{name}")
+        admitted = equations.problem.names.admit(event.expression, MOTION, where=f"events.{name}")
         (terminal if event.terminal else noted)[name] = equations.inputs.walk(admitted)
         directions[name] = DIRECTIONS[event.direction]
     return EventWatch(terminal, noted, directions)

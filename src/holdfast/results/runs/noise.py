@@ -21,7 +21,7 @@ from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest
 from holdfast.graph.nodes import Node
-from holdfast.problem.vocabulary import MOTION, by_name
+from holdfast.problem.vocabulary import MOTION, by_name, name_of
 from holdfast.results.start.start import Start, consistent_start
 from holdfast.schemes.tableaus.euler import EULER
 
@@ -64,7 +64,7 @@ class NoisyRuns:
         return len(self.states)
 
     def __getitem__(self, name: Any) -> np.ndarray:
-        key = name if isinstance(name, str) else getattr(name, "name", str(name))
+        key = name_of(name)
         names, observed = list(self.equations.state_names), list(self.equations.observables)
         if key in names:
             return self.states[:, :, names.index(key)]
@@ -87,12 +87,12 @@ class NoisyRuns:
 
     def deviation_moments(self, since: float = 0.0) -> dict[str, Moments]:
         """The moments of every deviation y and rate w."""
-        names = [name for name in self.equations.observables if name.startswith(("y_", "w_"))]
+        names = list(self.equations.deviation_names)
         return {name: self.moments(name, since) for name in names}
 
     def deviation_covariance(self, since: float = 0.0) -> np.ndarray:
         """The covariance of (y, w) over all paths and the rows from a time on."""
-        names = [name for name in self.equations.observables if name.startswith(("y_", "w_"))]
+        names = list(self.equations.deviation_names)
         late = self.times >= since - 1e-12
         return np.atleast_2d(np.cov(np.array([self[name][:, late].ravel() for name in names])))
 
@@ -179,7 +179,9 @@ def noise_columns(
         forces = [inputs.walk(stated[name]) if name in stated else zero for name in names]
         if channel in wanted or projected:
             row = wanted.get(channel, {})
-            admitted = {name: system.vocabulary.admit(e, MOTION, where="deviation_noise") for name, e in row.items()}
+            admitted = {
+                name: equations.problem.names.admit(e, MOTION, where="deviation_noise") for name, e in row.items()
+            }
             demand = [inputs.walk(admitted[name]) if name in admitted else zero for name in constraints]
             columns.append(list(solver(forces, demand)[0]))
         elif factor is None:

@@ -152,15 +152,16 @@ class Projection:
 
 def _tape(equations: Equations) -> Tape:
     """y, w, M, ∂y/∂q and J, written out once for all laws of these deviations."""
-    kept = equations.deviations.__dict__
-    if "_projection_tape" not in kept:
+
+    def made() -> Tape:
         inputs, deviations = equations.inputs, equations.deviations
         n, zero = len(inputs.q), inputs.graph.zero
         outputs = [*deviations.y, *deviations.w]
         for rows in (equations.dynamics.mass, jacobian(deviations.y, inputs.q), deviations.jacobian):
             outputs += _dense(rows, n, zero)
-        kept["_projection_tape"] = Tape(equations.field.inputs, tuple(outputs))
-    return kept["_projection_tape"]
+        return Tape(equations.field.inputs, tuple(outputs))
+
+    return equations.deviations.memo.once(_tape, made)
 
 
 def _dense(rows: Rows, columns: int, zero: Node) -> list[Node]:

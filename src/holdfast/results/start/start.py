@@ -115,7 +115,7 @@ def started(
     policy, projected = chosen_policy(equations, policy)
     _refuse_infinite(equations, stated)
     deviation, used = deviations_at(equations, kernel, stated, constants, begin), stated
-    if _deviates(equations, deviation, deviation_names(equations, projected), stated, begin, constants):
+    if _deviates(equations, deviation, equations.problem.program.deviation_names(projected), stated, begin, constants):
         used = solved_start(equations, policy, projected, stated, names, begin, constants)
         deviation = deviations_at(equations, kernel, used, constants, begin)
     refuse_undefined(equations, kernel, used, begin, constants)
@@ -169,9 +169,9 @@ def _within_digits(
     """Whether stated values contradict the constraints by no more than the rounding of their decimals."""
     parameters = dict(zip(equations.parameter_names, constants, strict=True))
     values = values_at(equations, stated.tolist(), begin, parameters)
-    seen = dict(zip(deviation_names(equations), (*values.deviation, *values.deviation_rate), strict=True))
-    limits = dict(zip(deviation_names(equations), digits(equations, stated, begin, constants), strict=True))
-    return all(abs(seen[name]) <= limits[name] for name in deviation_names(equations, projected))
+    seen = dict(zip(equations.deviation_names, (*values.deviation, *values.deviation_rate), strict=True))
+    limits = dict(zip(equations.deviation_names, digits(equations, stated, begin, constants), strict=True))
+    return all(abs(seen[name]) <= limits[name] for name in equations.problem.program.deviation_names(projected))
 
 
 def _contradiction(equations: Equations, residue: Unmet, stated: np.ndarray, free: np.ndarray) -> BadRequest:
@@ -209,20 +209,13 @@ def _contradiction(equations: Equations, residue: Unmet, stated: np.ndarray, fre
     )
 
 
-def deviation_names(equations: Equations, constraints: Sequence[str] | None = None) -> tuple[str, ...]:
-    """The names y_ and w_ of some constraints (of all, if none are given), in the order of the observables."""
-    chosen = equations.constraints if constraints is None else constraints
-    known = {f"{letter}_{name}" for name in chosen for letter in "yw"}
-    return tuple(name for name in equations.observables if name in known)
-
-
 def deviations_at(
     equations: Equations, kernel: Kernel, state: np.ndarray, constants: Sequence[float], time: float
 ) -> dict[str, float]:
     """y_ and w_ by name at one state."""
     values = kernel.observe(np.array([time]), np.array([state]), constants)[0].tolist()
     found = dict(zip(equations.observables, values, strict=True))
-    return {name: found[name] for name in deviation_names(equations)}
+    return {name: found[name] for name in equations.deviation_names}
 
 
 def chosen_policy(equations: Equations, policy: str | None) -> tuple[str, tuple[str, ...]]:

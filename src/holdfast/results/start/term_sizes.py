@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from holdfast.common.memo import remembered
 from holdfast.equations.equations import Equations
 from holdfast.graph.arithmetics.arrays import ARRAYS
 from holdfast.graph.arithmetics.tape import Evaluator, Tape
@@ -187,23 +188,18 @@ class Sizes:
 
 def deviation_sizes(equations: Equations) -> Sizes:
     """The sizes of all y_ and w_, in the order of the observables; made once for all laws of these deviations."""
-    kept = equations.deviations.__dict__
-    if "_deviation_sizes" not in kept:
-        from holdfast.results.start.start import deviation_names
 
+    def made() -> Sizes:
         inputs = (*equations.inputs.q, *equations.inputs.v)
         rows = zip(equations.deviations.w, jacobian(equations.deviations.w, inputs), strict=True)
         slopes = {node: {inputs[j]: slope for j, slope in row.items()} for node, row in rows}
-        nodes = [equations.observables[name] for name in deviation_names(equations)]
-        kept["_deviation_sizes"] = Sizes(equations, nodes, slopes)
-    found: Sizes = kept["_deviation_sizes"]
-    return found
+        nodes = [equations.observables[name] for name in equations.deviation_names]
+        return Sizes(equations, nodes, slopes)
+
+    return equations.deviations.memo.once(deviation_sizes, made)
 
 
+@remembered
 def energy_size(equations: Equations) -> Sizes:
     """The size of the terms of the energy."""
-    kept = equations.__dict__
-    if "_energy_size" not in kept:
-        kept["_energy_size"] = Sizes(equations, [equations.observables["energy"]])
-    found: Sizes = kept["_energy_size"]
-    return found
+    return Sizes(equations, [equations.observables["energy"]])

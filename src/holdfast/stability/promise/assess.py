@@ -28,7 +28,7 @@ from holdfast.stability.promise.proved_block import bounded_in_energy, with_proo
 from holdfast.stability.promise.request import CertificateRequest
 from holdfast.stability.promise.run_code import run_code
 from holdfast.stability.promise.sampled import Sampled
-from holdfast.stability.proof.block import ProofBlock, blocks_of, deviation_names
+from holdfast.stability.proof.block import ProofBlock, blocks_of
 from holdfast.stability.proof.omega import Assumptions, peaks_of, region_of, unproved_limits
 from holdfast.stability.proof.prove import Claim, prove
 
@@ -91,7 +91,7 @@ class Assessment:
         """Each block with what its Omega takes for granted of blocks that are not proved."""
         shown = peaks_of(made, run)
         for block in made:
-            words = self._assumed(block, shown, set(deviation_names(self.equations)) - set(shown))
+            words = self._assumed(block, shown, set(self.equations.deviation_names) - set(shown))
             note = f" Its Omega takes {words} for granted, which is not proved." if words else ""
             yield replace(block, reason=block.reason + note)
 

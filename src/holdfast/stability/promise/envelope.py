@@ -22,7 +22,6 @@ from holdfast.graph.nodes import operation_count
 from holdfast.results.start.term_sizes import Sizes
 from holdfast.results.trajectory import Trajectory
 from holdfast.stability.certificate.certificate import Proof
-from holdfast.stability.proof.block import deviation_names
 
 UNIT = 2.0**-51  # of one operation, beside its result; a quotient may be made of two
 CHUNK = 20_000  # rows at a time, so that a long run needs no more memory than its own
@@ -37,7 +36,7 @@ def reading_errors(equations: Equations, run: Trajectory, constants: Sequence[fl
     for first in range(0, len(run.times), CHUNK):
         rows = slice(first, first + CHUNK)
         errors[:, rows] = sizes.along(run.times[rows], run.y[:, rows], constants).T
-    return dict(zip(deviation_names(equations), UNIT * counts[:, None] * errors, strict=True))
+    return dict(zip(equations.deviation_names, UNIT * counts[:, None] * errors, strict=True))
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,7 @@ from typing import Any
 from holdfast.common.nearest import did_you_mean
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
+from holdfast.problem.vocabulary import name_of
 
 Region = Mapping[Any, tuple[float, float]]
 KEYS = ("drift", "region", "weights", "effort")
@@ -47,7 +48,7 @@ def certificate_request(
     known = {"t", *equations.state_names, *equations.observables}
     bounds = {}
     for key, limits in stated.items():
-        name = key if isinstance(key, str) else key.name
+        name = name_of(key)
         if name not in known:
             hint = did_you_mean(name, known, "states, t, or observables")
             raise BadRequest(f"the region bounds an unknown quantity {name!r}", where="certificate.region", fix=hint)

@@ -104,14 +104,9 @@ def bound_numbers(equations: Equations, parameters: Mapping[Any, Any]) -> dict[N
     return {node: graph.const(Fraction(value)) for node, value in zip(nodes, values, strict=True)}
 
 
-def deviation_names(equations: Equations) -> tuple[str, ...]:
-    program = equations.problem.program
-    return (*(f"y_{name}" for name in program.holonomic), *(f"w_{name}" for name in program.constraints))
-
-
 def blocks_of(equations: Equations, parameters: Mapping[Any, Any]) -> list[ProofBlock]:
     """The decoupled blocks of the deviation matrix, at the start where it is not constant."""
-    names = deviation_names(equations)
+    names = equations.deviation_names
     values = equations.evaluate(parameters=parameters)
     full = values.deviation_matrix
     moving = set((equations.inputs.time, *equations.inputs.q, *equations.inputs.v, *equations.inputs.s))
@@ -201,7 +196,7 @@ def whole_motion(
     psi = [*equations.deviations.y, *equations.deviations.w]
     own = [psi[i] for i in block.places]
     rest = [node for i, node in enumerate(psi) if i not in block.places]
-    names = deviation_names(equations)
+    names = equations.deviation_names
     field = equations.field
     bound = substitute([*field.rates, *own, *rest, *extras], numbers)
     count, last = len(field.rates), len(field.rates) + len(psi)

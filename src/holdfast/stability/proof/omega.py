@@ -16,7 +16,7 @@ from holdfast.graph.arithmetics.balls import ball_between, balls, precision
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.results.trajectory import Trajectory
 from holdfast.stability.certificate.certificate import BlockCertificate, Label
-from holdfast.stability.proof.block import ProofBlock, deviation_names, whole_motion
+from holdfast.stability.proof.block import ProofBlock, whole_motion
 from holdfast.stability.proof.enclosure import magnitude
 from holdfast.stability.proof.prove import BITS, Claim
 
@@ -76,7 +76,7 @@ class Assumptions:
 
     def limits(self, equations: Equations, block: ProofBlock) -> Bounds:
         """The limits of the other blocks' deviations, and what else was asked for."""
-        names = deviation_names(equations)
+        names = equations.deviation_names
         others = [name for i, name in enumerate(names) if i not in block.places]
         limits = {name: self.asked.get(name, (-self.sizes[name], self.sizes[name])) for name in others}
         known = {"t", *equations.state_names, *names}

@@ -54,7 +54,7 @@ class Claim:
 
     @property
     def extra_names(self) -> tuple[str, ...]:
-        return tuple(name for name in self.limits if not name.startswith(("y_", "w_")))
+        return tuple(name for name in self.limits if name not in self.equations.deviation_names)
 
     def motion(self) -> BlockFlow:
         extras: list[Node] = [self.equations.observables[name] for name in self.extra_names]

@@ -94,8 +94,8 @@ class StateFunction:
 
     def __init__(self, equations: Equations, expression: Any) -> None:
         self.equations = equations
-        program, system = equations.problem.program, equations.problem.system
-        vocabulary = system.vocabulary.with_deviations(program.holonomic, program.nonholonomic)
+        program = equations.problem.program
+        vocabulary = equations.problem.names.with_deviations(program.holonomic, program.nonholonomic)
         self.expression: sp.Expr = vocabulary.admit(expression, LAW, where="V")
         inputs = equations.inputs
         self._y, self._w = list(inputs.y.values()), list(inputs.w.values())

@@ -19,7 +19,7 @@ from holdfast.equations.equations import Equations
 from holdfast.errors import BadExpression, BadRequest, BadStatement, SingularSystem
 from holdfast.graph.nodes import Node
 from holdfast.problem.quantities import Acceleration, Coordinate, Rate, RateOf, time
-from holdfast.problem.vocabulary import KNOWN_FUNCTIONS, by_name, exact
+from holdfast.problem.vocabulary import KNOWN_FUNCTIONS, by_name, exact, name_of
 from holdfast.structure.algebra.zero import Points, enclosures, is_zero
 
 
@@ -136,7 +136,7 @@ def second_order(
             "the equations need to know their coordinates", fix="hf.lagrangian([f1, f2], coordinates=(x, y))"
         )
     listed = tuple(coordinates) if isinstance(coordinates, Iterable) else (coordinates,)
-    q = tuple(Coordinate(c if isinstance(c, str) else c.name) for c in listed)
+    q = tuple(Coordinate(name_of(c)) for c in listed)
     expressions = [_admitted(e, q, f"f[{i}]") for i, e in enumerate(given)]
     if len(expressions) != len(q):
         raise BadStatement(
