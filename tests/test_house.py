@@ -198,6 +198,28 @@ def test_no_public_name_is_the_name_of_a_room():
     assert not set(holdfast.__all__) & rooms
 
 
+def test_type_checkers_see_every_public_name():
+    stub = ast.parse((SOURCE / "__init__.pyi").read_text("utf-8"))
+    seen = {
+        (alias.asname, statement.module, alias.name)
+        for statement in stub.body
+        if isinstance(statement, ast.ImportFrom)
+        for alias in statement.names
+    }
+    assert seen == {(name, *home) for name, home in holdfast._HOME_OF.items()}
+
+
+def test_no_two_classes_have_one_name():
+    homes = {}
+    for file in SOURCE_FILES:
+        if "verifier" in file.parts:  # somebody else, who shares nothing
+            continue
+        for statement in ast.parse(file.read_text("utf-8")).body:
+            if isinstance(statement, ast.ClassDef):
+                homes.setdefault(statement.name, []).append(file.relative_to(SOURCE).as_posix())
+    assert {name: files for name, files in homes.items() if len(files) > 1} == {}
+
+
 # ---------------------------------------------------------------- the lock
 
 

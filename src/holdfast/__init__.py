@@ -13,7 +13,7 @@ Names are loaded when they are first used, so that ``import holdfast`` costs not
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 __version__ = "0.1.0"
 
@@ -48,7 +48,7 @@ _HOMES = {
     "holdfast.schemes.kinds.runge_kutta": "RungeKutta",
     "holdfast.schemes.tableaus.two_stage": "two_stage",
     "holdfast.schemes.by_name": "ALL_SCHEMES",
-    "holdfast.results.runs.simulate": "simulate",
+    "holdfast.results.runs.simulate": "simulate simulate_canonical",
     "holdfast.results.runs.request": "run_as_stated",
     "holdfast.results.ensembles.run": "ensemble",
     "holdfast.results.ensembles.cases": "grid",
@@ -62,7 +62,6 @@ _HOMES = {
     "holdfast.results.runs.noise": "sample_paths NoisyRuns",
     "holdfast.stability.linear.covariance": "stationary_covariance deviation_covariance mean_square_abscissa",
     "holdfast.results.exhaust": "exhaust Exhaust",
-    "holdfast.results.runs.canonical_run": "simulate_canonical",
     "holdfast.stability.promise.certify": "certify",
     "holdfast.stability.certificate.certificate": "Certificate Label",
     "holdfast.stability.certificate.verify": "verify",
@@ -125,23 +124,3 @@ def _did_you_mean(name: str) -> str:
 
 def __dir__() -> list[str]:
     return __all__
-
-
-if TYPE_CHECKING:
-    from holdfast.equations.derive import derive as derive
-    from holdfast.equations.equations import Equations as Equations
-    from holdfast.problem.laws.linear import SpringDamper as SpringDamper
-    from holdfast.problem.problem import Problem as Problem
-    from holdfast.problem.program import Program as Program
-    from holdfast.problem.system import System as System
-    from holdfast.results.ensembles.ensemble import Ensemble as Ensemble
-    from holdfast.results.ensembles.run import ensemble as ensemble
-    from holdfast.results.judgement.outcome import Outcome as Outcome
-    from holdfast.results.runs.simulate import simulate as simulate
-    from holdfast.results.trajectory import Trajectory as Trajectory
-    from holdfast.stability.certificate.certificate import Label as Label
-    from holdfast.stability.certificate.verify import verify as verify
-    from holdfast.stability.promise.certify import certify as certify
-    from holdfast.stability.tuning.tune import tune as tune
-    from holdfast.stability.tuning.tuned import tuned as tuned
-    from holdfast.stability.tuning.tuning import Tuning as Tuning

@@ -69,7 +69,7 @@ def test_the_numbers_are_normal_and_independent():
 
 def test_paths_do_not_depend_on_threads_or_neighbours():
     equations = on_a_circle()
-    noise = NoiseField.made(equations.field, noise_columns(equations, projected=False))
+    noise = NoiseField.made(equations.field, noise_columns(equations, project=False))
     start = np.tile([1.0, 0, 0, 1], (300, 1))
     constants = np.array([list(equations.parameter_values.values())])
     options = {"step": 1e-2, "steps": 60, "every": 20, "seed": 3}
@@ -82,7 +82,7 @@ def test_paths_do_not_depend_on_threads_or_neighbours():
 
 def test_the_python_target_takes_the_same_paths():
     equations = on_a_circle()
-    columns = noise_columns(equations, projected=True)
+    columns = noise_columns(equations, project=True)
     constants = np.array([list(equations.parameter_values.values())])
     found = [
         run_noise(
@@ -108,7 +108,7 @@ def test_the_variance_of_a_linear_law_by_formula_and_by_simulation():
     discrete = np.diag(hf.deviation_covariance(equations, step=step))
     assert_allclose(np.diag(hf.deviation_covariance(equations, step=2e-3)), [1.67113e-3, 6.70458e-3], rtol=2e-6)
     runs = hf.sample_paths(
-        equations, step=step, duration=14, paths=3000, every=5, projected=False, scheme="euler-maruyama", seed=11
+        equations, step=step, duration=14, paths=3000, every=5, project=False, scheme="euler-maruyama", seed=11
     )
     for name, wanted in zip(("y_home", "w_home"), discrete, strict=True):
         moments = runs.moments(name, since=6)
@@ -121,7 +121,7 @@ def test_the_variance_of_a_linear_law_by_formula_and_by_simulation():
 def test_isotropic_noise_on_a_circle_spreads_deviations_as_the_formula_says():
     equations = on_a_circle()
     formula = np.diag(hf.deviation_covariance(equations))
-    runs = hf.sample_paths(equations, step=5e-3, duration=10, paths=1200, every=20, projected=False, seed=5)
+    runs = hf.sample_paths(equations, step=5e-3, duration=10, paths=1200, every=20, project=False, seed=5)
     assert runs.success
     for name, wanted in zip(("y_circle", "w_circle"), formula, strict=True):
         moments = runs.moments(name, since=5)
@@ -144,14 +144,14 @@ def test_projected_noise_leaves_only_the_bias_of_the_step():
 def test_prescribed_deviation_noise_replaces_what_the_projection_takes_away():
     equations = on_a_circle()
     prescribed = {"east": {"circle": 0.2}}
-    columns = noise_columns(equations, projected=True, deviation_noise=prescribed)
+    columns = noise_columns(equations, project=True, deviation_noise=prescribed)
     from holdfast.graph.arithmetics.tape import Tape
 
     at = equations.evaluate({x: 0.6, y: 0.9})
     numbers = [0.0, *at.state, *equations.parameter_values.values()]
     sigma = np.array(Tape(equations.field.inputs, tuple(n for c in columns for n in c))(numbers)).reshape(2, 2).T
     assert_allclose(at.jacobian @ sigma, [[0.2, 0.0]], atol=1e-14)
-    covariance = hf.deviation_covariance(equations, projected=True, deviation_noise=prescribed)
+    covariance = hf.deviation_covariance(equations, project=True, deviation_noise=prescribed)
     assert_allclose(np.diag(covariance), [0.04 / 24, 0.04 / 6], rtol=1e-9)
 
 

@@ -132,7 +132,7 @@ def print_json(data: dict[str, Any]) -> None:
 
 @contextmanager
 def progress_bar(title: str, *, quiet: bool) -> Iterator[Callable[[float], None] | None]:
-    """A function that takes the fraction done and shows it, where somebody looks at standard error."""
+    """A function that takes the fraction done and shows it, if standard error is a terminal."""
     if quiet or sys.stderr is None or not sys.stderr.isatty():
         yield None
         return

@@ -18,12 +18,36 @@ Made = TypeVar("Made", bound=Callable[..., Any])
 BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
+def with_options(options: type) -> Callable[[Made], Made]:
+    """`clear_arguments` for a verb that takes ``**run: Unpack[options]``: its signature shows every option by name."""
+
+    def decorated(made: Made) -> Made:
+        signature = inspect.signature(made)
+        plain = [p for p in signature.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
+        kind = inspect.Parameter.KEYWORD_ONLY
+        further = [inspect.Parameter(n, kind, default=None, annotation=a) for n, a in _annotations(options).items()]
+        made.__signature__ = signature.replace(parameters=[*plain, *further])  # type: ignore[attr-defined]
+        return clear_arguments(made)
+
+    return decorated
+
+
+def _annotations(options: type) -> dict[str, Any]:
+    """The names of a TypedDict, those of its parents first."""
+    return {name: getattr(a, "__forward_arg__", a) for name, a in options.__annotations__.items()}
+
+
 def clear_arguments(made: Made) -> Made:
     """The class or function itself; a call that does not fit it raises an error that shows how it is written."""
     target: Callable[..., Any] = made.__init__ if isinstance(made, type) else made  # type: ignore[misc]
+    known = set(inspect.signature(target).parameters) if hasattr(target, "__signature__") else None
 
     @wraps(target)
     def guarded(*given: Any, **named: Any) -> Any:
+        if known is not None and not known.issuperset(named):
+            misfit = _misfit(made, target, given, named)
+            assert misfit is not None
+            raise misfit
         try:
             return target(*given, **named)
         except TypeError:

@@ -146,7 +146,7 @@ class Report:
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
-        """What the page tells to distrust, a sentence each."""
+        """Caveats shown on the page, a sentence each."""
         return tuple(warnings_of(self.subject))
 
     @cached_property

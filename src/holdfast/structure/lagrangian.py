@@ -180,7 +180,7 @@ def lagrangian(
     *,
     solved: bool = False,
     parameters: Mapping[Any, Any] | None = None,
-    near: Mapping[Any, Any] | None = None,
+    state: Mapping[Any, Any] | None = None,
     time_limit: float = 20.0,
     closed_forms: bool = True,
 ) -> LagrangeForm:
@@ -188,10 +188,10 @@ def lagrangian(
 
     `f` is a list of expressions in q, ``q.rate``, ``q.acceleration`` and time, one per coordinate, or derived
     equations: these are taken as M a − h − R = 0, or as a − F = 0 with `solved=True`. `parameters` are values used
-    where only a sign is wanted, `near` a place where f is defined. All integrals together may take `time_limit`
+    where only a sign is wanted, `state` a place where f is defined. All integrals together may take `time_limit`
     seconds; those that are not found (all of them, without `closed_forms`) are left to quadrature.
     """
-    conditions = helmholtz(f, coordinates, solved=solved, parameters=parameters, near=near)
+    conditions = helmholtz(f, coordinates, solved=solved, parameters=parameters, state=state)
     system = conditions.system
     if conditions.defects:
         return LagrangeForm(conditions, None, None)

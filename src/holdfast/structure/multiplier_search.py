@@ -64,7 +64,7 @@ def multiplier_search(
     basis: Sequence[Any],
     dissipation: bool = True,
     parameters: Mapping[Any, Any] | None = None,
-    near: Mapping[Any, Any] | None = None,
+    state: Mapping[Any, Any] | None = None,
 ) -> Multipliers:
     """Matrices g over a basis of functions for which g(a − F) = 0 are Lagrange's equations.
 
@@ -74,11 +74,11 @@ def multiplier_search(
     if not basis:
         raise BadRequest("the basis is empty", where="multiplier_search", fix="e.g. basis=[1, r, r**2]")
     if isinstance(F, Equations):
-        system = second_order(F, solved=True, near=near)
+        system = second_order(F, solved=True, near=state)
     else:
         listed = tuple(coordinates or ())
         given = [x.acceleration - e for x, e in zip(listed, F, strict=True)]
-        system = second_order(given, listed, parameters=parameters, near=near)
+        system = second_order(given, listed, parameters=parameters, near=state)
     functions = [sp.sympify(e) for e in basis]
     trials = [
         _matrix(len(system.q), i, j, phi)
@@ -124,7 +124,7 @@ def _null_space(conditions: sp.Matrix, system: SecondOrder) -> list[list[sp.Expr
         if np.isfinite(values).all():
             rows.append(values)
     if not rows:
-        raise BadRequest("the accelerations are not defined at any point tried", fix="say where they are: near={...}")
+        raise BadRequest("the accelerations are not defined at any point tried", fix="say where they are: state={...}")
     stacked = np.vstack(rows)
     _, sizes, vt = np.linalg.svd(stacked)
     rank = int((sizes > ZERO_SINGULAR_VALUE * max(sizes[0], 1e-300)).sum()) if sizes.size and sizes[0] > 0 else 0

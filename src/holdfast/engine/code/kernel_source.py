@@ -113,7 +113,7 @@ class KernelSource:
 
 
 def _emitter() -> str:
-    """A hash of the text of whatever makes code and keeps it: whoever changes that changes the keys of the cache.
+    """Hash of all code generators and of what keeps their code: editing one invalidates the cache.
 
     Read when this module is imported, together with what it speaks of. Were it read at the first run, a process whose
     source had changed meanwhile would join drivers of one version with memory laid out by another, and keep the result

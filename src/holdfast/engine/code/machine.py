@@ -17,7 +17,7 @@ from holdfast.engine.code.layout import Layout
 # seconds, measured on chains of 5 to 200 links
 COMPILING, COMPILING_EACH = 0.05, 200e-6  # the optimised tier: at least, and for each operation
 RUNNING = 1.5e-9  # an operation in the quick tier
-WORTH = 0.5  # of that time: it is spent on another core, and what it gives is kept for later
+WORTH = 0.5  # of that time: compile early, for it runs in the background and is kept
 EXPORTED = ("rates", "rates_blocks", "event_values", "take_step", "fixed", "fixed_blocks", "adaptive", "many")
 
 

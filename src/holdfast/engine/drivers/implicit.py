@@ -69,7 +69,7 @@ def solve(a: Reals, order: Integers, size: Integer, b: Reals) -> None:
 
 
 def correction_size(x: Reals, f: Reals, h: Number, z: Reals, stages: Integer) -> Number:
-    """The largest correction, each as a part of what its state is and moves, or of 1e-8 of the largest state."""
+    """The largest correction, relative to |x| + |step F|, or to 1e-8 of the largest of these."""
     overall = 0.0
     for i in range(N):
         overall = larger(overall, absolute(x[i]) + absolute(h * f[i]))

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def interruptible() -> Iterator[Callable[[], bool]]:
-    """Gives a function that says whether Ctrl-C was pressed; elsewhere than in the main thread nobody presses it."""
+    """Gives a function that says whether Ctrl-C was pressed; always false off the main thread."""
     pressed = threading.Event()
     main = threading.current_thread() is threading.main_thread()
     if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:

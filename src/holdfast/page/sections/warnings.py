@@ -12,7 +12,7 @@ from holdfast.stability.linear.spectrum import BlockStability
 
 NEAR_LIMIT = 0.8  # of the linear limit of the step
 GROWTH = 2.0  # a transient worth a word
-UNEXPLAINED = 0.01  # of the energy about
+UNEXPLAINED = 0.01  # largest share of the energy in motion that corrections may add (a choice)
 SMALL_ERROR = 0.01  # of its range: an error of a state beyond this is worth a word
 
 

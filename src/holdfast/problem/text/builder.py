@@ -78,9 +78,7 @@ class Builder:
                               "write products with *, e.g. 2*m*l")  # fmt: skip
         last = len(self.text.rstrip()) - 1
         if self.text[last] in "+-*/.,":
-            return Unreadable(
-                "the expression ends too early", self.text, last, last + 1, "something is missing behind it"
-            )
+            return Unreadable("the expression ends too early", self.text, last, last + 1, "an operand must follow")
         place = min(self.start + (error.offset or 1) - 1, last)
         return Unreadable("this cannot be read", self.text, place, place + 1, "an operand or an operation is missing")
 

@@ -289,9 +289,8 @@ class Ensemble:
         save(self, path)
 
     def __repr__(self) -> str:
-        return f"<Ensemble {self.request.scheme.name}, {len(self)} cases: {self.summary}>"
+        return f"<Ensemble {self.request.scheme.name}, {len(self)} cases: {self.summary()}>"
 
-    @property
     def summary(self) -> str:
         """How many cases ended in which way."""
         return ", ".join(f"{count} {outcome.name}" for outcome, count in self.tally.items())

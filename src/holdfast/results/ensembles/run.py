@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from holdfast.common.arguments import clear_arguments
+from holdfast.common.arguments import with_options
 from holdfast.engine.ensemble import run_ensemble, run_ensemble_adaptive
 from holdfast.engine.kernel import Kernel, compiled
 from holdfast.engine.run.status import Status
@@ -20,7 +20,7 @@ from holdfast.results.ensembles.ensemble import Counts, Ensemble
 from holdfast.results.ensembles.table import stated_cases
 from holdfast.results.judgement.judgement import deviation_places, mass_at
 from holdfast.results.runs.job import check_size, kept_rows
-from holdfast.results.runs.request import Request, request_of, resolved
+from holdfast.results.runs.request import Request, RunOptions, request_of, resolved
 from holdfast.results.runs.simulate import under_law
 from holdfast.results.start.start import chosen_policy, off_program, refuse_deviation, solved_start
 from holdfast.results.start.term_sizes import ROUNDING_NOISE, deviation_sizes
@@ -30,26 +30,20 @@ Progress = Callable[[float], None]
 ROWS = 200  # intervals between the rows of an adaptive ensemble, where no times are asked for
 
 
-@clear_arguments
+@with_options(RunOptions)
 def ensemble(
     equations: Equations,
     scheme: Scheme | str | None = None,
     *,
     cases: Mapping[Any, Any] | None = None,
-    step: float | None = None,
-    tolerance: float | None = None,
-    duration: float | None = None,
-    at: Sequence[float] | None = None,
     start: Mapping[Any, Any] | Sequence[float] | None = None,
     start_policy: str | None = None,
     parameters: Mapping[Any, Any] | None = None,
     law: Law | None = None,
-    every: int | None = None,
-    longest_step: float | None = None,
-    absolute: float | Mapping[Any, float] | None = None,
     threads: int | None = None,
     lanes: int | None = None,
     progress: Progress | None = None,
+    **run: Unpack[RunOptions],
 ) -> Ensemble:
     """Run many cases: `cases` maps states, parameters and gains (``"law.stiffness.home"``) to equally long columns.
 
@@ -60,10 +54,7 @@ def ensemble(
     """
     equations = under_law(equations, law, verb="ensemble")
     _check_counts(threads=threads, lanes=lanes)
-    request = request_of(
-        equations, scheme, step=step, tolerance=tolerance, duration=duration, every=every, at=at,
-        longest_step=longest_step, absolute=absolute,
-    )  # fmt: skip
+    request = request_of(equations, scheme, **run)
     if request.step is None and request.at is None:
         times = request.begin + np.linspace(0.0, request.duration, ROWS + 1)
         request = replace(request, at=times)
@@ -80,8 +71,8 @@ def ensemble(
     if request.step is None:
         tolerances = _tolerances(equations, kernel, request, np.nan_to_num(used), chosen.constants)
         request = replace(request, absolute=tolerances)
-    run = _fixed if request.step is not None else _adaptive
-    times, states, counts = run(kernel, request, used, chosen.constants, lanes, threads, progress)
+    runner = _fixed if request.step is not None else _adaptive
+    times, states, counts = runner(kernel, request, used, chosen.constants, lanes, threads, progress)
     return Ensemble.judged(
         equations=equations,
         request=request,

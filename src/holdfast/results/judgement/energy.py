@@ -61,7 +61,7 @@ def correction_work(equations: Equations, rows: Rows, constants: Sequence[float]
 
 
 def _part_of(equations: Equations, rows: Rows, constants: Sequence[float], change: np.ndarray) -> tuple[float, float]:
-    """The largest of some energies as a part of the energy in motion, and when; 0 where it is one of rounding."""
+    """The largest of some energies as a part of the energy in motion, and when; 0 where it is rounding noise."""
     kinetic, energy = (rows.observables[:, place] for place in energy_places(equations))
     worst = int(np.nan_to_num(change, nan=-1.0).argmax())
     lost, moving = float(change[worst]), max(float(np.abs(kinetic).max()), float(np.ptp(energy)))

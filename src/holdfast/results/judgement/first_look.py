@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from holdfast.equations.equations import Equations
+from holdfast.graph.arithmetics.arrays import ARRAYS
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.results.judgement.energy import energy_places, undriven
 from holdfast.results.judgement.judgement import DOUBTFUL, FEW, PUMPED, deviation_places, moving_sizes
-from holdfast.results.start.term_sizes import ARRAYS, deviation_sizes
+from holdfast.results.start.term_sizes import deviation_sizes
 
 
 def doubtful_cases(

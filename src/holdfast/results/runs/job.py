@@ -49,7 +49,7 @@ class Job:
         """Names on the numbers, the outcome in words, and the rows that were asked for."""
         equations, request, watch = self.equations, self.request, self.watch
         noted = noted_times(watch, self.kernel, rows, self.constants, request.step, self.every, self.after)
-        shown = self._picked(rows)
+        shown = self.picked(rows)
         columns = dict(zip(equations.state_names, _fixed(shown.states.T), strict=True))
         columns |= dict(zip(equations.observables, _fixed(shown.observables.T), strict=True))
         judgement = (lambda: self._judged(rows)) if outcome is None else Judgement(outcome)
@@ -114,7 +114,7 @@ class Job:
 
         return interpolated
 
-    def _picked(self, rows: Rows) -> Rows:
+    def picked(self, rows: Rows) -> Rows:
         """The rows at the times asked for, up to where the run came; of an adaptive run, every n-th and the last."""
         request = self.request
         if request.at is None:

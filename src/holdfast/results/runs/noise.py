@@ -106,7 +106,7 @@ def sample_paths(
     seed: int | None = None,
     scheme: NoiseScheme = "semi-implicit",
     every: int = 1,
-    projected: bool | None = None,
+    project: bool | None = None,
     deviation_noise: Mapping[str, Mapping[str, Any]] | None = None,
     start: Mapping[Any, Any] | Sequence[float] | None = None,
     start_policy: str | None = None,
@@ -116,7 +116,7 @@ def sample_paths(
 ) -> NoisyRuns:
     """Paths under the noise of the problem, `System(noise={channel: {coordinate: intensity}})`, with their deviations.
 
-    `projected` noise acts along the program only, as where reactions answer the noise at once: the default where all
+    With `project`, noise acts along the program only, as where reactions answer the noise at once: the default where all
     constraints are held by reactions; controls do not answer it. `deviation_noise` prescribes Gσ = Σ_y instead, by
     channel and constraint: σ = KΣ_y + Pσ'. Random numbers are keyed by seed, path, step and channel.
     """
@@ -131,9 +131,9 @@ def sample_paths(
         raise BadRequest(f"{paths} paths of {duration} in steps of {step}", fix="at least one path, and whole steps")
     if scheme not in ("semi-implicit", "euler-maruyama"):
         raise BadRequest(f"there is no noise scheme {scheme!r}", fix='"semi-implicit" or "euler-maruyama"')
-    if projected is None:
-        projected = not program.controls
-    columns = noise_columns(equations, projected=projected, deviation_noise=deviation_noise)
+    if project is None:
+        project = not program.controls
+    columns = noise_columns(equations, project=project, deviation_noise=deviation_noise)
     constants = np.array(parameter_vector(equations, parameters or {}))
     begun = consistent_start(equations, start, start_policy, parameters or {}, run.begin)
     times, states = run_noise(
@@ -152,12 +152,12 @@ def sample_paths(
     kernel = compiled(equations.field, EULER)
     observed = kernel.observe_cases(times, states, np.tile(constants, (paths, 1)))
     return NoisyRuns(
-        equations, times, states, observed, begun, run.seed if seed is None else seed, step, scheme, bool(projected)
+        equations, times, states, observed, begun, run.seed if seed is None else seed, step, scheme, bool(project)
     )
 
 
 def noise_columns(
-    equations: Equations, *, projected: bool, deviation_noise: Mapping[str, Mapping[str, Any]] | None = None
+    equations: Equations, *, project: bool, deviation_noise: Mapping[str, Mapping[str, Any]] | None = None
 ) -> list[list[Node]]:
     """σ on the rates, by channel: M⁻¹σ' as stated, P M⁻¹σ' projected, or KΣ_y + P M⁻¹σ' with prescribed Σ_y."""
     inputs, solver, system = equations.inputs, equations.solver, equations.problem.system
@@ -177,7 +177,7 @@ def noise_columns(
     for channel in channels:
         stated: Mapping[str, Any] = system.noise.get(channel, {})
         forces = [inputs.walk(stated[name]) if name in stated else zero for name in names]
-        if channel in wanted or projected:
+        if channel in wanted or project:
             row = wanted.get(channel, {})
             admitted = {
                 name: equations.problem.names.admit(e, MOTION, where="deviation_noise") for name, e in row.items()
@@ -185,7 +185,7 @@ def noise_columns(
             demand = [inputs.walk(admitted[name]) if name in admitted else zero for name in constraints]
             columns.append(list(solver(forces, demand)[0]))
         elif factor is None:
-            raise BadRequest("noise cannot act on coordinates without mass", where="system.noise", fix="projected=True")
+            raise BadRequest("noise cannot act on coordinates without mass", where="system.noise", fix="project=True")
         else:
             columns.append(list(factor.solve(forces)))
     return columns

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -22,6 +22,23 @@ RESIDUE = 1e-10  # of what the others amount to: a size below this is one of rou
 SMALL_PART = 1e-3  # and this part of theirs takes its place
 SMALLEST_TOLERANCE = 1e-15  # below, double precision cannot tell
 MOST_STEPS = 10**15  # of a run: a century of computing, and still exact as a double
+
+
+class StepOptions(TypedDict, total=False):
+    """How long a run lasts and by which steps; what is left out is taken from the problem's own run."""
+
+    step: float | None
+    tolerance: float | None
+    duration: float | None
+
+
+class RunOptions(StepOptions, total=False):
+    """All that a run may be asked: its steps, which rows are kept, and how an adaptive scheme is held back."""
+
+    at: Sequence[float] | None
+    every: int | None
+    longest_step: float | None
+    absolute: float | Mapping[Any, float] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,20 +65,12 @@ class Request:
         return self.tolerance
 
 
-def request_of(
-    equations: Equations,
-    scheme: Scheme | str | None,
-    *,
-    step: float | None,
-    tolerance: float | None,
-    duration: float | None,
-    every: int | None,
-    at: Sequence[float] | None,
-    longest_step: float | None = None,
-    absolute: float | Mapping[Any, float] | None = None,
-) -> Request:
+def request_of(equations: Equations, scheme: Scheme | str | None = None, **options: Unpack[RunOptions]) -> Request:
     """Complete a request from the problem's own [run] and check that it can be met."""
     run = equations.problem.run
+    step, tolerance, duration = options.get("step"), options.get("tolerance"), options.get("duration")
+    every, at = options.get("every"), options.get("at")
+    longest_step, absolute = options.get("longest_step"), options.get("absolute")
     if isinstance(equations.problem.program.law, Tuned):
         raise BadRequest(
             "the gains of this law are still to be chosen",
@@ -166,7 +175,7 @@ def resolved(
 
 def run_as_stated(equations: Equations) -> Request:
     """The problem's own run, completed and judged: an unknown scheme or a step that does not fit is an error."""
-    return request_of(equations, None, step=None, tolerance=None, duration=None, every=None, at=None)
+    return request_of(equations)
 
 
 def _stated_duration(stated: float | None, wanted: np.ndarray | None, begin: float) -> float:

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from holdfast.common.arguments import clear_arguments
+from holdfast.common.arguments import with_options
 from holdfast.engine.kernel import compiled
 from holdfast.engine.run.rows import Rows
 from holdfast.equations.equations import Equations
+from holdfast.equations.forms.canonical import Canonical
 from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest
 from holdfast.problem.laws.linear import Law
 from holdfast.results.judgement.judgement import mass_at
 from holdfast.results.judgement.outcome import Outcome
+from holdfast.results.runs.canonical_run import canonical_motion
 from holdfast.results.runs.event import watch_of
 from holdfast.results.runs.job import Job, check_size
 from holdfast.results.runs.passage import KernelCall
-from holdfast.results.runs.request import Request, request_of, resolved
+from holdfast.results.runs.request import Request, RunOptions, request_of, resolved
 from holdfast.results.start.projection import Projection
 from holdfast.results.start.start import consistent_start
 from holdfast.results.trajectory import Trajectory
@@ -29,25 +31,19 @@ from holdfast.schemes.kinds.scheme import Scheme
 Progress = Callable[[float], None]
 
 
-@clear_arguments
+@with_options(RunOptions)
 def simulate(
-    equations: Equations,
+    equations: Equations | Canonical,
     scheme: Scheme | str | None = None,
     *,
-    step: float | None = None,
-    tolerance: float | None = None,
-    duration: float | None = None,
-    at: Sequence[float] | None = None,
     start: Mapping[Any, Any] | Sequence[float] | None = None,
     start_policy: str | None = None,
     parameters: Mapping[Any, Any] | None = None,
     law: Law | None = None,
     events: Mapping[str, Any] | None = None,
     project: bool = False,
-    every: int | None = None,
-    longest_step: float | None = None,
-    absolute: float | Mapping[Any, float] | None = None,
     progress: Progress | None = None,
+    **run: Unpack[RunOptions],
 ) -> Trajectory:
     """The motion, with multipliers, controls, held forces, deviations and energies along it.
 
@@ -59,12 +55,18 @@ def simulate(
     An adaptive scheme takes no step longer than `longest_step`, a hundredth of the duration if none is given, so that a
     push is not stepped over; `absolute` gives absolute tolerances, one number or some by name, in place of those that
     follow from the size of each state.
+
+    Of a canonical form (`hf.canonical`) the motion is run in (q, p, s), and shows the momenta ``p_x`` beside the rates;
+    it takes no `law`, `events` or `project`.
     """
+    if isinstance(equations, Canonical):
+        _refuse_for_canonical(law=law, events=events, project=project or None)
+        request = request_of(equations.equations, scheme, **run)
+        return canonical_motion(
+            equations, request, start, start_policy, parameters or {}, _teller(request, progress, None)
+        )
     equations = under_law(equations, law, verb="simulate")
-    request = request_of(
-        equations, scheme, step=step, tolerance=tolerance, duration=duration, every=every, at=at,
-        longest_step=longest_step, absolute=absolute,
-    )  # fmt: skip
+    request = request_of(equations, scheme, **run)
     check_size(request, len(equations.state_names) + len(equations.observables))
     constants = parameter_vector(equations, parameters or {})
     watch = watch_of(equations, events)
@@ -86,6 +88,14 @@ def simulate(
     if back is not None and back.failed:
         return replace(job.named(_without_last(rows), Outcome.projection_failed), projected=project)
     return replace(job.named(rows), projected=project)
+
+
+def _refuse_for_canonical(**given: Any) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise BadRequest(
+                f"a canonical form takes no {name}", where=f"simulate({name}=...)", fix="run its equations, with rates"
+            )
 
 
 def under_law(equations: Equations, law: Law | None, *, verb: str) -> Equations:
@@ -126,3 +136,10 @@ def _without_last(rows: Rows) -> Rows:
     """Without the row that could not be moved back."""
     kept = max(1, len(rows.times) - 1)
     return replace(rows, times=rows.times[:kept], states=rows.states[:kept], observables=rows.observables[:kept])
+
+
+def simulate_canonical(canonical: Canonical, scheme: Scheme | str | None = None, **asked: Any) -> Trajectory:
+    """`simulate`, by its earlier name for canonical forms."""
+    if not isinstance(canonical, Canonical):
+        raise BadRequest(f"a canonical form is needed, not {type(canonical).__name__}", fix="hf.canonical(equations)")
+    return simulate(canonical, scheme, **asked)

@@ -40,7 +40,7 @@ class Start:
     state: tuple[float, ...]
     changes: Frozen[tuple[float, float]]  # name -> (stated, or 0 where left out; used)
     deviation: Frozen[float]  # y_ and w_ by name, at the state used
-    units: Frozen[float] = Frozen()  # below this, a deviation that is not 0 is one of rounding (see `negligible`)
+    units: Frozen[float] = Frozen()  # below this, rounding noise (see `negligible`)
     open: tuple[str, ...] = ()  # what was left out, and so may be solved for
 
     @property

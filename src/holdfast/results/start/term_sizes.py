@@ -29,7 +29,7 @@ from holdfast.graph.nodes import Graph, Node, ancestors
 
 EPSILON = float(np.finfo(float).eps)
 ROUNDINGS = 4 * EPSILON  # of its size, the error of one computed number
-ROUNDING_NOISE = 64 * EPSILON  # of its size, a deviation below this is one of rounding
+ROUNDING_NOISE = 64 * EPSILON  # of its size: below this, rounding noise
 OFF = 1e-9  # of its size, a deviation above this counts as one: a value stated to nine digits is meant
 LINEAR = ("add", "sub", "mul", "div", "neg", "power", "abs", "min", "max", "select")
 

@@ -29,6 +29,7 @@ from holdfast.engine.run.status import Status
 from holdfast.equations.derive import derive
 from holdfast.equations.equations import Equations
 from holdfast.errors import HoldfastError
+from holdfast.graph.arithmetics.arrays import ARRAYS
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.problem.file.load_dump import dumps, loads
 from holdfast.problem.problem import Problem
@@ -36,7 +37,7 @@ from holdfast.results.judgement.finding import Finding, Judgement
 from holdfast.results.judgement.judgement import Facts, judged
 from holdfast.results.judgement.outcome import Outcome
 from holdfast.results.start.start import Start
-from holdfast.results.start.term_sizes import ARRAYS, size_nodes
+from holdfast.results.start.term_sizes import size_nodes
 from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.by_name import ALL_SCHEMES
 

@@ -51,7 +51,7 @@ def mean_square_abscissa(matrix: Any, noises: Sequence[Any]) -> float:
 def deviation_covariance(
     equations: Equations,
     *,
-    projected: bool = False,
+    project: bool = False,
     deviation_noise: Mapping[str, Mapping[str, Any]] | None = None,
     step: float | None = None,
     state: Mapping[Any, Any] | Sequence[float] | None = None,
@@ -60,7 +60,7 @@ def deviation_covariance(
 
     Exact for a linear law with constant Gσ; an estimate otherwise. With a step, that of Euler-Maruyama.
     """
-    columns = noise_columns(equations, projected=projected, deviation_noise=deviation_noise)
+    columns = noise_columns(equations, project=project, deviation_noise=deviation_noise)
     at = equations.evaluate(state)
     numbers = [at.time, *at.state, *(equations.parameter_values[name] for name in equations.parameter_names)]
     sigma = np.array(Tape(equations.field.inputs, tuple(node for column in columns for node in column))(numbers))

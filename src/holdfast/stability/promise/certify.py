@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
-from holdfast.common.arguments import clear_arguments
+from holdfast.common.arguments import with_options
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest
 from holdfast.problem.laws.linear import Law
+from holdfast.results.runs.request import StepOptions
 from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.by_name import scheme_named
 from holdfast.schemes.kinds.scheme import Scheme
@@ -22,14 +23,11 @@ TRIES = 14  # steps tried for a wanted drift
 MOST_STEPS = 1_000_000  # of a run that is tried for it
 
 
-@clear_arguments
+@with_options(StepOptions)
 def certify(
     equations: Equations,
     scheme: Scheme | str | None = None,
     *,
-    step: float | None = None,
-    tolerance: float | None = None,
-    duration: float | None = None,
     drift: float | None = None,
     region: Region | None = None,
     trajectory: Trajectory | None = None,
@@ -39,6 +37,7 @@ def certify(
     law: Law | None = None,
     effort: float | None = None,
     sample: bool = False,
+    **run: Unpack[StepOptions],
 ) -> Certificate:
     """A certificate for each decoupled block of constraints: proved, checked, neutral, refused, each with its reason.
 
@@ -52,6 +51,7 @@ def certify(
         raise BadRequest(f"certify() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first")
     equations = equations if law is None else equations.with_law(law)
     chosen = scheme_named(equations.problem.run.scheme if scheme is None else scheme)
+    step, tolerance, duration = run.get("step"), run.get("tolerance"), run.get("duration")
     asked = certificate_request(equations, region, drift, effort)
     job = Assessment(equations, chosen, duration, asked, start, parameters or {}, constraints, sample)
     if trajectory is not None:
@@ -98,7 +98,7 @@ def _for_drift(job: Assessment, asked: CertificateRequest, drift: float, step: f
         raise BadRequest("a step for a wanted drift needs a fixed-step scheme", fix="e.g. hf.RK4")
     length = job.duration or job.equations.problem.run.duration
     if length is None:
-        raise BadRequest("how long shall the run last?", fix="give duration=")
+        raise BadRequest("no duration given", where="duration", fix="give duration=")
     size = step or job.equations.problem.run.step or length / 1000
     best: Certificate | None = None
     low, high, tried = 0.0, math.inf, set[int]()

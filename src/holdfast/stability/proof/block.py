@@ -46,7 +46,7 @@ class BlockFlow:
 
     @cached_property
     def _relevant(self) -> set[Node]:
-        """The inputs on which deviations and bounds depend, now or after a while."""
+        """The inputs on which deviations and bounds depend, directly or through the dynamics."""
         rates, found = dict(zip(self.state, self.rates, strict=True)), set[Node]()
         waiting = [*self.psi, *self.others, *self.extras]
         while waiting:

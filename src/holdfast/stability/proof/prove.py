@@ -28,7 +28,7 @@ from holdfast.stability.proof.rounding import RoundingModel
 from holdfast.stability.proof.search import NEAR_ATTAINED, CellJudgement, Cover, cover, judge, longest
 
 BITS = 80
-TUBES, SHRINK = 12, 3  # a tube is left for a narrower one as soon as its radius is this part of it
+TUBES, SHRINK = 12, 3  # tubes tried; the tube is narrowed once its radius is below 1/SHRINK of it (a choice)
 FIRST_TUBE = 2.5  # the first tube, as a multiple of what the measured defect would need
 # A verifier with another arithmetic finds other bounds, so what is stated has a little room over what was found:
 STATED_DEFECT = 1.05  # the bound of the defect; bisection brings any other enclosure below it

@@ -16,16 +16,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from holdfast.common.arguments import clear_arguments
+from holdfast.common.arguments import with_options
 from holdfast.common.frozen import Frozen
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
 from holdfast.problem.laws.linear import Law, SpringDamper, Tuned, Unstabilised
-from holdfast.results.runs.request import request_of
+from holdfast.results.runs.request import StepOptions, request_of
 from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.stability.tuning.candidates import RATIOS, swept_rates, textbook
 from holdfast.stability.tuning.trials import MeasuredGains, Trials
@@ -39,19 +39,17 @@ PENALTY = 3  # the power at which an error beyond its limit counts in the search
 MARGIN = 1.04  # a law must survive rates larger and smaller by this factor
 
 
-@clear_arguments
+@with_options(StepOptions)
 def tune(
     equations: Equations,
     scheme: Scheme | str | None = None,
     *,
-    step: float | None = None,
-    tolerance: float | None = None,
-    duration: float | None = None,
     start: Mapping[Any, Any] | Sequence[float] | None = None,
     law: Law | None = None,
     parameters: Mapping[Any, Any] | None = None,
     per_constraint: bool = False,
     threads: int | None = None,
+    **run: Unpack[StepOptions],
 ) -> Tuning:
     """The gains under which the worst scaled deviation is least, at no more than twice the errors without gains.
 
@@ -66,7 +64,7 @@ def tune(
         raise BadRequest("there is nothing to hold, so nothing to tune", fix="state a program")
     stated = equations if law is None else equations.with_law(law)
     plain = stated.with_law(SpringDamper(stiffness=0, damping=0))
-    request = request_of(plain, scheme, step=step, tolerance=tolerance, duration=duration, every=None, at=None)
+    request = request_of(plain, scheme, **run)
     trials = Trials(plain, replace(request, every=1), start, parameters or {}, threads)
     return _Search(trials).tuning(_own_numbers(trials, stated, parameters or {}), per_constraint=per_constraint)
 

@@ -221,12 +221,12 @@ def helmholtz(
     *,
     solved: bool = False,
     parameters: Mapping[Any, Any] | None = None,
-    near: Mapping[Any, Any] | None = None,
+    state: Mapping[Any, Any] | None = None,
 ) -> Helmholtz:
     """The conditions for f_i = E_i[L] + ∂D/∂v_i, for expressions or for derived equations (see `hf.lagrangian`)."""
     if isinstance(f, Equations) and too_large(f, solved=solved):
         return _at_points(f, solved=solved)
-    return Helmholtz(second_order(f, coordinates, solved=solved, parameters=parameters, near=near))
+    return Helmholtz(second_order(f, coordinates, solved=solved, parameters=parameters, near=state))
 
 
 def _at_points(equations: Equations, *, solved: bool) -> Helmholtz:
