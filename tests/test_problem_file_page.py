@@ -19,7 +19,7 @@ from holdfast.problem.text.builder import VECTOR_FUNCTIONS
 from holdfast.problem.units import dimensions
 from holdfast.results.ensembles.cases import cases_of
 from holdfast.results.ensembles.table import stated_cases
-from holdfast.stability.promise import request as asked
+from holdfast.stability.promise import request
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = (DOCS / "problem-file.md").read_text("utf-8")
@@ -34,7 +34,7 @@ KNOWN = {
     "[program]": reading.PROGRAM_KEYS,
     "[program.law]": [*law_tables.KINDS, *(key for _, keys in law_tables.KINDS.values() for key in keys)],
     "[run]": [*reading.RUN_KEYS, *(scheme.name for scheme in hf.ALL_SCHEMES)],
-    "[certificate]": asked.KEYS,
+    "[certificate]": request.KEYS,
     "[ensemble]": ["grid", "zip"],
     "[units]": list(dimensions.KNOWN),
     "[animation]": ["links", "traces"],
@@ -91,7 +91,7 @@ def test_every_snippet_is_a_problem_or_a_part_of_the_first_one(text):
     equations = hf.derive(problem)
     assert equations.coordinates
     if "certificate" in snippet:
-        asked.asked_of(equations, None, None, None)
+        request.certificate_request(equations, None, None, None)
     if "ensemble" in snippet:
         cases = cases_of(equations, stated_cases(problem), None, {})
         assert set(cases.columns) == {"m", "law.stiffness.wire", "x", "x_dot"}

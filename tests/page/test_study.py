@@ -52,8 +52,8 @@ def test_a_study_saves_what_others_need_to_check_it(tmp_path):
 def test_the_effort_of_the_file_is_used_where_none_is_given(monkeypatch):
     certification = import_module("holdfast.stability.promise.certify")
     seen = []
-    original = certification.asked_of
-    monkeypatch.setattr(certification, "asked_of", lambda *given: seen.append(original(*given)) or seen[-1])
+    original = certification.certificate_request
+    monkeypatch.setattr(certification, "certificate_request", lambda *given: seen.append(original(*given)) or seen[-1])
     problem = replace(shipped("cart_rod"), certificate=Frozen({"effort": 0.125}))
     hf.study(problem)
     hf.study(problem, effort=0.5)

@@ -24,6 +24,10 @@ class Memo:
         found: T = self._kept[key]
         return found
 
+    def kept(self, key: Any) -> Any:
+        """What was made under this key; None where nothing was yet."""
+        return self._kept.get(key)
+
     def __reduce__(self) -> tuple[type[Memo], tuple[()]]:
         return Memo, ()  # nothing in it but what can be made again
 

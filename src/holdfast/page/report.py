@@ -18,7 +18,8 @@ from holdfast.page.markup.html import Markup, document, element, joined, paragra
 from holdfast.page.sections.in_order import SECTIONS
 from holdfast.page.sections.warnings import warnings_of
 from holdfast.page.verdict import PageVerdict, verdict_of
-from holdfast.problem.file.load_dump import loads
+from holdfast.problem.file.load_dump import dumps, loads
+from holdfast.problem.problem import Problem
 from holdfast.results.trajectory import Trajectory
 from holdfast.stability.certificate.certificate import Certificate, Label, made_here
 from holdfast.stability.certificate.verify import verify
@@ -96,16 +97,22 @@ def _require_own(trajectory: Trajectory, certificate: Certificate) -> None:
     wrong = [name for name, (said, made) in facts.items() if said != made]
     if certificate.duration < trajectory.times[-1] - trajectory.times[0] - 1e-9:
         wrong.append("duration")
-    if certificate.problem and trajectory.problem is not None:
-        stated, made = loads(certificate.problem, "the certificate's problem"), trajectory.problem
-        if (stated.system, stated.program) != (made.system, made.program):
-            wrong.insert(0, "problem")
+    if certificate.problem and trajectory.problem is not None and not _about(certificate.problem, trajectory.problem):
+        wrong.insert(0, "problem")
     if dict(certificate.parameters) != dict(trajectory.parameters):
         wrong.append("parameters")
     if wrong:
         raise BadRequest(
             f"the certificate was made for another {wrong[0]}", where="report(certificate=...)", fix="certify this run"
         )
+
+
+def _about(text: str, made: Problem) -> bool:
+    """Whether a text states this very system and program; it is read only if it is not the problem's own."""
+    if text == made.memo.kept(dumps):
+        return True
+    stated = loads(text, "the certificate's problem")
+    return (stated.system, stated.program) == (made.system, made.program)
 
 
 @dataclass(frozen=True, eq=False)

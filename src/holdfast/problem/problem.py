@@ -10,6 +10,7 @@ import sympy as sp
 
 from holdfast.common.arguments import clear_arguments
 from holdfast.common.frozen import Frozen
+from holdfast.common.memo import Memo
 from holdfast.common.nearest import did_you_mean
 from holdfast.errors import BadStatement, HoldfastError
 from holdfast.problem.laws.linear import Law, LawForm
@@ -39,6 +40,7 @@ class Problem:
     animation: Frozen[Any] = field(default_factory=Frozen, kw_only=True)
     expect: str = field(default="positive", kw_only=True)
     names: Vocabulary = field(init=False, repr=False, compare=False, default_factory=Vocabulary)
+    memo: Memo = field(init=False, repr=False, compare=False, default_factory=Memo)
     law_form: LawForm = field(init=False, repr=False, compare=False, default_factory=lambda: LawForm(Frozen()))
 
     def __post_init__(self) -> None:

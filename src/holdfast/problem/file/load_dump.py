@@ -103,6 +103,11 @@ def dumps(problem: Problem) -> str:
     """The problem as the text of a file. What would not read back as the same problem is refused."""
     if not isinstance(problem, Problem):
         raise BadRequest(f"{type(problem).__name__} is not a problem", fix="dump a hf.Problem")
+    return problem.memo.once(dumps, lambda: _checked_text(problem))
+
+
+def _checked_text(problem: Problem) -> str:
+    """The text, read back once to see that it says the same."""
     text = written(problem)
     try:
         same = loads(text) == problem

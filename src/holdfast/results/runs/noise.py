@@ -116,7 +116,7 @@ def sample_paths(
 ) -> NoisyRuns:
     """Paths under the noise of the problem, `System(noise={channel: {coordinate: intensity}})`, with their deviations.
 
-    With `project`, noise acts along the program only, as where reactions answer the noise at once: the default where all
+    With `project`, noise acts along the program only, as where reactions answer it at once: the default where all
     constraints are held by reactions; controls do not answer it. `deviation_noise` prescribes Gσ = Σ_y instead, by
     channel and constraint: σ = KΣ_y + Pσ'. Random numbers are keyed by seed, path, step and channel.
     """

@@ -1,0 +1,44 @@
+"""One parse, one statement, one derivation: what the main job does is counted for every shipped example."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import holdfast as hf
+from holdfast.equations import derive
+from holdfast.page import study
+from holdfast.problem.file import load_dump
+from holdfast.problem.system import System
+from holdfast.stability.certificate.verify import Verification
+
+EXAMPLES = sorted((Path(hf.__file__).parent / "examples").glob("*.toml"))
+COUNTED = ((load_dump, "read_problem"), (System, "__post_init__"), (derive, "inputs_of"))
+
+
+@pytest.fixture
+def counts(monkeypatch):
+    """How often each of the counted functions is called."""
+    seen = Counter()
+    for owner, name in COUNTED:
+
+        def counted(*given, _made=getattr(owner, name), _name=name, **named):  # noqa: B008
+            seen[_name] += 1
+            return _made(*given, **named)
+
+        monkeypatch.setattr(owner, name, counted)
+    return seen
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
+def test_the_main_job_reads_states_and_derives_once(file, counts, monkeypatch):
+    """The text that a certificate and a page carry is read back once, to see that it says the same; no more.
+
+    What the verifier reads and derives by itself is not counted: that is its use.
+    """
+    monkeypatch.setattr(study, "verify", lambda certificate, **asked: Verification(True, ()))
+    made = hf.study(hf.load(file), effort=0.01)
+    assert made.report().html
+    assert counts["inputs_of"] == 1
+    assert counts["read_problem"] <= 2
+    assert counts["__post_init__"] == counts["read_problem"]
