@@ -130,6 +130,35 @@ def test_krawczyk_encloses_the_solution_and_refuses_a_singular_matrix():
     assert not np.isfinite(enclosed(singular, right[:2])[0].r).any()
 
 
+def test_krawczyk_works_alike_in_any_units():
+    """Rows and unknowns of powers of two: the same doubles, so the same remainders, in those units."""
+    rng, chosen = np.random.default_rng(5), space((1, 1), 2, 3)
+    entries = [[random_form_of(rng, chosen, 2.0 * (i == j)) for j in range(3)] for i in range(3)]
+    right = [random_form_of(rng, chosen, 1.0) for _ in range(3)]
+    for form in (*right, *(form for row in entries for form in row)):
+        form.c[:, :, 1:] = 0  # nothing moves with the step: its further powers have remainders of underflow alone
+    plain = [form.r[:, 0] for form in enclosed(entries, right)]
+    rows, columns = (1.0, 8.0, 0.25), (2.0**20, 1.0, 2.0**-25)
+    scaled = [
+        [form.scaled(a * b) for form, b in zip(row, columns, strict=True)] for row, a in zip(entries, rows, strict=True)
+    ]
+    found = enclosed(scaled, [form.scaled(a) for form, a in zip(right, rows, strict=True)])
+    for form, size, unit in zip(found, plain, columns, strict=True):
+        assert np.isfinite(form.r).all()
+        assert form.r[:, 0] * unit == pytest.approx(size, rel=1e-6)
+
+
+def test_a_singular_cell_leaves_the_others_as_they_are():
+    chosen = space((1,), 1, 1)
+    right = [Form.constant(chosen, np.ones(2)) for _ in range(2)]
+    numbers = [[[1.0, 1.0], [0.0, 1.0]], [[0.0, 1.0], [1.0, 1.0]]]  # the second cell is singular
+    entries = [[Form.constant(chosen, np.array(pair)) for pair in row] for row in numbers]
+    first, second = enclosed(entries, right)
+    assert np.isfinite(first.r[0]).all()
+    assert np.isfinite(second.r[0]).all()
+    assert not np.isfinite(first.r[1]).any()
+
+
 def random_form_of(rng, chosen, middle):
     c = 0.03 * rng.normal(size=(CELLS, chosen.size, 3))
     c[:, 0, 0] += middle

@@ -24,7 +24,8 @@ from holdfast.stability.verifier.evaluate import Forms
 from holdfast.stability.verifier.forms import GROWTH, LEAST, Array, Form, combination, convolved
 from holdfast.stability.verifier.refusal import Unconfirmed, require
 
-INFLATION = 1.001  # of the solution of (I − |I − CA|) δ = |Cρ|, before it is checked to be a bound
+SLACK = 1e-3  # of the solution of (I − |I − CA|) δ = |Cρ|, added to its right side before it is checked to be a bound:
+# each unknown gets room in its own unit, however differently they are scaled
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,7 +208,8 @@ def _bounded(distance: Array, start: Array) -> Array:
             known += np.einsum("nij,nj->ni", g[:, :, :, j], d[:, :, k - j])
         known = known * GROWTH + LEAST
         try:
-            guess = np.linalg.solve(np.eye(size) - first, known[:, :, None])[:, :, 0] * INFLATION + LEAST
+            least = np.linalg.solve(np.eye(size) - first, known[:, :, None])
+            guess = np.linalg.solve(np.eye(size) - first, known[:, :, None] + SLACK * least)[:, :, 0]
         except np.linalg.LinAlgError:
             return out
         image = (known + np.einsum("nij,nj->ni", first, guess)) * GROWTH
