@@ -21,7 +21,7 @@ from scipy.sparse.csgraph import connected_components, maximum_bipartite_matchin
 from holdfast.stability.verifier.dag import Node
 from holdfast.stability.verifier.equations import Equations
 from holdfast.stability.verifier.evaluate import Forms
-from holdfast.stability.verifier.forms import GROWTH, LEAST, Array, Form, combination, convolved
+from holdfast.stability.verifier.forms import GROWTH, LEAST, Array, Form, Space, combination, joined, parted
 from holdfast.stability.verifier.refusal import Unconfirmed, require
 
 SLACK = 1e-3  # of the solution of (I − |I − CA|) δ = |Cρ|, added to its right side before it is checked to be a bound:
@@ -121,27 +121,24 @@ def _times(entry: Form | Fraction, value: Form) -> Form:
 
 def enclosed(matrix: list[list[Form | Fraction]], right: list[Form]) -> list[Form]:
     """The solution of A z = b over all cells."""
-    size, like = len(right), right[0]
     with np.errstate(all="ignore"):
-        middle = np.array([[_middle(entry, like) for entry in row] for row in matrix]).transpose(2, 0, 1)
+        table = [[_form(entry, right[0]) for entry in row] for row in matrix]
+        middle = np.array([[entry.c[:, 0, 0] for entry in row] for row in table]).transpose(2, 0, 1)
         inverse = _inverse(middle)
-        z = _followed(matrix, right, inverse)
-        lacking = []
-        for row, b in zip(matrix, right, strict=True):
-            total = b
-            for entry, value in zip(row, z, strict=True):
-                if entry != 0:
-                    total = total - _times(entry, value)
-            lacking.append(total)
-        start = np.stack([form.bound() for form in combination(inverse, lacking)], axis=1)
-        error = _bounded(_distance(matrix, inverse, like), start)
-    for k in range(size):
-        z[k].r = error[:, k, :]
+        z = _followed(table, right, inverse)
+        lacking = combination(inverse, _lacking(matrix, right, z))
+        start = np.stack([form.bound() for form in lacking], axis=1)
+        error = _bounded(_distance(table, inverse), start)
+    for k, form in enumerate(z):
+        form.r = error[:, k, :]
     return z
 
 
-def _middle(entry: Form | Fraction, like: Form) -> Array:
-    return entry.c[:, 0, 0] if isinstance(entry, Form) else np.full(len(like.c), float(entry))
+def _form(entry: Form | Fraction, like: Form) -> Form:
+    if isinstance(entry, Form):
+        return entry
+    near = float(entry)
+    return Form.constant(like.space, np.full(len(like.c), near), 0.0 if Fraction(near) == entry else 2e-16 * abs(near))
 
 
 def _inverse(middle: Array) -> Array:
@@ -153,45 +150,54 @@ def _inverse(middle: Array) -> Array:
         return np.stack([np.linalg.pinv(one) for one in safe])
 
 
-def _followed(matrix: list[list[Form | Fraction]], right: list[Form], inverse: Array) -> list[Form]:
-    """z̃: each round gains a degree in the variables or a power of the step."""
-    space, cells = right[0].space, len(right[0].c)
-    z = np.zeros((len(right), cells, space.size, space.terms))
-    steady = all(isinstance(entry, Fraction) for row in matrix for entry in row)
-    for _ in range(1 if steady else space.order + space.terms):
-        rest = []
-        for row, b in zip(matrix, right, strict=True):
-            total = b.c.copy()
-            for entry, value in zip(row, z, strict=True):
-                if isinstance(entry, Form):
-                    total -= _plain_product(entry, value)
-                elif entry:
-                    total -= float(entry) * value
-            rest.append(total)
-        z = z + np.einsum("nij,jnks->inks", inverse, np.array(rest))
-    return [Form(space, part, np.zeros((cells, space.terms))) for part in np.nan_to_num(z, posinf=0, neginf=0)]
+def _followed(table: list[list[Form]], right: list[Form], inverse: Array) -> list[Form]:
+    """z̃ in plain doubles, power by power of the step: A₀ z_k = b_k − Σ A_j z_(k−j), in which each round of
+    z ← z + C (… − A₀ z) gains a degree in the variables."""
+    space = right[0].space
+    matrix = np.stack([np.stack([entry.c for entry in row]) for row in table])  # (n, n, cells, monomials, powers)
+    b = np.stack([form.c for form in right])
+    z = np.zeros_like(b)
+    used = [k for k in range(space.terms) if matrix[..., k].any()]
+    steady = not matrix[:, :, :, 1:, 0].any()
+    for k in range(space.terms):
+        wanted = b[..., k] - sum(_applied(space, matrix[..., j], z[..., k - j]) for j in used if 0 < j <= k)
+        for _ in range(1 if steady else space.order + 1):
+            lacking = wanted - _applied(space, matrix[..., 0], z[..., k])
+            z[..., k] += np.einsum("nij,jnm->inm", inverse, lacking)
+    nothing = np.zeros((b.shape[1], space.terms))
+    return [Form(space, part, nothing) for part in np.nan_to_num(z, posinf=0, neginf=0)]
 
 
-def _plain_product(a: Form, b: Array) -> Array:
-    """The polynomial of a product, in plain doubles."""
-    left, right, starts, _ = a.space.pairs
-    return np.add.reduceat(convolved(a.c[:, left, :], b[:, right, :], a.top), starts, axis=1)
+def _applied(space: Space, matrix: Array, vector: Array) -> Array:
+    """A matrix of polynomials times a vector of them, in plain doubles: (n, n, cells, monomials)."""
+    left, right, starts, _ = space.pairs
+    return np.add.reduceat(np.einsum("ijnp,jnp->inp", matrix[..., left], vector[..., right]), starts, axis=2)
 
 
-def _distance(matrix: list[list[Form | Fraction]], inverse: Array, like: Form) -> Array:
+def _lacking(matrix: list[list[Form | Fraction]], right: list[Form], z: list[Form]) -> list[Form]:
+    """ρ = b − A z̃, enclosed; the products of forms all at once."""
+    total, cells = list(right), range(len(right))
+    for i, j in ((i, j) for i in cells for j in cells):
+        entry = matrix[i][j]
+        if isinstance(entry, Fraction) and entry:
+            total[i] = total[i] - _times(entry, z[j])
+    places = [(i, j) for i in cells for j in cells if isinstance(matrix[i][j], Form)]
+    if places:
+        entries = [entry for row in matrix for entry in row if isinstance(entry, Form)]
+        products = joined(entries) * joined([z[j] for _, j in places])
+        for (i, _), product in zip(places, parted(products, len(places)), strict=True):
+            total[i] = total[i] - product
+    return total
+
+
+def _distance(table: list[list[Form]], inverse: Array) -> Array:
     """|I − C A| over the cell: (cells, n, n, powers)."""
-    size, cells = len(matrix), len(like.c)
-    out = np.zeros((cells, size, size, like.space.terms))
+    size = len(table)
+    out = np.zeros((len(inverse), size, size, table[0][0].space.terms))
     for j in range(size):
-        column = [entry if isinstance(entry, Form) else _constant(entry, like) for entry in (row[j] for row in matrix)]
-        for i, form in enumerate(combination(inverse, column)):
-            out[:, i, j] = (-form).shifted(np.full(cells, float(i == j)), 0.0).bound()
+        for i, form in enumerate(combination(inverse, [row[j] for row in table])):
+            out[:, i, j] = (-form).shifted(np.full(len(inverse), float(i == j)), 0.0).bound()
     return out
-
-
-def _constant(entry: Fraction, like: Form) -> Form:
-    near = float(entry)
-    return Form.constant(like.space, np.full(len(like.c), near), 0.0 if Fraction(near) == entry else 2e-16 * abs(near))
 
 
 def _bounded(distance: Array, start: Array) -> Array:
