@@ -132,12 +132,11 @@ class Form:
 
     def scaled(self, value: Array | float, radius: Array | float = 0.0) -> Form:
         """f · a number a cell, known within a radius."""
-        factor = np.broadcast_to(np.asarray(value, float), (len(self.c),))
-        c = self.c * factor[:, None, None]
-        r = np.abs(factor)[:, None] * self.r + UNIT * np.abs(c).sum(axis=1) + LEAST
+        factor = np.asarray(value, float).reshape(-1, 1)
+        c = self.c * factor[:, :, None]
+        r = np.abs(factor) * self.r + UNIT * np.abs(c).sum(axis=1) + LEAST
         if isinstance(radius, np.ndarray) or radius:
-            near = np.broadcast_to(np.asarray(radius, float), (len(self.c),))[:, None]
-            r = r + near * (self.size() + self.r)
+            r = r + np.asarray(radius, float).reshape(-1, 1) * (self.size() + self.r)
         return Form(self.space, c, r * GROWTH)
 
     def __mul__(self, other: Form) -> Form:

@@ -161,6 +161,8 @@ def _followed(table: list[list[Form]], right: list[Form], inverse: Array) -> lis
     steady = not matrix[:, :, :, 1:, 0].any()
     for k in range(space.terms):
         wanted = b[..., k] - sum(_applied(space, matrix[..., j], z[..., k - j]) for j in used if 0 < j <= k)
+        if not wanted.any():
+            continue
         for _ in range(1 if steady else space.order + 1):
             lacking = wanted - _applied(space, matrix[..., 0], z[..., k])
             z[..., k] += np.einsum("nij,jnm->inm", inverse, lacking)
@@ -191,13 +193,12 @@ def _lacking(matrix: list[list[Form | Fraction]], right: list[Form], z: list[For
 
 
 def _distance(table: list[list[Form]], inverse: Array) -> Array:
-    """|I − C A| over the cell: (cells, n, n, powers)."""
-    size = len(table)
-    out = np.zeros((len(inverse), size, size, table[0][0].space.terms))
-    for j in range(size):
-        for i, form in enumerate(combination(inverse, [row[j] for row in table])):
-            out[:, i, j] = (-form).shifted(np.full(len(inverse), float(i == j)), 0.0).bound()
-    return out
+    """|I − C A| over the cell: (cells, n, n, powers); all columns at once."""
+    size, cells = len(table), len(inverse)
+    columns = combination(np.tile(inverse, (size, 1, 1)), [joined(row) for row in table])
+    unit = np.repeat(np.eye(size), cells, axis=1)
+    rows = [(-form).shifted(one, 0.0).bound().reshape(size, cells, -1) for form, one in zip(columns, unit, strict=True)]
+    return np.stack(rows).transpose(2, 0, 1, 3)
 
 
 def _bounded(distance: Array, start: Array) -> Array:
@@ -207,17 +208,18 @@ def _bounded(distance: Array, start: Array) -> Array:
     usable = np.isfinite(distance).all(axis=(1, 2, 3)) & np.isfinite(start).all(axis=(1, 2))
     g, s, d = distance[usable], start[usable], np.zeros(start[usable].shape)
     first = g[:, :, :, 0]
+    try:
+        guesses = np.linalg.inv(np.eye(size) - first)
+    except np.linalg.LinAlgError:
+        return out
     holds = np.ones(len(g), dtype=bool)
     for k in range(terms):
         known = s[:, :, k].copy()
         for j in range(1, k + 1):
             known += np.einsum("nij,nj->ni", g[:, :, :, j], d[:, :, k - j])
         known = known * GROWTH + LEAST
-        try:
-            least = np.linalg.solve(np.eye(size) - first, known[:, :, None])
-            guess = np.linalg.solve(np.eye(size) - first, known[:, :, None] + SLACK * least)[:, :, 0]
-        except np.linalg.LinAlgError:
-            return out
+        least = np.einsum("nij,nj->ni", guesses, known)
+        guess = np.einsum("nij,nj->ni", guesses, known + SLACK * least)
         image = (known + np.einsum("nij,nj->ni", first, guess)) * GROWTH
         holds &= (guess >= 0).all(axis=1) & (image <= guess).all(axis=1)
         d[:, :, k] = guess
