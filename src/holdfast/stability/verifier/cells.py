@@ -20,6 +20,7 @@ from holdfast.stability.verifier.forms import GROWTH, UNIT, Array, Form, Space, 
 
 ROUNDS = 3  # of making a box smaller, each with limits evaluated anew
 SWEEPS = 3  # over the limits within a round
+THIN = 0.3  # of what a deviation changes by in a box: limits wider than that give it no direction of its own
 ALONG, ACROSS = 1, 2  # weights: a thin direction counts as of second order
 
 
@@ -152,7 +153,9 @@ class Cutter:
     def _turned(self, alive: Array, cells: Cells) -> tuple[Array, Cells]:
         """Coordinates along and across the program, in which the box is cut down twice more."""
         slopes, _, _ = self._rows(cells)
-        held = [i for i, limit in enumerate(self.limits) if limit.across]
+        held = self._thin(slopes)
+        if not held:
+            return alive, cells
         turned = np.stack([_directions(slopes[n][held]) for n in range(len(cells))])
         rank = min(len(held), len(self.variables) - 1)
         reach = np.diagonal(cells.basis, axis1=1, axis2=2)
@@ -177,6 +180,14 @@ class Cutter:
             if not len(made):
                 break
         return alive, made
+
+
+    def _thin(self, slopes: Array) -> list[int]:
+        """The deviations whose limits are thin beside what they change by in most of the boxes."""
+        span = 2 * np.abs(slopes).sum(axis=2)
+        room = np.array([limit.high - limit.low for limit in self.limits])
+        share = (room < THIN * span).mean(axis=0)
+        return [i for i, limit in enumerate(self.limits) if limit.across and share[i] >= 0.5]
 
 
 def _box(cells: Cells, lowest: Array, highest: Array) -> tuple[Array, Array]:
