@@ -67,7 +67,8 @@ PROOFS = {
     ),
     "sphere and turning plane, 1 g": text(
         ("x y z", "0.001*(x_dot**2 + y_dot**2 + z_dot**2)/2", "0.00981*z"),
-        {"sphere": "x**2 + y**2 + z**2 - 1", "plane": "x - y*cos(t)"}, {"x": 0.6, "y": 0.6, "z": -0.5291502622129181}, ("rk4", 0.005, 0.1),
+        {"sphere": "x**2 + y**2 + z**2 - 1", "plane": "x - y*cos(t)"},
+        {"x": 0.6, "y": 0.6, "z": -0.5291502622129181}, ("rk4", 0.005, 0.1),
     ),
     "bead on a moving wire": text(PLANAR, {"wire": "y - x**2/2 - sin(4*t)/10"}, {"x": 0.3}, ("rk4", 0.005, 0.2)),
     "bead on a wave": text(PLANAR, {"wire": "y - sin(3*x - 2*t)/3"}, {"x": 0.1}, ("rk4", 0.005, 0.1)),

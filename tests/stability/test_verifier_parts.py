@@ -29,6 +29,7 @@ from holdfast.stability.verifier.statement import statement
 from holdfast.stability.verifier.step import coefficients
 from holdfast.stability.verifier.text import Expression
 from holdfast.stability.verifier.unknowns import System, enclosed
+from holdfast.stability.verifier.unknowns import _parts as unknowns_parts
 from tests.stability.held import pendulum
 
 EXAMPLES = sorted(path.name for path in (resources.files("holdfast") / "examples").iterdir() if path.name[0] != "_")
@@ -157,6 +158,25 @@ def test_a_singular_cell_leaves_the_others_as_they_are():
     assert np.isfinite(first.r[0]).all()
     assert np.isfinite(second.r[0]).all()
     assert not np.isfinite(first.r[1]).any()
+
+
+def test_equations_fall_into_their_smallest_parts_in_an_order_that_can_be_solved():
+    rng = np.random.default_rng(3)
+    for _ in range(50):
+        sizes = rng.integers(1, 4, size=rng.integers(1, 5))
+        block = np.repeat(np.arange(len(sizes)), sizes)
+        full = (block[:, None] == block) | ((block[:, None] > block) & (rng.random((len(block),) * 2) < 0.5))
+        rows, columns = rng.permutation(len(block)), rng.permutation(len(block))
+        found = unknowns_parts(full[rows][:, columns])
+        held = [(set(block[rows[part.rows]]), set(block[columns[part.columns]])) for part in found]
+        assert all(a == b and len(a) == 1 for a, b in held)  # each is one of the blocks, with its own unknowns
+        assert sorted(min(a) for a, _ in held) == list(range(len(sizes)))
+        known = set()
+        for part in found:
+            known |= set(part.columns)
+            assert all(set(np.flatnonzero(full[rows][:, columns][i])) <= known for i in part.rows)
+    with pytest.raises(Refused, match="do not decide"):
+        unknowns_parts(np.array([[True, True], [False, False]]))
 
 
 def random_form_of(rng, chosen, middle):

@@ -12,11 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import qr
 
 from holdfast.stability.verifier.dag import Node
 from holdfast.stability.verifier.evaluate import Forms
-from holdfast.stability.verifier.forms import GROWTH, UNIT, Array, Form, Space, space
+from holdfast.stability.verifier.forms import GROWTH, LEAST, UNIT, Array, Form, Space, space
 
 ROUNDS = 3  # of making a box smaller, each with limits evaluated anew
 SWEEPS = 3  # over the limits within a round
@@ -122,32 +121,27 @@ class Cutter:
         return slopes, ends[:, 0] - middle - pad, ends[:, 1] - middle + pad
 
     def _cut(self, cells: Cells, rows: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        """Ranges of e that can satisfy the rows, and which cells are empty."""
+        """Ranges of e that can satisfy the rows, and which cells are empty; each row bounds all e at once."""
         slopes, low, high = rows
         count = slopes.shape[2]
         lowest, highest = -np.ones((len(slopes), count)), np.ones((len(slopes), count))
         empty = np.zeros(len(slopes), dtype=bool)
         with np.errstate(all="ignore"):
-            for _ in range(SWEEPS):
-                for i in range(slopes.shape[1]):
-                    ends = np.stack([slopes[:, i] * lowest, slopes[:, i] * highest])
-                    small, large = ends.min(axis=0), ends.max(axis=0)
-                    size = 4 * count * UNIT * (np.abs(small) + np.abs(large)).sum(axis=1)
-                    empty |= (small.sum(axis=1) - size > high[:, i]) | (large.sum(axis=1) + size < low[:, i])
-                    for k in range(count):
-                        left = low[:, i] - (large.sum(axis=1) - large[:, k]) - size
-                        right = high[:, i] - (small.sum(axis=1) - small[:, k]) + size
-                        a = slopes[:, i, k]
-                        ends_k = np.stack([left / a, right / a])
-                        lower, upper = ends_k.min(axis=0), ends_k.max(axis=0)
-                        pad = 4 * UNIT * (np.abs(lower) + np.abs(upper))
-                        usable = (a != 0) & np.isfinite(lower + upper)
-                        lowest[:, k] = np.where(usable, np.maximum(lowest[:, k], lower - pad), lowest[:, k])
-                        highest[:, k] = np.where(usable, np.minimum(highest[:, k], upper + pad), highest[:, k])
-                        empty |= lowest[:, k] > highest[:, k]
-                        highest[:, k] = np.maximum(highest[:, k], lowest[:, k])
-                        ends_k = np.stack([a * lowest[:, k], a * highest[:, k]])
-                        small[:, k], large[:, k] = ends_k.min(axis=0), ends_k.max(axis=0)
+            for i in [*range(slopes.shape[1])] * SWEEPS:
+                a, bottom, top = slopes[:, i], low[:, i, None], high[:, i, None]
+                one, other = a * lowest, a * highest
+                small, large = np.minimum(one, other), np.maximum(one, other)
+                least, most = small.sum(axis=1, keepdims=True), large.sum(axis=1, keepdims=True)
+                size = 4 * count * UNIT * (np.abs(small) + np.abs(large)).sum(axis=1, keepdims=True)
+                empty |= ((least - size > top) | (most + size < bottom))[:, 0]
+                one, other = (bottom - (most - large) - size) / a, (top - (least - small) + size) / a
+                lower, upper = np.minimum(one, other), np.maximum(one, other)
+                pad = 4 * UNIT * (np.abs(lower) + np.abs(upper))
+                usable = (a != 0) & np.isfinite(pad)
+                lowest = np.where(usable, np.maximum(lowest, lower - pad), lowest)
+                highest = np.where(usable, np.minimum(highest, upper + pad), highest)
+                empty |= (lowest > highest).any(axis=1)
+                highest = np.maximum(highest, lowest)
         return lowest, highest, empty
 
     def _turned(self, alive: Array, cells: Cells) -> tuple[Array, Cells]:
@@ -180,7 +174,6 @@ class Cutter:
             if not len(made):
                 break
         return alive, made
-
 
     def _thin(self, slopes: Array) -> list[int]:
         """The deviations whose limits are thin beside what they change by in most of the boxes."""
@@ -219,11 +212,21 @@ def _directions(slopes: Array) -> Array:
     if len(slopes) == rank and sizes[-1] > 1e-6:  # each direction across moves one deviation only
         across = np.linalg.pinv(slopes / scale)
         across = across / np.linalg.norm(across, axis=0)
-    _, _, order = qr(along.T, pivoting=True)
-    chosen = along[order[: along.shape[1]]]
+    chosen = along[_independent(along)]
     if abs(np.linalg.det(chosen)) < 1e-6:
         return np.hstack([across, along])
     return np.hstack([across, along @ np.linalg.inv(chosen)])
+
+
+def _independent(rows: Array) -> list[int]:
+    """As many rows as there are columns, each the longest beside those chosen before it."""
+    left, chosen = rows.copy(), list[int]()
+    for _ in range(rows.shape[1]):
+        sizes = (left**2).sum(axis=1)
+        best = int(sizes.argmax())
+        chosen.append(best)
+        left = left - np.outer(left @ left[best], left[best]) / max(sizes[best], LEAST)
+    return chosen
 
 
 def _reach(turned: Array) -> Array:

@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
 
 from holdfast.stability.verifier.dag import Node
 from holdfast.stability.verifier.equations import Equations
@@ -79,21 +77,47 @@ class System:
 
 
 def _parts(full: Array) -> list[Part]:
-    size = len(full)
-    match = maximum_bipartite_matching(csr_matrix(full.astype(int)), perm_type="column")
-    require(bool((match >= 0).all()), "the equations do not decide accelerations and multipliers")
-    owner = {int(column): row for row, column in enumerate(match)}
-    edges = np.zeros((size, size), dtype=int)
-    for i in range(size):
-        for j in np.flatnonzero(full[i]).tolist():
-            edges[i, owner[j]] = 1
-    count, labels = connected_components(csr_matrix(edges), directed=True, connection="strong")
-    groups = {k: np.flatnonzero(labels == k).tolist() for k in range(count)}
-    needs = {k: {int(labels[j]) for i in rows for j in np.flatnonzero(edges[i])} - {k} for k, rows in groups.items()}
-    done: list[int] = []
-    while len(done) < count:
-        done += [k for k in groups if k not in done and needs[k] <= set(done)]
-    return [Part(groups[k], [int(match[i]) for i in groups[k]]) for k in done]
+    """The smallest parts, each after those that it needs: a row needs those that decide its other unknowns."""
+    rows = [np.flatnonzero(row).tolist() for row in full]
+    match = _matched(rows)
+    owner = {column: row for row, column in match.items()}
+    edges = [{owner[j] for j in row} for row in rows]
+    needs = [_reached(i, edges) for i in range(len(rows))]
+    parts = {min(k for k in needs[i] if i in needs[k]): needs[i] for i in range(len(rows))}
+    groups = [[i for i in sorted(found) if first in needs[i]] for first, found in parts.items()]
+    groups.sort(key=lambda group: len(needs[group[0]]))  # whoever needs another needs all that it needs, and more
+    return [Part(group, [match[i] for i in group]) for group in groups]
+
+
+def _matched(rows: list[list[int]]) -> dict[int, int]:
+    """An unknown of its own for each row; rows are moved to further ones where that is needed (augmenting paths)."""
+    owner, match = dict[int, int](), dict[int, int]()
+    for first in range(len(rows)):
+        came, waiting, free = dict[int, int](), [first], None
+        while waiting and free is None:
+            row = waiting.pop()
+            for j in rows[row]:
+                if j not in came:
+                    came[j] = row
+                    if j not in owner:
+                        free = j
+                        break
+                    waiting.append(owner[j])
+        require(free is not None, "the equations do not decide accelerations and multipliers")
+        while free is not None:
+            row = came[free]
+            owner[free], match[row], free = row, free, match.get(row)
+    return match
+
+
+def _reached(i: int, edges: list[set[int]]) -> set[int]:
+    """Row i and all rows that it needs, at once or by others."""
+    found, waiting = {i}, [i]
+    while waiting:
+        new = edges[waiting.pop()] - found
+        found |= new
+        waiting += new
+    return found
 
 
 def solved(system: System, parts: Sequence[Part], forms: Forms) -> dict[int, Form]:
