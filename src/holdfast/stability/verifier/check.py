@@ -73,6 +73,7 @@ def reading(claims: Claims) -> Reading:
     require(set(claims.overrides) <= set(own), "it overrides a parameter that the problem does not have")
     for name, value in claims.parameters.items():
         if name in claims.overrides:
+            require(value != own[name], f"it overrides {name}, whose value is the problem's own")
             notes.append(f"{name} = {value:g} is put in the place of the problem's {own[name]:g}")
         else:
             require(value == own[name], f"{name} = {value:g} is not the problem's {own[name]:g}")
