@@ -30,6 +30,7 @@ ORDER = 3  # of the forms that give the defect; those that give its last part ar
 OBSERVABLES = ("kinetic", "potential", "energy")  # that a region may bound; not derived for variable masses, where
 # the claim is shown without such a bound
 ALIKE = 0.99  # of the largest share of its width through which a direction moves a variable: others count as much
+BEYOND = 2.0  # times its width: a variable through which a direction moves further does not hold it
 POINTS = 64  # states of a block at which the code is compared with the equations
 
 
@@ -233,7 +234,8 @@ def _shares(forms: list[Form], cells: Cells) -> Array:
 
     A direction of the cell moves a form by the monomials in which it stands; a remainder, whose terms are not known, is
     shared out like those of the highest degree. Each direction is laid to the variables that it moves through most of
-    their width: cutting these makes the cell shorter in this direction, cutting others does little.
+    their width: cutting these makes the cell shorter in this direction, cutting others does little. A direction that
+    leaves the box far behind in a variable is not held by that one, but by others.
     """
     chosen, count = forms[0].space, cells.basis.shape[2]
     degrees = np.array(chosen.exponents)[:, :count]
@@ -244,7 +246,8 @@ def _shares(forms: list[Form], cells: Cells) -> Array:
         last = size @ highest
         rest = form.r[:, :1] * last / np.maximum(last.sum(axis=1, keepdims=True), LEAST)
         moved += size @ degrees + rest
-    reach = np.minimum(np.abs(cells.basis) / np.maximum((cells.high - cells.low) / 2, LEAST)[:, :, None], 1.0)
+    moves = np.abs(cells.basis) / np.maximum((cells.high - cells.low) / 2, LEAST)[:, :, None]
+    reach = np.minimum(np.minimum(moves, 1.0), BEYOND / np.maximum(moves, LEAST))
     most = reach >= ALIKE * reach.max(axis=1, keepdims=True, initial=0.0)
     return np.einsum("njk,nk->nj", np.where(most, reach, 0.0), moved)
 
