@@ -24,12 +24,15 @@ class Budget:
 
     seconds: float
     cells: int
+    spent: int = 0  # cells
     started: float = field(default_factory=time.perf_counter)
 
     def spend(self, cells: int) -> None:
-        self.cells -= cells
-        if self.cells < 0 or time.perf_counter() - self.started > self.seconds:
-            raise Unconfirmed("not verified within the budget")
+        self.spent += cells
+        if self.spent > self.cells:
+            raise Unconfirmed(f"not verified within the budget: {self.cells} cells; a larger one may do it")
+        if time.perf_counter() - self.started > self.seconds:
+            raise Unconfirmed(f"not verified within the budget: {self.seconds:g} s; a larger one may do it")
 
 
 Judge = Callable[[Cells], tuple[Array, Array, Array]]
