@@ -94,5 +94,9 @@ PROOFS = {
         ("x y", "1e6*x_dot**2/2 + 1e-6*y_dot**2/2", "9.81e6*x"), {"rope": "x + y + x*y/10"}, {}, ("rk4", 0.01, 0.3)
     ),
     "ellipse": text(PLANAR, {"wire": "x**2/4 + y**2 - 1"}, LOW, ("rk4", 0.01, 0.5)),
+    "torus": text(
+        SPATIAL, {"tube": "(x**2 + y**2 + z**2 + 3/4)**2 - 4*(x**2 + y**2)"},
+        {"x": 1.5, "y": 0, "z": 0, "y_dot": 1}, ("rk4", 0.002, 0.05),
+    ),
     "fourth powers": text(PLANAR, {"wire": "x**4 + y**4 - 1"}, {"x": 0, "y": -1, "x_dot": 1}, ("rk4", 0.005, 0.2)),
 }  # fmt: skip

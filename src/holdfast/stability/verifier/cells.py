@@ -20,6 +20,7 @@ from holdfast.stability.verifier.forms import GROWTH, LEAST, UNIT, Array, Form, 
 ROUNDS = 3  # of making a box smaller, each with limits evaluated anew
 SWEEPS = 3  # over the limits within a round
 THIN = 0.3  # of what a deviation changes by in a box: limits wider than that give it no direction of its own
+SLIGHT = 0.1  # of its width: a direction that moves no variable further is thin
 ALONG, ACROSS = 1, 2  # weights: a thin direction counts as of second order
 
 
@@ -57,9 +58,12 @@ class Cells:
             found["t"] = Form.constant(chosen, np.zeros(len(self.low)))
         return found
 
-    def weights(self, *more: int) -> tuple[int, ...]:
-        count = self.basis.shape[2]
-        return (*[ACROSS] * self.across, *[ALONG] * (count - self.across), *more)
+    def weights(self) -> tuple[int, ...]:
+        """Directions across count as of second order where most cells are thin in them; a bent program's are not."""
+        moves = np.abs(self.basis) / np.maximum((self.high - self.low) / 2, LEAST)[:, :, None]
+        reach = np.median(np.minimum(moves, 1.0).max(axis=1, initial=0.0), axis=0)
+        thin = (reach <= SLIGHT) & (np.arange(len(reach)) < self.across)
+        return tuple(ACROSS if one else ALONG for one in thin)
 
     def __len__(self) -> int:
         return len(self.low)
