@@ -1,4 +1,4 @@
-"""How long does it take to verify a proof, against finding it?  At most three times as long, mostly less.
+"""How long does it take to verify a proof, against finding it?  Mostly less; about three times for one of 3 cells.
 
 Records {problem, by, scheme, step, error, seconds, commit}: processor seconds, the middle of three, of `certify` and of
 `verify`, in one process and after a first proof, so that nothing is loaded any more. `error` is the largest bound of a
