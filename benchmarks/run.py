@@ -14,7 +14,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks import derivation, engine_speed, speed, stiff_speed
+from benchmarks import derivation, engine_speed, proof_speed, speed, stiff_speed
 from holdfast.engine.code import native
 
 RESULTS = Path(__file__).parent / "results"
@@ -24,7 +24,8 @@ def main() -> None:
     """Measure, say what was met, and write the file under a temporary name first."""
     records, ratios = speed.records()
     stiff_records, stiff_ratios = stiff_speed.records()
-    records, ratios = records + stiff_records, ratios + stiff_ratios
+    proof_records, proof_ratios = proof_speed.records()
+    records, ratios = records + stiff_records + proof_records, ratios + stiff_ratios + proof_ratios
     for ratio in ratios:
         print(ratio, file=sys.stderr)
     records += engine_speed.records()

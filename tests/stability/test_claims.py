@@ -185,6 +185,20 @@ def test_no_bound_is_infinite(tmp_path):
     assert max(away.bounds) < 1e-9
 
 
+def test_a_pole_that_falls_leaves_its_cart_with_a_bound():
+    """The pole turns right round, so that its region is wide; the bound of the cart was once called proved and inf."""
+    x, th = hf.coordinates("x th")
+    kinetic = x.rate**2 / 2 + ((x.rate + sp.cos(th) * th.rate / 2) ** 2 + (sp.sin(th) * th.rate / 2) ** 2) / 20
+    system = hf.System(coordinates=(x, th), kinetic=kinetic, potential=sp.Rational(981, 2000) * sp.cos(th))
+    program = hf.Program(holonomic={"home": x}, controls={"F": {x: 1}}, law=hf.critically_damped(5))
+    equations = hf.derive(hf.Problem(system, program, start={th: 0.01}))
+    block = hf.certify(equations, hf.RK4, step=0.001, duration=3, effort=2)["home"]
+    assert block.label in (hf.Label.proved, hf.Label.checked)
+    assert len(block.bounds) == 2
+    assert max(block.bounds) < 1e-9
+    assert block.label is hf.Label.proved or "No proof:" in block.reason
+
+
 @pytest.mark.parametrize("length", [1e5, 1.0, 1e-5])
 def test_a_pendulum_of_any_size_gets_the_same_words(length):
     moment = np.sqrt(length)

@@ -29,6 +29,7 @@ from holdfast.stability.verifier.statement import statement
 from holdfast.stability.verifier.step import coefficients
 from holdfast.stability.verifier.text import Expression
 from holdfast.stability.verifier.unknowns import System, enclosed
+from holdfast.stability.verifier.unknowns import _parts as unknowns_parts
 from tests.stability.held import pendulum
 
 EXAMPLES = sorted(path.name for path in (resources.files("holdfast") / "examples").iterdir() if path.name[0] != "_")
@@ -128,6 +129,54 @@ def test_krawczyk_encloses_the_solution_and_refuses_a_singular_matrix():
                 assert off <= flint.arb(float(z[k].r[cell, s]))
     singular = [[Form.constant(chosen, np.full(CELLS, 1.0)) for _ in range(2)] for _ in range(2)]
     assert not np.isfinite(enclosed(singular, right[:2])[0].r).any()
+
+
+def test_krawczyk_works_alike_in_any_units():
+    """Rows and unknowns of powers of two: the same doubles, so the same remainders, in those units."""
+    rng, chosen = np.random.default_rng(5), space((1, 1), 2, 3)
+    entries = [[random_form_of(rng, chosen, 2.0 * (i == j)) for j in range(3)] for i in range(3)]
+    right = [random_form_of(rng, chosen, 1.0) for _ in range(3)]
+    for form in (*right, *(form for row in entries for form in row)):
+        form.c[:, :, 1:] = 0  # nothing moves with the step: its further powers have remainders of underflow alone
+    plain = [form.r[:, 0] for form in enclosed(entries, right)]
+    rows, columns = (1.0, 8.0, 0.25), (2.0**20, 1.0, 2.0**-25)
+    scaled = [
+        [form.scaled(a * b) for form, b in zip(row, columns, strict=True)] for row, a in zip(entries, rows, strict=True)
+    ]
+    found = enclosed(scaled, [form.scaled(a) for form, a in zip(right, rows, strict=True)])
+    for form, size, unit in zip(found, plain, columns, strict=True):
+        assert np.isfinite(form.r).all()
+        assert form.r[:, 0] * unit == pytest.approx(size, rel=1e-6)
+
+
+def test_a_singular_cell_leaves_the_others_as_they_are():
+    chosen = space((1,), 1, 1)
+    right = [Form.constant(chosen, np.ones(2)) for _ in range(2)]
+    numbers = [[[1.0, 1.0], [0.0, 1.0]], [[0.0, 1.0], [1.0, 1.0]]]  # the second cell is singular
+    entries = [[Form.constant(chosen, np.array(pair)) for pair in row] for row in numbers]
+    first, second = enclosed(entries, right)
+    assert np.isfinite(first.r[0]).all()
+    assert np.isfinite(second.r[0]).all()
+    assert not np.isfinite(first.r[1]).any()
+
+
+def test_equations_fall_into_their_smallest_parts_in_an_order_that_can_be_solved():
+    rng = np.random.default_rng(3)
+    for _ in range(50):
+        sizes = rng.integers(1, 4, size=rng.integers(1, 5))
+        block = np.repeat(np.arange(len(sizes)), sizes)
+        full = (block[:, None] == block) | ((block[:, None] > block) & (rng.random((len(block),) * 2) < 0.5))
+        rows, columns = rng.permutation(len(block)), rng.permutation(len(block))
+        found = unknowns_parts(full[rows][:, columns])
+        held = [(set(block[rows[part.rows]]), set(block[columns[part.columns]])) for part in found]
+        assert all(a == b and len(a) == 1 for a, b in held)  # each is one of the blocks, with its own unknowns
+        assert sorted(min(a) for a, _ in held) == list(range(len(sizes)))
+        known = set()
+        for part in found:
+            known |= set(part.columns)
+            assert all(set(np.flatnonzero(full[rows][:, columns][i])) <= known for i in part.rows)
+    with pytest.raises(Refused, match="do not decide"):
+        unknowns_parts(np.array([[True, True], [False, False]]))
 
 
 def random_form_of(rng, chosen, middle):

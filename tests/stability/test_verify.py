@@ -182,6 +182,7 @@ LIES = {  # what is changed (a path of keys, and a function of the old value), a
     "heavier gravity, overridden": (
         [(("parameters", "g"), lambda x: 40 * x), (("overrides",), lambda x: ["g"])], "no state of its region"
     ),
+    "a needless override": ([(("overrides",), lambda x: ["g"])], "overrides g, whose value is the problem's own"),
     "an override of nothing": ([(("overrides",), lambda x: ["wind"])], "overrides a parameter that the problem"),
     "a parameter left out": ([(("parameters",), lambda x: {"g": x["g"]})], "parameters are not those of the problem"),
     "a parameter too many": ([(("parameters",), lambda x: x | {"m": 1.0})], "parameters are not those of the problem"),
@@ -468,6 +469,19 @@ def test_certify_writes_what_verify_accepts(tmp_path):
     result = invoke("verify", target)
     assert result.exit_code == 1
     assert "does not hold" in result.output
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "{}", "{bad", '{"schema": 1}', '{"schema": 7}', '{"schema": NaN}', '{"schema": 2, "schema": 2}',
+     "[" * 100_000 + "]" * 100_000],
+    ids=["empty", "a list", "no fields", "cut off", "old", "new", "not a number", "twice", "deep"],
+)  # fmt: skip
+def test_what_cannot_be_read_is_bad_input_and_no_verdict(text, tmp_path):
+    (tmp_path / "c.json").write_text(text)
+    result = invoke("verify", tmp_path / "c.json")
+    assert result.exit_code == 2
+    assert "does not hold" not in result.output
 
 
 def test_certify_says_no_with_its_exit_code(tmp_path):

@@ -10,11 +10,6 @@ from holdfast.cli.shared import print_json, reports_errors
 from holdfast.cli.text import ordinary, say
 
 SECONDS = 60.0  # of `verify`, unless said otherwise
-NO_CERTIFICATE = (
-    "it is not JSON",
-    "it cannot be read as text",
-    "it is not a certificate",
-)  # misuse, not a failed proof
 
 
 @click.command()
@@ -29,16 +24,14 @@ def verify(certificate: str, problem: str | None, seconds: float | None, as_json
     Reads the certificate and its problem with a reader of its own, derives the equations anew, and encloses every
     claim with another arithmetic than the search that found it; then makes the run again. With PROBLEM, a problem
     file, the certificate must be about that problem, with its numbers. Exit code 0: it holds; 1: it does not, or was
-    not confirmed within the time.
+    not confirmed within the time; 2: it is no certificate that can be read.
     """
     ordinary(certificate, "a certificate")
     if problem is not None:
         ordinary(problem, "a problem file")
     found = hf.verify(certificate, problem, seconds=seconds or SECONDS)
-    if not found and any(line.startswith(NO_CERTIFICATE) for line in found.findings):
-        raise hf.BadRequest(
-            f"{certificate} is not a certificate: {found.findings[0]}", fix="holdfast certify -o writes one"
-        )
+    if not found.readable:
+        raise hf.BadRequest(f"{certificate} cannot be read: {found.findings[0]}", fix="holdfast certify -o writes one")
     if as_json:
         print_json({"schema": 1, "holds": found.holds, "findings": list(found.findings)})
     elif len(found.findings) == 1 and found.findings[0].startswith("nothing in it is proved"):

@@ -17,7 +17,7 @@ from holdfast.stability.verifier.check import CELLS, SECONDS, Reading, outcome, 
 from holdfast.stability.verifier.comparison import same_problem
 from holdfast.stability.verifier.cover import Budget
 from holdfast.stability.verifier.file import Claims, claims, read
-from holdfast.stability.verifier.refusal import Refused, Unconfirmed
+from holdfast.stability.verifier.refusal import Refused, Unconfirmed, Unreadable
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,7 @@ class Verification:
 
     holds: bool
     findings: tuple[str, ...]
+    readable: bool = True  # False: what was given is no certificate, so that nothing is said of its claims
 
     def __bool__(self) -> bool:
         return self.holds
@@ -52,6 +53,8 @@ def verify(
         if differences:
             return Verification(False, tuple(f"it is about another problem: {line}" for line in differences))
         made = reading(stated)
+    except Unreadable as fault:
+        return Verification(False, (str(fault),), readable=False)
     except Refused as refusal:
         return Verification(False, (str(refusal),))
     except Unconfirmed as doubt:

@@ -12,14 +12,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import qr
 
 from holdfast.stability.verifier.dag import Node
 from holdfast.stability.verifier.evaluate import Forms
-from holdfast.stability.verifier.forms import GROWTH, UNIT, Array, Form, Space, space
+from holdfast.stability.verifier.forms import GROWTH, LEAST, UNIT, Array, Form, Space, space
 
 ROUNDS = 3  # of making a box smaller, each with limits evaluated anew
 SWEEPS = 3  # over the limits within a round
+THIN = 0.3  # of what a deviation changes by in a box: limits wider than that give it no direction of its own
+SLIGHT = 0.1  # of its width: a direction that moves no variable further is thin
 ALONG, ACROSS = 1, 2  # weights: a thin direction counts as of second order
 
 
@@ -57,9 +58,12 @@ class Cells:
             found["t"] = Form.constant(chosen, np.zeros(len(self.low)))
         return found
 
-    def weights(self, *more: int) -> tuple[int, ...]:
-        count = self.basis.shape[2]
-        return (*[ACROSS] * self.across, *[ALONG] * (count - self.across), *more)
+    def weights(self) -> tuple[int, ...]:
+        """Directions across count as of second order where most cells are thin in them; a bent program's are not."""
+        moves = np.abs(self.basis) / np.maximum((self.high - self.low) / 2, LEAST)[:, :, None]
+        reach = np.median(np.minimum(moves, 1.0).max(axis=1, initial=0.0), axis=0)
+        thin = (reach <= SLIGHT) & (np.arange(len(reach)) < self.across)
+        return tuple(ACROSS if one else ALONG for one in thin)
 
     def __len__(self) -> int:
         return len(self.low)
@@ -121,38 +125,35 @@ class Cutter:
         return slopes, ends[:, 0] - middle - pad, ends[:, 1] - middle + pad
 
     def _cut(self, cells: Cells, rows: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        """Ranges of e that can satisfy the rows, and which cells are empty."""
+        """Ranges of e that can satisfy the rows, and which cells are empty; each row bounds all e at once."""
         slopes, low, high = rows
         count = slopes.shape[2]
         lowest, highest = -np.ones((len(slopes), count)), np.ones((len(slopes), count))
         empty = np.zeros(len(slopes), dtype=bool)
         with np.errstate(all="ignore"):
-            for _ in range(SWEEPS):
-                for i in range(slopes.shape[1]):
-                    ends = np.stack([slopes[:, i] * lowest, slopes[:, i] * highest])
-                    small, large = ends.min(axis=0), ends.max(axis=0)
-                    size = 4 * count * UNIT * (np.abs(small) + np.abs(large)).sum(axis=1)
-                    empty |= (small.sum(axis=1) - size > high[:, i]) | (large.sum(axis=1) + size < low[:, i])
-                    for k in range(count):
-                        left = low[:, i] - (large.sum(axis=1) - large[:, k]) - size
-                        right = high[:, i] - (small.sum(axis=1) - small[:, k]) + size
-                        a = slopes[:, i, k]
-                        ends_k = np.stack([left / a, right / a])
-                        lower, upper = ends_k.min(axis=0), ends_k.max(axis=0)
-                        pad = 4 * UNIT * (np.abs(lower) + np.abs(upper))
-                        usable = (a != 0) & np.isfinite(lower + upper)
-                        lowest[:, k] = np.where(usable, np.maximum(lowest[:, k], lower - pad), lowest[:, k])
-                        highest[:, k] = np.where(usable, np.minimum(highest[:, k], upper + pad), highest[:, k])
-                        empty |= lowest[:, k] > highest[:, k]
-                        highest[:, k] = np.maximum(highest[:, k], lowest[:, k])
-                        ends_k = np.stack([a * lowest[:, k], a * highest[:, k]])
-                        small[:, k], large[:, k] = ends_k.min(axis=0), ends_k.max(axis=0)
+            for i in [*range(slopes.shape[1])] * SWEEPS:
+                a, bottom, top = slopes[:, i], low[:, i, None], high[:, i, None]
+                one, other = a * lowest, a * highest
+                small, large = np.minimum(one, other), np.maximum(one, other)
+                least, most = small.sum(axis=1, keepdims=True), large.sum(axis=1, keepdims=True)
+                size = 4 * count * UNIT * (np.abs(small) + np.abs(large)).sum(axis=1, keepdims=True)
+                empty |= ((least - size > top) | (most + size < bottom))[:, 0]
+                one, other = (bottom - (most - large) - size) / a, (top - (least - small) + size) / a
+                lower, upper = np.minimum(one, other), np.maximum(one, other)
+                pad = 4 * UNIT * (np.abs(lower) + np.abs(upper))
+                usable = (a != 0) & np.isfinite(pad)
+                lowest = np.where(usable, np.maximum(lowest, lower - pad), lowest)
+                highest = np.where(usable, np.minimum(highest, upper + pad), highest)
+                empty |= (lowest > highest).any(axis=1)
+                highest = np.maximum(highest, lowest)
         return lowest, highest, empty
 
     def _turned(self, alive: Array, cells: Cells) -> tuple[Array, Cells]:
         """Coordinates along and across the program, in which the box is cut down twice more."""
         slopes, _, _ = self._rows(cells)
-        held = [i for i, limit in enumerate(self.limits) if limit.across]
+        held = self._thin(slopes)
+        if not held:
+            return alive, cells
         turned = np.stack([_directions(slopes[n][held]) for n in range(len(cells))])
         rank = min(len(held), len(self.variables) - 1)
         reach = np.diagonal(cells.basis, axis1=1, axis2=2)
@@ -177,6 +178,13 @@ class Cutter:
             if not len(made):
                 break
         return alive, made
+
+    def _thin(self, slopes: Array) -> list[int]:
+        """The deviations whose limits are thin beside what they change by in most of the boxes."""
+        span = 2 * np.abs(slopes).sum(axis=2)
+        room = np.array([limit.high - limit.low for limit in self.limits])
+        share = (room < THIN * span).mean(axis=0)
+        return [i for i, limit in enumerate(self.limits) if limit.across and share[i] >= 0.5]
 
 
 def _box(cells: Cells, lowest: Array, highest: Array) -> tuple[Array, Array]:
@@ -208,11 +216,21 @@ def _directions(slopes: Array) -> Array:
     if len(slopes) == rank and sizes[-1] > 1e-6:  # each direction across moves one deviation only
         across = np.linalg.pinv(slopes / scale)
         across = across / np.linalg.norm(across, axis=0)
-    _, _, order = qr(along.T, pivoting=True)
-    chosen = along[order[: along.shape[1]]]
+    chosen = along[_independent(along)]
     if abs(np.linalg.det(chosen)) < 1e-6:
         return np.hstack([across, along])
     return np.hstack([across, along @ np.linalg.inv(chosen)])
+
+
+def _independent(rows: Array) -> list[int]:
+    """As many rows as there are columns, each the longest beside those chosen before it."""
+    left, chosen = rows.copy(), list[int]()
+    for _ in range(rows.shape[1]):
+        sizes = (left**2).sum(axis=1)
+        best = int(sizes.argmax())
+        chosen.append(best)
+        left = left - np.outer(left @ left[best], left[best]) / max(sizes[best], LEAST)
+    return chosen
 
 
 def _reach(turned: Array) -> Array:

@@ -16,7 +16,7 @@ from holdfast.stability.verifier.dag import inputs_of
 from holdfast.stability.verifier.equations import Equations, equations
 from holdfast.stability.verifier.evaluate import ball_values
 from holdfast.stability.verifier.file import BlockClaim, Claim, Claims
-from holdfast.stability.verifier.forms import Array, Form, combination, space
+from holdfast.stability.verifier.forms import LEAST, Array, Form, combination, space
 from holdfast.stability.verifier.law import Law
 from holdfast.stability.verifier.motion import AffineMotion, WholeMotion
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed, require
@@ -29,6 +29,8 @@ SECONDS, CELLS = 60.0, 100_000  # of one verification, unless said otherwise
 ORDER = 3  # of the forms that give the defect; those that give its last part are of order 1
 OBSERVABLES = ("kinetic", "potential", "energy")  # that a region may bound; not derived for variable masses, where
 # the claim is shown without such a bound
+ALIKE = 0.99  # of the largest share of its width through which a direction moves a variable: others count as much
+BEYOND = 2.0  # times its width: a variable through which a direction moves further does not hold it
 POINTS = 64  # states of a block at which the code is compared with the equations
 
 
@@ -72,6 +74,7 @@ def reading(claims: Claims) -> Reading:
     require(set(claims.overrides) <= set(own), "it overrides a parameter that the problem does not have")
     for name, value in claims.parameters.items():
         if name in claims.overrides:
+            require(value != own[name], f"it overrides {name}, whose value is the problem's own")
             notes.append(f"{name} = {value:g} is put in the place of the problem's {own[name]:g}")
         else:
             require(value == own[name], f"{name} = {value:g} is not the problem's {own[name]:g}")
@@ -223,15 +226,30 @@ def _judged(forms: list[Form], cells: Cells) -> tuple[Array, Array, Array]:
     leasts = [np.where(low > 0, low, np.where(high < 0, -high, 0.0)) for low, high in ends]
     bounds = np.sqrt(sum(size**2 for size in sizes)) * (1 + 1e-12)
     least = np.sqrt(sum(size**2 for size in leasts)) * (1 - 1e-12)
-    width = cells.high - cells.low
-    if not len(cells.variables):
-        return np.where(np.isnan(bounds), np.inf, bounds), np.nan_to_num(least), width
-    slopes = np.stack([form.c[:, form.space.linear[: cells.basis.shape[2]], 0] for form in forms], axis=1)
-    inverse = np.linalg.pinv(np.nan_to_num(cells.basis))
-    share = np.abs(np.einsum("nik,nkj->nij", np.nan_to_num(slopes), inverse)).sum(axis=1) * width
-    rest = sum(form.r[:, 0] for form in forms)
-    share = np.where((np.abs(slopes).sum(axis=(1, 2)) > rest)[:, None], share, np.nan)
-    return np.where(np.isnan(bounds), np.inf, bounds), np.nan_to_num(least), share
+    return np.where(np.isnan(bounds), np.inf, bounds), np.nan_to_num(least), _shares(forms, cells)
+
+
+def _shares(forms: list[Form], cells: Cells) -> Array:
+    """How much each variable of the box adds to the spread of the forms.
+
+    A direction of the cell moves a form by the monomials in which it stands; a remainder, whose terms are not known, is
+    shared out like those of the highest degree. Each direction is laid to the variables that it moves through most of
+    their width: cutting these makes the cell shorter in this direction, cutting others does little. A direction that
+    leaves the box far behind in a variable is not held by that one, but by others.
+    """
+    chosen, count = forms[0].space, cells.basis.shape[2]
+    degrees = np.array(chosen.exponents)[:, :count]
+    highest = chosen.by_degree[-1][:, None] * degrees
+    moved = np.zeros((len(cells), count))
+    for form in forms:
+        size = np.abs(form.c[:, :, 0])
+        last = size @ highest
+        rest = form.r[:, :1] * last / np.maximum(last.sum(axis=1, keepdims=True), LEAST)
+        moved += size @ degrees + rest
+    moves = np.abs(cells.basis) / np.maximum((cells.high - cells.low) / 2, LEAST)[:, :, None]
+    reach = np.minimum(np.minimum(moves, 1.0), BEYOND / np.maximum(moves, LEAST))
+    most = reach >= ALIKE * reach.max(axis=1, keepdims=True, initial=0.0)
+    return np.einsum("njk,nk->nj", np.where(most, reach, 0.0), moved)
 
 
 def _rounding_cover(read: Reading, block: BlockClaim, proof: Claim, widths: list[float], budget: Budget) -> Cover:

@@ -24,16 +24,20 @@ class Budget:
 
     seconds: float
     cells: int
+    spent: int = 0  # cells
     started: float = field(default_factory=time.perf_counter)
 
     def spend(self, cells: int) -> None:
-        self.cells -= cells
-        if self.cells < 0 or time.perf_counter() - self.started > self.seconds:
-            raise Unconfirmed("not verified within the budget")
+        self.spent += cells
+        if self.spent > self.cells:
+            raise Unconfirmed(f"not verified within the budget: {self.cells} cells; a larger one may do it")
+        if time.perf_counter() - self.started > self.seconds:
+            raise Unconfirmed(f"not verified within the budget: {self.seconds:g} s; a larger one may do it")
 
 
 Judge = Callable[[Cells], tuple[Array, Array, Array]]
 """For a batch of cells: a bound of each, a bound from below all over the cell, and how much each variable adds."""
+SLENDER = 2.0**-8  # of a box's relatively longest side: one so much shorter is not cut, whatever it is thought to add
 SMALL = 2.0**-7  # of the region's width: a cell that small, all of which exceeds the claim, ends the search
 
 
@@ -89,8 +93,9 @@ def _halves(low: Array, high: Array, share: Array, region: Array, what: str) -> 
     usable = width > 1e-13 * np.maximum(np.abs(low), np.abs(high)) + 1e-290
     if not len(low) or not usable.any():
         raise Refused(f"the {what} is larger than stated")
-    told = np.isfinite(share).all() and share.max(initial=0) > 0
-    j = int(np.where(usable, share if told else relative, -1.0).argmax())
+    stout = usable & (relative >= SLENDER * np.where(usable, relative, 0.0).max())
+    told = np.isfinite(share).all() and share[stout].max(initial=0) > 0
+    j = int(np.where(stout, share if told else relative, -1.0).argmax())
     below, above, left = high.copy(), low.copy(), share.copy()
     below[j] = above[j] = low[j] + width[j] / 2
     left[j] /= 2

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.stability.verifier.code import ARITY, Code
-from holdfast.stability.verifier.refusal import Refused, require
+from holdfast.stability.verifier.refusal import Refused, Unreadable, require
 
 SCHEMA = 2
 LARGEST = 20_000_000  # bytes of a certificate
@@ -86,13 +86,15 @@ def read(path: str | Path) -> Any:
     try:
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0))) as file:
             kind = os.fstat(file.fileno())
-            require(stat.S_ISREG(kind.st_mode), "it is not a plain file")
-            require(kind.st_size <= LARGEST, f"it is larger than {LARGEST // 10**6} megabytes, no certificate is")
+            if not stat.S_ISREG(kind.st_mode):
+                raise Unreadable("it is not a plain file")
+            if kind.st_size > LARGEST:
+                raise Unreadable(f"it is larger than {LARGEST // 10**6} megabytes, no certificate is")
             text = file.read(LARGEST + 1).decode("utf-8")
     except FileNotFoundError:
-        raise Refused(f"there is no file {path}") from None
+        raise Unreadable(f"there is no file {path}") from None
     except (OSError, UnicodeDecodeError):
-        raise Refused("it cannot be read as text") from None
+        raise Unreadable("it cannot be read as text") from None
     return parsed(text)
 
 
@@ -101,18 +103,19 @@ def parsed(text: str) -> Any:
     try:
         return json.loads(text, parse_constant=_no_constant, object_pairs_hook=_once)
     except RecursionError:
-        raise Refused("it is nested too deeply") from None
+        raise Unreadable("it is nested too deeply") from None
     except ValueError as error:
-        raise Refused(f"it is not JSON: {str(error)[:60]}") from None
+        raise Unreadable(f"it is not JSON: {str(error)[:60]}") from None
 
 
 def _no_constant(word: str) -> Any:
-    raise Refused(f"it holds {word}, which is no number")
+    raise Unreadable(f"it holds {word}, which is no number")
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
-    require(len(found) == len(pairs), "a field is given twice")
+    if len(found) != len(pairs):
+        raise Unreadable("a field is given twice")
     return found
 
 
@@ -296,11 +299,12 @@ def _block(value: Any, where: str) -> BlockClaim:
 
 def claims(data: Any) -> Claims:
     """What a certificate claims; its checksums fit, and each constraint is spoken of once."""
-    require(isinstance(data, dict), "it is not a certificate")
-    found = data.get("schema")
+    found = data.get("schema") if isinstance(data, dict) else None
+    if found is None:
+        raise Unreadable("it is not a certificate")
     if found != SCHEMA:
         hint = "certify again with this version" if found == 1 else "use the version that wrote it"
-        raise Refused(f"it is a certificate of schema {str(found)[:20]}, not {SCHEMA}: {hint}")
+        raise Unreadable(f"it is a certificate of schema {str(found)[:20]}, not {SCHEMA}: {hint}")
     top = _table(data, "", TOP)
     require(top["digest"] == digest(data), "its checksum does not fit: it was changed, by accident or otherwise")
     require(

@@ -132,12 +132,11 @@ class Form:
 
     def scaled(self, value: Array | float, radius: Array | float = 0.0) -> Form:
         """f · a number a cell, known within a radius."""
-        factor = np.broadcast_to(np.asarray(value, float), (len(self.c),))
-        c = self.c * factor[:, None, None]
-        r = np.abs(factor)[:, None] * self.r + UNIT * np.abs(c).sum(axis=1) + LEAST
+        factor = np.asarray(value, float).reshape(-1, 1)
+        c = self.c * factor[:, :, None]
+        r = np.abs(factor) * self.r + UNIT * np.abs(c).sum(axis=1) + LEAST
         if isinstance(radius, np.ndarray) or radius:
-            near = np.broadcast_to(np.asarray(radius, float), (len(self.c),))[:, None]
-            r = r + near * (self.size() + self.r)
+            r = r + np.asarray(radius, float).reshape(-1, 1) * (self.size() + self.r)
         return Form(self.space, c, r * GROWTH)
 
     def __mul__(self, other: Form) -> Form:
@@ -182,10 +181,20 @@ def undefined(like: Form) -> Form:
 
 def combination(rows: Array, forms: Sequence[Form]) -> list[Form]:
     """A matrix of doubles for each cell, (cells, n, m), times m forms."""
-    out = []
-    for i in range(rows.shape[1]):
-        total = forms[0].scaled(rows[:, i, 0])
-        for j in range(1, len(forms)):
-            total = total + forms[j].scaled(rows[:, i, j])
-        out.append(total)
-    return out
+    space, count = forms[0].space, len(forms)
+    parts = np.stack([form.c for form in forms])
+    spread = (count + 2) * UNIT * np.abs(parts).sum(axis=2) + np.stack([form.r for form in forms])
+    c = np.einsum("nij,jnks->inks", rows, parts)
+    r = (np.einsum("nij,jns->ins", np.abs(rows), spread) + count * LEAST) * GROWTH
+    return [Form(space, a, b) for a, b in zip(c, r, strict=True)]
+
+
+def joined(forms: Sequence[Form]) -> Form:
+    """Forms over the same cells one after the other, as one over more cells: what is done to it is done to each."""
+    return Form(forms[0].space, np.concatenate([form.c for form in forms]), np.concatenate([form.r for form in forms]))
+
+
+def parted(form: Form, count: int) -> list[Form]:
+    """What was joined, again by itself."""
+    cs, rs = np.split(form.c, count), np.split(form.r, count)
+    return [Form(form.space, c, r) for c, r in zip(cs, rs, strict=True)]

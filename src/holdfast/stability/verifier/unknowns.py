@@ -15,16 +15,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
 
 from holdfast.stability.verifier.dag import Node
 from holdfast.stability.verifier.equations import Equations
 from holdfast.stability.verifier.evaluate import Forms
-from holdfast.stability.verifier.forms import GROWTH, LEAST, Array, Form, combination, convolved
+from holdfast.stability.verifier.forms import GROWTH, LEAST, Array, Form, Space, combination, joined, parted
 from holdfast.stability.verifier.refusal import Unconfirmed, require
 
-INFLATION = 1.001  # of the solution of (I − |I − CA|) δ = |Cρ|, before it is checked to be a bound
+SLACK = 1e-3  # of the solution of (I − |I − CA|) δ = |Cρ|, added to its right side before it is checked to be a bound:
+# each unknown gets room in its own unit, however differently they are scaled
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,21 +77,47 @@ class System:
 
 
 def _parts(full: Array) -> list[Part]:
-    size = len(full)
-    match = maximum_bipartite_matching(csr_matrix(full.astype(int)), perm_type="column")
-    require(bool((match >= 0).all()), "the equations do not decide accelerations and multipliers")
-    owner = {int(column): row for row, column in enumerate(match)}
-    edges = np.zeros((size, size), dtype=int)
-    for i in range(size):
-        for j in np.flatnonzero(full[i]).tolist():
-            edges[i, owner[j]] = 1
-    count, labels = connected_components(csr_matrix(edges), directed=True, connection="strong")
-    groups = {k: np.flatnonzero(labels == k).tolist() for k in range(count)}
-    needs = {k: {int(labels[j]) for i in rows for j in np.flatnonzero(edges[i])} - {k} for k, rows in groups.items()}
-    done: list[int] = []
-    while len(done) < count:
-        done += [k for k in groups if k not in done and needs[k] <= set(done)]
-    return [Part(groups[k], [int(match[i]) for i in groups[k]]) for k in done]
+    """The smallest parts, each after those that it needs: a row needs those that decide its other unknowns."""
+    rows = [np.flatnonzero(row).tolist() for row in full]
+    match = _matched(rows)
+    owner = {column: row for row, column in match.items()}
+    edges = [{owner[j] for j in row} for row in rows]
+    needs = [_reached(i, edges) for i in range(len(rows))]
+    parts = {min(k for k in needs[i] if i in needs[k]): needs[i] for i in range(len(rows))}
+    groups = [[i for i in sorted(found) if first in needs[i]] for first, found in parts.items()]
+    groups.sort(key=lambda group: len(needs[group[0]]))  # whoever needs another needs all that it needs, and more
+    return [Part(group, [match[i] for i in group]) for group in groups]
+
+
+def _matched(rows: list[list[int]]) -> dict[int, int]:
+    """An unknown of its own for each row; rows are moved to further ones where that is needed (augmenting paths)."""
+    owner, match = dict[int, int](), dict[int, int]()
+    for first in range(len(rows)):
+        came, waiting, free = dict[int, int](), [first], None
+        while waiting and free is None:
+            row = waiting.pop()
+            for j in rows[row]:
+                if j not in came:
+                    came[j] = row
+                    if j not in owner:
+                        free = j
+                        break
+                    waiting.append(owner[j])
+        require(free is not None, "the equations do not decide accelerations and multipliers")
+        while free is not None:
+            row = came[free]
+            owner[free], match[row], free = row, free, match.get(row)
+    return match
+
+
+def _reached(i: int, edges: list[set[int]]) -> set[int]:
+    """Row i and all rows that it needs, at once or by others."""
+    found, waiting = {i}, [i]
+    while waiting:
+        new = edges[waiting.pop()] - found
+        found |= new
+        waiting += new
+    return found
 
 
 def solved(system: System, parts: Sequence[Part], forms: Forms) -> dict[int, Form]:
@@ -120,27 +145,24 @@ def _times(entry: Form | Fraction, value: Form) -> Form:
 
 def enclosed(matrix: list[list[Form | Fraction]], right: list[Form]) -> list[Form]:
     """The solution of A z = b over all cells."""
-    size, like = len(right), right[0]
     with np.errstate(all="ignore"):
-        middle = np.array([[_middle(entry, like) for entry in row] for row in matrix]).transpose(2, 0, 1)
+        table = [[_form(entry, right[0]) for entry in row] for row in matrix]
+        middle = np.array([[entry.c[:, 0, 0] for entry in row] for row in table]).transpose(2, 0, 1)
         inverse = _inverse(middle)
-        z = _followed(matrix, right, inverse)
-        lacking = []
-        for row, b in zip(matrix, right, strict=True):
-            total = b
-            for entry, value in zip(row, z, strict=True):
-                if entry != 0:
-                    total = total - _times(entry, value)
-            lacking.append(total)
-        start = np.stack([form.bound() for form in combination(inverse, lacking)], axis=1)
-        error = _bounded(_distance(matrix, inverse, like), start)
-    for k in range(size):
-        z[k].r = error[:, k, :]
+        z = _followed(table, right, inverse)
+        lacking = combination(inverse, _lacking(matrix, right, z))
+        start = np.stack([form.bound() for form in lacking], axis=1)
+        error = _bounded(_distance(table, inverse), start)
+    for k, form in enumerate(z):
+        form.r = error[:, k, :]
     return z
 
 
-def _middle(entry: Form | Fraction, like: Form) -> Array:
-    return entry.c[:, 0, 0] if isinstance(entry, Form) else np.full(len(like.c), float(entry))
+def _form(entry: Form | Fraction, like: Form) -> Form:
+    if isinstance(entry, Form):
+        return entry
+    near = float(entry)
+    return Form.constant(like.space, np.full(len(like.c), near), 0.0 if Fraction(near) == entry else 2e-16 * abs(near))
 
 
 def _inverse(middle: Array) -> Array:
@@ -152,45 +174,55 @@ def _inverse(middle: Array) -> Array:
         return np.stack([np.linalg.pinv(one) for one in safe])
 
 
-def _followed(matrix: list[list[Form | Fraction]], right: list[Form], inverse: Array) -> list[Form]:
-    """z̃: each round gains a degree in the variables or a power of the step."""
-    space, cells = right[0].space, len(right[0].c)
-    z = np.zeros((len(right), cells, space.size, space.terms))
-    steady = all(isinstance(entry, Fraction) for row in matrix for entry in row)
-    for _ in range(1 if steady else space.order + space.terms):
-        rest = []
-        for row, b in zip(matrix, right, strict=True):
-            total = b.c.copy()
-            for entry, value in zip(row, z, strict=True):
-                if isinstance(entry, Form):
-                    total -= _plain_product(entry, value)
-                elif entry:
-                    total -= float(entry) * value
-            rest.append(total)
-        z = z + np.einsum("nij,jnks->inks", inverse, np.array(rest))
-    return [Form(space, part, np.zeros((cells, space.terms))) for part in np.nan_to_num(z, posinf=0, neginf=0)]
+def _followed(table: list[list[Form]], right: list[Form], inverse: Array) -> list[Form]:
+    """z̃ in plain doubles, power by power of the step: A₀ z_k = b_k − Σ A_j z_(k−j), in which each round of
+    z ← z + C (… − A₀ z) gains a degree in the variables."""
+    space = right[0].space
+    matrix = np.stack([np.stack([entry.c for entry in row]) for row in table])  # (n, n, cells, monomials, powers)
+    b = np.stack([form.c for form in right])
+    z = np.zeros_like(b)
+    used = [k for k in range(space.terms) if matrix[..., k].any()]
+    steady = not matrix[:, :, :, 1:, 0].any()
+    for k in range(space.terms):
+        wanted = b[..., k] - sum(_applied(space, matrix[..., j], z[..., k - j]) for j in used if 0 < j <= k)
+        if not wanted.any():
+            continue
+        for _ in range(1 if steady else space.order + 1):
+            lacking = wanted - _applied(space, matrix[..., 0], z[..., k])
+            z[..., k] += np.einsum("nij,jnm->inm", inverse, lacking)
+    nothing = np.zeros((b.shape[1], space.terms))
+    return [Form(space, part, nothing) for part in np.nan_to_num(z, posinf=0, neginf=0)]
 
 
-def _plain_product(a: Form, b: Array) -> Array:
-    """The polynomial of a product, in plain doubles."""
-    left, right, starts, _ = a.space.pairs
-    return np.add.reduceat(convolved(a.c[:, left, :], b[:, right, :], a.top), starts, axis=1)
+def _applied(space: Space, matrix: Array, vector: Array) -> Array:
+    """A matrix of polynomials times a vector of them, in plain doubles: (n, n, cells, monomials)."""
+    left, right, starts, _ = space.pairs
+    return np.add.reduceat(np.einsum("ijnp,jnp->inp", matrix[..., left], vector[..., right]), starts, axis=2)
 
 
-def _distance(matrix: list[list[Form | Fraction]], inverse: Array, like: Form) -> Array:
-    """|I − C A| over the cell: (cells, n, n, powers)."""
-    size, cells = len(matrix), len(like.c)
-    out = np.zeros((cells, size, size, like.space.terms))
-    for j in range(size):
-        column = [entry if isinstance(entry, Form) else _constant(entry, like) for entry in (row[j] for row in matrix)]
-        for i, form in enumerate(combination(inverse, column)):
-            out[:, i, j] = (-form).shifted(np.full(cells, float(i == j)), 0.0).bound()
-    return out
+def _lacking(matrix: list[list[Form | Fraction]], right: list[Form], z: list[Form]) -> list[Form]:
+    """ρ = b − A z̃, enclosed; the products of forms all at once."""
+    total, cells = list(right), range(len(right))
+    for i, j in ((i, j) for i in cells for j in cells):
+        entry = matrix[i][j]
+        if isinstance(entry, Fraction) and entry:
+            total[i] = total[i] - _times(entry, z[j])
+    places = [(i, j) for i in cells for j in cells if isinstance(matrix[i][j], Form)]
+    if places:
+        entries = [entry for row in matrix for entry in row if isinstance(entry, Form)]
+        products = joined(entries) * joined([z[j] for _, j in places])
+        for (i, _), product in zip(places, parted(products, len(places)), strict=True):
+            total[i] = total[i] - product
+    return total
 
 
-def _constant(entry: Fraction, like: Form) -> Form:
-    near = float(entry)
-    return Form.constant(like.space, np.full(len(like.c), near), 0.0 if Fraction(near) == entry else 2e-16 * abs(near))
+def _distance(table: list[list[Form]], inverse: Array) -> Array:
+    """|I − C A| over the cell: (cells, n, n, powers); all columns at once."""
+    size, cells = len(table), len(inverse)
+    columns = combination(np.tile(inverse, (size, 1, 1)), [joined(row) for row in table])
+    unit = np.repeat(np.eye(size), cells, axis=1)
+    rows = [(-form).shifted(one, 0.0).bound().reshape(size, cells, -1) for form, one in zip(columns, unit, strict=True)]
+    return np.stack(rows).transpose(2, 0, 1, 3)
 
 
 def _bounded(distance: Array, start: Array) -> Array:
@@ -200,16 +232,18 @@ def _bounded(distance: Array, start: Array) -> Array:
     usable = np.isfinite(distance).all(axis=(1, 2, 3)) & np.isfinite(start).all(axis=(1, 2))
     g, s, d = distance[usable], start[usable], np.zeros(start[usable].shape)
     first = g[:, :, :, 0]
+    try:
+        guesses = np.linalg.inv(np.eye(size) - first)
+    except np.linalg.LinAlgError:
+        return out
     holds = np.ones(len(g), dtype=bool)
     for k in range(terms):
         known = s[:, :, k].copy()
         for j in range(1, k + 1):
             known += np.einsum("nij,nj->ni", g[:, :, :, j], d[:, :, k - j])
         known = known * GROWTH + LEAST
-        try:
-            guess = np.linalg.solve(np.eye(size) - first, known[:, :, None])[:, :, 0] * INFLATION + LEAST
-        except np.linalg.LinAlgError:
-            return out
+        least = np.einsum("nij,nj->ni", guesses, known)
+        guess = np.einsum("nij,nj->ni", guesses, known + SLACK * least)
         image = (known + np.einsum("nij,nj->ni", first, guess)) * GROWTH
         holds &= (guess >= 0).all(axis=1) & (image <= guess).all(axis=1)
         d[:, :, k] = guess
