@@ -88,7 +88,9 @@ from holdfast.results.runs.simulate import simulate_canonical as simulate_canoni
 from holdfast.results.runs.state_error import StateError as StateError
 from holdfast.results.trajectory import Trajectory as Trajectory
 from holdfast.schemes.by_name import ALL_SCHEMES as ALL_SCHEMES
+from holdfast.schemes.kinds.collocation import Collocation as _Collocation
 from holdfast.schemes.kinds.runge_kutta import RungeKutta as RungeKutta
+from holdfast.schemes.kinds.symplectic_euler import SymplecticEuler as _SymplecticEuler
 from holdfast.schemes.tableaus.dop853 import DOP853 as DOP853
 from holdfast.schemes.tableaus.dopri5 import DOPRI5 as DOPRI5
 from holdfast.schemes.tableaus.kutta import RK4 as RK4
@@ -117,6 +119,17 @@ from holdfast.structure.design import design as design
 from holdfast.structure.lagrangian import LagrangeForm as LagrangeForm
 from holdfast.structure.lagrangian import lagrangian as lagrangian
 from holdfast.structure.multiplier_search import multiplier_search as multiplier_search
+
+Euler: RungeKutta
+SymplecticEuler: _SymplecticEuler
+Midpoint: RungeKutta
+Heun: RungeKutta
+Ralston: RungeKutta
+Kutta3: RungeKutta
+ThreeEighths: RungeKutta
+ImplicitMidpoint: RungeKutta
+Radau5: RungeKutta
+Radau: _Collocation
 
 __version__: str
 __all__: list[str]

@@ -13,23 +13,23 @@ import sympy as sp
 import holdfast as hf
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.stability.promise.run_code import run_code
-from holdfast.stability.verifier import functions
-from holdfast.stability.verifier.cells import Cutter, Limit, boxes
 from holdfast.stability.verifier.check import reading
-from holdfast.stability.verifier.dag import Dag
-from holdfast.stability.verifier.equations import equations
-from holdfast.stability.verifier.evaluate import Forms, ball_values, double_values
-from holdfast.stability.verifier.file import claims
-from holdfast.stability.verifier.forms import Form, space
-from holdfast.stability.verifier.law import Law
-from holdfast.stability.verifier.motion import WholeMotion
+from holdfast.stability.verifier.numbers import functions
+from holdfast.stability.verifier.numbers.dag import Dag
+from holdfast.stability.verifier.numbers.evaluate import Forms, ball_values, double_values
+from holdfast.stability.verifier.numbers.forms import Form, space
+from holdfast.stability.verifier.reading.equations import equations
+from holdfast.stability.verifier.reading.file import claims
+from holdfast.stability.verifier.reading.law import Law
+from holdfast.stability.verifier.reading.statement import statement
+from holdfast.stability.verifier.reading.text import Expression
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed
 from holdfast.stability.verifier.schemes import TABLEAUS
-from holdfast.stability.verifier.statement import statement
-from holdfast.stability.verifier.step import coefficients
-from holdfast.stability.verifier.text import Expression
-from holdfast.stability.verifier.unknowns import System, enclosed
-from holdfast.stability.verifier.unknowns import _parts as unknowns_parts
+from holdfast.stability.verifier.steps.cells import Cutter, Limit, boxes
+from holdfast.stability.verifier.steps.motion import WholeMotion
+from holdfast.stability.verifier.steps.step import coefficients
+from holdfast.stability.verifier.steps.unknowns import System, enclosed
+from holdfast.stability.verifier.steps.unknowns import _parts as unknowns_parts
 from tests.stability.held import pendulum
 
 EXAMPLES = sorted(path.name for path in (resources.files("holdfast") / "examples").iterdir() if path.name[0] != "_")
@@ -248,8 +248,8 @@ def test_the_verifier_and_the_product_derive_the_same(name):
     own = equations(stated, law, values)
     assert own.inputs == ["t", *product.state_names]
     rates = Tape(product.field.inputs, product.field.rates)
-    from holdfast.stability.verifier.file import _code
-    from holdfast.stability.verifier.rounding import Agreement
+    from holdfast.stability.verifier.reading.file import _code
+    from holdfast.stability.verifier.steps.rounding import Agreement
 
     agreement = Agreement(own, _code(run_code(product), "code"), values)
     shake, compared = random.Random(2), 0

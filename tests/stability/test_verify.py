@@ -354,7 +354,7 @@ def test_the_verifier_shares_no_module_with_the_prover():
     import holdfast.stability.verifier as package
 
     own = Path(package.__file__).parent
-    for path in own.glob("*.py"):
+    for path in own.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []

@@ -22,7 +22,7 @@ from holdfast.results.runs.simulate import simulate
 from holdfast.schemes.by_name import scheme_named
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.verifier.check import Reading, Shown
-from holdfast.stability.verifier.evaluate import ball_values, double_values
+from holdfast.stability.verifier.numbers.evaluate import ball_values, double_values
 
 BITS = 200
 STEPS = 200  # of the run whose defect is looked at, evenly spread

@@ -15,7 +15,7 @@ from weakref import WeakSet
 from holdfast.common.files import write
 from holdfast.common.rounded import rounded_down, rounded_up, written_range
 from holdfast.errors import BadRequest
-from holdfast.stability.verifier.file import claims, read
+from holdfast.stability.verifier.reading.file import claims, read
 from holdfast.stability.verifier.refusal import Refused
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from holdfast.stability.certificate.attack import Attack, NativeRun
 from holdfast.stability.certificate.certificate import Certificate
 from holdfast.stability.verifier.check import CELLS, SECONDS, Reading, outcome, reading
 from holdfast.stability.verifier.comparison import same_problem
-from holdfast.stability.verifier.cover import Budget
-from holdfast.stability.verifier.file import Claims, claims, read
+from holdfast.stability.verifier.reading.file import Claims, claims, read
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed, Unreadable
+from holdfast.stability.verifier.steps.cover import Budget
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,22 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.stability.verifier.cells import Cells, Cutter, Limit
 from holdfast.stability.verifier.comparison import doubles
-from holdfast.stability.verifier.contraction import BITS, Contraction, top
-from holdfast.stability.verifier.cover import Budget, Cover, covered
-from holdfast.stability.verifier.dag import inputs_of
-from holdfast.stability.verifier.equations import Equations, equations
-from holdfast.stability.verifier.evaluate import ball_values
-from holdfast.stability.verifier.file import BlockClaim, Claim, Claims
-from holdfast.stability.verifier.forms import LEAST, Array, Form, combination, space
-from holdfast.stability.verifier.law import Law
-from holdfast.stability.verifier.motion import AffineMotion, WholeMotion
+from holdfast.stability.verifier.numbers.dag import inputs_of
+from holdfast.stability.verifier.numbers.evaluate import ball_values
+from holdfast.stability.verifier.numbers.forms import LEAST, Array, Form, combination, space
+from holdfast.stability.verifier.reading.equations import Equations, equations
+from holdfast.stability.verifier.reading.file import BlockClaim, Claim, Claims
+from holdfast.stability.verifier.reading.law import Law
+from holdfast.stability.verifier.reading.statement import Statement, statement
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed, require
-from holdfast.stability.verifier.rounding import Agreement, RoundingModel
 from holdfast.stability.verifier.schemes import TABLEAUS, Tableau
-from holdfast.stability.verifier.statement import Statement, statement
-from holdfast.stability.verifier.step import coefficients
+from holdfast.stability.verifier.steps.cells import Cells, Cutter, Limit
+from holdfast.stability.verifier.steps.contraction import BITS, Contraction, top
+from holdfast.stability.verifier.steps.cover import Budget, Cover, covered
+from holdfast.stability.verifier.steps.motion import AffineMotion, WholeMotion
+from holdfast.stability.verifier.steps.rounding import Agreement, RoundingModel
+from holdfast.stability.verifier.steps.step import coefficients
 
 SECONDS, CELLS = 60.0, 100_000  # of one verification, unless said otherwise
 ORDER = 3  # of the forms that give the defect; those that give its last part are of order 1

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
-from holdfast.stability.verifier.dag import Node, inputs_of
-from holdfast.stability.verifier.evaluate import ball_values
-from holdfast.stability.verifier.file import Claims
-from holdfast.stability.verifier.law import Law
+from holdfast.stability.verifier.numbers.dag import Node, inputs_of
+from holdfast.stability.verifier.numbers.evaluate import ball_values
+from holdfast.stability.verifier.reading.file import Claims
+from holdfast.stability.verifier.reading.law import Law
+from holdfast.stability.verifier.reading.statement import Statement, statement
 from holdfast.stability.verifier.refusal import Refused, require
-from holdfast.stability.verifier.statement import Statement, statement
 
 
 def doubles(nodes: Mapping[str, Node], stated: Statement) -> dict[str, float]:

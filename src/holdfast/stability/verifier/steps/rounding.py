@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.stability.verifier.cells import Cells
-from holdfast.stability.verifier.code import ROUNDED, Code, Rounded, advanced, constant
-from holdfast.stability.verifier.dag import inputs_of, ordered
-from holdfast.stability.verifier.equations import KINKS, Equations
-from holdfast.stability.verifier.evaluate import Forms, ball_values
-from holdfast.stability.verifier.forms import GROWTH, Array, Form, space
+from holdfast.stability.verifier.numbers.dag import inputs_of, ordered
+from holdfast.stability.verifier.numbers.evaluate import Forms, ball_values
+from holdfast.stability.verifier.numbers.forms import GROWTH, Array, Form, space
+from holdfast.stability.verifier.reading.code import ROUNDED, Code, Rounded, advanced, constant
+from holdfast.stability.verifier.reading.equations import KINKS, Equations
 from holdfast.stability.verifier.refusal import Refused, require
 from holdfast.stability.verifier.schemes import Tableau
-from holdfast.stability.verifier.unknowns import System
+from holdfast.stability.verifier.steps.cells import Cells
+from holdfast.stability.verifier.steps.unknowns import System
 
 BITS = 200
 TINY = 2.0**-40  # of the largest term: what a difference that should vanish may leave

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from holdfast.stability.verifier.dag import JUMPS, Dag, Node, inputs_of, ordered
-from holdfast.stability.verifier.law import Law
+from holdfast.stability.verifier.numbers.dag import JUMPS, Dag, Node, inputs_of, ordered
+from holdfast.stability.verifier.reading.law import Law
+from holdfast.stability.verifier.reading.statement import Statement
 from holdfast.stability.verifier.refusal import Refused, require
-from holdfast.stability.verifier.statement import Statement
 
 KINKS = JUMPS | {"abs", "min", "max", "atan2"}
 

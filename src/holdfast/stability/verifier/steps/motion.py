@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from holdfast.stability.verifier.dag import Node, inputs_of
-from holdfast.stability.verifier.equations import Equations
-from holdfast.stability.verifier.evaluate import Forms, times
-from holdfast.stability.verifier.forms import Form, Space
-from holdfast.stability.verifier.unknowns import System, solved
+from holdfast.stability.verifier.numbers.dag import Node, inputs_of
+from holdfast.stability.verifier.numbers.evaluate import Forms, times
+from holdfast.stability.verifier.numbers.forms import Form, Space
+from holdfast.stability.verifier.reading.equations import Equations
+from holdfast.stability.verifier.steps.unknowns import System, solved
 
 Values = Mapping[str, Form]
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holdfast.stability.verifier.dag import Node
-from holdfast.stability.verifier.evaluate import Forms
-from holdfast.stability.verifier.forms import GROWTH, LEAST, UNIT, Array, Form, Space, space
+from holdfast.stability.verifier.numbers.dag import Node
+from holdfast.stability.verifier.numbers.evaluate import Forms
+from holdfast.stability.verifier.numbers.forms import GROWTH, LEAST, UNIT, Array, Form, Space, space
 
 ROUNDS = 3  # of making a box smaller, each with limits evaluated anew
 SWEEPS = 3  # over the limits within a round

@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
-from holdfast.stability.verifier.dag import BINARY, UNARY, Dag, Node
+from holdfast.stability.verifier.numbers.dag import BINARY, UNARY, Dag, Node
 from holdfast.stability.verifier.refusal import Refused
 
 Value = Node | tuple[Node, ...]

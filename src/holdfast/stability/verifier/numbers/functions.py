@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.stability.verifier.forms import GROWTH, LEAST, UNIT, Array, Form, convolved, undefined, where
+from holdfast.stability.verifier.numbers.forms import GROWTH, LEAST, UNIT, Array, Form, convolved, undefined, where
 
 BITS = 100
 

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from holdfast.stability.verifier.dag import Node, inputs_of
+from holdfast.stability.verifier.numbers.dag import Node, inputs_of
+from holdfast.stability.verifier.reading.statement import Statement
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed, require
-from holdfast.stability.verifier.statement import Statement
 
 TERM = re.compile(
     r"(?P<sign>[-+]?)(?P<number>\d+(?:\.\d*)?(?:e[-+]?\d+)?|\.\d+)?(?:/(?P<below>\d+))?"

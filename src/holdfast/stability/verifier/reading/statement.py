@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from holdfast.stability.verifier.dag import Dag, Node
+from holdfast.stability.verifier.numbers.dag import Dag, Node
+from holdfast.stability.verifier.reading.text import Expression, Value
 from holdfast.stability.verifier.refusal import Refused, require
-from holdfast.stability.verifier.text import Expression, Value
 
 LARGEST = 1_000_000  # characters of a problem text
 

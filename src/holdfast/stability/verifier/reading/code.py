@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.stability.verifier import functions
-from holdfast.stability.verifier.evaluate import ball_function
-from holdfast.stability.verifier.forms import GROWTH, Array, Form, undefined, where
+from holdfast.stability.verifier.numbers import functions
+from holdfast.stability.verifier.numbers.evaluate import ball_function
+from holdfast.stability.verifier.numbers.forms import GROWTH, Array, Form, undefined, where
 from holdfast.stability.verifier.refusal import Refused
 
 ROUNDED = 2.0**-51

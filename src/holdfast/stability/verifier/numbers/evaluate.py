@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.stability.verifier import functions
-from holdfast.stability.verifier.dag import Node, ordered
-from holdfast.stability.verifier.forms import UNIT, Form, Space
+from holdfast.stability.verifier.numbers import functions
+from holdfast.stability.verifier.numbers.dag import Node, ordered
+from holdfast.stability.verifier.numbers.forms import UNIT, Form, Space
 from holdfast.stability.verifier.refusal import Refused
 
 

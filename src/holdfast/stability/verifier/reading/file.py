@@ -22,7 +22,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from holdfast.stability.verifier.code import ARITY, Code
+from holdfast.stability.verifier.reading.code import ARITY, Code
 from holdfast.stability.verifier.refusal import Refused, Unreadable, require
 
 SCHEMA = 2

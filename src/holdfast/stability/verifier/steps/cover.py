@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from holdfast.stability.verifier.cells import Cells, Cutter
-from holdfast.stability.verifier.forms import Array
+from holdfast.stability.verifier.numbers.forms import Array
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed
+from holdfast.stability.verifier.steps.cells import Cells, Cutter
 
 BATCH = 64  # boxes that are looked at together
 

@@ -16,10 +16,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from holdfast.stability.verifier.dag import Node
-from holdfast.stability.verifier.equations import Equations
-from holdfast.stability.verifier.evaluate import Forms
-from holdfast.stability.verifier.forms import GROWTH, LEAST, Array, Form, Space, combination, joined, parted
+from holdfast.stability.verifier.numbers.dag import Node
+from holdfast.stability.verifier.numbers.evaluate import Forms
+from holdfast.stability.verifier.numbers.forms import GROWTH, LEAST, Array, Form, Space, combination, joined, parted
+from holdfast.stability.verifier.reading.equations import Equations
 from holdfast.stability.verifier.refusal import Unconfirmed, require
 
 SLACK = 1e-3  # of the solution of (I − |I − CA|) δ = |Cρ|, added to its right side before it is checked to be a bound:
@@ -136,7 +136,7 @@ def solved(system: System, parts: Sequence[Part], forms: Forms) -> dict[int, For
 
 
 def _times(entry: Form | Fraction, value: Form) -> Form:
-    from holdfast.stability.verifier.evaluate import times
+    from holdfast.stability.verifier.numbers.evaluate import times
 
     found = times(entry, value)
     assert isinstance(found, Form)

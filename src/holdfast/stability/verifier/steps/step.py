@@ -13,10 +13,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from holdfast.stability.verifier.evaluate import times
-from holdfast.stability.verifier.forms import Array, Form, Space
-from holdfast.stability.verifier.motion import AffineMotion, WholeMotion
+from holdfast.stability.verifier.numbers.evaluate import times
+from holdfast.stability.verifier.numbers.forms import Array, Form, Space
 from holdfast.stability.verifier.schemes import Tableau
+from holdfast.stability.verifier.steps.motion import AffineMotion, WholeMotion
 
 Motion = WholeMotion | AffineMotion
 Place = Callable[[Space], Mapping[str, Form]]

@@ -1,0 +1,1 @@
+"""Numbers of the verifier: nodes with exact constants, and Taylor forms in doubles over many cells."""

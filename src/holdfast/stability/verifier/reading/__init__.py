@@ -1,0 +1,1 @@
+"""What the verifier reads: the certificate, the text of its problem, and the operations that are run."""
