@@ -377,3 +377,18 @@ def test_a_projected_run_does_not_speak_for_the_scheme():
     run = hf.simulate(equations, hf.RK4, step=0.01, duration=0.2, project=True)
     with pytest.raises(hf.BadRequest, match="moved back"):
         hf.certify(equations, hf.RK4, trajectory=run)
+
+
+def test_ctrl_c_ends_the_search_for_proofs_and_keeps_what_was_measured(monkeypatch):
+    from holdfast.stability.promise import assess
+
+    def interrupted(*given, **named):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(assess, "prove", interrupted)
+    told = []
+    made = hf.certify(example("pendulum"), progress=told.append)
+    assert made.interrupted
+    assert made.label is hf.Label.checked
+    assert "interrupted" in made.blocks[0].reason
+    assert told == [0.0]

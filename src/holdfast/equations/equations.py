@@ -28,6 +28,7 @@ from holdfast.graph.nodes import Node
 from holdfast.problem.laws.linear import Gain, Law, LawForm
 from holdfast.problem.problem import Problem
 from holdfast.problem.quantities import Deviation, DeviationRate, Parameter, State, time
+from holdfast.problem.types import ByName, StateLike
 from holdfast.problem.vocabulary import by_name
 
 if TYPE_CHECKING:
@@ -199,11 +200,11 @@ class Equations:
 
     def evaluate(
         self,
-        state: Mapping[Any, Any] | Sequence[float] | None = None,
+        state: StateLike | None = None,
         time: float | None = None,
         *,
-        start: Mapping[Any, Any] | None = None,
-        parameters: Mapping[Any, Any] | None = None,
+        start: ByName | None = None,
+        parameters: ByName | None = None,
         law: Law | None = None,
     ) -> Values:
         """All quantities as numbers at one state (a mapping by symbol or name, or the array q, v, s) and time.

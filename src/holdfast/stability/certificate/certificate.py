@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 SCHEMA = 2
 _MADE_HERE: WeakSet[Certificate] = WeakSet()
+INTERRUPTED = "the search for a proof was interrupted"
 AS_STATED = "As stated in the file, not verified: "
 NOT_IN_FILE = ("reason", "observed", "slack")  # of a proved block: what a verifier cannot re-check is not written
 
@@ -150,6 +151,11 @@ class Certificate:
     overrides: tuple[str, ...] = ()  # parameters and gains whose value is not the problem's own
     code: Mapping[str, Any] | None = field(default=None, repr=False)  # the operations that are run
     trajectory: Trajectory | None = field(default=None, repr=False)  # that run, where it is at hand
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended the search for proofs."""
+        return any(INTERRUPTED in block.reason for block in self.blocks)
 
     @property
     def label(self) -> Label:
