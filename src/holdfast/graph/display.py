@@ -85,8 +85,10 @@ class Display:
         candidates = [raw]
         if not _has_quotient(node) and self._affordable(harmonic_size(node)):
             expanded = sp.expand(raw)
-            harmonic = sp.expand(TR8(expanded)) if expanded.has(sp.sin, sp.cos) else expanded
-            candidates = [expanded, sp.factor_terms(harmonic), sp.factor_terms(expanded), raw]
+            sums = [expanded]
+            if expanded.has(sp.sin, sp.cos) and (harmonic := sp.expand(TR8(expanded))) != expanded:
+                sums = [harmonic, expanded]
+            candidates = [expanded, *(common_factors_out(each) for each in sums), raw]
         for candidate in sorted(candidates, key=_length):
             if candidate == raw or self.agrees(candidate, node):
                 return candidate
@@ -233,6 +235,37 @@ def harmonic_size(node: Node) -> float:
             wave = part.op in ("sin", "cos")
         terms[part.index], length[part.index], waves[part.index] = min(count, 1e12), min(size, 1e12), wave
     return terms[node.index] * length[node.index]
+
+
+def common_factors_out(expanded: sp.Expr) -> sp.Expr:
+    """A sum of products with what all of them share taken out; SymPy's own `factor_terms` takes five times as long.
+
+    A common denominator stays inside where some term has none: x/2 + y, but (x + 3 y)/2. A sign of all goes out.
+    """
+    if not expanded.is_Add:
+        return expanded
+    content, primitive = expanded.primitive()
+    terms = [term.as_coeff_Mul() for term in primitive.args]
+    if any(coefficient % content.q == 0 for coefficient, _ in terms):
+        content, terms = sp.Integer(content.p), [(coefficient / content.q, rest) for coefficient, rest in terms]
+    if all(coefficient < 0 for coefficient, _ in terms):
+        content, terms = -content, [(-coefficient, rest) for coefficient, rest in terms]
+    powers = [rest.as_powers_dict() for _, rest in terms]
+    shared = {base: _shared_exponent([each.get(base, sp.S.Zero) for each in powers]) for base in powers[0]}
+    factor = sp.Mul(*(base**exponent for base, exponent in shared.items()))
+    total = sp.Add(*(coefficient * (rest / factor) for coefficient, rest in terms))
+    if factor == 1 and content != 1:
+        return sp.Mul(content, total, evaluate=False)  # else a number alone would be multiplied in again
+    return sp.Mul(content, factor, total)
+
+
+def _shared_exponent(exponents: list[sp.Expr]) -> sp.Expr:
+    """What powers of one base have in common: the smallest in size of one sign, or what is the same in all."""
+    if all(exponent == exponents[0] for exponent in exponents):
+        return exponents[0]
+    if not all(exponent.is_Rational for exponent in exponents):
+        return sp.S.Zero
+    return max(min(exponents), sp.S.Zero) + min(max(exponents), sp.S.Zero)
 
 
 def _has_quotient(node: Node) -> bool:
