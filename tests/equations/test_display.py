@@ -173,3 +173,24 @@ def test_of_many_equations_only_those_that_are_shown_are_written(monkeypatch):
     summary = equations.summary()
     assert len(written) == 6
     assert "... and 24 more" in summary
+
+
+@pytest.mark.parametrize("potential", [(10**300 * x) ** 64, (10**300 * x + 1) ** 60], ids=["power", "expanded"])
+def test_a_number_of_thousands_of_digits_is_a_letter(potential):
+    d = hf.Problem(hf.System(coordinates=(x,), kinetic=x.rate**2 / 2, potential=sp.Pow(*potential.args)), hf.Program())
+    for number in hf.derive(d).bias.atoms(sp.Rational):
+        assert len(str(number)) < 1300
+
+
+def test_a_constant_that_sympy_would_evaluate_for_ever_is_a_letter():
+    """Each link doubles the tree; SymPy's evaluation looks at all of it whenever it is asked for a sign."""
+    graph = Graph()
+    link = graph.const(2**63)
+    for _ in range(40):
+        link = link * graph.call("cos", link)
+    x_node = graph.input("x")
+    display = Display(graph, {"x": x})
+    shown = display.raw(link * x_node)
+    assert shown.count_ops() < 40
+    assert display.letters
+    assert display.raw(graph.call("sqrt", graph.const(2)) * x_node) == sp.sqrt(2) * x
