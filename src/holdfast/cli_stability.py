@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import click
 import holdfast as hf
 from holdfast.cli_parts import FILE, JSON, F, derived, equations_in, gains_line, print_json, problem_in, reports_errors
 from holdfast.cli_text import ordinary, plain_matplotlib, say
+from holdfast.cli_watch import limited
 from holdfast.files import write_stream
 
 SECONDS = 60.0  # of `verify`, unless said otherwise
@@ -55,7 +57,8 @@ def certify(file: str, output: str | None, as_json: bool, **asked: Any) -> None:
     equations, tuning = equations_in(problem_in(file), **asked)
     if tuning is not None:
         say(gains_line(tuning), err=as_json)
-    certificate = hf.certify(equations, **asked)
+    with limited("certifying", more=math.inf):
+        certificate = hf.certify(equations, **asked)
     if output:
         certificate.save(output)
     if as_json:
@@ -85,7 +88,9 @@ def tune(file: str, output: str | None, write: str | None, as_json: bool, **aske
     if output and Path(output).suffix not in PICTURES:
         raise hf.BadRequest(f"{output!r} is not a picture", where="-o", fix="name it " + ", ".join(PICTURES))
     problem = problem_in(file)
-    tuning = hf.tune(derived(problem), **asked)
+    equations = derived(problem)
+    with limited("tuning", more=math.inf):
+        tuning = hf.tune(equations, **asked)
     if output:
         _draw(tuning, output)
     if write:

@@ -7,6 +7,7 @@ import click
 import holdfast as hf
 from holdfast.cli_parts import FILE, JSON, derived, print_json, problem_in, reports_errors
 from holdfast.cli_text import say
+from holdfast.cli_watch import limited
 
 LATEX = click.option("--latex", "as_latex", is_flag=True, help="Print LaTeX.")
 
@@ -23,7 +24,9 @@ def lagrangian(file: str, solved: bool, time_limit: float, as_latex: bool, as_js
 
     Exit code 0: L and D exist; 1: they do not, and the condition that fails is named.
     """
-    form = hf.lagrangian(derived(problem_in(file)), solved=solved, time_limit=time_limit)
+    equations = derived(problem_in(file))
+    with limited("looking for a Lagrangian", more=time_limit):
+        form = hf.lagrangian(equations, solved=solved, time_limit=time_limit)
     if as_json:
         print_json(form.to_dict())
     else:
@@ -39,8 +42,25 @@ def lagrangian(file: str, solved: bool, time_limit: float, as_latex: bool, as_js
 def family(file: str, as_latex: bool, as_json: bool) -> None:
     """All systems that keep the program of FILE under its law; energies, forces and controls are left out."""
     problem = problem_in(file)
+    with limited("deriving the family"):
+        made = _family_of(problem)
+        at = made.general_solution()
+        shown = made.to_dict() if as_json else made.latex() if as_latex else made.summary()
+    if as_json:
+        facts = {"freedom": made.freedom, "rank": at.rank, "smallest_singular_value": at.smallest}
+        print_json({**shown, "family": {**facts, "explanation": made.explain()}})
+    elif as_latex:
+        say(shown, nl=False)
+    else:
+        say(made.explain())
+        say("\nThe least of all, K(Y - gamma):\n")
+        say(shown, nl=False)
+
+
+def _family_of(problem: hf.Problem) -> hf.Family:
+    """The family of the program alone, with the parameters, start and run of the problem."""
     system, program = problem.system, problem.program
-    made = hf.family(
+    return hf.family(
         hf.Program(holonomic=program.holonomic, nonholonomic=program.nonholonomic, law=program.law),
         system.coordinates,
         parameters=system.parameters,
@@ -49,13 +69,3 @@ def family(file: str, as_latex: bool, as_json: bool) -> None:
         run=problem.run,
         title=problem.title,
     )
-    at = made.general_solution()
-    if as_json:
-        facts = {"freedom": made.freedom, "rank": at.rank, "smallest_singular_value": at.smallest}
-        print_json({**made.to_dict(), "family": {**facts, "explanation": made.explain()}})
-    elif as_latex:
-        say(made.latex(), nl=False)
-    else:
-        say(made.explain())
-        say("\nThe least of all, K(Y - gamma):\n")
-        say(made.summary(), nl=False)
