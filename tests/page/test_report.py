@@ -169,6 +169,15 @@ def test_a_good_run_is_called_good_and_its_start_is_warned_of():
     assert "No certificate" in warned
 
 
+def test_a_run_of_one_row_that_deviates_by_nothing_is_drawn_without_a_warning(recwarn):
+    equations = hf.derive(pendulum())
+    run = hf.simulate(equations, hf.DOP853, tolerance=1e-6, duration=0.1, at=[0])
+    assert len(run.times) == 1
+    assert not run.deviation.any()
+    assert 'id="figure-deviation-0"' in hf.report(run, state_error=False).html
+    assert not list(recwarn)
+
+
 # ── hostile names ─────────────────────────────────────────────────────────────────────────────────
 
 
