@@ -504,6 +504,15 @@ def test_a_dense_mass_of_a_hundred_coordinates_is_derived_and_shown_soon():
     assert time.thread_time() - derived < 1.0
 
 
+@pytest.mark.parametrize("value", ["(m*pi)**exp(m)", "2**exp(m*m)", "exp(exp(m))", "log(m - 1e9)"])
+def test_a_start_value_beyond_doubles_is_refused_before_it_is_worked_out(value):
+    text = FREE + f"[parameters]\nm = 1e9\n[start]\nx = '{value}'\n"
+    start = time.thread_time()
+    with pytest.raises(HoldfastError, match="not a real number here"):
+        hf.derive(hf.loads(text))
+    assert time.thread_time() - start < SOON
+
+
 # ---------------------------------------------------------------- anything at all
 
 ALPHABET = (

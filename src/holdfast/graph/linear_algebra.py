@@ -16,6 +16,7 @@ from math import lcm
 from holdfast.graph.nodes import Graph, Node, short
 
 Rows = list[dict[int, Node]]
+LONGEST = 2048  # bits of a minor: where the fractions of the factors stay far shorter, they are quicker
 DENSE = 16  # rows from which a full matrix of constants is worth an elimination of its own
 
 
@@ -191,7 +192,7 @@ def _elimination(work: list[dict[int, Node]], graph: Graph) -> tuple[list[Node],
 
 
 def _constant_elimination(work: list[dict[int, Node]], graph: Graph) -> tuple[list[Node], list[dict[int, Node]]] | None:
-    """The same for a dense matrix of constants, in whole numbers, ten times as fast; None where it is not one.
+    """The same for a dense matrix of constants, in whole numbers, ten times as fast; None where that does not serve.
 
         b_rc ← (b_kk b_rc − b_rk b_ck) / p,   p the pivot before   ⇒   l_rk = b_rk / b_kk,   d_k = b_kk / (s p)
 
@@ -206,7 +207,7 @@ def _constant_elimination(work: list[dict[int, Node]], graph: Graph) -> tuple[li
     before, pivots, lower = 1, [], []
     for k, column in enumerate(columns):
         pivot = column[0]
-        if not pivot:
+        if not pivot or pivot.bit_length() > LONGEST:
             return None
         values = [Fraction(entry, pivot) for entry in column[1:]]
         divisor = Fraction(pivot, scale * before)
