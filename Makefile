@@ -42,6 +42,7 @@ prove: $(READY) ## the long proofs and scans
 
 fuzz: $(READY) ## mutated problem files through loading, deriving, runs and pages; SEED=7 repeats an attack
 	$(BIN)/python -m tests.fuzz.attack load 5000 $(if $(SEED),--seed $(SEED))
+	$(BIN)/python -m tests.fuzz.attack load 1000 --guided $(if $(SEED),--seed $(SEED))
 	$(BIN)/python -m tests.fuzz.attack derive 1000 $(if $(SEED),--seed $(SEED))
 	$(BIN)/python -m tests.fuzz.attack page 50 $(if $(SEED),--seed $(SEED))
 

@@ -1,5 +1,7 @@
 """Elimination as statements: the solutions are NumPy's, whatever the pattern and the order."""
 
+import random
+from fractions import Fraction
 from itertools import permutations
 
 import numpy as np
@@ -11,6 +13,9 @@ from numpy.testing import assert_allclose
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.general_solver import StructurallySingular, block_triangular, factor_general
 from holdfast.graph.linear_algebra import (
+    DENSE,
+    _constant_elimination,
+    _elimination,
     factor_symmetric,
     product,
     symmetric_order,
@@ -168,3 +173,29 @@ def test_products_and_transposes_are_those_of_numpy():
     assert dense(transposed(rows(a), 3), 2) == a.T.tolist()
     vector = [graph.const(k) for k in (1, 2, 3)]
     assert [float(node.data) for node in times(rows(a), vector, graph)] == (a @ [1, 2, 3]).tolist()
+
+
+@pytest.mark.parametrize("kind", ["definite", "indefinite", "with zeros", "singular"])
+def test_constants_eliminated_in_whole_numbers_are_those_of_fractions(kind):
+    size, shake = DENSE + 4, random.Random(5)
+    values = [[Fraction(shake.randrange(-9, 10), shake.randrange(1, 7)) for _ in range(size)] for _ in range(size)]
+    for i in range(size):
+        for j in range(i):
+            values[i][j] = values[j][i] = Fraction(0) if kind == "with zeros" and (i + j) % 3 == 0 else values[j][i]
+        values[i][i] += 60 if kind != "indefinite" else 0
+    if kind == "singular":
+        values[0] = [Fraction(0)] * size
+        for row in values:
+            row[0] = Fraction(0)
+    graph = Graph()
+    columns = [{r: graph.const(values[r][k]) for r in range(k, size) if values[r][k]} for k in range(size)]
+    found = _constant_elimination([dict(column) for column in columns], graph)
+    if kind == "singular":
+        assert found is None
+        return
+    for one, other in zip(found, _elimination([dict(column) for column in columns], graph), strict=True):
+        assert [_without_zeros(part) for part in one] == [_without_zeros(part) for part in other]
+
+
+def _without_zeros(part):
+    return {r: node for r, node in part.items() if not node.is_zero} if isinstance(part, dict) else part

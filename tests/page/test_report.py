@@ -3,13 +3,14 @@
 import base64
 import hashlib
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import sympy as sp
 
 import holdfast as hf
-from holdfast.stability.certificate.certificate import established
+from holdfast.stability.certificate.certificate import established, made_here
 from tests.page.pages import EXAMPLES, attribute_names, made, page, parsed, section_names
 
 ALWAYS = {"warnings", "motion", "problem", "equations", "certificate", "energy", "phase", "provenance"}
@@ -126,10 +127,27 @@ def test_a_refused_certificate_is_said_at_the_top():
 
 
 def _refused(certificate):
-    from dataclasses import replace
-
     blocks = tuple(replace(block, label=hf.Label.refused, reason="because of 2e-05") for block in certificate.blocks)
     return replace(certificate, blocks=blocks)
+
+
+@pytest.mark.parametrize("what", ["block", "number in it", "words in it"])
+def test_a_certificate_that_was_altered_since_it_was_made_is_not_believed(what):
+    equations = hf.derive(pendulum(law=hf.SpringDamper(stiffness=1e6, damping=2000)))
+    run = hf.simulate(equations, hf.RK4, step=0.002, duration=0.02)
+    certificate = established(_refused(hf.certify(equations, hf.RK4, step=0.002, trajectory=run, effort=0.1)))
+    assert made_here(certificate)
+    (block,) = certificate.blocks
+    forged = replace(block, label=hf.Label.checked, bounds=(1e-9, 1e-9), reason="all is well")
+    if what == "block":
+        object.__setattr__(certificate, "blocks", (forged,))
+    else:
+        for name in ("label", "bounds") if what == "number in it" else ("reason",):
+            object.__setattr__(block, name, getattr(forged, name))
+    assert not made_here(certificate)
+    page = hf.report(run, certificate)
+    assert page.word == "no promise"
+    assert page.html.count("all is well") == page.html.count("not verified: all is well")
 
 
 def test_work_that_brings_a_start_back_is_no_fault():
@@ -149,6 +167,15 @@ def test_a_good_run_is_called_good_and_its_start_is_warned_of():
     warned = " ".join(parsed(page.html).find(".//section[@id='warnings']").itertext())
     assert "The start deviates" in warned
     assert "No certificate" in warned
+
+
+def test_a_run_of_one_row_that_deviates_by_nothing_is_drawn_without_a_warning(recwarn):
+    equations = hf.derive(pendulum())
+    run = hf.simulate(equations, hf.DOP853, tolerance=1e-6, duration=0.1, at=[0])
+    assert len(run.times) == 1
+    assert not run.deviation.any()
+    assert 'id="figure-deviation-0"' in hf.report(run, state_error=False).html
+    assert not list(recwarn)
 
 
 # ── hostile names ─────────────────────────────────────────────────────────────────────────────────

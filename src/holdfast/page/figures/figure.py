@@ -152,8 +152,9 @@ def svg(drawn: Any, name: str, caption: str) -> Markup:
     import matplotlib as mpl
 
     text = io.StringIO()
-    for artist in drawn.findobj(lambda found: bool(found.get_rasterized())):
-        artist.set_rasterized(False)  # a picture within the picture would need a wider content policy
+    for axes in drawn.axes:  # not `findobj`, which makes all the ticks
+        for artist in (axes, *axes.get_children()):
+            artist.set_rasterized(False)  # a picture within the picture would need a wider content policy
     with mpl.rc_context({"svg.hashsalt": f"holdfast-{name}", "svg.fonttype": "path"}):
         drawn.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
     return Markup(_cleaned(text.getvalue(), caption))
