@@ -74,6 +74,11 @@ _HOMES = {
     "holdfast.stability.linear.step_limit": "spectral_limit norm_limit",
     "holdfast.stability.linear.by_block": "step_limits transients",
     "holdfast.stability.theory.lyapunov": "LyapunovFunction Norm",
+    "holdfast.stability.theory.lyapunov_study": "lyapunov",
+    "holdfast.stability.theory.run_theorems": "theorems",
+    "holdfast.stability.theory.inverse_design": "gains_from",
+    "holdfast.stability.theory.step_rules": "step_rule",
+    "holdfast.stability.theory.motion_step": "step_condition",
     "holdfast.page.report": "report Report",
     "holdfast.page.study": "study Study",
 }

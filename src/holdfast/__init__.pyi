@@ -108,8 +108,13 @@ from holdfast.stability.linear.step_limit import norm_limit as norm_limit
 from holdfast.stability.linear.step_limit import spectral_limit as spectral_limit
 from holdfast.stability.linear.transient import transient as transient
 from holdfast.stability.promise.certify import certify as certify
+from holdfast.stability.theory.inverse_design import gains_from as gains_from
 from holdfast.stability.theory.lyapunov import LyapunovFunction as LyapunovFunction
 from holdfast.stability.theory.lyapunov import Norm as Norm
+from holdfast.stability.theory.lyapunov_study import lyapunov as lyapunov
+from holdfast.stability.theory.motion_step import step_condition as step_condition
+from holdfast.stability.theory.run_theorems import theorems as theorems
+from holdfast.stability.theory.step_rules import step_rule as step_rule
 from holdfast.stability.tuning.dialects import dialects as dialects
 from holdfast.stability.tuning.tune import tune as tune
 from holdfast.stability.tuning.tuned import tuned as tuned

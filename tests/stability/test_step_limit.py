@@ -17,7 +17,7 @@ from holdfast.stability.linear.step_limit import (
     a_stable,
     norm_limit,
     spectral_limit,
-    step_condition,
+    taylor_condition,
     taylor_matrices,
     taylor_propagator,
 )
@@ -198,11 +198,11 @@ def test_one_step_error_has_the_order_after_the_scheme():
 def test_conditions_of_the_papers_in_the_right_norm():
     H = deviation_matrix(25, 10)
     norm = shifted(H, 4, 1)
-    assert_allclose(step_condition([H], 0.01, 1, norm).contraction, 0.96002287, atol=1e-8)
-    assert step_condition([H], 0.01, 1, norm).holds is None  # contraction alone stabilises nothing
-    assert step_condition([H], 0.01, 4, norm, tolerance=1.0, defect=0.03).holds is True
-    assert step_condition([H], 0.01, 4, norm, tolerance=1.0, defect=0.05).holds is False
-    impossible = step_condition([H], 0.01, 1, euclidean(2))
+    assert_allclose(taylor_condition([H], 0.01, 1, norm).contraction, 0.96002287, atol=1e-8)
+    assert taylor_condition([H], 0.01, 1, norm).holds is None  # contraction alone stabilises nothing
+    assert taylor_condition([H], 0.01, 4, norm, tolerance=1.0, defect=0.03).holds is True
+    assert taylor_condition([H], 0.01, 4, norm, tolerance=1.0, defect=0.05).holds is False
+    impossible = taylor_condition([H], 0.01, 1, euclidean(2))
     assert impossible.holds is False
     assert "cannot hold" in impossible.reason
 

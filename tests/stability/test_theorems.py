@@ -9,10 +9,8 @@ from numpy.testing import assert_allclose
 
 import holdfast as hf
 from holdfast.stability.theory.estimated_defect import estimated_defect
-from holdfast.stability.theory.inverse_design import from_function
 from holdfast.stability.theory.lyapunov import LyapunovFunction
 from holdfast.stability.theory.state_function import StateFunction
-from holdfast.stability.theory.step_rules import paper_chain, smallest_tolerance, step_rule
 from holdfast.stability.theory.theorems import (
     Record,
     all_theorems,
@@ -26,8 +24,10 @@ from holdfast.stability.theory.theorems import (
 )
 
 EPSILON = 0.0412 * np.sqrt(5)
-V = from_function((3, 4, 3)).function
+V = hf.gains_from((3, 4, 3)).function
 AROUND = {"t": (0, 2 * np.pi)}
+RAY = hf.deviations("ray")
+AIM = 3 * RAY**2 + 4 * RAY * RAY.rate + 3 * RAY.rate**2
 
 
 @cache
@@ -43,7 +43,7 @@ def optics():
     )
     program = hf.Program(
         holonomic={"crank": r - R, "ray": x * (2 * sp.cos(phi) - R / c) - R},
-        law=from_function((3, 4, 3)).law("ray"),
+        law=hf.gains_from((3, 4, 3)).law("ray"),
     )
     start = {r: R, phi: 0.4685, phi.rate: -0.005}
     return hf.derive(hf.Problem(system, program, start=start, run=hf.Run(start_policy="keep")))
@@ -179,30 +179,102 @@ def test_theorem_a_keeps_what_it_promises():
 
 
 def test_the_papers_chain_is_reproduced():
-    chain = paper_chain(V, 0.0412, 225, 0.2665e-5)
-    assert_allclose(chain.tolerance, 0.092126, atol=5e-7)
+    """Paper 2006, (6.12): ε, τ₁, τ₂ and the limit of α, from ‖z₀‖ = 0.0412, |W| ≤ 225 and α = 0.2665e-5."""
+    chain = hf.step_rule(hf.gains_from((3, 4, 3)), start=0.0412, curvature=225, alpha=0.2665e-5)
+    assert_allclose(chain.epsilon, 9.2126e-2, atol=5e-7)
     assert_allclose(chain.tau_2_factor, 0.002747, atol=5e-7)
-    assert_allclose(chain.alpha_limit, 2.682e-5, atol=5e-9)
-    assert_allclose(chain.tau_1, 0.1999e-5, atol=5e-10)
-    assert_allclose(chain.tau_2, 0.6341e-5, atol=5e-10)
+    assert_allclose(chain.alpha_limit, 2.68237e-5, atol=5e-11)
+    assert_allclose(chain.tau_1, 1.99875e-6, atol=5e-12)
+    assert_allclose(chain.tau_2, 6.34117e-6, atol=5e-12)
     assert_allclose(0.0027 * np.sqrt(2 * 0.2665e-5), 0.6233e-5, atol=5e-10)  # as printed, with its rounding
-    assert_allclose((chain.rule_by_start, chain.rule_by_tolerance), (2.012e-5, 1.006e-4), rtol=3e-4)
+    assert_allclose((chain.step_by_start, chain.step), (2.012e-5, 1.006e-4), rtol=3e-4)
     assert chain.consistent
-    assert not paper_chain(V, 0.0412, 225, 2.7e-5).consistent
+    assert chain.label == "given"
+    assert "2.68237e-05" in str(chain)
+    assert not hf.step_rule(V, start=0.0412, curvature=225, alpha=2.7e-5).consistent
+    assert hf.step_rule(V, start=0.0412, curvature=225).consistent is None
 
 
 def test_the_chain_for_the_listed_data():
-    chain = paper_chain(V, 0.024836, 225, 0.2665e-5)
-    assert_allclose(chain.tolerance, np.sqrt(5) * 0.024836, rtol=1e-12)
+    chain = hf.step_rule(V, start=0.024836, curvature=225, alpha=0.2665e-5)
+    assert_allclose(chain.epsilon, np.sqrt(5) * 0.024836, rtol=1e-12)
     assert_allclose(chain.alpha_limit, 2 * (4 / 3) ** 2 * 0.024836**2 / 225, rtol=1e-12)
     assert chain.consistent
 
 
 def test_the_step_rule_of_theorem_a():
-    assert_allclose(step_rule(V, EPSILON, 0.616), 0.0368, atol=1e-4)
-    assert_allclose(step_rule(V, EPSILON, 225), 1.006e-4, rtol=3e-4)
-    assert_allclose(V.start_limit(EPSILON), 0.0412, rtol=1e-12)
-    assert_allclose(smallest_tolerance(V, step_rule(V, 0.05, 1.0), 1.0), 0.05, rtol=1e-12)
+    found = hf.step_rule(V, epsilon=EPSILON, curvature=0.616)
+    assert_allclose(found.step, 0.0368, atol=1e-4)
+    assert_allclose(found.start_limit, 0.0412, rtol=1e-12)
+    assert hf.step_rule(V, epsilon=1.0, curvature=1e-9).step == 1 / V.rate  # τp ≤ 1
+
+
+def test_a_step_rule_without_its_curvature_samples_it_and_says_so():
+    """W = 0.616 and the step 0.0912 of Theorem B, of the theory's grid."""
+    study = hf.lyapunov(optics(), AIM)
+    found = hf.step_rule(study, start=0.0412, region=AROUND)
+    assert found.label == "estimated"
+    assert_allclose(found.curvature, 0.616, atol=2e-3)
+    assert_allclose(found.step_before, 0.0912, atol=1e-4)
+    with pytest.raises(hf.BadRequest, match="does not know the motion"):
+        hf.step_rule(V, start=0.0412)
+    with pytest.raises(hf.BadRequest, match="no region"):
+        hf.step_rule(study, start=0.0412)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"start": -1.0}, {"start": 0.0}, {"start": 1, "curvature": -1}, {"start": 1, "curvature": 1, "alpha": 0}]
+)
+def test_a_step_rule_refuses_what_it_cannot_use(wrong):
+    with pytest.raises(hf.BadRequest):
+        hf.step_rule(V, **{"curvature": 1.0, **wrong})
+
+
+# ---------------------------------------------------------------- all of them on one run
+
+
+def test_the_theorems_on_the_papers_run():
+    """1, 2, 4 and 5 cannot hold; 3 (which the example uses) and A do; B, beforehand, with a sampled defect."""
+    found = hf.theorems(run(), AIM, EPSILON)
+    words = {answer.theorem: answer.word for answer in found}
+    cannot = dict.fromkeys("1245", "cannot hold")
+    assert words == {**cannot, "3": "yes", "A": "yes", "B": "yes"}
+    assert found["B"].label == "estimated"
+    assert {answer.label for answer in found if answer.theorem != "B"} == {"checked"}
+    assert "3.375 ≤ τ < 3.75" in found[2].why
+    assert found
+    assert str(found).count("√(1+τ²)") == 1  # the reason that four of them share is said once
+    assert found.to_dict()["largest"] == pytest.approx(0.0248363, abs=5e-8)
+    assert not hf.theorems(run(), AIM, 0.02)  # the run starts beyond it
+    with pytest.raises(hf.BadRequest, match="no theorem"):
+        found["C"]
+
+
+def test_a_function_that_varies_has_the_constants_of_its_run():
+    """V = (3 + cos φ/10) y² + ...: l₁ and p from the rows; Theorem 5 is for constant forms."""
+    phi = hf.coordinates("phi")
+    varying = AIM + sp.cos(phi) / 10 * hf.deviations("ray") ** 2
+    found = hf.theorems(run(), varying, EPSILON)
+    assert found["3"]
+    assert found["A"]
+    assert "constant coefficients" in found["5"].why
+    rows = np.linspace(0, 20000, 41).astype(int)
+    rates = []
+    for k in rows:
+        at = hf.lyapunov(optics(), varying, {phi: (0.2, 0.6), "phi_dot": (-1, 1)}).at(run().y[:, k], run().times[k])
+        z = np.ix_([1, 3], [1, 3])
+        G, slope = at.matrix[z], at.derivative_matrix[z]
+        rates.append(-max(np.linalg.eigvals(np.linalg.solve(G, 2 * slope)).real))
+    assert 1 - found["A"].numbers["alpha"] == pytest.approx(1e-3 * min(rates), rel=1e-3)
+
+
+def test_theorems_want_a_run_of_eulers_scheme_an_epsilon_and_a_function():
+    with pytest.raises(hf.BadRequest, match="Euler"):
+        hf.theorems(hf.simulate(optics(), hf.RK4, step=0.01, duration=0.1), AIM, 0.1)
+    with pytest.raises(hf.BadRequest, match="no epsilon"):
+        hf.theorems(run(), AIM)
+    with pytest.raises(hf.BadRequest, match="no V"):
+        hf.theorems(run(), epsilon=0.1)
 
 
 @pytest.mark.parametrize(("tolerance", "curvature"), [(0.02484, 0.129), (0.0412, 0.228), (0.09213, 0.616)])

@@ -6,7 +6,6 @@ from numpy.testing import assert_allclose
 
 import holdfast as hf
 from holdfast.stability.linear.covariance import mean_square_abscissa, stationary_covariance
-from holdfast.stability.linear.peaks import double_root_peak, multiple_root_peak, second_order_peak
 from holdfast.stability.linear.transient import discrete_transient, largest_power, transient
 
 
@@ -87,51 +86,6 @@ def _powers(step, count):
 
 def test_a_contraction_never_grows():
     assert largest_power(0.9 * np.eye(2)) == (1.0, 0)
-
-
-# ---------------------------------------------------------------- closed forms
-
-
-@pytest.mark.parametrize(
-    ("rate", "position", "velocity", "time", "value"),
-    [(2, 0.01, 1, 0.49019608, 0.19133361), (10, 1, 100, 0.09090909, 4.43179354), (2, 0, 1, 0.5, 1 / (2 * np.e))],
-)
-def test_double_roots_peak_where_the_formula_says(rate, position, velocity, time, value):
-    peak = double_root_peak(rate, position, velocity)
-    assert_allclose((peak.time, peak.value), (time, value), atol=1e-8)
-
-
-def test_a_falling_deviation_has_no_peak():
-    assert double_root_peak(2, 1, -1) is None
-    assert double_root_peak(2, 1, 0) is None
-    assert second_order_peak(1, 2, 1, -0.1) is None
-
-
-@pytest.mark.parametrize(
-    ("ratio", "value"),
-    [(0.1, 0.862600), (0.5, 0.546293), (0.9, 0.394059), (1, 0.367879), (1.1, 0.344818), (2, 0.218561)],
-)
-def test_peaks_pass_smoothly_through_equal_roots(ratio, value):
-    assert_allclose(second_order_peak(1, ratio).value, value, atol=1e-6)
-    if ratio < 1:
-        exact = np.exp(-ratio * np.arccos(ratio) / np.sqrt(1 - ratio**2))
-        assert_allclose(second_order_peak(1, ratio).value, exact, rtol=1e-14)
-
-
-@pytest.mark.parametrize(("position", "velocity"), [(0.3, 1.0), (-0.4, 0.2), (1.0, -5.0)])
-@pytest.mark.parametrize("ratio", [0.3, 1, 1.7])
-def test_peaks_are_extrema_of_the_solution(ratio, position, velocity):
-    from scipy.linalg import expm
-
-    H = np.array([[0, 1], [-4, -4 * ratio]])
-    peak = second_order_peak(2, ratio, position, velocity)
-    if peak is not None:
-        assert_allclose(expm(H * peak.time) @ [position, velocity], [peak.value, 0], atol=1e-12)
-
-
-def test_multiple_roots_peak_where_the_formula_says():
-    peak = multiple_root_peak(4, 2)
-    assert_allclose((peak.time, peak.value), (1.5, 1.5**3 * np.exp(-3) / 6), rtol=1e-14)
 
 
 # ---------------------------------------------------------------- noise

@@ -19,7 +19,9 @@ from holdfast.problem.quantities import Coordinate, Rate, State
 from holdfast.problem.run import Run
 from holdfast.problem.system import System
 from holdfast.problem.units.check import check_units
-from holdfast.problem.vocabulary import CONSTANT, Vocabulary, by_name
+from holdfast.problem.vocabulary import CONSTANT, LAW, Vocabulary, by_name
+
+LYAPUNOV_KEYS = ("function", "region", "epsilon", "alpha", "curvature", "effort")  # of the table [lyapunov]
 
 
 @clear_arguments
@@ -35,6 +37,7 @@ class Problem:
     run: Run = field(default_factory=Run, kw_only=True)
     title: str = field(default="", kw_only=True)
     certificate: Frozen[Any] = field(default_factory=Frozen, kw_only=True)
+    lyapunov: Frozen[Any] = field(default_factory=Frozen, kw_only=True)
     ensemble: Frozen[Any] = field(default_factory=Frozen, kw_only=True)
     units: Frozen[str] = field(default_factory=Frozen, kw_only=True)
     animation: Frozen[Any] = field(default_factory=Frozen, kw_only=True)
@@ -61,7 +64,20 @@ class Problem:
             raise BadStatement(f"expect = {self.expect!r}", where="expect", fix='"positive" or "negative"')
         for name in ("certificate", "ensemble", "units", "animation"):
             put(self, name, frozen_table(getattr(self, name), where=name))
+        put(self, "lyapunov", self._lyapunov(self.lyapunov))
         check_units(self)
+
+    def _lyapunov(self, given: Mapping[str, Any]) -> Frozen[Any]:
+        """The table [lyapunov]: its function in declared symbols, everything else plain."""
+        rest = frozen_table({k: v for k, v in dict(given).items() if k != "function"}, where="lyapunov")
+        for key in given:
+            if key not in LYAPUNOV_KEYS:
+                hint = did_you_mean(key, LYAPUNOV_KEYS, "keys: " + ", ".join(LYAPUNOV_KEYS))
+                raise BadStatement(f"unknown key {key!r}", where=f"lyapunov.{key}", fix=hint)
+        if "function" not in given:
+            return Frozen(rest)
+        words = self.names.with_deviations(self.program.holonomic, self.program.nonholonomic)
+        return Frozen({"function": words.admit(given["function"], LAW, where="lyapunov.function"), **rest})
 
     def _start(self, given: Mapping[Any, Any]) -> Frozen[sp.Expr]:
         names, values = self.names, {}

@@ -18,6 +18,7 @@ from holdfast.errors import BadExpression, BadStatement
 from holdfast.problem.file.entries import Entries, kind_of, plain
 from holdfast.problem.file.findings import Findings
 from holdfast.problem.file.law_table import read_law
+from holdfast.problem.file.lyapunov_table import read_lyapunov
 from holdfast.problem.file.mass_table import read_masses
 from holdfast.problem.file.places import Path
 from holdfast.problem.laws.linear import Constraints, Law
@@ -36,7 +37,7 @@ SYSTEM_KEYS = "coordinates kinetic potential dissipation forces masses states no
 PROGRAM_KEYS = "holonomic nonholonomic controls reactions law".split()
 RUN_KEYS = [field.name for field in fields(Run)]
 PLAIN_TABLES = "certificate ensemble units animation".split()
-TOP_KEYS = "schema title expect system definitions points parameters program start run".split() + PLAIN_TABLES
+TOP_KEYS = "schema title expect system definitions points parameters program start run lyapunov".split() + PLAIN_TABLES
 
 
 def read_problem(raw: Mapping[str, Any], findings: Findings) -> Problem:
@@ -44,7 +45,7 @@ def read_problem(raw: Mapping[str, Any], findings: Findings) -> Problem:
     reading = _Reading(raw, Entries(findings))
     system, program = reading.system(), reading.program()
     law = reading.law(program)
-    rest = {"start": reading.start(), "run": reading.run(), **reading.labels()}
+    rest = {"start": reading.start(), "run": reading.run(), **reading.labels(), **reading.lyapunov(program)}
     findings.raise_if_any()
     try:
         return Problem(System(**system), Program(**program, law=law), **rest)
@@ -268,6 +269,10 @@ class _Reading:
             if not self.entries.findings.any_within(("program", "law")):
                 self.entries.findings.blame_where(error)
         return law
+
+    def lyapunov(self, program: Mapping[str, Any]) -> dict[str, Any]:
+        words = self.names.with_deviations(program["holonomic"], program["nonholonomic"])
+        return {"lyapunov": read_lyapunov(self.raw, self.entries, self.entries.expressions.with_names(words))}
 
     # ── the rest ──────────────────────────────────────────────────────────────────────────────────
 

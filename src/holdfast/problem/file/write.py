@@ -30,6 +30,7 @@ def written(problem: Problem) -> str:
     lines += [*_system(problem), *_program(problem)]
     lines += _table("start", problem.start, "start")
     lines += _table("run", problem.run.stated(), "run")
+    lines += _table("lyapunov", problem.lyapunov, "lyapunov")
     for name in PLAIN_TABLES:
         lines += _table(name, getattr(problem, name), name)
     return "\n".join(lines) + "\n"

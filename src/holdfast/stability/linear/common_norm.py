@@ -1,17 +1,17 @@
 """One P for many matrices: what a law whose gains vary needs, where frozen eigenvalues prove nothing.
 
-    max_i μ_P(H_i) < 0      every motion d(y, w)/dt = H(t)(y, w) with H(t) in the convex hull of the H_i decays in
-    ‖·‖_P max_i ‖A_i‖_P  < 1      every product of the A_i decays
+    max_i μ_P(H_i) < 0      every motion d(y, w)/dt = H(t)(y, w) with H(t) in the convex hull of the H_i decays in ‖·‖_P
+    max_i ‖A_i‖_P < 1       every product of the A_i decays
 
-The first is exact for the vertices of a polytope (μ_P is convex in H), and so is the second where A is affine in H
-(Euler). Of samples, it says only that the samples were checked.
+It is a search: what P is good for beside the matrices it was sought from is for others to show (`lyapunov` in balls,
+`step_condition` along a run).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_continuous_lyapunov, solve_discrete_lyapunov
@@ -21,7 +21,7 @@ from holdfast.errors import BadRequest
 from holdfast.stability.linear.norms import Norm
 from holdfast.stability.linear.shape import Array, square
 
-Label = Literal["vertices", "sampled"]
+ALIKE = 1e-12  # of the largest: sizes that differ by less differ by rounding
 POLISHED = 6  # up to this size P is improved by a search over its Cholesky factor
 
 
@@ -35,31 +35,23 @@ class CommonNorm:
     norm: Norm
     worst: float
     discrete: bool
-    label: Label
     count: int
 
     @property
     def found(self) -> bool:
         return self.worst < (1 if self.discrete else 0)
 
-    @property
-    def rate(self) -> float:
-        """p of V̇ ≤ −pV for every matrix (continuous time)."""
-        return -2 * self.worst
-
     def __str__(self) -> str:
-        hull = "vertices, hence their convex hull" if self.label == "vertices" else "samples"
         size = f"‖A‖_P ≤ {self.worst:.6g}" if self.discrete else f"μ_P(H) ≤ {self.worst:.6g}"
         if self.found:
-            return f"One P serves {self.count} {hull}: {size} ({self.label})."
+            return f"One P serves {self.count} matrices: {size}."
         return f"No P was found for {self.count} matrices (the best has {size}); that does not prove there is none."
 
 
-def common_norm(matrices: Sequence[Any], *, label: Label = "sampled", discrete: bool = False) -> CommonNorm:
+def common_norm(matrices: Sequence[Any], *, discrete: bool = False) -> CommonNorm:
     """Search a common P: a weighted mean of each matrix' own solution, the worst weighed up, then polished and checked.
 
-    Say ``label="vertices"`` only if the matrices are the vertices of the polytope that is meant; for propagators
-    (``discrete=True``) only if the propagator is affine in H.
+    With `discrete` the matrices are propagators A, else deviation matrices H.
     """
     given = [square(matrix) for matrix in matrices]
     if not given:
@@ -67,11 +59,11 @@ def common_norm(matrices: Sequence[Any], *, label: Label = "sampled", discrete: 
     own = [solution for solution in (_own_solution(matrix, discrete) for matrix in given) if solution is not None]
     if len(own) < len(given):  # one of them grows by itself
         flat = np.eye(len(given[0]))
-        return CommonNorm(Norm(flat, "none"), _worst(flat, given, discrete), discrete, label, len(given))
+        return CommonNorm(Norm(flat, "none"), _worst(flat, given, discrete), discrete, len(given))
     best, value = _averaged(own, given, discrete)
     if len(best) <= POLISHED:
         best, value = _polished(best, value, given, discrete)
-    return CommonNorm(Norm(best, "common"), value, discrete, label, len(given))
+    return CommonNorm(Norm(best, "common"), value, discrete, len(given))
 
 
 def _own_solution(matrix: Array, discrete: bool) -> Array | None:
@@ -108,7 +100,10 @@ def _averaged(own: Sequence[Array], matrices: Sequence[Array], discrete: bool) -
         sizes = _sizes(candidate, matrices, discrete)
         if sizes.max() < value:
             best, value = candidate, float(sizes.max())
-        weights = weights * np.exp(0.3 * (sizes - sizes.mean()) / (np.ptp(sizes) + 1e-300))
+        spread = float(np.ptp(sizes))
+        if spread <= ALIKE * float(np.abs(sizes).max()):
+            break  # no matrix is worse than another
+        weights = weights * np.exp(0.3 * (sizes - sizes.mean()) / spread)
         weights /= weights.sum()
     return best, value
 

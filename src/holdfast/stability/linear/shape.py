@@ -20,12 +20,22 @@ Array = np.ndarray
 
 def square(matrix: Any, name: str = "H") -> Array:
     """The matrix as doubles, if it is square and finite."""
-    array = np.array(matrix, dtype=float)
+    array = numbers_of(matrix, name)
     if array.ndim != 2 or array.shape[0] != array.shape[1] or not array.size:
         raise BadRequest(f"{name} is not a square matrix", fix="give as many rows as columns, at least one")
     if not np.isfinite(array).all():
         raise BadRequest(f"{name} contains a number that is not finite", fix="evaluate it where it is defined")
     return array
+
+
+def numbers_of(matrix: Any, name: str) -> Array:
+    """A matrix as doubles; one with letters or ragged rows is refused in words."""
+    try:
+        return np.array(matrix, dtype=float)
+    except (TypeError, ValueError):
+        letters = sorted({str(s) for s in getattr(matrix, "free_symbols", ())})
+        what = f"{name} contains {', '.join(letters[:6])}" if letters else f"{name} is not a matrix of numbers"
+        raise BadRequest(what, fix="put numbers in, by matrix.subs({...}); hf.lyapunov keeps letters") from None
 
 
 def positions_of(matrix: Array) -> int:

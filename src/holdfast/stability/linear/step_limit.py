@@ -242,7 +242,7 @@ class StepCondition:
         return None if self.defect is None else self.defect <= self.allowance
 
 
-def step_condition(
+def taylor_condition(
     derivatives: Any, step: float, order: int, norm: Norm, *, tolerance: float = 1.0, defect: float | None = None
 ) -> StepCondition:
     """The papers' condition for Euler (order 1), two-stage schemes (2) or RK4 (4), with H_s by the right recursion.
@@ -254,11 +254,19 @@ def step_condition(
     diagonal = np.count_nonzero(norm.matrix - np.diag(np.diag(norm.matrix))) == 0
     if size >= 1 and diagonal and order == 1 and positions_of((propagator - np.eye(len(propagator))) / step):
         reason = "cannot hold: the upper left block of I + τH is I, so ‖I + τH‖ ≥ 1 in every norm with a diagonal P"
-    elif size >= 1:
+    else:
+        return judged_step(size, tolerance, defect)
+    return StepCondition(size, 0.0, defect, reason)
+
+
+def judged_step(size: float, tolerance: float, defect: float | None) -> StepCondition:
+    """The condition for a step of which ‖·‖_P is known."""
+    allowance = max(0.0, (1 - size) * tolerance)
+    if size >= 1:
         reason = f"the step does not contract in this norm: {size:.8g}"
     elif defect is None:
         reason = f"the step contracts by {size:.8g}; whether deviations stay small depends on the defect"
     else:
-        verb = "keeps within" if defect <= (1 - size) * tolerance else "exceeds"
-        reason = f"the step contracts by {size:.8g} and the defect {verb} {(1 - size) * tolerance:.4g}"
-    return StepCondition(size, max(0.0, (1 - size) * tolerance), defect, reason)
+        verb = "keeps within" if defect <= allowance else "exceeds"
+        reason = f"the step contracts by {size:.8g} and the defect {verb} {allowance:.4g}"
+    return StepCondition(size, allowance, defect, reason)

@@ -1,4 +1,4 @@
-"""From a Lyapunov function to the gains that make it fall exactly, and from roots or a rate to both.
+"""`gains_from`: from a Lyapunov function to the gains that make it fall exactly, and from roots or a rate to both.
 
     V = A y² + B y y' + C y'²,     y'' = −k y − b y'
 
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from holdfast.common.arguments import clear_arguments
 from holdfast.errors import BadRequest
 from holdfast.problem.laws.linear import SpringDamper
 from holdfast.problem.quantities import Deviation
@@ -45,6 +46,26 @@ class GainDesign:
         return SpringDamper(
             stiffness=dict.fromkeys(constraints, self.stiffness), damping=dict.fromkeys(constraints, self.damping)
         )
+
+
+@clear_arguments
+def gains_from(V: Any = None, *, roots: Any = None, rate: Any = None, frequency: Any = None) -> GainDesign:
+    """The gains of one constraint under which V falls exactly as V̇ = −pV, and that V.
+
+    V is an expression in y and y.rate (`hf.deviations`), or (A, B, C) of A y² + B y y' + C y'². In its place: `roots`,
+    a conjugate pair, or `rate` p with `frequency` ω, for the roots −p/2 ± iω (ω = p/2 unless given).
+    """
+    given = [value is not None for value in (V, roots, rate)]
+    if sum(given) != 1:
+        raise BadRequest("gains follow from one of V, roots and rate", where="gains_from", fix="give exactly one")
+    if V is not None:
+        return from_function(V)
+    if roots is None:
+        return from_rate(rate, frequency)
+    pair = tuple(roots)
+    if len(pair) != 2:
+        raise BadRequest(f"{len(pair)} roots", where="gains_from", fix="a conjugate pair, e.g. (-1+2j, -1-2j)")
+    return from_roots_exactly(*pair)
 
 
 def from_function(function: Any, deviation: Deviation | None = None) -> GainDesign:
@@ -85,6 +106,12 @@ def from_rate(rate: Any, frequency: Any = None) -> GainDesign:
 
 def _coefficients(function: Any, deviation: Deviation | None) -> tuple[sp.Expr, sp.Expr, sp.Expr]:
     if not isinstance(function, sp.Expr):
+        if not isinstance(function, (tuple, list)) or len(function) != 3:
+            raise BadRequest(
+                f"{function!r} is not a quadratic form of one deviation",
+                where="V",
+                fix="(A, B, C) of A y² + B y y' + C y'², or an expression in y and y.rate",
+            )
         a, b, c = (_number(x) for x in function)
         return a, b, c
     y = deviation or _only_deviation(function)

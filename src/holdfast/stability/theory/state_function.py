@@ -7,7 +7,8 @@
     V₃ = V'ₖ (a − p)ᵏ + (vᵀy + ωw)·Y₂,   V'ₖ = ∂V/∂q̇ᵏ
 
 D/Dt runs along the classical acceleration p (M p = h + E μ₀), a is the actual one, S = (I 0). For G independent of q̇
-and a linear law V₃ = 0, and V̇ = zᵀG'z with G' = ½ DG/Dt + ½(GH + HᵀG).
+and a linear law V₃ = 0, and V̇ = zᵀG'z with G' = ½ DG/Dt + ½(GH + HᵀG). The papers' letters for (u', v', ω') are
+(s', p', l') too. What follows over a region is in `form_bounds`.
 """
 
 from __future__ import annotations
@@ -23,13 +24,15 @@ import sympy as sp
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector, state_vector
 from holdfast.errors import BadRequest
+from holdfast.graph.arithmetics.balls import BRANCHES
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.derivatives import directional, gradient, jacobian
 from holdfast.graph.nodes import Node, ancestors, substitute
 from holdfast.problem.vocabulary import LAW
 from holdfast.results.trajectory import Trajectory
 from holdfast.stability.linear.shape import Array
-from holdfast.stability.sampling import Batch, box_samples
+from holdfast.stability.sampling import Batch
+from holdfast.stability.theory.form_bounds import FormNodes
 from holdfast.stability.theory.lyapunov import LyapunovSeries, deviations_along, every_step
 
 
@@ -59,36 +62,6 @@ class Coefficients:
         return np.block([[(u + u.T) / 2, self.v_prime / 2], [self.v_prime.T / 2, (w + w.T) / 2]])
 
 
-@dataclass(frozen=True, eq=False)
-class Signs:
-    """V and V̇ over samples of a domain: sampled, so not a proof."""
-
-    count: int
-    undefined: int
-    smallest_value: float  # min V/‖z‖²
-    largest_value: float  # max V/‖z‖²
-    largest_derivative: float  # max V̇/‖z‖²
-    worst_time: float
-    worst_state: Array
-    label: str = "sampled"
-
-    @property
-    def positive(self) -> bool:
-        return self.smallest_value > 0
-
-    @property
-    def negative(self) -> bool:
-        return self.largest_derivative < 0
-
-    def __str__(self) -> str:
-        value = "positive" if self.positive else "not positive"
-        slope = "negative" if self.negative else "not negative"
-        return (
-            f"At {self.count} states ({self.label}, not proved): V is {value}, V/‖z‖² from {self.smallest_value:.4g} "
-            f"to {self.largest_value:.4g}; its derivative is {slope}, at most {self.largest_derivative:.4g} ‖z‖²."
-        )
-
-
 class StateFunction:
     """V as an expression in deviations (`hf.deviations`), coordinates, rates, time and parameters."""
 
@@ -99,13 +72,42 @@ class StateFunction:
         self.expression: sp.Expr = vocabulary.admit(expression, LAW, where="V")
         inputs = equations.inputs
         self._y, self._w = list(inputs.y.values()), list(inputs.w.values())
-        self._node = inputs.walk(self.expression)
+        self.node = inputs.walk(self.expression)
         self._check_vanishes()
 
     def _check_vanishes(self) -> None:
         zeros = {node: self.equations.inputs.graph.zero for node in (*self._y, *self._w)}
-        if not substitute([self._node], zeros)[0].is_zero:
+        if not substitute([self.node], zeros)[0].is_zero:
             raise BadRequest("V does not vanish on the program", where="V", fix="every term must contain a deviation")
+        slopes = gradient(self.node, (*self._y, *self._w))
+        for node, slope in zip(slopes, substitute(list(slopes.values()), zeros), strict=True):
+            if not slope.is_zero:
+                raise BadRequest(
+                    f"V has a term of first degree in {node.data}, so that it has no sign near the program",
+                    where="V",
+                    fix="every term must be of second degree, at least, in the deviations",
+                )
+
+    @cached_property
+    def constraints(self) -> tuple[str, ...]:
+        """The constraints whose deviations V contains."""
+        used = set(ancestors([self.node]))
+        named = (*self.equations.inputs.y.items(), *self.equations.inputs.w.items())
+        found = {name for name, node in named if node in used}
+        return tuple(name for name in self.equations.constraints if name in found)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """z of V: y and w of its constraints, as the observables have them."""
+        inputs = self.equations.inputs
+        held = [f"y_{name}" for name in self.constraints if name in inputs.y]
+        return (*held, *(f"w_{name}" for name in self.constraints))
+
+    @cached_property
+    def deviations(self) -> tuple[Node, ...]:
+        """z of V as inputs of their own."""
+        known = {node.data: node for node in (*self._y, *self._w)}
+        return tuple(known[name] for name in self.names)
 
     # ── nodes ─────────────────────────────────────────────────────────────────────────────────────
 
@@ -124,6 +126,70 @@ class StateFunction:
         accelerations, _ = equations.solver(equations.dynamics.bias, [-d for d in equations.deviations.drift])
         return accelerations
 
+    def carried(self, nodes: Sequence[Node], accelerations: Sequence[Node]) -> list[Node]:
+        """The rates of some nodes along the motion, the deviations in them held."""
+        return directional(
+            nodes, self.equations.inputs.direction | dict(zip(self.equations.inputs.v, accelerations, strict=True))
+        )
+
+    @cached_property
+    def demand(self) -> tuple[Node, ...]:
+        """dw/dt in y and w, as it is run."""
+        law = self.equations.demand_law
+        return law.value if self.equations.second_order else law.linear
+
+    def hessian(self) -> list[Node]:
+        """∂²V/∂z² by the deviations of V, dense."""
+        zero, z = self.equations.inputs.graph.zero, self.deviations
+        slopes = gradient(self.node, z)
+        rows = jacobian([slopes.get(node, zero) for node in z], z)
+        return [row.get(j, zero) for row in rows for j in range(len(z))]
+
+    def law_slopes(self) -> list[Node]:
+        """∂ż/∂z by the deviations of V, dense: dy/dt = w, dw/dt = Y."""
+        graph, inputs, z = self.equations.inputs.graph, self.equations.inputs, self.deviations
+        demand = dict(zip(inputs.w, self.demand, strict=True))
+        moved = [inputs.w[name] for name in self.constraints if name in inputs.y]
+        moved += [demand[name] for name in self.constraints]
+        return [row.get(j, graph.zero) for row in jacobian(moved, z) for j in range(len(z))]
+
+    def coupled(self) -> str:
+        """A constraint that V leaves out and the law of its own ones depends on; empty where there is none."""
+        inputs = self.equations.inputs
+        demand = dict(zip(inputs.w, self.demand, strict=True))
+        used = set(ancestors([demand[name] for name in self.constraints]))
+        named = (*inputs.y.items(), *inputs.w.items())
+        return next((name for name, node in named if node in used and name not in self.constraints), "")
+
+    def forms(self) -> FormNodes:
+        """What bounds V and V̇ over a region."""
+        equations, inputs, deviations = self.equations, self.equations.inputs, self.equations.deviations
+        hessian, field = self.hessian(), self.equations.field
+        actual = dict(zip(equations.deviation_names, (*deviations.y, *deviations.w), strict=True))
+        rates = set(inputs.v) & set(ancestors([self.node]))
+        moving = equations.solution.accelerations if rates else [inputs.graph.zero] * len(inputs.v)
+        return FormNodes(
+            inputs=(field.time, *field.state),
+            names=("t", *equations.state_names),
+            parameters=field.parameters,
+            deviations=self.deviations,
+            actual=tuple(actual[name] for name in self.names),
+            hessian=tuple(hessian),
+            drift=tuple(self.carried(hessian, moving)),
+            law=tuple(self.law_slopes()),
+            along_rates=bool(rates),
+        )
+
+    def obstacle(self) -> str:
+        """Why no sign of V is proved; empty where one may be."""
+        if any(node.op in BRANCHES for node in ancestors([self.node])):
+            return "V branches (abs, sign, min, max, ...)"
+        if any(node.op in BRANCHES for node in ancestors(self.demand)):
+            return "the law branches (abs, sign, min, max, ...)"
+        if self.equations.solver.form == "eased":
+            return "the law is eased where kept integrals cannot be told apart"
+        return ""
+
     @cached_property
     def _derivative(self) -> Node:
         """V̇ along the actual motion, with the deviations as quantities of their own."""
@@ -131,13 +197,13 @@ class StateFunction:
         along = inputs.direction | dict(zip(inputs.v, equations.solution.accelerations, strict=True))
         along |= dict(zip(self._y, self._w, strict=False))  # dy/dt = w
         along |= dict(zip(self._w, equations.solution.demand, strict=True))
-        return self._at_actual(directional([self._node], along))[0]
+        return self._at_actual(directional([self.node], along))[0]
 
     @cached_property
     def _forms(self) -> tuple[list[Node], list[Node]]:
         """∂²V/∂z², dense, and its derivative along p."""
         inputs, z = self.equations.inputs, [*self._y, *self._w]
-        slopes = gradient(self._node, z)
+        slopes = gradient(self.node, z)
         rows = jacobian([slopes.get(node, inputs.graph.zero) for node in z], z)
         entries = [row.get(j, inputs.graph.zero) for row in rows for j in range(len(z))]
         if any(node in self._actual for node in ancestors(entries)):
@@ -149,7 +215,7 @@ class StateFunction:
     def _third(self) -> Node:
         """V₃ = Σ ∂V/∂q̇ᵏ (a − p)ᵏ + ∂V/∂w · Y₂."""
         equations, inputs, graph = self.equations, self.equations.inputs, self.equations.inputs.graph
-        slopes = gradient(self._node, (*inputs.v, *self._w))
+        slopes = gradient(self.node, (*inputs.v, *self._w))
         extra = [a - p for a, p in zip(equations.solution.accelerations, self._classical, strict=True)]
         total = graph.dot([slopes.get(node, graph.zero) for node in inputs.v], extra)
         rest = equations.demand_law.rest
@@ -171,7 +237,7 @@ class StateFunction:
         vector = state_vector(equations, state, dict(zip(equations.parameter_names, constants, strict=True)))
         moment = equations.problem.run.begin if time is None else float(time)
         forms, carried = self._forms
-        nodes = (*self._at_actual([self._node]), self._derivative, self._third, *forms, *carried)
+        nodes = (*self._at_actual([self.node]), self._derivative, self._third, *forms, *carried)
         value, derivative, third, *rest = Tape(equations.field.inputs, nodes)([moment, *vector, *constants])
         m, r = len(self._y), len(self._w)
         G, DG = np.array(rest).reshape(2, m + r, m + r)
@@ -193,31 +259,16 @@ class StateFunction:
     def along(self, trajectory: Trajectory) -> LyapunovSeries:
         """V, V̇ and Ṽ along a run of fixed step."""
         step = every_step(trajectory)
-        batch = Batch.of(self.equations, (*self._at_actual([self._node]), self._derivative), trajectory.parameters)
+        batch = Batch.of(self.equations, (*self._at_actual([self.node]), self._derivative), trajectory.parameters)
         values = batch(trajectory.times, trajectory.y.T)
-        return LyapunovSeries(trajectory.times, step, deviations_along(trajectory), values[:, 0], values[:, 1])
+        z = deviations_along(trajectory, self.constraints)
+        return LyapunovSeries(trajectory.times, step, z, values[:, 0], values[:, 1])
 
-    def signs(
-        self, domain: Mapping[Any, Any], count: int = 2000, seed: int = 0, parameters: Mapping[Any, Any] | None = None
-    ) -> Signs:
-        """The signs of V and V̇ at random states of a box ``{name: (low, high), "t": (low, high)}``: sampled."""
-        times, states = box_samples(self.equations, domain, count, seed, parameters)
-        deviations = self.equations.deviations
-        nodes = (*self._at_actual([self._node]), self._derivative, *deviations.y, *deviations.w)
-        rows = Batch.of(self.equations, nodes, parameters)(times, states)
-        squares = (rows[:, 2:] ** 2).sum(axis=1)
-        good = np.isfinite(rows).all(axis=1) & (squares > 0)
-        if not good.any():
-            raise BadRequest("V is undefined, or no deviation occurs, in the whole domain", fix="choose another domain")
-        with np.errstate(all="ignore"):
-            value, slope = rows[:, 0] / squares, np.where(good, rows[:, 1] / squares, -np.inf)
-        worst = int(slope.argmax())
-        return Signs(
-            count=int(good.sum()),
-            undefined=int((~good).sum()),
-            smallest_value=float(value[good].min()),
-            largest_value=float(value[good].max()),
-            largest_derivative=float(slope[worst]),
-            worst_time=float(times[worst]),
-            worst_state=states[worst],
-        )
+    def forms_along(self, trajectory: Trajectory) -> tuple[Array, Array]:
+        """G and G' of V̇ = zᵀG'z + V₃ at each row of a run, by the deviations of V."""
+        nodes, size = self.forms(), len(self.deviations)
+        entries = self._at_actual(nodes.entries)
+        rows = Batch.of(self.equations, entries, trajectory.parameters)(trajectory.times, trajectory.y.T)
+        G, drift, law = np.moveaxis(rows.reshape(-1, 3, size, size), 1, 0)
+        slope = drift / 2 + G @ law
+        return G, (slope + np.swapaxes(slope, 1, 2)) / 2
