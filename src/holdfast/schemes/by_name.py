@@ -15,7 +15,7 @@ from holdfast.schemes.tableaus.euler import EULER
 from holdfast.schemes.tableaus.implicit_midpoint import IMPLICIT_MIDPOINT
 from holdfast.schemes.tableaus.kutta import KUTTA3, RK4, THREE_EIGHTHS
 from holdfast.schemes.tableaus.radau import RADAU, RADAU5
-from holdfast.schemes.tableaus.two_stage import HEUN, MIDPOINT, RALSTON
+from holdfast.schemes.tableaus.two_stage import HEUN, MIDPOINT, RALSTON, two_stage_named
 
 ALL_SCHEMES: tuple[Scheme, ...] = (
     EULER,
@@ -43,14 +43,25 @@ def with_own_steps(scheme: Scheme) -> Scheme:
 
 
 def scheme_named(name: str | Scheme) -> Scheme:
-    """The scheme of this name ("rk4", "RK4", "symplectic_euler"); a scheme is returned as it is."""
+    """The scheme of this name ("rk4", "RK4", "two-stage(3/4)"); a scheme is returned as it is."""
     if isinstance(name, Scheme):
         return name
     key = str(name).strip().lower().replace("_", "-").replace(" ", "-")
     if key in _BY_NAME:
         return _BY_NAME[key]
+    if (made := two_stage_named(key)) is not None:
+        return made
     near = get_close_matches(key, _BY_NAME, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}? " if near else ""
     raise BadRequest(
-        f"there is no scheme {name!r}", where="scheme", fix=f"{hint}the schemes are: {', '.join(_BY_NAME)}"
+        f"there is no scheme {name!r}",
+        where="scheme",
+        fix=f"{hint}the schemes are: {', '.join(_BY_NAME)}, two-stage(3/4)",
     )
+
+
+def is_named(scheme: Scheme) -> bool:
+    """Whether a scheme is the one that its own name means, so that others can build it again from that."""
+    if scheme in ALL_SCHEMES:
+        return True
+    return isinstance(scheme, RungeKutta) and two_stage_named(scheme.name) == scheme

@@ -6,6 +6,7 @@ x⁺ = x + step ((1 - σ) F(x, t) + σ F(x̄, t + α step)),          2 α σ = 
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction as F
 
 from holdfast.errors import BadStatement
@@ -19,6 +20,19 @@ def two_stage(alpha: F | int | float | str, *, name: str | None = None) -> Runge
         raise BadStatement(f"a second stage at α = {place}", where="two_stage(alpha)", fix="give an α > 0")
     weight = 1 / (2 * place)
     return RungeKutta(name=name or f"two-stage({place})", order=2, stages=((), (place,)), weights=(1 - weight, weight))
+
+
+NAME = re.compile(r"two-stage\((\d{1,60})(?:/(\d{1,60}))?\)")  # a place with more digits has a name, but no way back
+
+
+def two_stage_named(name: str) -> RungeKutta | None:
+    """The scheme of a name as `two_stage` gives it, "two-stage(3/4)"; nothing for any other name."""
+    found = NAME.fullmatch(name)
+    if found is None or (found[2] is not None and not int(found[2])):
+        return None
+    place = F(int(found[1]), int(found[2] or 1))
+    scheme = two_stage(place) if place > 0 else None
+    return scheme if scheme is not None and scheme.name == name else None
 
 
 MIDPOINT = two_stage(F(1, 2), name="midpoint")

@@ -15,7 +15,7 @@ from holdfast.errors import BadRequest, HoldfastError, InternalError
 from holdfast.problem.file.load_dump import dumps
 from holdfast.results.runs.simulate import simulate
 from holdfast.results.trajectory import Trajectory
-from holdfast.schemes.by_name import ALL_SCHEMES
+from holdfast.schemes.by_name import is_named
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.stability.certificate.certificate import INTERRUPTED, BlockCertificate, Certificate, established
@@ -161,7 +161,7 @@ class Assessment:
             return block.obstacle
         if self.scheme.unproved:
             return self.scheme.unproved
-        if self.scheme not in ALL_SCHEMES:  # a claimed order is what the proof rests on, and a name what it is kept by
+        if not is_named(self.scheme):  # a claimed order is what the proof rests on, and a name what it is kept by
             return f"{self.scheme.name} is not one of the schemes whose order is proved"
         return None
 

@@ -17,7 +17,7 @@ from holdfast.stability.verifier.reading.file import BlockClaim, Claim, Claims
 from holdfast.stability.verifier.reading.law import Law
 from holdfast.stability.verifier.reading.statement import Statement, statement
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed, require
-from holdfast.stability.verifier.schemes import TABLEAUS, Tableau
+from holdfast.stability.verifier.schemes import Tableau, tableau_named
 from holdfast.stability.verifier.steps.cells import Cells, Cutter, Limit
 from holdfast.stability.verifier.steps.contraction import BITS, Contraction, top
 from holdfast.stability.verifier.steps.cover import Budget, Cover, covered
@@ -78,7 +78,9 @@ def reading(claims: Claims) -> Reading:
             notes.append(f"{name} = {value:g} is put in the place of the problem's {own[name]:g}")
         else:
             require(value == own[name], f"{name} = {value:g} is not the problem's {own[name]:g}")
-    require(claims.scheme in TABLEAUS, f"the scheme {claims.scheme[:30]!r} is not an explicit tableau")
+    tableau = tableau_named(claims.scheme)
+    require(tableau is not None, f"the scheme {claims.scheme[:30]!r} is not an explicit tableau")
+    assert tableau is not None
     require(claims.step is not None, "there is no step")
     require(len(claims.start) == len(stated.state_names), "the start is not a state of the problem")
     require(claims.code is not None, "the code that is run is not in it")
@@ -86,7 +88,7 @@ def reading(claims: Claims) -> Reading:
     notes += _start_notes(claims, stated)
     made = equations(stated, law, claims.parameters)
     agreement = Agreement(made, claims.code, claims.parameters)
-    return Reading(claims, stated, made, TABLEAUS[claims.scheme], agreement, notes)
+    return Reading(claims, stated, made, tableau, agreement, notes)
 
 
 def _start_notes(claims: Claims, stated: Statement) -> list[str]:

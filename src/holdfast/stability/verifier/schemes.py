@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from fractions import Fraction as F
 from math import factorial
@@ -39,3 +40,18 @@ TABLEAUS = {
         ((), (_THIRD,), (-_THIRD, _ONE), (_ONE, -_ONE, _ONE)), (F(1, 8), F(3, 8), F(3, 8), F(1, 8))
     ),
 }
+PLACE = re.compile(r"two-stage\(([1-9]\d{0,59})(?:/([1-9]\d{0,59}))?\)")
+
+
+def tableau_named(name: str) -> Tableau | None:
+    """The tableau of a name; "two-stage(p/q)" has its second stage at α = p/q with the weight 1/(2α), so order 2:
+
+    Σ b = 1,   Σ b c = α/(2α) = 1/2.
+    """
+    if name in TABLEAUS:
+        return TABLEAUS[name]
+    found = PLACE.fullmatch(name)
+    if found is None:
+        return None
+    place = F(int(found[1]), int(found[2] or 1))
+    return Tableau(((), (place,)), (1 - 1 / (2 * place), 1 / (2 * place)))
