@@ -331,3 +331,48 @@ def test_help_is_there_at_once():
         after = os.times()
         spent.append(after.children_user + after.children_system - before.children_user - before.children_system)
     assert min(spent) < 0.15
+
+
+# ---------------------------------------------------------------- lyapunov
+
+OPTICS = EXAMPLES / "adaptive_optics.toml"
+
+
+def test_lyapunov_answers_for_the_papers_example():
+    """V = 3y² + 4yy' + 3y'² falls, proved; Theorems 3 and A hold, 1, 2, 4, 5 cannot; τ₁ = 1.99875e-6."""
+    data = json.loads(invoke("lyapunov", OPTICS, "--json").stdout)
+    assert (data["positive"]["label"], data["decreasing"]["label"]) == ("proved", "proved")
+    words = {answer["theorem"]: answer["word"] for answer in data["theorems"]["answers"]}
+    assert (words["3"], words["A"], words["1"]) == ("yes", "yes", "cannot hold")
+    assert data["step_rule"]["tau_1"] == pytest.approx(1.99875e-6, abs=5e-12)
+    assert data["step_condition"]["contraction"] < 1
+    text = invoke("lyapunov", OPTICS)
+    assert text.exit_code == 0
+    assert "V falls: proved" in text.stdout
+    assert r"\dot V" in invoke("lyapunov", OPTICS, "--latex").stdout
+
+
+def test_lyapunov_seeks_a_function_where_the_file_has_none(cart):
+    result = invoke("lyapunov", cart, "--json")
+    data = json.loads(result.stdout)
+    assert result.exit_code == 0
+    assert data["decreasing"]["label"] == "proved"
+    assert data["theorems"] is None
+
+
+def test_lyapunov_exits_1_where_the_function_does_not_fall(tmp_path):
+    file = tmp_path / "rises.toml"
+    file.write_text(OPTICS.read_text("utf-8").replace("+ 4*y_ray*w_ray", "- 4*y_ray*w_ray"), "utf-8")
+    result = invoke("lyapunov", str(file))
+    assert result.exit_code == 1
+    assert "V falls: refuted" in result.stdout
+
+
+def test_lyapunov_names_the_line_of_a_bad_region(tmp_path):
+    file = tmp_path / "bad.toml"
+    file.write_text(OPTICS.read_text("utf-8") + "region = { psi = [0, 1] }\n", "utf-8")
+    result = invoke("lyapunov", str(file))
+    assert result.exit_code == 2
+    assert "unknown quantity 'psi'" in result.stderr
+    assert "bad.toml:" in result.stderr
+    assert "^" in result.stderr

@@ -14,6 +14,7 @@ from holdfast.problem.file.entries import WrittenNumber
 from holdfast.problem.file.findings import Findings
 from holdfast.problem.file.places import Places
 from holdfast.problem.file.read import read_problem
+from holdfast.problem.problem import LYAPUNOV_KEYS
 from holdfast.problem.quantities import FUNCTIONS, RESERVED_STARTS
 from holdfast.problem.text.builder import VECTOR_FUNCTIONS
 from holdfast.problem.units import dimensions
@@ -35,6 +36,7 @@ KNOWN = {
     "[program.law]": [*law_tables.KINDS, *(key for _, keys in law_tables.KINDS.values() for key in keys)],
     "[run]": [*reading.RUN_KEYS, *(scheme.name for scheme in hf.ALL_SCHEMES)],
     "[certificate]": request.KEYS,
+    "[lyapunov]": LYAPUNOV_KEYS,
     "[ensemble]": ["grid", "zip"],
     "[units]": list(dimensions.KNOWN),
     "[animation]": ["links", "traces"],
@@ -54,7 +56,9 @@ def test_every_key_that_the_reader_knows_has_its_place(title):
     assert not [key for key in KNOWN[title] if f"`{key}`" not in text]
 
 
-@pytest.mark.parametrize("title", ["[system]", "[system.masses.NAME]", "[program]", "[run]", "[certificate]"])
+@pytest.mark.parametrize(
+    "title", ["[system]", "[system.masses.NAME]", "[program]", "[run]", "[certificate]", "[lyapunov]"]
+)
 def test_no_key_is_described_that_the_reader_does_not_know(title):
     rows = re.findall(r"^\| `(\w+)` \|", section(title), re.MULTILINE)
     assert rows
@@ -92,6 +96,8 @@ def test_every_snippet_is_a_problem_or_a_part_of_the_first_one(text):
     assert equations.coordinates
     if "certificate" in snippet:
         request.certificate_request(equations, None, None, None)
+    if "lyapunov" in snippet:
+        assert hf.lyapunov(equations).decreasing.label == "proved"
     if "ensemble" in snippet:
         cases = cases_of(equations, stated_cases(problem), None, {})
         assert set(cases.columns) == {"m", "law.stiffness.wire", "x", "x_dot"}

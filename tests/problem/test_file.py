@@ -362,3 +362,51 @@ def test_the_name_of_a_shipped_example_is_recognised(tmp_path, name):
     with pytest.raises(hf.BadFile) as caught:
         hf.load(tmp_path / name)
     assert "`holdfast examples pendulum` copies it" in str(caught.value)
+
+
+# ---------------------------------------------------------------- [lyapunov]
+
+PENDULUM = """schema = 1
+[system]
+coordinates = ["x", "y"]
+kinetic = "(x_dot**2 + y_dot**2)/2"
+[program.holonomic]
+rod = "x**2 + y**2 - 1"
+[program.law]
+kind = "spring-damper"
+stiffness = 4
+damping = 3
+"""
+
+
+def test_a_lyapunov_table_reads_and_writes_the_same():
+    table = '[lyapunov]\nfunction = "(6 + x**2)*y_rod**2 + y_rod*w_rod + w_rod**2"\nepsilon = 0.1\n'
+    problem = hf.loads(PENDULUM + table + "region = { x = [-1, 1] }\n")
+    assert {symbol.name for symbol in problem.lyapunov["function"].free_symbols} == {"x", "y_rod", "w_rod"}
+    assert dict(problem.lyapunov["region"]) == {"x": (-1, 1)}
+    assert hf.loads(hf.dumps(problem)) == problem
+    in_python = hf.Problem(problem.system, problem.program, lyapunov=dict(problem.lyapunov))
+    assert in_python.lyapunov == problem.lyapunov
+
+
+@pytest.mark.parametrize(
+    ("line", "match"),
+    [
+        ('function = "y_road**2"', "y_road"),
+        ('functon = "y_rod**2"', "unknown key 'functon'"),
+        ('function = "y_rod**2"\nregion = 3', "a table belongs here"),
+        ('function = "y_rod**2"\nregion = { x = [1, -1] }', "a range of two numbers"),
+        ('function = "y_rod**2"\nregion = { x = [true, 2] }', "a range of two numbers"),
+        ('function = "y_rod**2"\nepsilon = -1', "a positive number"),
+        ('function = "y_rod**2"\nalpha = true', "a positive number"),
+    ],
+)
+def test_mistakes_in_a_lyapunov_table_are_named(line, match):
+    with pytest.raises(hf.BadFile, match=match):
+        hf.loads(PENDULUM + f"[lyapunov]\n{line}\n")
+
+
+def test_a_lyapunov_table_in_python_is_judged_alike():
+    problem = hf.loads(PENDULUM)
+    with pytest.raises(hf.BadStatement, match="unknown key 'functon'"):
+        hf.Problem(problem.system, problem.program, lyapunov={"functon": 1})

@@ -18,6 +18,7 @@ from holdfast.cli.verbs.ensemble import ensemble
 from holdfast.cli.verbs.examples import examples
 from holdfast.cli.verbs.family import family
 from holdfast.cli.verbs.lagrangian import lagrangian
+from holdfast.cli.verbs.lyapunov import lyapunov
 from holdfast.cli.verbs.report import report
 from holdfast.cli.verbs.run import run
 from holdfast.cli.verbs.simulate import simulate
@@ -40,6 +41,7 @@ from holdfast.cli.watch import WATCH
     holdfast tune pendulum.toml -o map.png   which gains, for its scheme and step?
     holdfast certify cart_rod.toml -o c.json how far can it drift, and is that proved?
     holdfast verify c.json                   re-check the proof
+    holdfast lyapunov adaptive_optics.toml   does its V fall, and what do the step theorems say?
     """,
 )
 @click.version_option(hf.__version__, prog_name="holdfast")
@@ -61,5 +63,19 @@ def main(ctx: click.Context, debug: bool, limit: float | None) -> None:
         ctx.with_resource(hf.limits(seconds=limit))
 
 
-for verb in (run, report, simulate, ensemble, certify, tune, verify, lagrangian, family, check, derive, examples):
+for verb in (
+    run,
+    report,
+    simulate,
+    ensemble,
+    certify,
+    tune,
+    verify,
+    lyapunov,
+    lagrangian,
+    family,
+    check,
+    derive,
+    examples,
+):
     main.add_command(verb)

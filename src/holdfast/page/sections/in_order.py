@@ -17,6 +17,7 @@ from holdfast.page.sections import (
     warnings,
 )
 from holdfast.page.sections.section import Section
+from holdfast.page.sections.theory import lyapunov
 
 SECTIONS: tuple[Section, ...] = (
     warnings.SECTION,
@@ -25,6 +26,7 @@ SECTIONS: tuple[Section, ...] = (
     equations.SECTION,
     forces.SECTION,
     law.SECTION,
+    lyapunov.SECTION,
     tuning.SECTION,
     certificate.SECTION,
     deviation.SECTION,

@@ -24,7 +24,8 @@ from holdfast.errors import BadRequest
 from holdfast.problem.quantities import Deviation, DeviationRate
 from holdfast.results.trajectory import Trajectory
 from holdfast.stability.linear.common_norm import common_norm
-from holdfast.stability.theory.form_bounds import Bounds, FormNodes, RegionForms
+from holdfast.stability.linear.norms import Norm, continuous
+from holdfast.stability.theory.form_bounds import Bounds, RegionForms
 from holdfast.stability.theory.form_verdicts import SignVerdict, rate_verdict, size_verdict
 from holdfast.stability.theory.formulas import RateFormulas
 from holdfast.stability.theory.lyapunov import LyapunovFunction, LyapunovSeries
@@ -97,6 +98,11 @@ class LyapunovStudy:
         return self.function_of_state.along(trajectory)
 
     @cached_property
+    def constant(self) -> bool:
+        """Whether V and the law of its constraints have constant coefficients, so that there is a `function`."""
+        return is_constant(self.function_of_state, self.parameters)
+
+    @cached_property
     def function(self) -> LyapunovFunction:
         """V with its constants l₁, l₂, p, κ, where V and the law have constant coefficients; refused elsewhere."""
         return constant_function(self.function_of_state, self.parameters)
@@ -157,7 +163,11 @@ def lyapunov(
     """
     table = equations.problem.lyapunov
     given = parameters or {}
-    asked = stated_region(equations, table.get("region", {}) if region is None else region)
+    asked = (
+        stated_region(equations, table.get("region", {}), "lyapunov.region")
+        if region is None
+        else stated_region(equations, region)
+    )
     stated = table.get("function") if V is None else V
     if stated is None:
         stated = _sought(equations, asked, given)
@@ -179,6 +189,8 @@ def _sought(equations: Equations, asked: Bounds, parameters: Mapping[Any, Any]) 
         raise BadRequest("there is nothing to hold, so that no V is needed", where="V", fix="state a program")
     forms, _ = region_forms(StateFunction(equations, as_expression(equations, sp.eye(len(names)))), asked, parameters)
     laws = forms.sampled.forms[:SOUGHT, 2]
+    if len(laws) == 1:
+        return _readable(continuous(laws[0]))
     found = common_norm(list(laws))
     if not found.found:
         raise BadRequest(
@@ -186,9 +198,14 @@ def _sought(equations: Equations, asked: Bounds, parameters: Mapping[Any, Any]) 
             where="V",
             fix="give V; hf.spectrum(equations) shows whether the law attracts at all",
         )
-    short = np.array([[float(f"{x:.4g}") for x in row] for row in found.norm.matrix])
-    readable = np.linalg.eigvalsh(short)[0] > found.norm.eigenvalues[0] / 2  # rounding has not spoilt it
-    return sp.Matrix((short if readable else found.norm.matrix).tolist())
+    return _readable(found.norm)
+
+
+def _readable(norm: Norm) -> sp.Matrix:
+    """P with four digits in each entry, where that does not spoil it; what V promises is judged afterwards."""
+    short = np.array([[float(f"{x:.4g}") for x in row] for row in norm.matrix])
+    good = np.linalg.eigvalsh(short)[0] > norm.eigenvalues[0] / 2
+    return sp.Matrix((short if good else norm.matrix).tolist())
 
 
 def _require_usable(function: StateFunction) -> None:
@@ -244,18 +261,22 @@ def as_expression(equations: Equations, V: Any) -> sp.Expr:
 
 def constant_function(function: StateFunction, parameters: Mapping[Any, Any]) -> LyapunovFunction:
     """V and the law of its constraints as constant matrices."""
-    forms, _ = _without_region(function, parameters)
-    if forms.variables or forms.nodes.in_deviations or function.coupled():
+    if not is_constant(function, parameters):
         raise BadRequest(
             "V or the law of its constraints does not have constant coefficients",
             where="V",
             fix="hf.lyapunov(...).positive and .decreasing hold its constants over a region",
         )
-    G, _, H = forms.sampled.forms[0]
+    G, _, H = _without_region(function, parameters).sampled.forms[0]
     return LyapunovFunction(G, H)
 
 
-def _without_region(function: StateFunction, parameters: Mapping[Any, Any]) -> tuple[RegionForms, FormNodes]:
-    nodes = function.forms()
+def is_constant(function: StateFunction, parameters: Mapping[Any, Any]) -> bool:
+    """Whether neither state nor time enters the forms of V and its rate."""
+    forms = _without_region(function, parameters)
+    return not (forms.variables or forms.nodes.in_deviations or function.coupled())
+
+
+def _without_region(function: StateFunction, parameters: Mapping[Any, Any]) -> RegionForms:
     constants = tuple(parameter_vector(function.equations, parameters))
-    return RegionForms(nodes, constants, {}, {}, function.names), nodes
+    return RegionForms(function.forms(), constants, {}, {}, function.names)

@@ -15,15 +15,15 @@ from holdfast.results.runs.simulate import simulate
 from holdfast.stability.proof.omega import Bounds, region_of
 
 
-def stated_region(equations: Equations, given: Mapping[Any, Any]) -> Bounds:
+def stated_region(equations: Equations, given: Mapping[Any, Any], where: str = "region") -> Bounds:
     """Ranges by name, of t, states and deviations; anything else is refused."""
     known = ("t", *equations.state_names, *equations.deviation_names)
     found: Bounds = {}
-    for name, ends in by_name(given, where="region").items():
+    for name, ends in by_name(given, where=where).items():
         if name not in known:
             fix = did_you_mean(name, known, "known: " + ", ".join(known))
-            raise BadRequest(f"the region bounds an unknown quantity {name!r}", where=f"region.{name}", fix=fix)
-        found[name] = _ends(ends, f"region.{name}")
+            raise BadRequest(f"the region bounds an unknown quantity {name!r}", where=f"{where}.{name}", fix=fix)
+        found[name] = _ends(ends, f"{where}.{name}")
     return found
 
 

@@ -22,7 +22,7 @@ from holdfast.stability.linear.norms import pencil_max
 from holdfast.stability.proof.omega import region_of
 from holdfast.stability.theory.estimated_defect import EstimatedDefect, estimated_defect
 from holdfast.stability.theory.lyapunov import LyapunovFunction, LyapunovSeries
-from holdfast.stability.theory.lyapunov_study import LyapunovStudy, as_expression, constant_function
+from holdfast.stability.theory.lyapunov_study import LyapunovStudy, as_expression, constant_function, is_constant
 from holdfast.stability.theory.region import stated_region
 from holdfast.stability.theory.state_function import StateFunction
 from holdfast.stability.theory.theorems import NEVER, Answer, Record, all_theorems, theorem_b
@@ -79,13 +79,14 @@ def theorems(
     V: Any = None,
     epsilon: float | None = None,
     *,
-    alpha: float | None = None,
+    alpha: float = 0.5,
     region: Mapping[Any, tuple[float, float]] | None = None,
 ) -> TheoremAnswers:
     """Which of Theorems 1 to 5, A and B keep ‖z‖ ≤ ε along a run with Euler's scheme, and why the others do not.
 
-    V is an expression, a matrix or an `hf.lyapunov` study; V, ε and α are the problem's [lyapunov] where not given. The
-    run must keep every step. `region` is where the defect of Theorem B is sampled: the run's own ranges unless given.
+    V is an expression, a matrix or an `hf.lyapunov` study; V and ε are the problem's [lyapunov] where not given. α is
+    that of Theorems 1, 2, 4 and 5; the others take the least that serves. The run must keep every step. `region` is
+    where the defect of Theorem B is sampled: the run's own ranges unless given.
     """
     function = _function(run, V)
     table = function.equations.problem.lyapunov
@@ -98,8 +99,7 @@ def theorems(
         )
     series, constant = function.along(run), _constant(function, run)
     record = Record.of_series(series, constant) if constant is not None else _varying(function, run, series)
-    share = float(table.get("alpha", 0.5) if alpha is None else alpha)
-    answers = all_theorems(record, float(tolerance), share)
+    answers = all_theorems(record, float(tolerance), alpha)
     if constant is not None:
         found = _sampled_defect(function, constant, run, float(tolerance), region)
         start = series.deviations[0]
@@ -121,10 +121,7 @@ def _function(run: Trajectory, V: Any) -> StateFunction:
 
 
 def _constant(function: StateFunction, run: Trajectory) -> LyapunovFunction | None:
-    try:
-        return constant_function(function, run.parameters)
-    except BadRequest:
-        return None
+    return constant_function(function, run.parameters) if is_constant(function, run.parameters) else None
 
 
 def _varying(function: StateFunction, run: Trajectory, series: LyapunovSeries) -> Record:
