@@ -47,7 +47,8 @@ def run_of(problem, **asked):
 def test_every_section_of_an_example_is_there(file, shelf):
     _, html = page(file.stem, shelf)
     problem, tree = hf.load(file), parsed(html)
-    assert set(section_names(html)) == ALWAYS | (HELD if problem.program.constraints else set())
+    stated = {"lyapunov"} if problem.lyapunov else set()
+    assert set(section_names(html)) == ALWAYS | (HELD if problem.program.constraints else set()) | stated
     assert tree.find(".//*[@id='verdict']") is not None
     anchors = {link.get("href").removeprefix("#") for link in tree.iter("a")}
     assert anchors == set(section_names(html))

@@ -23,7 +23,6 @@ from math import comb
 from typing import Any
 
 import numpy as np
-import sympy as sp
 from scipy.linalg import eigh
 from scipy.optimize import brentq
 
@@ -195,30 +194,17 @@ def taylor_matrices(derivatives: Sequence[Any], order: int) -> list[Array]:
     return found
 
 
-def taylor_propagator(
-    derivatives: Any, step: float, order: int, *, variable: sp.Symbol | None = None, time: float = 0.0
-) -> Array:
+def taylor_propagator(derivatives: Sequence[Any], step: float, order: int) -> Array:
     """I + Σ_{s ≤ order} τˢ/s! H_s: what a scheme of that order does to u' = H(t)u, up to its defect.
 
-    `derivatives` are [H, dH/dt, d²H/dt², ...] at the beginning of the step, or a SymPy matrix in `variable`.
+    `derivatives` are [H, dH/dt, d²H/dt², ...] at the beginning of the step.
     """
-    if isinstance(derivatives, sp.MatrixBase):
-        symbol = variable or _only_symbol(derivatives)
-        symbolic = [derivatives.diff(symbol, k) if k else derivatives for k in range(order)]
-        derivatives = [np.array(matrix.subs(symbol, time).evalf(17).tolist(), dtype=float) for matrix in symbolic]
     matrices = taylor_matrices(derivatives, order)
     total, factor = np.eye(len(matrices[0])), 1.0
     for s, matrix in enumerate(matrices, 1):
         factor *= step / s
         total = total + factor * matrix
     return total
-
-
-def _only_symbol(matrix: sp.MatrixBase) -> sp.Symbol:
-    symbols = sorted(matrix.free_symbols, key=str)
-    if len(symbols) > 1:
-        raise BadRequest("H depends on more than time", fix="say which symbol is time: variable=t")
-    return symbols[0] if symbols else sp.Symbol("t")
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,6 @@ from scipy.optimize import brentq
 
 from holdfast.common.frozen import Frozen
 from holdfast.errors import BadRequest
-from holdfast.results.trajectory import Trajectory
 from holdfast.stability.linear.shape import Array, positions_of
 from holdfast.stability.theory.lyapunov import LyapunovFunction, LyapunovSeries
 
@@ -89,15 +88,6 @@ class Record:
             positions=positions_of(function.deviation_matrix),
             function=function,
         )
-
-    @classmethod
-    def of_run(
-        cls, trajectory: Trajectory, function: LyapunovFunction, constraints: tuple[str, ...] | None = None
-    ) -> Record:
-        """From a run with Euler's scheme that keeps all its steps."""
-        if trajectory.scheme != "euler":
-            raise BadRequest(f"the theorems speak of Euler's scheme, not of {trajectory.scheme}", fix="use certify()")
-        return cls.of_series(function.along(trajectory, constraints), function)
 
     @property
     def largest_remainder(self) -> float:
