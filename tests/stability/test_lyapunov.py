@@ -216,6 +216,40 @@ def test_designs_that_cannot_be_are_refused():
     assert hf.gains_from(roots=(-1 + 2j, -1 - 2j)).stiffness == 5
 
 
+def test_letters_in_a_function_give_gains_as_formulas():
+    """V = A y² + B yy' + C y'²: b = p = B/C, k = A/C, where A, C, 4AC − B² and B are positive."""
+    A, B, C = sp.symbols("A B C", real=True)
+    design = hf.gains_from((A, B, C))
+    assert (design.damping, design.stiffness, design.rate) == (B / C, A / C, B / C)
+    assert set(design.conditions) == {sp.Gt(A, 0), sp.Gt(C, 0), sp.Gt(4 * A * C, B**2), sp.Gt(B, 0)}
+    y = hf.deviations("aim")
+    w, k, b = y.rate, A / C, B / C
+    V = A * y**2 + B * y * w + C * w**2
+    rate = V.diff(y) * w + V.diff(w) * (-k * y - b * w)
+    assert sp.simplify(rate + b * V) == 0
+    assert hf.gains_from(V) == design
+    with pytest.raises(hf.BadRequest, match="V contains A, B, C"):
+        _ = design.function
+    assert hf.gains_from((3, 4, 3)).conditions == ()
+
+
+@pytest.mark.parametrize(
+    ("asked", "match"),
+    [
+        ({}, "one of V, roots and rate"),
+        ({"V": (3, 4, 3), "rate": 1}, "one of V, roots and rate"),
+        ({"V": "3"}, "not a quadratic form"),
+        ({"V": (1, 2)}, "not a quadratic form"),
+        ({"roots": (-1,)}, "1 roots"),
+        ({"rate": sp.Symbol("p")}, "are numbers here"),
+        ({"rate": -1}, "must be positive"),
+    ],
+)
+def test_what_gains_cannot_follow_from_is_refused(asked, match):
+    with pytest.raises(hf.BadRequest, match=match):
+        hf.gains_from(**asked)
+
+
 # ---------------------------------------------------------------- one P for many matrices
 
 

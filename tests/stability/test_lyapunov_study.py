@@ -339,3 +339,22 @@ def test_one_norm_serves_an_interval_of_stiffness():
         stated = hf.derive(hf.Problem(equations.problem.system, equations.problem.program, start={x: place}))
         sizes.append(hf.step_condition(stated, hf.Euler, 0.05, V=norm).contraction)
     assert_allclose(max(sizes), 0.9846528, atol=5e-8)
+
+
+def test_misuse_is_told_in_words():
+    found = hf.lyapunov(pendulum(), [[6, 1], [1, 2]])
+    for wrong, match in (
+        (lambda: hf.lyapunov(3, ROD**2), "equations belong here, not int"),
+        (lambda: hf.lyapunov(pendulum(), ROD**2 + ROD.rate**2, effort="long"), "effort = 'long'"),
+        (lambda: hf.lyapunov(pendulum(), ROD**2, {"z": (0, 1)}), "unknown quantity 'z'"),
+        (lambda: hf.lyapunov(pendulum(), ROD**2, {x: 3}), "not a range"),
+        (lambda: hf.lyapunov(pendulum(), ROD**2, {x: (1, 0)}), "empty"),
+        (lambda: hf.step_rule(3), "takes V with its law"),
+        (lambda: hf.step_condition("pendulum", hf.RK4, 0.1), "equations belong here"),
+        (lambda: hf.step_condition(pendulum(), hf.RK4, -0.1), "a step of -0.1"),
+        (lambda: hf.step_condition(pendulum(), hf.RK4, 0.1, constraints=("pin",)), "no constraint 'pin'"),
+        (lambda: hf.step_condition(pendulum(), hf.RK4, 0.1, V=hf.Norm(np.eye(3))), "speaks of 3 deviations"),
+        (lambda: hf.theorems(found, ROD**2, 0.1), "a run that knows its problem"),
+    ):
+        with pytest.raises(hf.BadRequest, match=match):
+            wrong()

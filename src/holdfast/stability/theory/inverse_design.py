@@ -33,10 +33,14 @@ class GainDesign:
     stiffness: sp.Expr
     rate: sp.Expr
     coefficients: tuple[sp.Expr, sp.Expr, sp.Expr]
+    conditions: tuple[sp.Basic, ...] = ()  # what letters must satisfy for V to be definite and to fall
 
     @property
     def function(self) -> LyapunovFunction:
         """V as numbers, G = [[2A, B], [B, 2C]]."""
+        letters = sorted(str(s) for x in self.coefficients for s in x.free_symbols)
+        if letters:
+            raise BadRequest(f"V contains {', '.join(dict.fromkeys(letters))}", where="V", fix="put numbers in first")
         a, b, c = (float(x) for x in self.coefficients)
         H = deviation_matrix(float(self.stiffness), float(self.damping))
         return LyapunovFunction(np.array([[2 * a, b], [b, 2 * c]]), H)
@@ -50,7 +54,7 @@ class GainDesign:
 
 @clear_arguments
 def gains_from(V: Any = None, *, roots: Any = None, rate: Any = None, frequency: Any = None) -> GainDesign:
-    """The gains of one constraint under which V falls exactly as V̇ = −pV, and that V.
+    """The gains of one constraint under which V falls exactly as V̇ = −pV, and that V; with letters, as formulas.
 
     V is an expression in y and y.rate (`hf.deviations`), or (A, B, C) of A y² + B y y' + C y'². In its place: `roots`,
     a conjugate pair, or `rate` p with `frequency` ω, for the roots −p/2 ± iω (ω = p/2 unless given).
@@ -72,19 +76,24 @@ def from_function(function: Any, deviation: Deviation | None = None) -> GainDesi
     """The gains under which V falls exactly: V as an expression in y and y.rate, or as (A, B, C)."""
     coefficients = _coefficients(function, deviation)
     a, b, c = coefficients
-    if not (a > 0 and c > 0 and 4 * a * c > b**2):
+    definite = (sp.Gt(a, 0), sp.Gt(c, 0), sp.Gt(4 * a * c, b**2))
+    if sp.false in definite:
         raise BadRequest("V is not positive definite", fix="A y² + B y y' + C y'² needs A > 0, C > 0 and 4AC > B²")
-    if not b > 0:
+    falling = sp.Gt(b, 0)
+    if falling is sp.false:
         raise BadRequest(
             "under this V no law decays: p = B/C is not positive", fix="give the product y y' a positive B"
         )
-    return GainDesign(damping=b / c, stiffness=a / c, rate=b / c, coefficients=coefficients)
+    open_ones = tuple(condition for condition in (*definite, falling) if condition is not sp.true)
+    return GainDesign(b / c, a / c, b / c, coefficients, open_ones)
 
 
 def from_roots_exactly(first: Any, second: Any) -> GainDesign:
     """Gains and V for a conjugate pair of roots −p/2 ± iω."""
     one, other = (_number(root) for root in (first, second))
     damping, stiffness = sp.expand(-one - other), sp.expand(one * other)
+    if damping.free_symbols | stiffness.free_symbols:
+        raise BadRequest("roots and rates are numbers here", fix="V may contain letters: hf.gains_from((k, b, 1))")
     if damping.has(sp.I) or stiffness.has(sp.I) or not damping > 0:
         raise BadRequest(f"the roots {first}, {second} are not a conjugate pair with Re < 0", fix="e.g. (-1+2j, -1-2j)")
     if not 4 * stiffness > damping**2:
@@ -99,6 +108,8 @@ def from_rate(rate: Any, frequency: Any = None) -> GainDesign:
     """Gains and V for V̇ = −pV: the roots −p/2 ± iω, with ω = p/2 unless given."""
     p = _number(rate)
     omega = p / 2 if frequency is None else _number(frequency)
+    if p.free_symbols | omega.free_symbols:
+        raise BadRequest("roots and rates are numbers here", fix="V may contain letters: hf.gains_from((k, b, 1))")
     if not (p > 0 and omega > 0):
         raise BadRequest(f"rate {rate}, frequency {frequency}", fix="both must be positive")
     return from_roots_exactly(-p / 2 + sp.I * omega, -p / 2 - sp.I * omega)
@@ -116,10 +127,8 @@ def _coefficients(function: Any, deviation: Deviation | None) -> tuple[sp.Expr, 
         return a, b, c
     y = deviation or _only_deviation(function)
     form = sp.Poly(exact(function), y, y.rate)
-    if any(sum(powers) != 2 for powers in form.monoms()) or form.free_symbols_in_domain:
-        raise BadRequest(
-            "V is not a quadratic form of one deviation with numbers", fix="e.g. 3*y**2 + 4*y*y.rate + 3*y.rate**2"
-        )
+    if any(sum(powers) != 2 for powers in form.monoms()):
+        raise BadRequest("V is not a quadratic form of one deviation", fix="e.g. 3*y**2 + 4*y*y.rate + 3*y.rate**2")
     a, b, c = (form.coeff_monomial(product) for product in (y**2, y * y.rate, y.rate**2))
     return a, b, c
 

@@ -29,7 +29,7 @@ from holdfast.stability.theory.form_bounds import Bounds, RegionForms
 from holdfast.stability.theory.form_verdicts import SignVerdict, rate_verdict, size_verdict
 from holdfast.stability.theory.formulas import RateFormulas
 from holdfast.stability.theory.lyapunov import LyapunovFunction, LyapunovSeries
-from holdfast.stability.theory.region import completed, stated_region
+from holdfast.stability.theory.region import completed, require_equations, stated_region
 from holdfast.stability.theory.state_function import Coefficients, StateFunction
 
 SOUGHT = 60  # sampled matrices of a varying law from which a common V is sought
@@ -161,6 +161,7 @@ def lyapunov(
     `region` bounds t, states and deviations; what V̇ depends on and the region does not name is taken from the problem's
     own run. The verdicts are *proved* in balls, *sampled*, *refuted* or *undecided*, within `effort` seconds.
     """
+    require_equations(equations)
     table = equations.problem.lyapunov
     given = parameters or {}
     asked = (
@@ -174,7 +175,7 @@ def lyapunov(
     function = StateFunction(equations, as_expression(equations, stated))
     _require_usable(function)
     forms, note = region_forms(function, asked, given)
-    seconds = float(table.get("effort", EFFORT) if effort is None else effort) / 2
+    seconds = _seconds(table.get("effort", EFFORT) if effort is None else effort) / 2
     obstacle = function.obstacle()
     positive = size_verdict(forms, obstacle, seconds)
     decreasing = _decreasing(function, forms, positive, obstacle, seconds)
@@ -206,6 +207,12 @@ def _readable(norm: Norm) -> sp.Matrix:
     short = np.array([[float(f"{x:.4g}") for x in row] for row in norm.matrix])
     good = np.linalg.eigvalsh(short)[0] > norm.eigenvalues[0] / 2
     return sp.Matrix((short if good else norm.matrix).tolist())
+
+
+def _seconds(effort: Any) -> float:
+    if isinstance(effort, bool) or not isinstance(effort, (int, float)) or not 0 < effort < np.inf:
+        raise BadRequest(f"effort = {effort!r}", where="effort", fix="seconds of computing, more than 0")
+    return float(effort)
 
 
 def _require_usable(function: StateFunction) -> None:

@@ -38,6 +38,7 @@ from holdfast.stability.linear.step_limit import (
 from holdfast.stability.sampling import Batch
 from holdfast.stability.theory.lyapunov import LyapunovFunction
 from holdfast.stability.theory.lyapunov_study import LyapunovStudy
+from holdfast.stability.theory.region import require_equations
 
 MOST_ORDER = 4  # of the Taylor matrices of a varying H: the papers' schemes
 MATRICES = 60  # states, spread over the run, from which one norm is sought; it is judged at all of them
@@ -107,6 +108,7 @@ def step_condition(
     `run` gives the states at which an H that varies is looked at (the start alone without one); `constraints` are those
     of V, or all. `epsilon` and `defect` are measured in the same norm.
     """
+    require_equations(equations)
     chosen, size = scheme_named(scheme), float(step)
     if not size > 0:
         raise BadRequest(f"a step of {size:g}", where="step", fix="give a positive step")

@@ -15,6 +15,14 @@ from holdfast.results.runs.simulate import simulate
 from holdfast.stability.proof.omega import Bounds, region_of
 
 
+def require_equations(equations: Any) -> None:
+    """Refuse what is not the equations of a problem, in words."""
+    if not isinstance(equations, Equations):
+        raise BadRequest(
+            f"equations belong here, not {type(equations).__name__}", where="equations", fix="hf.derive(problem)"
+        )
+
+
 def stated_region(equations: Equations, given: Mapping[Any, Any], where: str = "region") -> Bounds:
     """Ranges by name, of t, states and deviations; anything else is refused."""
     known = ("t", *equations.state_names, *equations.deviation_names)

@@ -85,6 +85,12 @@ def step_rule(
     `start` is ‖z₀‖, `curvature` W. Without ε the least that the start needs is taken, ‖z₀‖√(l₂/l₁). Without W it is
     sampled over `region` (and ‖z‖ ≤ ε), for which V must be an `hf.lyapunov` study; Theorem B is answered then too.
     """
+    if not isinstance(V, (LyapunovStudy, LyapunovFunction, GainDesign)):
+        raise BadRequest(
+            f"step_rule() takes V with its law, not {type(V).__name__}",
+            where="V",
+            fix="hf.lyapunov(equations, V), hf.gains_from(V) or hf.LyapunovFunction(G, H)",
+        )
     function = V if isinstance(V, LyapunovFunction) else V.function
     if function.rate <= 0:
         raise BadRequest("V does not fall under this law: p ≤ 0", where="V", fix="choose another V, or other gains")
