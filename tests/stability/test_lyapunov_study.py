@@ -1,6 +1,7 @@
 """hf.lyapunov: V of the deviations and of the motion, its rate, and the label of each sign (docs/theory, 2.9)."""
 
 from functools import cache
+from math import factorial
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import sympy as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from scipy.integrate import solve_ivp
 
 import holdfast as hf
 from holdfast.stability.theory.state_function import StateFunction
@@ -249,6 +251,21 @@ def test_coefficients_are_those_of_the_papers():
     assert_allclose(at.derivative_matrix, np.array(found.rate_matrix.subs(numbers).tolist(), dtype=float), rtol=1e-12)
 
 
+def test_sylvesters_minors_come_in_letters_and_decide_the_signs():
+    """For V = 3y² + 4yw + 3w²: 6 and 20; 4k and 24bk − 16k − (3 − 2b − 3k)², positive at b = 4/3, k = 1."""
+    found = hf.lyapunov(pendulum(), 3 * ROD**2 + 4 * ROD * ROD.rate + 3 * ROD.rate**2)
+    k, b = (pendulum().display.symbols[f"law.{name}.rod"] for name in ("stiffness", "damping"))
+    sizes, slopes = found.minors
+    assert sizes == (6, 20)
+    assert sp.expand(slopes[0] - 4 * k) == 0
+    assert sp.expand(slopes[1] - (4 * k * (6 * b - 4) - (3 - 2 * b - 3 * k) ** 2)) == 0
+    for stiffness, damping in ((1, 4 / 3), (4, 3), (0.1, 5), (9, 0.5)):
+        numbers = [float(minor.subs({k: stiffness, b: damping})) for minor in slopes]
+        law = hf.SpringDamper(stiffness=stiffness, damping=damping)
+        judged = hf.lyapunov(pendulum().with_law(law), found.V).decreasing.label
+        assert judged == ("proved" if min(numbers) > 0 else "refuted")
+
+
 def test_text_latex_and_data_say_the_same():
     found = hf.lyapunov(pendulum(), 3 * ROD**2 + ROD * ROD.rate + ROD.rate**2)
     assert "V falls: proved" in found.summary()
@@ -314,6 +331,27 @@ def test_the_rates_of_a_varying_law_are_taken_along_the_motion():
     assert_allclose(H3, second + 2 * first @ H1 + H1 @ first + H1 @ H1 @ H1, atol=0.2)
     assert H4.shape == (2, 2)
     assert found.label == "checked at 1 state"
+
+
+def test_the_taylor_matrices_have_the_order_of_their_scheme():
+    """‖U(τ) − I − Σ τˢ/s! H_s‖ falls by 2⁵ with a halved step, U by SciPy from u' = H(x(t), t)u along the motion."""
+    equations = varying(25 + 5 * sp.sin(x) + t**2, 10 + x.rate)
+    begin = np.array([0.9, 0.2, 0.4, -0.3])
+    stated = {x: 0.9, y: 0.2, x.rate: 0.4, y.rate: -0.3}
+
+    def slope(time, row):
+        at = equations.evaluate(row[:4], time)
+        return [*row[2:4], *at.accelerations, *(at.deviation_matrix @ row[4:].reshape(2, 2)).ravel()]
+
+    moved = hf.derive(hf.Problem(equations.problem.system, equations.problem.program, start=stated))
+    matrices = hf.step_condition(moved, hf.RK4, 0.01).matrices
+    errors = []
+    for step in (0.04, 0.02):
+        first = [*begin, 1, 0, 0, 1]
+        flow = solve_ivp(slope, (0, step), first, method="DOP853", rtol=1e-13, atol=1e-15).y[4:, -1].reshape(2, 2)
+        taylor = np.eye(2) + sum(step**s / factorial(s) * H for s, H in enumerate(matrices, 1))
+        errors.append(np.linalg.norm(flow - taylor))
+    assert_allclose(np.log2(errors[0] / errors[1]), 5, atol=0.15)
 
 
 def test_a_step_along_a_run_is_judged_in_one_norm_for_all_its_states():

@@ -89,6 +89,11 @@ class LyapunovStudy:
         """V₃, of third degree and more; 0 where V is quadratic without rates and the law is linear."""
         return self.formulas.rest
 
+    @cached_property
+    def minors(self) -> tuple[tuple[sp.Expr, ...], tuple[sp.Expr, ...]]:
+        """Sylvester's minors of G and of −G', in letters: V > 0 and its quadratic part falls where all are positive."""
+        return leading_determinants(self.matrix), leading_determinants(-self.rate_matrix)
+
     def at(self, state: Any = None, time: float | None = None) -> Coefficients:
         """V, V̇ and the coefficients u, v, ω, u', v', ω', V₃ as numbers at one state, for all constraints."""
         return self.function_of_state.at(state, time, self.parameters)
@@ -249,6 +254,12 @@ def _decreasing(
         why = f"the law of {own} depends on the deviation of {other}, which V does not contain"
         return SignVerdict("V falls", "undecided", why)
     return rate_verdict(forms, positive, obstacle, seconds)
+
+
+def leading_determinants(matrix: sp.Matrix) -> tuple[sp.Expr, ...]:
+    """The leading principal minors as formulas."""
+    sizes = range(1, matrix.rows + 1)
+    return tuple(sp.factor(matrix[:k, :k].det(method="berkowitz")) for k in sizes)
 
 
 def as_expression(equations: Equations, V: Any) -> sp.Expr:
