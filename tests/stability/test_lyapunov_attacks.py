@@ -3,8 +3,14 @@
 import numpy as np
 import pytest
 import sympy as sp
+from numpy.testing import assert_allclose
 
 import holdfast as hf
+from holdfast.graph.arithmetics.balls import ball
+from holdfast.stability.sampling import Batch
+from holdfast.stability.theory.form_verdicts import between, falling
+from holdfast.stability.theory.lyapunov_study import region_forms
+from holdfast.stability.theory.state_function import StateFunction
 
 x, y = hf.coordinates("x y")
 t, d = hf.time, hf.deviations("rod")
@@ -71,6 +77,69 @@ def attacked(trial):
     if found.decreasing.label == "proved":
         assert (rate <= -found.decreasing.numbers["rate"] * value + 1e-12).all()
     return found.decreasing.label
+
+
+def region_of_trial(random):
+    middle, width = random.uniform(-0.4, 0.4, 4) + np.eye(4)[0], random.uniform(0.1, 0.4, 4)
+    ends = zip(NAMES, middle - width, middle + width, strict=True)
+    return {name: (float(low), float(high)) for name, low, high in ends} | {"t": (0.0, 1.0)}
+
+
+def overclaims(problem, V, region):
+    """Which claims beyond what the samples attain the balls let through; none, if they enclose."""
+    function = StateFunction(hf.derive(problem), V)
+    forms, _ = region_forms(function, region, {})
+    low, high = forms.sampled.sizes
+    rate = float(forms.sampled.rates.min()) if low > 0 else 0.0
+    beyond = 1.001  # times a value that is attained
+    claims = {
+        "l1": between(2 * ball(low * beyond), 2 * ball(1e9)),
+        "l2": between(2 * ball(-1e9), 2 * ball(high / beyond)),
+        "rate": falling(ball(rate + (beyond - 1) * abs(rate))),
+    }
+    return [name for name, claim in claims.items() if forms.covered(claim, 0.05)]
+
+
+@pytest.mark.parametrize(
+    ("V", "law"),
+    [
+        (6 * d**2 + d * d.rate + d.rate**2, -(6 + 4 * sp.sin(x)) * d - 4 * d.rate),  # A over the region
+        ((9 + 3 * sp.sin(3 * x)) * d**2 + d * d.rate + d.rate**2, -6 * d - 9 * d.rate),  # the rate of G along v
+        ((9 + 3 * sp.sin(4 * t)) * d**2 + d * d.rate + d.rate**2, -6 * d - 9 * d.rate),  # and along t
+        ((9 + y.rate) * d**2 + d * d.rate + d.rate**2, -6 * d - 9 * d.rate),  # and along the accelerations
+        (6 * d**2 + d * d.rate + d.rate**2 - 8 * d**4, -6 * d - 9 * d.rate),  # what V has beyond degree 2
+        (6 * d**2 + d * d.rate + d.rate**2, -6 * d - 4 * d.rate + 3 * d * d.rate),  # and the law
+    ],
+    ids=["law", "along v", "along t", "along a", "fourth degree", "nonlinear law"],
+)
+def test_what_the_region_attains_is_never_excluded(V, law):
+    system = hf.System(coordinates=(x, y), kinetic=(x.rate**2 + y.rate**2) / 2, potential=9.81 * y)
+    problem = hf.Problem(system, hf.Program(holonomic={"rod": ROD}, law=hf.GeneralLaw({"rod": law})), start={x: 1})
+    wide = {"x": (0.5, 1.2), "y": (-0.5, 0.5), "x_dot": (-2.0, 2.0), "y_dot": (-2.0, 2.0), "t": (0.0, 1.0)}
+    assert overclaims(problem, V, wide) == []
+
+
+@pytest.mark.parametrize("trial", [1, 2, 5, 7, 10])
+def test_the_forms_are_those_of_an_independent_derivation(trial):
+    """V = ½zᵀGz and V̇ = ½zᵀΓz + zᵀGAz at random states, for quadratic V with rates in them and linear laws."""
+    random = np.random.default_rng(3000 + trial)
+    problem, V = stated(random, trial)
+    V = V + y.rate * d**2 / 2
+    function = StateFunction(hf.derive(problem), V)
+    states, times = random.uniform(-1, 1, (50, 4)) + np.eye(4)[0], random.uniform(0, 1, 50)
+    entries = Batch.of(function.equations, function.forms().entries)(times, states).reshape(50, 3, 2, 2)
+    value, rate, size, slope = rates(problem, V)(times, *states.T)
+    z = np.array([size, slope]).T
+    G, drift, law = np.moveaxis(entries, 1, 0)
+    assert_allclose(np.einsum("ki,kij,kj->k", z, G / 2, z), value, rtol=1e-9, atol=1e-12)
+    assert_allclose(np.einsum("ki,kij,kj->k", z, drift / 2 + G @ law, z), rate, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("trial", range(8))
+def test_random_regions_exclude_nothing_that_they_attain(trial):
+    random = np.random.default_rng(2000 + trial)
+    problem, V = stated(random, trial)
+    assert overclaims(problem, V, region_of_trial(random)) == []
 
 
 def test_no_attack_beats_a_proof():

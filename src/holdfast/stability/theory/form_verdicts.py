@@ -51,7 +51,7 @@ class SignVerdict:
         return {"claim": self.claim, "label": self.label, "reason": self.reason, "numbers": dict(self.numbers)}
 
 
-def _between(low: Ball, high: Ball) -> Callable[[Any, Any, Any], bool]:
+def between(low: Ball, high: Ball) -> Callable[[Any, Any, Any], bool]:
     """low·I < G < high·I."""
 
     def shown(G: Any, drift: Any, law: Any) -> bool:
@@ -63,7 +63,7 @@ def _between(low: Ball, high: Ball) -> Callable[[Any, Any, Any], bool]:
     return shown
 
 
-def _falling(rate: Ball) -> Callable[[Any, Any, Any], bool]:
+def falling(rate: Ball) -> Callable[[Any, Any, Any], bool]:
     """−(Γ + GA + AᵀG) − pG > 0."""
 
     def shown(G: Any, drift: Any, law: Any) -> bool:
@@ -87,7 +87,7 @@ def size_verdict(forms: RegionForms, obstacle: str, seconds: float) -> SignVerdi
         return _not_positive(forms, seen)
     for share, part in _shares(forms):
         l1, l2 = low * share, high / share
-        claim = _between(2 * ball(l1), 2 * ball(l2))
+        claim = between(2 * ball(l1), 2 * ball(l2))
         cells = 0 if obstacle else forms.covered(claim, seconds * part)
         if cells:
             words = f"{_sizes(l1, l2)} {forms.where()}, in {_counted(cells)} of balls"
@@ -105,7 +105,7 @@ def rate_verdict(forms: RegionForms, positive: SignVerdict, obstacle: str, secon
     if not rate > 0:
         return _not_falling(forms, seen, rate)
     for share, part in _shares(forms):
-        claim = _falling(ball(rate * share))
+        claim = falling(ball(rate * share))
         cells = 0 if obstacle or positive.label != "proved" else forms.covered(claim, seconds * part)
         if cells:
             words = f"V̇ ≤ −{rounded(rate * share, upward=False)} V {forms.where()}, in {_counted(cells)} of balls"
