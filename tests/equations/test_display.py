@@ -6,7 +6,7 @@ import pytest
 import sympy as sp
 
 import holdfast as hf
-from holdfast.equations import writing
+from holdfast.equations.writing import text as writing
 from holdfast.graph.display import Display, common_factors_out, expanded_terms, tree_size
 from holdfast.graph.nodes import Graph
 from holdfast.graph.walk import Walker
