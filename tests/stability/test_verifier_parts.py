@@ -27,7 +27,7 @@ from holdfast.stability.verifier.refusal import Refused, Unconfirmed
 from holdfast.stability.verifier.schemes import TABLEAUS
 from holdfast.stability.verifier.steps.cells import Cutter, Limit, boxes
 from holdfast.stability.verifier.steps.motion import WholeMotion
-from holdfast.stability.verifier.steps.step import coefficients
+from holdfast.stability.verifier.steps.step import coefficients, nearby
 from holdfast.stability.verifier.steps.unknowns import System, enclosed
 from holdfast.stability.verifier.steps.unknowns import _parts as unknowns_parts
 from tests.stability.held import pendulum
@@ -316,7 +316,7 @@ def test_the_defect_of_real_steps_lies_in_its_enclosure(scheme):
     size = 0.02
     cells = boxes(motion.variables, centre - size, centre + size)
     near, far = space((1,) * 4, 3, tableau.order + 3), space((1,) * 5, 1, tableau.order + 4)
-    found = coefficients(motion, tableau, step, cells.values(near), cells.values(far))
+    found = coefficients(motion, tableau, step, nearby(motion, tableau, cells.values(near)), cells.values(far))
     system = System(own)
     for k in range(8):
         for _ in range(6):
