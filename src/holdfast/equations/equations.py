@@ -330,12 +330,6 @@ class Equations:
         return self._column(without_idle_gains(self, demand))
 
     @cached_property
-    def demand_rest(self) -> sp.Matrix:
-        """Y₂, the part of the demand beyond first order; zero for a linear law."""
-        rest = self.demand_law.rest
-        return sp.zeros(len(self.constraints), 1) if rest is None else self._column(rest)
-
-    @cached_property
     def deviation_matrix(self) -> sp.Matrix:
         """H of d(y, w)/dt = H (y, w), on the program: [[0, S], [K, B]]."""
         m, r = len(self.deviations.y), len(self.deviations.w)

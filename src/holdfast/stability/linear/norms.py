@@ -108,10 +108,6 @@ class Norm:
         """√cond P: by how much ‖x‖₂ may grow while ‖x‖_P does not."""
         return self.upper / self.lower
 
-    def radius_within(self, tolerance: float) -> float:
-        """The radius in ‖·‖_P that keeps ‖x‖₂ ≤ tolerance."""
-        return tolerance * self.lower
-
 
 def euclidean(size: int) -> Norm:
     return Norm(np.eye(size), "Euclidean")
