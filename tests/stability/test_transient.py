@@ -125,8 +125,13 @@ def test_peaks_are_extrema_of_the_solution(ratio, position, velocity):
 
     H = np.array([[0, 1], [-4, -4 * ratio]])
     peak = second_order_peak(2, ratio, position, velocity)
+    times = np.linspace(0, 6, 400)
+    speeds = np.array([(expm(H * t) @ [position, velocity])[1] for t in times])
+    turns = times[1:][np.diff(np.sign(speeds)) != 0]
+    assert (peak is not None) == bool(len(turns))
     if peak is not None:
         assert_allclose(expm(H * peak.time) @ [position, velocity], [peak.value, 0], atol=1e-12)
+        assert turns[0] - times[1] <= peak.time <= turns[0]  # the first
 
 
 def test_multiple_roots_peak_where_the_formula_says():

@@ -189,15 +189,18 @@ LIES = {  # what is changed (a path of keys, and a function of the old value), a
         [(("problem",), lambda x: x.replace('potential = "', 'potential = "20*x**2 + '))], "defect is larger"
     ),
     "another constraint function": ([(("problem",), lambda x: x.replace("x**2", "3*x**2"))], "misstates whether"),
-    "another kinetic energy": ([(("problem",), lambda x: x.replace('kinetic = "', 'kinetic = "x_dot**2 + '))], "rod"),
+    "another kinetic energy": ([(("problem",), lambda x: x.replace('kinetic = "', 'kinetic = "x_dot**2 + '))],
+                               "gives x another acceleration than the problem"),
     "no problem": ([(("problem",), lambda x: "")], "holds no problem text"),
     "a problem that is not one": ([(("problem",), lambda x: "schema = 1")], "are not names"),
     "a problem that is no TOML": ([(("problem",), lambda x: "schema = ")], "not TOML"),
     "a name twice in the problem": ([(("problem",), lambda x: x.replace('["x", "y"]', '["x", "x"]'))], "are not names"),
     # the code that is run
     "no code": ([(("code",), lambda x: None)], "code that is run is not in it"),
-    "code that adds otherwise": ([(CODE, first("add", lambda e: ["sub", *e[1:]]))], "the code"),
-    "code that leaves a row out": ([(("code", "rates"), lambda x: [*x[:-1], x[-2]])], "the code that is run"),
+    "code that adds otherwise": ([(CODE, first("add", lambda e: ["sub", *e[1:]]))],
+                                 "does not ask of 'rod' what the law asks"),
+    "code that leaves a row out": ([(("code", "rates"), lambda x: [*x[:-1], x[-2]])],
+                                   "does not ask of 'rod' what the law asks"),
     "code that runs ahead": ([(CODE, first("mul", lambda e: ["mul", 9999, 0]))], "uses what is not computed yet"),
     "code of another kind": ([(CODE, first("mul", lambda e: ["fma", *e[1:]]))], "unknown operation 'fma'"),
     "code that branches": (
@@ -223,10 +226,6 @@ def test_saving_and_loading_changes_nothing(honest, tmp_path):
     path = tmp_path / "again.json"
     certificate_from(honest).save(path)
     assert json.loads(path.read_text()) == json.loads(json.dumps(honest))
-
-
-def test_there_are_sixty_lies_and_more():
-    assert len(LIES) >= 60
 
 
 def told(data, lie):
@@ -280,9 +279,18 @@ def test_whether_the_start_deviates_is_checked_again(tmp_path):
 
 def test_what_is_no_certificate_is_refused(tmp_path):
     path = tmp_path / "c.json"
-    for text in ("", "[]", "{}", '{"schema": 7}', "\x00", '{"schema": 2, "schema": 2}', '{"schema": NaN}'):
+    for text, why in {
+        "": "it is not JSON",
+        "\x00": "it is not JSON",
+        "[]": "it is not a certificate",
+        "{}": "schema None, not 2",
+        '{"schema": 2, "schema": 2}': "a field is given twice",
+        '{"schema": NaN}': "it holds NaN",
+    }.items():
         path.write_text(text)
-        assert not hf.verify(path)
+        found = hf.verify(path)
+        assert not found
+        assert why in found.findings[0]
     found = hf.verify(tmp_path / "missing.json")
     assert not found
     assert found.findings == (f"there is no file {tmp_path / 'missing.json'}",)
@@ -294,7 +302,7 @@ def test_files_that_never_end_are_answered_at_once(tmp_path, honest):
     assert "plain file" in hf.verify("/dev/zero").findings[0]
     os.mkfifo(tmp_path / "pipe")
     assert "plain file" in hf.verify(tmp_path / "pipe").findings[0]
-    assert hf.verify(tmp_path).findings
+    assert "cannot be read" in hf.verify(tmp_path).findings[0]
     (tmp_path / "deep.json").write_text("[" * 200_000 + "]" * 200_000)
     assert "nested too deeply" in hf.verify(tmp_path / "deep.json").findings[0]
     long = edited(honest, CODE, lambda x: x * 40_000)
