@@ -24,6 +24,7 @@ demo: $(READY) ## the adaptive-optics problem end to end: equations, forces, pro
 	@echo "open build/adaptive_optics.html in a browser; it is complete and needs no network"
 
 test: lint ## lint, types and the full test suite
+	@sh tools/browser.sh
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 fast: $(READY) ## the tests that take a moment

@@ -1,4 +1,4 @@
-"""Small cases (docs/theory, section 6.2): joined domains, energies that are not quadratic, masses that depend on the position."""
+"""Joined domains, energies that are not quadratic, masses that depend on the position (docs/theory, section 6.2)."""
 
 import pytest
 import sympy as sp
