@@ -13,7 +13,7 @@ PY ?= $(shell for name in python3.13 python3.12 python3.11 python3; do \
 PIP_FLAGS := --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fast lint bench prove fuzz lock clean
+.PHONY: help demo test fast lint bench prove fuzz mutate lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## /\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '  make %-6s %s\n' "$$name" "$$text"; done
@@ -45,6 +45,9 @@ fuzz: $(READY) ## mutated problem files through loading, deriving, runs and page
 	$(BIN)/python -m tests.fuzz.attack load 5000 $(if $(SEED),--seed $(SEED))
 	$(BIN)/python -m tests.fuzz.attack derive 1000 $(if $(SEED),--seed $(SEED))
 	$(BIN)/python -m tests.fuzz.attack page 50 $(if $(SEED),--seed $(SEED))
+
+mutate: $(READY) ## 200 small faults in four rooms: how many the tests notice; SEED=7 takes others, COUNT=20 fewer
+	$(BIN)/python -m tools.mutate $(if $(SEED),--seed $(SEED)) $(if $(COUNT),--count $(COUNT))
 
 lock: ## refresh requirements.lock (needs uv; UPGRADE=--upgrade moves every pin)
 	@command -v uv >/dev/null 2>&1 || { echo "make lock needs uv on PATH (pip install uv)"; exit 1; }
