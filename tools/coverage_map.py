@@ -6,6 +6,7 @@ module answer for it.
 """
 
 import json
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -98,7 +99,8 @@ def coverage_map(rooms: list[str], tests: list[str]) -> CoverageMap:
     if stale:
         print(f"measuring which lines {len(stale)} test files run", flush=True)
         code = f"from tools.coverage_map import measure; measure({stale}, {rooms})"
-        subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+        environment = os.environ | {"PYTHONPATH": str(SOURCE.parent)}
+        subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, check=True)
         seconds |= json.loads(Path(f"{TABLE}.new").read_text())
         joined = coverage.CoverageData(str(LINES))
         joined.read()

@@ -2,10 +2,10 @@
 
     python -m tools.mutate [--count 200] [--seed 13] [--only stability/linear]
 
-The work is done in a copy of the tree. A mutation is caught when a test fails or the tests run out of time, and has
-survived when the fastest tests that run its line, and then those nearest to it, all pass. `equivalent.toml` lists
-mutations that change nothing a user could see, each with its reason; they count neither way. At least 90 % must be
-caught; the survivors are listed.
+The work is done in a copy of the tree. A mutation is caught when a test fails, one that passes on the tree as it is, or
+when the tests run out of time. It has survived when the fastest tests that run its line, and then those nearest to it,
+all pass. `equivalent.toml` lists mutations that change nothing a user could see, each with its reason; they count
+neither way. At least 90 % must be caught; the survivors are listed.
 """
 
 import argparse
@@ -18,7 +18,7 @@ import sys
 import tempfile
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from time import perf_counter
@@ -32,6 +32,7 @@ WANTED = 0.9  # of the mutations must be caught
 LIMIT = 60.0  # seconds for the tests of one mutation
 FIRST = 25  # tests, the fastest
 FURTHER = 20.0  # seconds of further tests, as they took when measured
+OUT_OF_TIME = "out of time"
 EQUIVALENT = Path(__file__).with_name("equivalent.toml")
 
 
@@ -44,9 +45,18 @@ class Fate:
     how: str
     seconds: float
 
+    @property
+    def test(self) -> str:
+        """The test that failed, if it was one."""
+        return test_in(self.how)
+
     def __str__(self) -> str:
         path = self.mutation.path.relative_to(SOURCE)
-        return f"{path}:{self.mutation.line}  {self.how}\n    - {self.before}\n    + {self.after}"
+        return f"{path}:{self.mutation.line}  {self.how[:150]}\n    - {self.before}\n    + {self.after}"
+
+
+def test_in(line: str) -> str:
+    return line.removeprefix("FAILED ").split(" - ")[0]
 
 
 class Copy:
@@ -63,16 +73,17 @@ class Copy:
         subprocess.run([sys.executable, "-m", "compileall", "-q", "src", "tests"], cwd=self.root, check=True)
         self._cache = folder / "cache"
 
-    def passes(self, tests: list[str], seconds: float) -> tuple[bool, str]:
-        """Whether all tests pass, or the name of the one that does not."""
+    def failing(self, tests: list[str], seconds: float, *options: str) -> list[str]:
+        """The lines in which pytest names what does not pass."""
         shutil.rmtree(self._cache, ignore_errors=True)  # compiled motions of another mutant say nothing
         environment = {
             **os.environ, "PYTHONPATH": str(self.root / "src"), "PYTHONDONTWRITEBYTECODE": "1",
             "HOLDFAST_CACHE": str(self._cache), "COLUMNS": "200",
         }  # fmt: skip
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "--tb=no", "-p", "no:cacheprovider"]
+        plain = "-q --no-header --tb=no -p no:cacheprovider -p no:xdist".split()
         running = subprocess.Popen(
-            [*command, "-p", "no:xdist", "-m", "", *tests], cwd=self.root, env=environment, text=True,
+            [sys.executable, "-m", "pytest", *plain, *options, "-m", "", *tests],
+            cwd=self.root, env=environment, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
         )  # fmt: skip
         try:
@@ -80,9 +91,9 @@ class Copy:
         except subprocess.TimeoutExpired:
             os.killpg(running.pid, signal.SIGKILL)
             running.communicate()
-            return False, "out of time"
+            return [OUT_OF_TIME]
         failed = [line for line in output.splitlines() if line.startswith(("FAILED", "ERROR"))]
-        return running.returncode == 0, failed[0][:110] if failed else output.strip()[-110:]
+        return failed or ([output.strip()[-200:]] if running.returncode else [])
 
     def judge(self, mutation: Mutation, rounds: Iterator[list[str]]) -> Fate:
         """The fate of one mutation; the file is put back."""
@@ -91,14 +102,12 @@ class Copy:
         there.write_bytes(mutation.applied(source))
         for compiled in (there.parent / "__pycache__").glob(f"{there.stem}.*.pyc"):
             compiled.unlink()
-        passed, how = True, "survived"
+        failed: list[str] = []
         for tests in rounds:
-            passed, words = self.passes(tests, LIMIT - (perf_counter() - began))
-            if not passed:
-                how = words
-                break
+            failed = failed or self.failing(tests, LIMIT - (perf_counter() - began), "-x")
         there.write_bytes(source)
-        return Fate(mutation, *mutation.change(source), not passed, how, perf_counter() - began)
+        how = failed[0] if failed else "survived"
+        return Fate(mutation, *mutation.change(source), bool(failed), how, perf_counter() - began)
 
 
 def chosen(found: CoverageMap, rooms: list[str], count: int, seed: int, only: str) -> list[Mutation]:
@@ -144,7 +153,9 @@ def judged(mutations: list[Mutation], found: CoverageMap) -> list[Fate]:
         for number, mutation in enumerate(mutations, 1):
             fates.append(copy.judge(mutation, rounds(found, mutation)))
             print(f"[{number}/{len(mutations)}, {fates[-1].seconds:.0f} s] {fates[-1]}", flush=True)
-    return fates
+        at_fault = {fate.test for fate in fates if fate.test in found.seconds}
+        always = {test_in(line) for line in copy.failing(sorted(at_fault), 1800)}  # whatever is mutated
+    return [replace(fate, caught=False) if fate.test in always else fate for fate in fates]
 
 
 def reported(fates: list[Fate]) -> bool:
