@@ -11,6 +11,7 @@ neither way. At least 90 % must be caught; the survivors are listed.
 import argparse
 import os
 import random
+import resource
 import shutil
 import signal
 import subprocess
@@ -29,7 +30,8 @@ from tools.mutations import Finder, Mutation, differs
 ROOMS = "equations graph stability results".split()
 TESTS = [f"tests/{name}" for name in (*ROOMS, "reference", "properties", "schemes", "examples", "problem")]
 WANTED = 0.9  # of the mutations must be caught
-LIMIT = 60.0  # seconds for the tests of one mutation
+LIMIT = 60  # seconds of the processor for the tests of one mutation: a busy machine is not a test that fails
+WAIT = 300.0  # seconds on the clock: for those that sleep
 FIRST = 25  # tests, the fastest
 FURTHER = 20.0  # seconds of further tests, as they took when measured
 OUT_OF_TIME = "out of time"
@@ -73,7 +75,7 @@ class Copy:
         subprocess.run([sys.executable, "-m", "compileall", "-q", "src", "tests"], cwd=self.root, check=True)
         self._cache = folder / "cache"
 
-    def failing(self, tests: list[str], seconds: float, *options: str) -> list[str]:
+    def failing(self, tests: list[str], limit: int, *options: str) -> list[str]:
         """The lines in which pytest names what does not pass."""
         shutil.rmtree(self._cache, ignore_errors=True)  # compiled motions of another mutant say nothing
         environment = {
@@ -85,12 +87,15 @@ class Copy:
             [sys.executable, "-m", "pytest", *plain, *options, "-m", "", *tests],
             cwd=self.root, env=environment, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5)),
         )  # fmt: skip
         try:
-            output, _ = running.communicate(timeout=seconds)
+            output, _ = running.communicate(timeout=WAIT / LIMIT * limit)
         except subprocess.TimeoutExpired:
             os.killpg(running.pid, signal.SIGKILL)
             running.communicate()
+            return [OUT_OF_TIME]
+        if running.returncode == -signal.SIGXCPU:
             return [OUT_OF_TIME]
         failed = [line for line in output.splitlines() if line.startswith(("FAILED", "ERROR"))]
         return failed or ([output.strip()[-200:]] if running.returncode else [])
@@ -104,7 +109,7 @@ class Copy:
             compiled.unlink()
         failed: list[str] = []
         for tests in rounds:
-            failed = failed or self.failing(tests, LIMIT - (perf_counter() - began), "-x")
+            failed = failed or self.failing(tests, LIMIT, "-x")
         there.write_bytes(source)
         how = failed[0] if failed else "survived"
         return Fate(mutation, *mutation.change(source), bool(failed), how, perf_counter() - began)

@@ -127,6 +127,7 @@ def test_closed_forms_have_the_values_of_the_elimination(name):
     at = equations.evaluate({c: 0.4 + 0.1 * k for k, c in enumerate(equations.coordinates)}, 0.3)
     numbers = dict(zip(equations.state_names, at.state.tolist(), strict=True))
     numbers |= equations.parameter_values | at.observables | {"t": 0.3}
+    assert len(equations.inverse_dynamics) == len(equations.constraints) > 0
     for holder, formula in equations.inverse_dynamics.items():
         arguments = sorted(formula.free_symbols, key=lambda s: s.name)
         value = sp.lambdify([arguments], formula)([numbers[s.name] for s in arguments])

@@ -37,6 +37,7 @@ def single(equations, cases, number, **how):
 def test_each_case_is_bit_for_bit_what_simulate_gives(way, every):
     equations, cases, how = way
     runs = hf.ensemble(equations, cases=cases, every=every, **how)
+    assert len(runs) == len(next(iter(cases.values())))
     for number, run in enumerate(runs):
         alone = single(equations, cases, number, every=every, **how)
         assert_array_equal(run.times, alone.times)

@@ -172,6 +172,7 @@ def test_a_bound_that_says_no_more_than_omega_is_not_called_proved():
 
 def test_constraints_that_are_not_parallel_are_proved():
     certificate = hf.certify(nearly_parallel(1), hf.RK4, step=0.01, duration=0.5, effort=1)
+    assert sorted(name for block in certificate.blocks for name in block.constraints) == ["a", "b"]
     assert all(block.label is hf.Label.proved and max(block.bounds) < 1e-9 for block in certificate.blocks)
 
 

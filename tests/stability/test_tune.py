@@ -232,7 +232,9 @@ def test_dialects_are_for_springs_and_dampers():
 
 @pytest.mark.parametrize("scheme", [hf.Euler, hf.Midpoint, hf.RK4, hf.SymplecticEuler], ids=lambda s: s.name)
 def test_zeros_of_the_step_matrix_wipe_a_deviation_out(scheme):
-    for candidate in zeros(scheme, 0.1):
+    candidates = zeros(scheme, 0.1)
+    assert candidates
+    for candidate in candidates:
         k, b = candidate.rate**2, 2 * candidate.ratio * candidate.rate
         matrix = scheme.propagator(np.array([[0.0, 1.0], [-k, -b]]), 0.1)
         smallest = np.abs(np.linalg.eigvals(matrix)).min()

@@ -361,7 +361,9 @@ def test_the_verifier_shares_no_module_with_the_prover():
     import holdfast.stability.verifier as package
 
     own = Path(package.__file__).parent
-    for path in own.glob("*.py"):
+    files = list(own.glob("*.py"))
+    assert {"check.py", "contraction.py", "cover.py", "rounding.py"} <= {path.name for path in files}
+    for path in files:
         for node in ast.walk(ast.parse(path.read_text())):
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
@@ -378,6 +380,7 @@ def test_checking_loads_nothing_of_the_prover():
         capture_output=True, text=True, check=True,
     ).stdout.split()  # fmt: skip
     own = ("holdfast.stability.verifier",)
+    assert "holdfast.stability.verifier.check" in told
     assert all(name in ("holdfast", "holdfast.stability") or name.startswith(own) for name in told), told
 
 
