@@ -263,6 +263,17 @@ def test_no_file_names_a_path_of_one_machine():
     assert not found
 
 
+INSTALL = re.compile(r"\b(?:apt-get|apt|dnf|brew|pip3?|uv|conda|npm)\b[\"', ]+(?:install|add|update)\b")
+
+
+def test_no_test_installs_a_package():
+    """What a test needs is set up before, by make; a test that finds nothing is skipped with its reason."""
+    assert all(INSTALL.search(f"x = {word}") for word in ('["pip", ' + '"install"]', '"apt-get' + ' install -y"'))
+    files = list((ROOT / "tests").rglob("*.py"))
+    assert Path(__file__) in files
+    assert not [file.name for file in files if INSTALL.search(file.read_text("utf-8"))]
+
+
 # ---------------------------------------------------------------- the examples
 
 

@@ -1,6 +1,6 @@
 """How many small faults do the tests notice? Random mutations of four rooms, each against the tests that run its line.
 
-    python -m tools.mutate [--count 200] [--seed 13] [--only stability/linear]
+    python -m tools.mutate [--count 200] [--seed 13] [--only stability/linear] [--again]
 
 The work is done in a copy of the tree. A mutation is caught when a test fails, one that passes on the tree as it is, or
 when the tests run out of time. It has survived when the fastest tests that run its line, and then those nearest to it,
@@ -9,6 +9,7 @@ neither way. At least 90 % must be caught; the survivors are listed.
 """
 
 import argparse
+import json
 import os
 import random
 import resource
@@ -24,7 +25,7 @@ from itertools import islice
 from pathlib import Path
 from time import perf_counter
 
-from tools.coverage_map import ROOT, SOURCE, CoverageMap, coverage_map
+from tools.coverage_map import FOLDER, ROOT, SOURCE, CoverageMap, coverage_map
 from tools.mutations import Finder, Mutation, differs
 
 ROOMS = "equations graph stability results".split()
@@ -35,6 +36,7 @@ WAIT = 300.0  # seconds on the clock: for those that sleep
 FIRST = 25  # tests, the fastest
 FURTHER = 20.0  # seconds of further tests, as they took when measured
 OUT_OF_TIME = "out of time"
+SURVIVORS = FOLDER / "survivors.json"
 EQUIVALENT = Path(__file__).with_name("equivalent.toml")
 
 
@@ -186,14 +188,36 @@ def reported(fates: list[Fate]) -> bool:
     return score >= WANTED
 
 
+def kept(fates: list[Fate]) -> None:
+    """Leave the survivors where `--again` finds them."""
+    left = [(str(f.mutation.path.relative_to(SOURCE)), f.before, f.after) for f in fates if not f.caught]
+    SURVIVORS.write_text(json.dumps(left, ensure_ascii=False, indent=1))
+
+
+def survivors_of_the_last_run() -> list[Mutation]:
+    found = []
+    for name, before, after in json.loads(SURVIVORS.read_text()):
+        finder = Finder(SOURCE / name)
+        alike = (m for m in finder.mutations() if m.change(finder.source) == (before, after) and differs(m))
+        found += islice(alike, 1)
+    return found
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=13)
     parser.add_argument("--only", default="", help="part of a path below src/holdfast")
+    parser.add_argument("--again", action="store_true", help="only the survivors of the last run")
     asked = parser.parse_args()
     found = coverage_map(ROOMS, TESTS)
-    return 0 if reported(judged(chosen(found, ROOMS, asked.count, asked.seed, asked.only), found)) else 1
+    if asked.again:
+        mutations = survivors_of_the_last_run()
+    else:
+        mutations = chosen(found, ROOMS, asked.count, asked.seed, asked.only)
+    fates = judged(mutations, found)
+    kept(fates)
+    return 0 if reported(fates) else 1
 
 
 if __name__ == "__main__":

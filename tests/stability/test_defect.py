@@ -4,15 +4,18 @@ The defect itself is held against 300-bit steps in test_enclosures.
 """
 
 from importlib import resources
+from itertools import product
 
 import flint
 import numpy as np
+import pytest
 
 import holdfast as hf
 from holdfast.errors import Undecided
-from holdfast.graph.arithmetics.balls import ball, precision, symmetric
+from holdfast.graph.arithmetics.balls import ball, ball_between, precision, symmetric
 from holdfast.graph.arithmetics.taylor import range_of
 from holdfast.stability.proof.block import blocks_of, motion_of
+from holdfast.stability.proof.cells import plain_cell
 from holdfast.stability.proof.chart import Charts
 from holdfast.stability.proof.defect import DefectModel, terms_of
 from holdfast.stability.proof.enclosure import column, entries
@@ -68,6 +71,16 @@ def test_a_chart_holds_every_state_of_its_cell():
                     assert range_of(form).overlaps(flint.arb(float(value), 1e-13))
                 seen += 1
     assert seen > 100
+
+
+def test_a_plain_cell_is_its_box_about_its_centre():
+    with precision(80):
+        cell = plain_cell([ball_between(1.0, 2.0), ball_between(-7.0, -3.0), ball(5)])
+        for state in product((1.0, 1.25, 2.0), (-7.0, -4.5, -3.0), (5.0,)):
+            offset = column([ball(x) - middle for x, middle in zip(state, cell.centre, strict=True)])
+            assert all(u.contains(v) for u, v in zip(cell.offset, entries(cell.inverse * offset), strict=True))
+    assert [float(u.rad()) for u in cell.offset] == pytest.approx([0.5, 2.0, 0.0])
+    assert (cell.along, len(cell.limits)) == (3, 0)
 
 
 def test_what_the_deviations_do_not_depend_on_is_not_covered():
