@@ -88,7 +88,7 @@ def test_an_interrupted_writer_leaves_nothing_behind(tmp_path, monkeypatch):
 def test_files_that_hold_no_run_are_refused(tmp_path):
     with pytest.raises(hf.BadRequest, match="no form of file"):
         next(runs()).save(tmp_path / "run.mat")
-    with pytest.raises(hf.BadRequest, match="there is no file"):
+    with pytest.raises(hf.BadRequest, match=r"^there is no file"):
         hf.Trajectory.load(tmp_path / "none.npz")
     for form in ("npz", "nc"):
         broken = tmp_path / f"broken.{form}"

@@ -162,6 +162,19 @@ def test_theorem_3_needs_the_start_in_its_bound():
     assert theorem_a(given, 0.7072).word == "yes"
 
 
+def test_one_step_that_does_not_fall_is_enough_to_refuse_theorem_a():
+    """V + τV̇ ≤ αV is a condition on every step: derivatives that are 0 once break it."""
+    values = 0.8 ** np.arange(30.0)
+    derivatives = -2 * values
+    steady = {"step": 0.1, "values": values, "remainders": np.zeros(29), "norms": np.sqrt(values), "l1": 1, "l2": 1}
+    steady |= {"rate": 2, "l_prime": 2, "positions": 1}
+    assert theorem_a(Record(derivatives=derivatives, **steady), 1.0).word == "yes"
+    derivatives[7] = 0.0
+    answer = theorem_a(Record(derivatives=derivatives, **steady), 1.0)
+    assert answer.word == "no"
+    assert "fails at 1 steps" in str(answer)
+
+
 def test_theorem_a_keeps_what_it_promises():
     answer = theorem_a(record(), EPSILON)
     assert answer.word == "yes"

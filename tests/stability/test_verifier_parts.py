@@ -96,6 +96,27 @@ def test_forms_contain_what_they_enclose(name):
             assert abs(truth[k] - middle[k]) <= flint.arb(float(made.r[cell, k]))
 
 
+AT_THE_EDGE = {  # x over [-1, 1], exactly 0, and over [0.9, 1.1]: defined only where nothing jumps or ends
+    "sign": lambda x, one: functions.applied("sign", x),
+    "abs": lambda x, one: functions.applied("abs", x),
+    "sqrt": lambda x, one: functions.applied("sqrt", x),
+    "log": lambda x, one: functions.applied("log", x),
+    "1/x": lambda x, one: functions.divided(one, x),
+    "atan2(x, -1)": lambda x, one: functions.applied("atan2", x, -one),
+    "atan2(x, x)": lambda x, one: functions.applied("atan2", x, x),
+}
+
+
+@pytest.mark.parametrize("name", AT_THE_EDGE)
+def test_what_is_not_defined_all_over_a_cell_has_no_bound(name):
+    chosen = space((1,), 3, 2)
+    c = np.zeros((3, chosen.size, 2))
+    c[:, 0, 0], c[:, chosen.linear[0], 0] = (0.0, 0.0, 1.0), (1.0, 0.0, 0.1)
+    with np.errstate(all="ignore"):
+        made = AT_THE_EDGE[name](Form(chosen, c, np.zeros((3, 2))), Form.constant(chosen, np.ones(3)))
+    assert np.isfinite(made.r[:, 0]).tolist() == [False, False, True]
+
+
 def test_remainders_hold_what_doubles_round():
     """0.1 + 0.2 as forms of nothing but numbers: the exact sum of the doubles lies within."""
     rng = np.random.default_rng(4)
