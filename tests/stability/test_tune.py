@@ -1,5 +1,7 @@
 """Gains: measured against scans under the same rule, on the tables of the findings and on published models."""
 
+from dataclasses import replace
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -248,6 +250,18 @@ def test_the_map_marks_the_textbook_choices():
     told = [text.get_text() for text in axes.get_legend().get_texts()]
     assert any(text.startswith("alpha = beta = 1/step") for text in told)
     assert any(text.startswith("chosen: ") for text in told)
+    plt.close("all")
+
+
+def test_every_mark_within_the_map_is_drawn_and_none_beyond():
+    tuning = hf.tune(hf.derive(pendulum()), hf.RK4, step=0.01, duration=1)
+    low, high = float(tuning.map.rates[0]), float(tuning.map.rates[-1])
+    places = {"first": low, "last": high, "before": low / 3, "beyond": 3 * high}
+    marks = tuple(replace(tuning.textbook[0], name=name, rate=rate) for name, rate in places.items())
+    axes = replace(tuning, textbook=marks).plot()
+    drawn = {line.get_label().split(":")[0]: line.get_xdata()[0] for line in axes.lines if len(line.get_xdata())}
+    assert {name: drawn.get(name) for name in places} == {"first": low, "last": high, "before": None, "beyond": None}
+    assert drawn["chosen"] == tuning.rate
     plt.close("all")
 
 

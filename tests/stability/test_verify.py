@@ -207,6 +207,10 @@ LIES = {  # what is changed (a path of keys, and a function of the old value), a
         [(CODE, lambda x: [*x, ["select", 1, 2, 3]])], "branches where the problem does not"
     ),
     "code without its last rate": ([(("code", "rates"), lambda x: x[:-1])], "a rate for each state"),
+    "code whose rate is just beyond its end": (
+        [(("code",), lambda x: x | {"rates": [*x["rates"][:-1], len(x["inputs"]) + len(x["operations"])]})],
+        "the code ends before it gives its rates",
+    ),
     "code of another state": ([(("code", "inputs"), lambda x: ["t", "y", "x", *x[3:]])], "code is of another state"),
     # the file
     "schema 1": ([(("schema",), lambda x: 1)], "schema 1, not 2: certify again"),
