@@ -234,6 +234,51 @@ def test_the_lock_satisfies_what_the_project_asks_for():
         assert all(map(requirement.specifier.contains, versions)), f"{requirement} against {versions}: make lock"
 
 
+# ---------------------------------------------------------------- records
+
+
+CHANGING = {  # what counts, collects or is filled in as the work goes on; everything else is frozen
+    "engine": {"AcceptedSteps", "AdaptiveRun"},
+    "problem": {"ReadingBudget"},
+    "results": {"_ProjectAfterStep"},
+    "stability": {"Piece", "Cells", "Shown", "Reading", "Rounded", "Budget", "Cover", "Statement"},
+    "structure": {"Clock"},
+}
+HOLDS_ARRAYS = re.compile(r"\b(ndarray|Array)\b")
+COMPARED = {"Unmet", "Cover"}  # hold arrays, and nothing ever compares two of them
+
+
+def records() -> Iterator[tuple[str, ast.ClassDef, dict[str, bool]]]:
+    """Every dataclass of the house: its room, its class and what its decorator asks for."""
+    for file in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            for decorator in node.decorator_list if isinstance(node, ast.ClassDef) else ():
+                if ast.unparse(decorator).startswith("dataclass"):
+                    asked = {k.arg: ast.literal_eval(k.value) for k in getattr(decorator, "keywords", ())}
+                    yield place(file), node, asked
+
+
+def test_records_are_frozen():
+    found = {}
+    for room, node, asked in records():
+        if not asked.get("frozen", False):
+            found.setdefault(room, set()).add(node.name)
+    assert found == CHANGING
+
+
+def test_records_of_arrays_are_compared_as_things():
+    """Two arrays have no one answer to ==, and no hash."""
+    fields = [
+        (node.name, asked.get("eq", True))
+        for _, node, asked in records()
+        if any(
+            HOLDS_ARRAYS.search(ast.unparse(part.annotation)) for part in node.body if isinstance(part, ast.AnnAssign)
+        )
+    ]
+    assert len(fields) > 40
+    assert {name for name, compared in fields if compared} == COMPARED
+
+
 # ---------------------------------------------------------------- what is committed
 
 

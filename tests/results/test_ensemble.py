@@ -73,6 +73,14 @@ def test_cases_of_an_adaptive_scheme_have_rows_at_common_times(scheme):
     assert len(hf.ensemble(pendulum(), scheme, tolerance=1e-6, duration=1, cases=PENDULUM).times) == 201
 
 
+def test_cases_of_a_single_step_have_both_their_rows():
+    runs = hf.ensemble(pendulum(), hf.RK4, step=0.01, duration=0.01, cases=PENDULUM)
+    for number, run in enumerate(runs):
+        alone = single(pendulum(), PENDULUM, number, scheme=hf.RK4, step=0.01, duration=0.01)
+        assert run.times.tolist() == [0.0, 0.01]
+        assert_array_equal(run["x"], alone["x"])
+
+
 def test_rows_at_wanted_times():
     runs = hf.ensemble(pendulum(), hf.RK4, step=0.01, duration=1, cases=PENDULUM, at=[0.1, 0.25])
     assert_array_equal(runs["x"][2], single(pendulum(), PENDULUM, 2, scheme=hf.RK4, step=0.01, at=[0.1, 0.25])["x"])

@@ -203,6 +203,8 @@ LIES = {  # what is changed (a path of keys, and a function of the old value), a
                                    "does not ask of 'rod' what the law asks"),
     "code that runs ahead": ([(CODE, first("mul", lambda e: ["mul", 9999, 0]))], "uses what is not computed yet"),
     "code of another kind": ([(CODE, first("mul", lambda e: ["fma", *e[1:]]))], "unknown operation 'fma'"),
+    "code with an empty operation": ([(CODE, lambda x: [[], *x])], "holds what is no operation"),
+    "code with an operation too long": ([(CODE, lambda x: [["mul", 0, 0, 0, 0], *x])], "holds what is no operation"),
     "code that branches": (
         [(CODE, lambda x: [*x, ["select", 1, 2, 3]])], "branches where the problem does not"
     ),
