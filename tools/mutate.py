@@ -30,6 +30,7 @@ from tools.mutations import Finder, Mutation, differs
 
 ROOMS = "equations graph stability results".split()
 TESTS = [f"tests/{name}" for name in (*ROOMS, "reference", "properties", "schemes", "examples", "problem")]
+TESTS += ["tests/test_house.py"]
 WANTED = 0.9  # of the mutations must be caught
 LIMIT = 60  # seconds of the processor for the tests of one mutation: a busy machine is not a test that fails
 WAIT = 300.0  # seconds on the clock: for those that sleep

@@ -69,6 +69,17 @@ def test_the_law_is_shown_with_gains_by_name():
     assert names[0] == ["-law.stiffness.home", "0", "-law.damping.home", "0"]
 
 
+def test_only_what_is_used_more_than_once_gets_a_name():
+    graph = Graph()
+    walk = Walker(graph, {s.name: graph.input(s.name) for s in (a, b)})
+    display = Display(graph, {s.name: s for s in (a, b)})
+    once = display.statements({"r": walk(sp.sin(a) * b + sp.exp(a * b))})
+    assert [str(line.name) for line in once] == ["r"]
+    twice = display.statements({"r": walk(sp.sin(a) * b + sp.exp(sp.sin(a))), "q": walk(sp.cos(b))})
+    assert [str(line.name) for line in twice] == ["s_1", "r", "q"]
+    assert twice[0].value == sp.sin(a)
+
+
 def test_statements_are_straight_line_and_end_in_what_was_asked_for():
     equations = example("four_bar")
     lines = equations.statements

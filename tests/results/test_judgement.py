@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 import sympy as sp
+from scipy.linalg import expm
 
 import holdfast as hf
+from holdfast.results.judgement.attraction import predicted
 from tests.results.problems import pendulum
 
 x, y, th = hf.coordinates("x y th")
@@ -26,6 +28,17 @@ def test_a_skate_beyond_the_step_limit_diverges(duration):
     assert run.outcome is hf.Outcome.diverged
     assert not run.success
     assert "w_edge" in run.message
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_of_a_law_without_numbers_nothing_is_predicted(bad):
+    """A start on the program stays there, and one off it is not followed by a matrix that is not finite."""
+    broken, start = np.array([[0, 1], [bad, -1]]), np.array([0.5, -2.0])
+    assert predicted(broken, start, 1.0).tolist() == [0.5, 2.0]
+    assert predicted(broken, 0 * start, 1.0).tolist() == [0.0, 0.0]
+    attracting = np.array([[0, 1.0], [-4, -4]])
+    exact = np.abs([expm(attracting * t) @ start for t in np.linspace(0, 3, 400)]).max(axis=0)
+    assert predicted(attracting, start, 3.0) == pytest.approx(exact, rel=0.1)
 
 
 def test_an_ensemble_judges_each_case_as_a_run():

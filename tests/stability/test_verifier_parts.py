@@ -12,6 +12,7 @@ import sympy as sp
 
 import holdfast as hf
 from holdfast.graph.arithmetics.tape import Tape
+from holdfast.schemes.by_name import scheme_named
 from holdfast.stability.promise.run_code import run_code
 from holdfast.stability.verifier import functions
 from holdfast.stability.verifier.cells import Cutter, Limit, boxes
@@ -247,6 +248,17 @@ def hf_parameters(product):
 def hf_start(product):
     run = hf.simulate(product, hf.Euler, step=1e-6, duration=1e-6, start_policy="keep")
     return run.y[:, 0]
+
+
+@pytest.mark.parametrize("name", TABLEAUS)
+def test_the_tableaus_of_the_verifier_are_those_that_are_run(name):
+    """Written down twice, for two readers: the second is checked by its order conditions too."""
+    own, run = TABLEAUS[name], scheme_named(name)
+    assert [list(row) for row in own.stages] == [list(row) for row in run.stages]
+    assert list(own.weights) == list(run.weights)
+    assert list(own.nodes) == list(run.nodes) == [sum(row, Fraction(0)) for row in own.stages]
+    assert own.order == run.order
+    assert sum(own.weights) == 1
 
 
 # ── cells and defects ─────────────────────────────────────────────────────────────────────────────

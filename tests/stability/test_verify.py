@@ -228,6 +228,25 @@ def test_an_honest_certificate_holds(honest, tmp_path):
     assert found.findings[0].startswith("rod: holds")
 
 
+def test_a_run_that_begins_later_is_made_again_from_there(tmp_path):
+    later = replace(pendulum(0.05), run=hf.Run(begin=2.5))
+    found = verified(hf.certify(hf.derive(later), hf.Euler, step=0.01, duration=1, effort=2).to_dict(), tmp_path)
+    assert found, found.findings
+
+
+def test_code_may_branch_where_the_problem_does(tmp_path):
+    """|y + 3| bends far from the region: the code has the branch too, and the proof holds."""
+    plain = pendulum(0.05)
+    y = plain.system.coordinates[1]
+    bent = replace(plain, system=replace(plain.system, potential=plain.system.potential + sp.Abs(y + 3)))
+    certificate = hf.certify(hf.derive(bent), hf.Euler, step=0.01, duration=1, effort=2)
+    data = certificate.to_dict()
+    assert certificate.label is hf.Label.proved
+    assert {"abs", "sign"} & {operation[0] for operation in data["code"]["operations"]}
+    found = verified(data, tmp_path)
+    assert found, found.findings
+
+
 def test_saving_and_loading_changes_nothing(honest, tmp_path):
     path = tmp_path / "again.json"
     certificate_from(honest).save(path)
