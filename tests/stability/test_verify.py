@@ -247,6 +247,22 @@ def test_code_may_branch_where_the_problem_does(tmp_path):
     assert found, found.findings
 
 
+def test_code_that_moves_a_further_state_otherwise_is_refused(tmp_path):
+    """m' = −m/5 in the problem, −1/5 in the code: the deviations do not depend on it, and their proof would hold."""
+    x, m = hf.coordinates("x"), hf.states("m")
+    system = hf.System(coordinates=(x,), kinetic=(2 + m) * x.rate**2 / 2, potential=3 * x, states={m: -m / 5})
+    path = {"path": x - sp.cos(hf.time) / 3}
+    program = hf.Program(holonomic=path, law=hf.SpringDamper(stiffness=25, damping=10))
+    problem = hf.Problem(system, program, start={x: sp.Rational(1, 3), m: 1})
+    data = hf.certify(hf.derive(problem), hf.Euler, step=0.01, duration=1, effort=2).to_dict()
+    assert verified(data, tmp_path)
+    code = data["code"]
+    fifth = len(code["inputs"]) + code["operations"].index(["const", "-1/5"])
+    found = verified(signed(edited(data, ("code", "rates"), lambda rates: [*rates[:2], fifth])), tmp_path)
+    assert not found
+    assert "the code moves the state m otherwise" in found.findings[0]
+
+
 def test_saving_and_loading_changes_nothing(honest, tmp_path):
     path = tmp_path / "again.json"
     certificate_from(honest).save(path)
