@@ -60,6 +60,13 @@ def test_only_the_tangential_part_of_u_acts():
     assert_allclose(at.accelerations - free.accelerations, tangent @ tangent.T @ given, atol=1e-13)
 
 
+def test_the_cross_product_in_one_and_two_dimensions():
+    assert cross_product([], 1) == sp.Matrix([1])
+    assert cross_product([[3, 5]], 2) == sp.Matrix([5, -3])
+    with pytest.raises(hf.BadRequest, match="needs 2 vectors"):
+        cross_product([[1, 2, 3]], 3)
+
+
 def test_every_tangent_vector_is_a_cross_product_with_suitable_c():
     made = hf.family(two, FIVE, start=AT)
     basis = made.general_solution().tangent

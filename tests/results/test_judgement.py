@@ -6,7 +6,10 @@ import sympy as sp
 from scipy.linalg import expm
 
 import holdfast as hf
+from holdfast.equations.values import parameter_vector
 from holdfast.results.judgement.attraction import predicted
+from holdfast.results.judgement.judgement import moving_sizes
+from holdfast.results.start.term_sizes import deviation_sizes
 from tests.results.problems import pendulum
 
 x, y, th = hf.coordinates("x y th")
@@ -39,6 +42,26 @@ def test_of_a_law_without_numbers_nothing_is_predicted(bad):
     attracting = np.array([[0, 1.0], [-4, -4]])
     exact = np.abs([expm(attracting * t) @ start for t in np.linspace(0, 3, 400)]).max(axis=0)
     assert predicted(attracting, start, 3.0) == pytest.approx(exact, rel=0.1)
+
+
+def test_sizes_along_a_run_are_the_duration_the_reach_and_the_rate():
+    """x = 2t over two seconds, seen at five rows: the lower quartile of its reach is that of the second row."""
+    x = hf.coordinates("x")
+    equations = hf.derive(hf.Problem(hf.System(coordinates=(x,), kinetic=x.rate**2 / 2)))
+    times = np.linspace(0.0, 2.0, 5)
+    found = moving_sizes(equations, times, np.column_stack([2 * times, np.full(5, 2.0)]))
+    assert found.tolist() == [2.0, 1.0, 2.0]
+    still = moving_sizes(equations, times, np.column_stack([np.full(5, 7.0), np.full(5, 3.0)]))
+    assert still == pytest.approx([2.0, 6e-3, 3.0])  # a thousandth of what its rate would give
+
+
+def test_the_size_of_a_rate_of_a_deviation_is_that_of_its_terms():
+    """w = x x' + y y' of a rod: |x'| X + |y'| Y + |x| X' + |y| Y' for sizes X, Y, X', Y' of coordinates and rates."""
+    equations = pendulum()
+    state, sizes = np.array([0.6, -0.8, 3.0, 2.0]), np.array([1.0, 10.0, 20.0, 30.0, 40.0])
+    constants = parameter_vector(equations, {})
+    _, w = deviation_sizes(equations).natural_at(0.0, state, constants, sizes)
+    assert w == pytest.approx(3.0 * 10 + 2.0 * 20 + 0.6 * 30 + 0.8 * 40)
 
 
 def test_an_ensemble_judges_each_case_as_a_run():

@@ -162,6 +162,13 @@ def test_theorem_3_needs_the_start_in_its_bound():
     assert theorem_a(given, 0.7072).word == "yes"
 
 
+@pytest.mark.parametrize("how", [{"scheme": hf.Euler, "step": 0.01, "every": 10}, {"scheme": hf.DOP853}])
+def test_a_run_that_does_not_keep_every_step_has_no_increments(how):
+    run = hf.simulate(optics(), **({"tolerance": 1e-8} if "step" not in how else {}), duration=0.5, **how)
+    with pytest.raises(hf.BadRequest, match="does not keep every step"):
+        V.along(run, ("ray",))
+
+
 def test_one_step_that_does_not_fall_is_enough_to_refuse_theorem_a():
     """V + τV̇ ≤ αV is a condition on every step: derivatives that are 0 once break it."""
     values = 0.8 ** np.arange(30.0)

@@ -253,6 +253,18 @@ def test_the_map_marks_the_textbook_choices():
     plt.close("all")
 
 
+def test_the_rate_of_the_motion_is_its_own_unless_the_run_is_shorter():
+    """A pendulum of one metre swings at some 3 to 10 rad/s, seen for five seconds or for twenty; not in a blink."""
+    equations = hf.derive(pendulum())
+    found = {}
+    for duration in (0.02, 5.0, 20.0):
+        request = request_of(equations, hf.RK4, step=0.01, tolerance=None, duration=duration, every=None, at=None)
+        found[duration] = Trials(equations, request, None, {}, None).motion_rate
+    assert 1 < found[5.0] < 15
+    assert found[20.0] == pytest.approx(found[5.0], rel=0.3)
+    assert found[0.02] >= 50
+
+
 def test_every_mark_within_the_map_is_drawn_and_none_beyond():
     tuning = hf.tune(hf.derive(pendulum()), hf.RK4, step=0.01, duration=1)
     low, high = float(tuning.map.rates[0]), float(tuning.map.rates[-1])
