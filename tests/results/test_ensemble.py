@@ -100,12 +100,13 @@ def test_columns_and_outcomes_by_name():
     assert runs["lambda_rod"].shape == (5, 101)
     assert_array_equal(runs[x], runs["x"])
     assert runs.success.all()
-    assert runs[-1].parameters["m"] == 5
+    assert [runs[number].parameters["m"] for number in (0, 4, -1, -5)] == [1, 5, 5, 1]
     assert "5 completed" in repr(runs)
     with pytest.raises(hf.BadRequest, match="no quantity 'lambda_rot'"):
         runs["lambda_rot"]
-    with pytest.raises(hf.BadRequest, match="there is no case 5"):
-        runs[5]
+    for number in (5, -6):
+        with pytest.raises(hf.BadRequest, match=f"there is no case {number}"):
+            runs[number]
 
 
 # ── each case is judged by itself ─────────────────────────────────────────────────────────────────

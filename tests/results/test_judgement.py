@@ -44,6 +44,16 @@ def test_of_a_law_without_numbers_nothing_is_predicted(bad):
     assert predicted(attracting, start, 3.0) == pytest.approx(exact, rel=0.1)
 
 
+def test_a_case_of_negative_mass_is_judged_as_its_run_is():
+    x, m = hf.coordinates("x"), hf.parameters("m")
+    system = hf.System(coordinates=(x,), kinetic=m * x.rate**2 / 2, parameters={m: 1})
+    equations = hf.derive(hf.Problem(system, start={x.rate: 1}))
+    runs = hf.ensemble(equations, hf.RK4, step=0.1, duration=1, cases={m: [1, -2, 3]})
+    alone = [hf.simulate(equations, hf.RK4, step=0.1, duration=1, parameters={m: mass}).outcome for mass in (1, -2, 3)]
+    assert list(runs.outcomes) == alone
+    assert [outcome.success for outcome in alone] == [True, False, True]
+
+
 def test_sizes_along_a_run_are_the_duration_the_reach_and_the_rate():
     """x = 2t over two seconds, seen at five rows: the lower quartile of its reach is that of the second row."""
     x = hf.coordinates("x")

@@ -274,6 +274,7 @@ def test_every_mark_within_the_map_is_drawn_and_none_beyond():
     drawn = {line.get_label().split(":")[0]: line.get_xdata()[0] for line in axes.lines if len(line.get_xdata())}
     assert {name: drawn.get(name) for name in places} == {"first": low, "last": high, "before": None, "beyond": None}
     assert drawn["chosen"] == tuning.rate
+    assert axes.get_title(loc="left").startswith("Worst scaled deviation over 1: rk4, ")
     plt.close("all")
 
 

@@ -250,6 +250,14 @@ def hf_start(product):
     return run.y[:, 0]
 
 
+@pytest.mark.parametrize("gains", ["{rod = 25, rope = 3}", '{rod = 25, "rod.rope" = 3}', '{rod = 25, "rope.rod" = 3}'])
+def test_a_law_with_a_gain_of_no_constraint_is_refused(gains):
+    text = hf.dumps(pendulum(0.3))
+    assert Law(statement(text.replace("stiffness = 25", "stiffness = {rod = 25}")))
+    with pytest.raises(Refused, match="a gain of no constraint"):
+        Law(statement(text.replace("stiffness = 25", f"stiffness = {gains}")))
+
+
 @pytest.mark.parametrize("name", TABLEAUS)
 def test_the_tableaus_of_the_verifier_are_those_that_are_run(name):
     """Written down twice, for two readers: the second is checked by its order conditions too."""
