@@ -3,11 +3,14 @@
 import numpy as np
 import pytest
 import sympy as sp
+from scipy.integrate import cumulative_trapezoid
 from scipy.linalg import expm
 
 import holdfast as hf
+from holdfast.engine.kernel import compiled
 from holdfast.equations.values import parameter_vector
 from holdfast.results.judgement.attraction import predicted
+from holdfast.results.judgement.energy import correction_work
 from holdfast.results.judgement.judgement import moving_sizes
 from holdfast.results.start.term_sizes import deviation_sizes
 from tests.results.problems import pendulum
@@ -52,6 +55,21 @@ def test_a_case_of_negative_mass_is_judged_as_its_run_is():
     alone = [hf.simulate(equations, hf.RK4, step=0.1, duration=1, parameters={m: mass}).outcome for mass in (1, -2, 3)]
     assert list(runs.outcomes) == alone
     assert [outcome.success for outcome in alone] == [True, False, True]
+
+
+@pytest.mark.parametrize("steps", [100, 101, 400])
+def test_the_work_of_corrections_is_the_integral_of_their_power(steps):
+    """From a start off the rod; as a part of the energy in motion, up to what the quadrature is unsure of."""
+    equations = pendulum().with_law(hf.critically_damped(5))
+    constants = parameter_vector(equations, {})
+    kernel = compiled(equations.field, hf.RK4)
+    rows = kernel.run(np.array([1.05, 0.0, 0.0, 0.0]), constants, step=2.0 / steps, steps=steps)
+    values = dict(zip(equations.observables, rows.observables.T, strict=True))
+    work = np.abs(cumulative_trapezoid(values["power_correction"], rows.times)).max()
+    moving = max(values["kinetic"].max(), np.ptp(values["energy"]))
+    share, _ = correction_work(equations, rows, constants)
+    assert 0 < share <= work / moving
+    assert share == pytest.approx(work / moving, rel=10 / steps)
 
 
 def test_sizes_along_a_run_are_the_duration_the_reach_and_the_rate():
