@@ -1,8 +1,7 @@
 """Which tests run which lines, and how long each takes: measured once, and again for the test files that changed.
 
 A map is two files: the lines by test, as coverage stores them, and a table of tests with their seconds. Only tests
-that pass are in it. A line that runs at import belongs to no test: all tests of its
-module answer for it.
+that pass are in it.
 """
 
 import json
@@ -42,16 +41,16 @@ class CoverageMap:
         return {}
 
     def lines(self, module: Path) -> dict[int, set[str]]:
-        """The tests of each line that ran at all; a line that ran at import has the tests of the whole module."""
+        """The tests of each line that ran in some test."""
         held = self._modules
         if str(module) not in held:
-            found = {n: set(tests) for n, tests in self._data.contexts_by_lineno(str(module)).items()}
-            whole = {test for tests in (*found.values(), EVERYWHERE) for test in tests if test in self.seconds}
-            held[str(module)] = {n: self._known(tests) or whole for n, tests in found.items()}
+            found = self._data.contexts_by_lineno(str(module))
+            held[str(module)] = {n: {test for test in tests if test in self.seconds} for n, tests in found.items()}
         return held[str(module)]
 
-    def _known(self, tests: set[str]) -> set[str]:
-        return {test for test in tests if test in self.seconds}
+    def of_module(self, module: Path) -> set[str]:
+        """The tests that run any line of a module, and those that read every module."""
+        return set().union(*self.lines(module).values(), (test for test in EVERYWHERE if test in self.seconds))
 
 
 class _Notes:

@@ -25,7 +25,7 @@ from itertools import islice
 from pathlib import Path
 from time import perf_counter
 
-from tools.coverage_map import FOLDER, ROOT, SOURCE, CoverageMap, coverage_map
+from tools.coverage_map import EVERYWHERE, FOLDER, ROOT, SOURCE, CoverageMap, coverage_map
 from tools.mutations import Finder, Mutation, differs
 
 ROOMS = "equations graph stability results".split()
@@ -131,13 +131,15 @@ def chosen(found: CoverageMap, rooms: list[str], count: int, seed: int, only: st
 
 def tests_of(found: CoverageMap, mutation: Mutation) -> set[str]:
     lines = found.lines(mutation.path)
+    if mutation.at_import:
+        return found.of_module(mutation.path) if lines else set()
     return next((lines[n] for n in mutation.lines if lines.get(n)), set())
 
 
 def rounds(found: CoverageMap, mutation: Mutation) -> Iterator[list[str]]:
     """The fastest tests of a line; then those of its own room, then others, for as long as they may take."""
     order = sorted(tests_of(found, mutation), key=lambda test: (found.seconds[test], test))
-    yield order[:FIRST]
+    yield [*order[:FIRST], *(test for test in EVERYWHERE if test in order[FIRST:])]
     room = f"tests/{mutation.path.relative_to(SOURCE).parts[0]}/"
     rest, total, taken = sorted(order[FIRST:], key=lambda t: (not t.startswith(room), found.seconds[t])), 0.0, []
     for test in rest:

@@ -16,12 +16,16 @@ OPERATORS = {
     ast.And: ("and", "or"), ast.Or: ("or", "and"),
 }  # fmt: skip
 WORDS = {"min": "max", "max": "min", "any": "all", "all": "any", "minimum": "maximum", "maximum": "minimum"}
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 SIMPLE = (ast.Expr, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Raise, ast.Assert, ast.Delete)
 
 
 @dataclass(frozen=True, slots=True)
 class Mutation:
-    """Bytes `start` to `end` of a file become `new`; `lines` are those whose tests may notice."""
+    """Bytes `start` to `end` of a file become `new`; `lines` are those whose tests may notice.
+
+    What runs `at_import` runs in whichever test comes first: all tests of its module may notice it.
+    """
 
     path: Path
     line: int
@@ -29,6 +33,7 @@ class Mutation:
     start: int
     end: int
     new: bytes
+    at_import: bool
 
     def applied(self, source: bytes) -> bytes:
         return source[: self.start] + self.new + source[self.end :]
@@ -57,7 +62,7 @@ class Finder:
     def __init__(self, path: Path) -> None:
         self.path, self.source = path, path.read_bytes()
         self.tree = ast.parse(self.source)
-        self._starts = [0]
+        self._starts, self._depth = [0], 0
         for line in self.source.splitlines(keepends=True):
             self._starts.append(self._starts[-1] + len(line))
 
@@ -66,11 +71,13 @@ class Finder:
         yield from self._below(self.tree, None)
 
     def _below(self, node: ast.AST, statement: ast.stmt | None) -> Iterator[Mutation]:
+        self._depth += isinstance(node, FUNCTIONS)
         statement = node if isinstance(node, ast.stmt) else statement
         if statement is not None:
             yield from self._at(node, statement)
         for child in _spoken(node):
             yield from self._below(child, statement)
+        self._depth -= isinstance(node, FUNCTIONS)
 
     def _at(self, node: ast.AST, statement: ast.stmt) -> Iterator[Mutation]:
         match node:
@@ -114,7 +121,7 @@ class Finder:
         line = self.source[:start].count(b"\n") + 1
         whole = statement if isinstance(statement, SIMPLE) else node
         lines = (line, *range(whole.lineno, whole.end_lineno + 1), statement.lineno)
-        return Mutation(self.path, line, tuple(dict.fromkeys(lines)), start, end, new)
+        return Mutation(self.path, line, tuple(dict.fromkeys(lines)), start, end, new, not self._depth)
 
     def _place(self, node: ast.AST) -> tuple[int, int]:
         return (
