@@ -85,7 +85,7 @@ def test_sizes_along_a_run_are_the_duration_the_reach_and_the_rate():
 
 def test_the_size_of_a_rate_of_a_deviation_is_that_of_its_terms():
     """w = x x' + y y' of a rod: |x'| X + |y'| Y + |x| X' + |y| Y' for sizes X, Y, X', Y' of coordinates and rates."""
-    equations = pendulum()
+    equations = hf.derive(pendulum().problem)
     state, sizes = np.array([0.6, -0.8, 3.0, 2.0]), np.array([1.0, 10.0, 20.0, 30.0, 40.0])
     constants = parameter_vector(equations, {})
     _, w = deviation_sizes(equations).natural_at(0.0, state, constants, sizes)
