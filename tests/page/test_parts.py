@@ -13,9 +13,9 @@ import holdfast as hf
 from holdfast.page.facts import counted
 from holdfast.page.figures.chart import figure
 from holdfast.page.figures.curve import even_groups, thinned
-from holdfast.page.figures.label import quantity
 from holdfast.page.figures.outline import outlines
 from holdfast.page.figures.scale import Scale, limits
+from holdfast.page.markup.figure_text import quantity
 from holdfast.page.markup.html import Markup, document, element, table
 from holdfast.page.markup.mathml import formula, mathml
 from holdfast.results.motion import motion_of

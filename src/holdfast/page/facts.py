@@ -13,7 +13,7 @@ from holdfast.common.frozen import Frozen
 from holdfast.equations.derive import derive
 from holdfast.equations.equations import Equations
 from holdfast.errors import HoldfastError
-from holdfast.page.figures.label import Label, quantity
+from holdfast.page.markup.figure_text import FigureText, quantity
 from holdfast.problem.file.load_dump import dumps
 from holdfast.problem.problem import Problem
 from holdfast.results.judgement.energy import conservative
@@ -106,7 +106,7 @@ class PageFacts:
             return 0.0
         return float(np.nanmax(np.abs(run.energy_balance.change))) / self.energy_size
 
-    def label(self, name: str) -> Label:
+    def label(self, name: str) -> FigureText:
         """A name as a label of a figure, with its unit where one is stated."""
         return quantity(name, str(self.problem.units.get(name, "")))
 

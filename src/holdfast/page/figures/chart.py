@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.page.figures.label import Label, words
 from holdfast.page.figures.scale import Scale, limits
+from holdfast.page.markup.figure_text import FigureText, words
 from holdfast.page.markup.html import Markup, element
 
 WIDTH, HEIGHT = 460.0, 270.0  # units of the drawing; two figures stand side by side on a wide page
@@ -27,7 +27,7 @@ SERIES = 6
 DASHES = {"--": "5 3", ":": "1.5 3"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Shape:
     """Something drawn: SVG attributes, and the places of its points as values."""
 
@@ -46,11 +46,11 @@ class Panel:
     shapes: list[Shape] = field(default_factory=list)
     spans: list[tuple[float, float, str]] = field(default_factory=list)
     lines: list[tuple[str, float, str]] = field(default_factory=list)
-    entries: list[tuple[str, Label, str]] = field(default_factory=list)
+    entries: list[tuple[str, FigureText, str]] = field(default_factory=list)
     x_limits: tuple[float, float] | None = None
     y_limits: tuple[float, float] | None = None
-    x_label: Label | None = None
-    y_label: Label | None = None
+    x_label: FigureText | None = None
+    y_label: FigureText | None = None
     log: bool = False
     columns: int = 0
     middle: str = ""
@@ -62,7 +62,7 @@ class Panel:
         mark: str = "",
         *,
         color: str | None = None,
-        label: Label | str = "",
+        label: FigureText | str = "",
         linestyle: str = "-",
         linewidth: float = 1.8,
         markersize: float = 5.0,
@@ -97,10 +97,10 @@ class Panel:
     def set_ylim(self, low: float, high: float) -> None:
         self.y_limits = (float(low), float(high))
 
-    def set_xlabel(self, label: Label | str) -> None:
+    def set_xlabel(self, label: FigureText | str) -> None:
         self.x_label = words(label) if isinstance(label, str) else label
 
-    def set_ylabel(self, label: Label | str) -> None:
+    def set_ylabel(self, label: FigureText | str) -> None:
         self.y_label = words(label) if isinstance(label, str) else label
 
     def legend(self, columns: int = 4) -> None:
@@ -176,7 +176,7 @@ def _equal(box: Box, width: float, height: float) -> Box:
     return left + spare_x / 2, top + spare_y / 2, right - spare_x / 2, bottom - spare_y / 2
 
 
-def _text(label: Label, x: float, y: float, size: float, anchor: str = "middle", turned: bool = False) -> str:
+def _text(label: FigureText, x: float, y: float, size: float, anchor: str = "middle", turned: bool = False) -> str:
     turn = f' transform="rotate(-90 {x:.1f} {y:.1f})"' if turned else ""
     kind = "tick" if size == TICK else "word"
     return f'<text x="{x:.1f}" y="{y:.1f}" class="{kind}" text-anchor="{anchor}"{turn}>{label.markup(size)}</text>'

@@ -8,7 +8,7 @@ from typing import Any
 from holdfast.page.facts import PageFacts
 from holdfast.page.figures.chart import figure
 from holdfast.page.figures.curve import even_groups, thinned
-from holdfast.page.figures.label import quantity
+from holdfast.page.markup.figure_text import quantity
 from holdfast.page.markup.html import Markup
 
 PANELS = 3  # of a figure, at most

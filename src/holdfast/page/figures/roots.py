@@ -8,8 +8,8 @@ import numpy as np
 
 from holdfast.page.facts import PageFacts, number
 from holdfast.page.figures.chart import BAD, FAINT, INK, SHADE, figure
-from holdfast.page.figures.label import quantity, words
 from holdfast.page.figures.outline import outlines
+from holdfast.page.markup.figure_text import quantity, words
 from holdfast.page.markup.html import Markup
 from holdfast.schemes.algebra.stability_function import StabilityFunction
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holdfast.page.figures.label import Label, number, power_of_ten
+from holdfast.page.markup.figure_text import FigureText, number, power_of_ten
 
 DECADES = 6  # labels of a logarithmic axis, at most
 PLAIN = (-3, 4)  # powers of ten between which numbers are written out
@@ -30,17 +30,17 @@ class Scale:
         found: np.ndarray = self.start + (at - low) / (high - low) * (self.end - self.start)
         return found
 
-    def ticks(self, most: int) -> tuple[list[float], list[Label], Label | None]:
+    def ticks(self, most: int) -> tuple[list[float], list[FigureText], FigureText | None]:
         """Where lines are drawn, what stands beside them, and a factor common to all where numbers are long."""
         return self._decades() if self.log else self._even(most)
 
-    def _decades(self) -> tuple[list[float], list[Label], Label | None]:
+    def _decades(self) -> tuple[list[float], list[FigureText], FigureText | None]:
         first, last = math.ceil(math.log10(self.low) - 1e-9), math.floor(math.log10(self.high) + 1e-9)
         stride = max(1, -(-(last - first + 1) // DECADES))
         powers = [k for k in range(first, last + 1) if k % stride == 0]
         return [10.0**k for k in powers], [power_of_ten(k) for k in powers], None
 
-    def _even(self, most: int) -> tuple[list[float], list[Label], Label | None]:
+    def _even(self, most: int) -> tuple[list[float], list[FigureText], FigureText | None]:
         step = nice_step((self.high - self.low) / most)
         first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
         largest = max(abs(self.low), abs(self.high))

@@ -9,7 +9,7 @@ import numpy as np
 from holdfast.page.facts import PageFacts, counted
 from holdfast.page.figures.chart import figure
 from holdfast.page.figures.curve import thinned
-from holdfast.page.figures.label import quantity
+from holdfast.page.markup.figure_text import quantity
 from holdfast.page.markup.html import Markup, joined, paragraph
 from holdfast.page.sections.section import Section, side_by_side
 

@@ -20,7 +20,7 @@ SMALL = 0.72  # of the size: what is raised or lowered
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TextRun:
     """Letters in one style: `level` is 1 for raised ones, −1 for lowered ones."""
 
     text: str
@@ -28,13 +28,13 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class FigureText:
     """Spans in a row."""
 
-    spans: tuple[Span, ...]
+    spans: tuple[TextRun, ...]
 
-    def __add__(self, other: Label) -> Label:
-        return Label((*self.spans, *other.spans))
+    def __add__(self, other: FigureText) -> FigureText:
+        return FigureText((*self.spans, *other.spans))
 
     @property
     def width(self) -> float:
@@ -53,12 +53,12 @@ class Label:
         return Markup("".join(parts))
 
 
-def words(text: str) -> Label:
+def words(text: str) -> FigureText:
     """Plain text."""
-    return Label((Span(text),))
+    return FigureText((TextRun(text),))
 
 
-def quantity(name: str, unit: str = "") -> Label:
+def quantity(name: str, unit: str = "") -> FigureText:
     """A name as formulas have it: Greek words as letters, digits and parts after _ lowered, rates with dots."""
     dot = ""
     for ending, mark in sorted(DOTS.items(), key=lambda item: -len(item[0])):
@@ -69,13 +69,13 @@ def quantity(name: str, unit: str = "") -> Label:
     letters = re.fullmatch(r"([A-Za-z]+?)([0-9]+)", stem)
     if letters:
         stem, rest = letters[1], [letters[2], *rest]
-    spans = [Span(_letter(stem) + dot)]
+    spans = [TextRun(_letter(stem) + dot)]
     below = " ".join(_letter(part) for part in rest if part)
     if below:
-        spans.append(Span(below, -1))
+        spans.append(TextRun(below, -1))
     if unit:
-        spans.append(Span(f" [{unit}]"))
-    return Label(tuple(spans))
+        spans.append(TextRun(f" [{unit}]"))
+    return FigureText(tuple(spans))
 
 
 def _letter(word: str) -> str:
@@ -89,14 +89,14 @@ def _letter(word: str) -> str:
     return word
 
 
-def number(value: float, decimals: int) -> Label:
+def number(value: float, decimals: int) -> FigureText:
     """A tick's value with a true minus."""
     return words(f"{value:.{decimals}f}".replace("-", "−"))
 
 
-def power_of_ten(exponent: int, factor: str = "") -> Label:
+def power_of_ten(exponent: int, factor: str = "") -> FigureText:
     """10ⁿ, or × 10ⁿ."""
-    return Label((Span(f"{factor}10"), Span(str(exponent).replace("-", "−"), 1)))
+    return FigureText((TextRun(f"{factor}10"), TextRun(str(exponent).replace("-", "−"), 1)))
 
 
 def _width(text: str) -> float:
