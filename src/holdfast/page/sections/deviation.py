@@ -11,7 +11,7 @@ from holdfast.page.figures.chart import figure
 from holdfast.page.figures.curve import thinned
 from holdfast.page.markup.figure_text import quantity
 from holdfast.page.markup.html import Markup, joined, paragraph
-from holdfast.page.sections.section import Section, side_by_side
+from holdfast.page.section import Section, side_by_side
 
 MOST_FIGURES = 6  # blocks with a figure of their own
 

@@ -11,7 +11,7 @@ from holdfast.page.figures.chart import figure
 from holdfast.page.figures.curve import thinned
 from holdfast.page.markup.figure_text import quantity, words
 from holdfast.page.markup.html import Child, Markup, joined, paragraph, table
-from holdfast.page.sections.section import Section, side_by_side
+from holdfast.page.section import Section, side_by_side
 
 KINETIC, POTENTIAL = quantity("T"), quantity("P")
 ENERGIES = {"kinetic": KINETIC, "potential": POTENTIAL, "energy": KINETIC + words(" + ") + POTENTIAL}

@@ -10,7 +10,7 @@ from holdfast.page.facts import PageFacts, number
 from holdfast.page.figures.roots import figures
 from holdfast.page.markup.html import Child, Markup, code, details, element, joined, paragraph, table
 from holdfast.page.markup.mathml import formula, mathml
-from holdfast.page.sections.section import Section, side_by_side
+from holdfast.page.section import Section, side_by_side
 from holdfast.problem.laws.linear import Gain, Unstabilised
 from holdfast.problem.quantities import latex_name
 from holdfast.stability.linear.spectrum import BlockStability

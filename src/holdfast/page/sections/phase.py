@@ -10,7 +10,7 @@ from holdfast.page.facts import PageFacts
 from holdfast.page.figures.chart import figure
 from holdfast.page.figures.curve import POINTS
 from holdfast.page.markup.html import Markup
-from holdfast.page.sections.section import Section, side_by_side
+from holdfast.page.section import Section, side_by_side
 
 MOST_PORTRAITS = 3  # coordinates with a portrait
 STILL = 1e-9  # a change this small, as a part of the value, is none

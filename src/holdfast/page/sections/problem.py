@@ -6,7 +6,7 @@ from holdfast.equations.writing.text import formula as latex
 from holdfast.page.facts import PageFacts, counted, number
 from holdfast.page.markup.html import Child, Markup, code, details, element, joined, paragraph, table
 from holdfast.page.markup.mathml import formula, mathml
-from holdfast.page.sections.section import Section
+from holdfast.page.section import Section
 from holdfast.problem.quantities import latex_name
 
 

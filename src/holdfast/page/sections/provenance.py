@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from holdfast.page.facts import PageFacts, counted
 from holdfast.page.markup.html import Child, Markup, element, joined, paragraph, table
-from holdfast.page.sections.section import Section
+from holdfast.page.section import Section
 
 PACKAGES = "holdfast numpy sympy scipy llvmlite python-flint matplotlib latex2mathml".split()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from holdfast.page.section import Section
 from holdfast.page.sections import (
     certificate,
     deviation,
@@ -16,7 +17,6 @@ from holdfast.page.sections import (
     tuning,
     warnings,
 )
-from holdfast.page.sections.section import Section
 
 SECTIONS: tuple[Section, ...] = (
     warnings.SECTION,
