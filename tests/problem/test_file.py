@@ -365,7 +365,7 @@ def test_the_name_of_a_shipped_example_is_recognised(tmp_path, name):
     assert "`holdfast examples pendulum` copies it" in str(caught.value)
 
 
-LAWS = {  # a table of each kind, with every key that it has
+LAW_TABLES = {  # a table of each kind, with every key that it has
     "spring-damper": "stiffness = 25\ndamping = { rod = 10 }",
     "baumgarte": "alpha = 5\nbeta = 3\nkappa = 0",
     "critically-damped": "rate = { rod = 7 }",
@@ -376,7 +376,7 @@ LAWS = {  # a table of each kind, with every key that it has
     "unstabilised": "",
     "tuned": "",
 }
-PENDULUM = """schema = 1
+HELD_PENDULUM = """schema = 1
 [system]
 coordinates = ["x", "y"]
 kinetic = "(x_dot**2 + y_dot**2)/2"
@@ -390,12 +390,12 @@ y = -1
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_law_is_written_and_read_back(kind):
-    assert kind in LAWS, "a new kind needs its table here"
-    text = f'{PENDULUM}kind = "{kind}"\n{LAWS[kind]}\n'
+    assert kind in LAW_TABLES, "a new kind needs its table here"
+    text = f'{HELD_PENDULUM}kind = "{kind}"\n{LAW_TABLES[kind]}\n'
     problem = hf.loads(text)
     again = hf.loads(hf.dumps(problem))
     assert again == problem
     assert type(again.program.law) is KINDS[kind][0]
     assert hf.derive(problem).constraints == ("rod",)
-    unnamed = [key for key in KINDS[kind][1] if f"{key} =" not in LAWS[kind]]
+    unnamed = [key for key in KINDS[kind][1] if f"{key} =" not in LAW_TABLES[kind]]
     assert unnamed in ([], ["kinetic", "potential", "dissipation"]), "each key is tried; energies by their matrices"
