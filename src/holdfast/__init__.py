@@ -21,6 +21,9 @@ _HOMES = {
     "holdfast.errors": "HoldfastError BadStatement BadExpression BadFile ConstraintsDependent NoAuthority "
     "SingularSystem BadRequest InternalError Undecided",
     "holdfast.problem.quantities": "coordinates parameters states controls deviations time rate",
+    "holdfast.problem.functions": "functions function",
+    "holdfast.problem.data": "data Data",
+    "holdfast.problem.letters": "OpenLetters",
     "holdfast.problem.masses.moving_mass": "MovingMass Stream Inner Jump",
     "holdfast.problem.masses.drag": "Drag constant_drag quadratic_drag exponential_atmosphere",
     "holdfast.problem.system": "System",

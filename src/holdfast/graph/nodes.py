@@ -370,7 +370,8 @@ def rebuilt(node: Node, image: dict[int, Node]) -> Node:
     if node.op == "power":
         return node.graph.power(args[0], node.data)
     if node.op == "function":
-        return node.graph.function(*node.data, args)
+        name, orders = node.data
+        return node.graph.function(name, orders, args)
     if node.op == "table":
         return node.graph.table(node.data.table, node.data.order, args[0])
     return node.graph.call(node.op, *args)

@@ -50,7 +50,9 @@ def data(times: Iterable[Any], values: Iterable[Any], degree: int = 5) -> Data:
     """
     x, f = _numbers(times, "times"), _numbers(values, "values")
     if isinstance(degree, bool) or not isinstance(degree, int) or not 1 <= degree <= 7:
-        raise BadStatement(f"degree = {degree!r}", where="data.degree", fix="a whole number from 1 to 7, usually 3 or 5")
+        raise BadStatement(
+            f"degree = {degree!r}", where="data.degree", fix="a whole number from 1 to 7, usually 3 or 5"
+        )
     if len(x) != len(f):
         raise BadStatement(f"{len(x)} times and {len(f)} values", where="data", fix="give one value for each time")
     if len(x) > allowance(MOST_POINTS):

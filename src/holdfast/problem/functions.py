@@ -94,9 +94,7 @@ class FunctionValue(sp.Expr):
         stem, _, below = latex_name(self.name).partition("_")
         if self.of_time:
             return stem + (f"_{below}" if below else "") + f"^{{({order})}}"
-        by = r"\,".join(
-            printer._print(x) for x, count in zip(self.of, self.orders, strict=True) for _ in range(count)
-        )
+        by = r"\,".join(printer._print(x) for x, count in zip(self.of, self.orders, strict=True) for _ in range(count))
         return f"{stem}_{{{below.removeprefix('{').removesuffix('}')},{by}}}"
 
     def _pretty(self, printer: Any) -> Any:

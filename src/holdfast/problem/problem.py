@@ -96,8 +96,8 @@ class Problem:
                 self.names.find(name, (Parameter,), where="values")
                 parameters[name] = value
         letters = tuple(letter for letter in system.letters if parameters.get(letter.name) is None)
-        parts = {"parameters": Frozen(parameters), "functions": Frozen(stated), "letters": letters}
-        return replace(self, system=replace(system, **parts))
+        system = replace(system, parameters=Frozen(parameters), functions=Frozen(stated), letters=letters)
+        return replace(self, system=system)
 
     def _start(self, given: Mapping[Any, Any]) -> Frozen[sp.Expr]:
         names, values = self.names, {}

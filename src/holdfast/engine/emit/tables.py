@@ -98,7 +98,7 @@ def _c(name: str, part: TablePart) -> Iterator[str]:
     yield f"static double hf_{name}(double x)\n{{"
     yield f"    long first = 0, last = {len(rows)};"
     yield f"    if (!(x >= {low} && x <= {high})) return NAN;"
-    yield f"    while (last - first > 1) {{ const long middle = (first + last) / 2;"
+    yield "    while (last - first > 1) { const long middle = (first + last) / 2;"
     yield f"        if (x >= {name}_ends[middle]) first = middle; else last = middle; }}"
     yield f"    const double moved = x - {name}_ends[first], *row = {name}_rows + first * {len(rows[0])};"
     yield f"    double value = row[{len(rows[0]) - 1}];"
