@@ -1,4 +1,4 @@
-"""Formulas with letters: undetermined η(t), ζ(t), f_c and x(t) give what the papers print, corrected (docs/theory/7)."""
+"""Formulas with letters: undetermined η(t), ζ(t), f_c and x(t) give what the papers print, corrected."""
 
 from functools import cache
 
@@ -20,9 +20,7 @@ V = sp.sqrt(x.rate**2 + y.rate**2 + z.rate**2)
 def rocket():
     """A point of mass m(t) on x = 0, y = η(t), z = ζ(t), the last two by its thrust (theory 1.8)."""
     drag = [-m * f_c * v / V for v in (x.rate, y.rate, z.rate)]
-    point = hf.MovingMass(
-        position=(x, y, z), mass=m, force=(drag[0], drag[1], drag[2] - m * g), thrust=(0, "P2", "P3")
-    )
+    point = hf.MovingMass(position=(x, y, z), mass=m, force=(drag[0], drag[1], drag[2] - m * g), thrust=(0, "P2", "P3"))
     program = hf.Program(
         holonomic={"plane": x, "range": y - eta, "height": z - zeta},
         controls={"P2": {y: 1}, "P3": {z: 1}},

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from hashlib import sha256
 
@@ -52,6 +53,11 @@ class TablePart:
 
     def __repr__(self) -> str:
         return f"{self.table.name}/{self.order}"
+
+    def exact(self, place: int) -> tuple[Fraction, ...]:
+        """The coefficients of one piece without any rounding, for arithmetics that enclose."""
+        row = self.table.pieces[place]
+        return tuple(_falling(k, self.order) * Fraction(row[k]) for k in range(self.order, len(row)))
 
     @cached_property
     def pieces(self) -> tuple[tuple[float, ...], ...]:

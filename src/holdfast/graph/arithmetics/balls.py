@@ -129,8 +129,8 @@ BRANCHES = JUMPING | {"abs", "min", "max"}  # where slopes at one place say noth
 def continuous_balls() -> Arithmetic:
     """Balls that refuse to be evaluated across a jump, where slopes say nothing of values."""
     base = balls()
-    steady: dict[str, Callable[..., Any]] = {"sign": _only_decided("sign"), "select": _only_decided("select"), "atan2": _continuous_angle}
-    steady["table"] = decided_table(ball, lambda a: a)
+    steady: dict[str, Callable[..., Any]] = {name: _only_decided(name) for name in ("sign", "select")}
+    steady |= {"atan2": _continuous_angle, "table": decided_table(ball, lambda a: a)}
     return Arithmetic("continuous balls", base.functions | steady, base.constant, base.pi)
 
 

@@ -116,7 +116,7 @@ def _sign(a: Pair) -> Pair:
 def _table(a: Pair, part: TablePart) -> Pair:
     """Horner's rule on the piece that holds the box and its rounding."""
     place = one_piece(part, *bounds(a[0] + a[1] * symmetric(1.0)))
-    coefficients = [(ball(c), ball(0)) for c in part.pieces[place]]
+    coefficients = [rounded_constant(c) for c in part.exact(place)]
     moved, total = _sub(a, (ball(part.table.ends[place]), ball(0))), coefficients[-1]
     for coefficient in reversed(coefficients[:-1]):
         total = rounded_sum(rounded_product(total, moved), coefficient)

@@ -46,7 +46,7 @@ def ball_table(ball: Callable[[Any], Any]) -> Callable[[Any, TablePart], Any]:
             return flint.arb("nan")
         total = None
         for place in range(first, last + 1):
-            own = horner(tuple(ball(c) for c in part.pieces[place]), x - ball(part.table.ends[place]))
+            own = horner(tuple(ball(c) for c in part.exact(place)), x - ball(part.table.ends[place]))
             total = own if total is None else total.union(own)
         return total
 
@@ -58,7 +58,7 @@ def decided_table(ball: Callable[[Any], Any], head: Callable[[Any], Any]) -> Cal
 
     def value(x: Any, part: TablePart) -> Any:
         place = one_piece(part, *bounds(head(x)))
-        coefficients = tuple(ball(c) for c in part.pieces[place])
+        coefficients = tuple(ball(c) for c in part.exact(place))
         moved = x - ball(part.table.ends[place])
         return coefficients[0] if len(coefficients) == 1 else horner(coefficients, moved)
 
