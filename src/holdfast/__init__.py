@@ -76,6 +76,7 @@ _HOMES = {
     "holdfast.stability.linear.transient": "transient",
     "holdfast.stability.linear.step_limit": "spectral_limit norm_limit",
     "holdfast.stability.linear.by_block": "step_limits transients",
+    "holdfast.stability.letters.conditions": "conditions Conditions",
     "holdfast.stability.theory.lyapunov": "LyapunovFunction Norm",
     "holdfast.page.report": "report Report",
     "holdfast.page.study": "study Study",

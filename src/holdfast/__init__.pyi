@@ -103,6 +103,8 @@ from holdfast.schemes.tableaus.two_stage import two_stage as two_stage
 from holdfast.stability.certificate.certificate import Certificate as Certificate
 from holdfast.stability.certificate.certificate import Label as Label
 from holdfast.stability.certificate.verify import verify as verify
+from holdfast.stability.letters.conditions import Conditions as Conditions
+from holdfast.stability.letters.conditions import conditions as conditions
 from holdfast.stability.linear.by_block import step_limits as step_limits
 from holdfast.stability.linear.by_block import transients as transients
 from holdfast.stability.linear.covariance import deviation_covariance as deviation_covariance
