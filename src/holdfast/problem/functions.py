@@ -62,6 +62,14 @@ class FunctionValue(sp.Expr):
         orders = [order + (k == place) for k, order in enumerate(self.orders)]
         return FunctionValue(self.name, orders, *self.of)
 
+    def primitive(self, place: int) -> FunctionValue:
+        """A function whose derivative by the argument at a place it is; beyond the function itself, its order is -1."""
+        orders = [order - (k == place) for k, order in enumerate(self.orders)]
+        return FunctionValue(self.name, orders, *self.of)
+
+    def _without_primitives(self) -> FunctionValue:
+        return FunctionValue(self.name, [max(0, order) for order in self.orders], *self.of)
+
     def _eval_derivative(self, symbol: sp.Symbol) -> sp.Expr:
         return sp.Add(*(self.partial(k) * sp.diff(inner, symbol) for k, inner in enumerate(self.of)))
 
@@ -71,10 +79,13 @@ class FunctionValue(sp.Expr):
         return len(self.of) == 1 and getattr(self.of[0], "name", "") == "t"
 
     def _sympystr(self, printer: Any) -> str:
-        if getattr(printer, "primes", False) and self.of_time:
+        if getattr(printer, "primes", False) and self.of_time and self.orders[0] >= 0:
             return self.name + "'" * self.orders[0]
         if not any(self.orders):
             return self.name
+        if min(self.orders) < 0:
+            of = [printer._print(x) for x, order in zip(self.of, self.orders, strict=True) if order < 0]
+            return f"primitive({self._without_primitives()._sympystr(printer)}, {', '.join(of)})"
         if self.of_time:
             order = self.orders[0]
             return "ddt(" * (order - 2) + self.name + ("_dot" if order == 1 else "_ddot") + ")" * (order - 2)
@@ -87,8 +98,11 @@ class FunctionValue(sp.Expr):
         from holdfast.problem.quantities import latex_name
 
         order = sum(self.orders)
-        if not order:
+        if not any(self.orders):
             return latex_name(self.name)
+        if min(self.orders) < 0:
+            by = "".join(rf"\,d{printer._print(x)}" for x, n in zip(self.of, self.orders, strict=True) if n < 0)
+            return rf"\left(\int {self._without_primitives()._latex(printer)}{by}\right)"
         if self.of_time and order <= 2:
             return latex_name(self.name + ("_dot" if order == 1 else "_ddot"))
         stem, _, below = latex_name(self.name).partition("_")

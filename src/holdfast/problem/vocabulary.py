@@ -204,6 +204,10 @@ class Vocabulary:
             raise BadExpression(
                 f"the function {value.name!r} is not declared", where=where, fix=self.suggestion(value.name)
             )
+        if min(value.orders) < 0:
+            raise BadExpression(
+                f"a primitive of {value.name!r} has no value", where=where, fix="state the primitive as a function"
+            )
         if known.of != value.of:
             ours, theirs = (", ".join(map(str, arguments)) for arguments in (known.of, value.of))
             raise BadExpression(

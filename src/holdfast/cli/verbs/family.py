@@ -24,13 +24,16 @@ def family(file: str, as_latex: bool, as_json: bool) -> None:
         system.coordinates,
         parameters=system.parameters,
         definitions=system.definitions,
+        functions=system.functions,
         start=problem.start,
         run=problem.run,
         title=problem.title,
     )
-    at = made.general_solution()
     if as_json:
-        facts = {"freedom": made.freedom, "rank": at.rank, "smallest_singular_value": at.smallest}
+        facts: dict[str, object] = {"freedom": made.freedom}
+        if not made.letters:
+            at = made.general_solution()
+            facts |= {"rank": at.rank, "smallest_singular_value": at.smallest}
         print_json({**made.to_dict(), "family": {**facts, "explanation": made.explain()}})
     elif as_latex:
         say(made.latex(), nl=False)
