@@ -127,13 +127,13 @@ def samples_of(problem: Problem, form: LawForm, inputs: Inputs, deviations: Sequ
     gains = {node: float(form.gains[name]) for name, node in inputs.gains.items()}
     shake = random.Random(20240611)
     sizes = SIZES_WITH_LETTERS if problem.open_letters else SIZES
+    parameters = sampled_parameters(problem, 0)
+    start = start_values(problem, parameters)
+    moving = dict(zip((*inputs.q, *inputs.v, *inputs.s), start.values(), strict=True))
+    reach = {node: size for group in (inputs.q, inputs.v, inputs.s) for node, size in _reaches(group, moving).items()}
     samples = []
     for seed, size in enumerate(sizes):
-        parameters = sampled_parameters(problem, seed)
-        start = start_values(problem, parameters)
-        moving = dict(zip((*inputs.q, *inputs.v, *inputs.s), start.values(), strict=True))
-        groups = (inputs.q, inputs.v, inputs.s)
-        reach = {node: far for group in groups for node, far in _reaches(group, moving).items()}
+        parameters = sampled_parameters(problem, seed) if problem.system.letters and seed else parameters
         values = {inputs.time: problem.run.begin + size}
         values |= {node: x + size * reach[node] * shake.uniform(-1, 1) for node, x in moving.items()}
         values |= {node: parameters[name] for name, node in inputs.parameters.items()} | gains

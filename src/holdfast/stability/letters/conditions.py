@@ -133,8 +133,8 @@ class Conditions:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, for ``--json``."""
-        return {"linear": self.linear, "constant": self.constant, "hold": self.hold,
-                "blocks": [_block_data(block) for block in self.blocks]}  # fmt: skip
+        facts = {"schema": 1, "linear": self.linear, "constant": self.constant, "hold": self.hold}
+        return {**facts, "blocks": [_block_data(block) for block in self.blocks]}
 
 
 @clear_arguments
