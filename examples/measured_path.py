@@ -22,6 +22,6 @@ program = hf.Program(holonomic={"follow": x - track}, controls={"F": {x: 1}}, la
 problem = hf.Problem(system, program)
 
 run = hf.simulate(hf.derive(problem), hf.RK4, step=0.01, duration=4)
-print(f"at most {np.abs(run['F']).max():.2f} N; off the points by at most {np.abs(run['x'][::50] - places).max():.1e} m")
+print(f"at most {np.abs(run['F']).max():.2f} N, {np.abs(run['x'][::50] - places).max():.1e} m off the points")
 
 assert abs(np.abs(run["F"]).max() - 14.24) < 0.01
