@@ -285,3 +285,12 @@ u = { file = "push.csv", columns = ["time", "push"] }
     (tmp_path / "push.csv").write_text("time,push\n0,1\n1,x\n")
     with pytest.raises(hf.BadFile, match="row 3"):
         hf.load(tmp_path / "pushed.toml")
+
+
+def test_cases_of_an_ensemble_close_letters():
+    system = hf.System(coordinates=x, kinetic=m * x.rate**2 / 2, potential=k * x**2 / 2)
+    equations = hf.derive(hf.Problem(system, start={x: 1}))
+    runs = hf.ensemble(equations, hf.RK4, step=0.01, duration=1, cases={m: [1, 4]}, parameters={k: 4})
+    assert runs[1]["x"][-1] == pytest.approx(math.cos(1), abs=1e-9)
+    with pytest.raises(hf.OpenLetters, match="k has no value"):
+        hf.ensemble(equations, hf.RK4, step=0.01, duration=1, cases={m: [1, 4]})
