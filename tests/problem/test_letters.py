@@ -294,3 +294,12 @@ def test_cases_of_an_ensemble_close_letters():
     assert runs[1]["x"][-1] == pytest.approx(math.cos(1), abs=1e-9)
     with pytest.raises(hf.OpenLetters, match="k has no value"):
         hf.ensemble(equations, hf.RK4, step=0.01, duration=1, cases={m: [1, 4]})
+
+
+def test_a_mass_of_letters_is_not_refused_for_random_values():
+    m1, m2 = hf.parameters("m1 m2")
+    point = hf.MovingMass(position=(x,), mass=m1 - 3 * m2, force=(-(m1 - 3 * m2) * g,))
+    equations = hf.derive(hf.Problem(hf.System(coordinates=x, masses={"point": point})))
+    assert sp.expand(equations.mass_matrix[0, 0] - (m1 - 3 * m2)) == 0
+    with pytest.raises(hf.BadStatement, match="at the start"):
+        equations.with_values({m1: 1, m2: 1, g: 9.81})

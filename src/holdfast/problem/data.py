@@ -17,7 +17,7 @@ from typing import Any
 from holdfast.common.limits import MORE, allowance
 from holdfast.errors import BadStatement
 
-MOST_POINTS = 100_000  # of one table of data: a spline through them takes a second
+MOST_POINTS = 20_000  # of one table of data: code for them compiles in a second or two
 
 
 @dataclass(frozen=True, slots=True)
