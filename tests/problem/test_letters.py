@@ -55,6 +55,9 @@ def test_rates_of_a_function_of_time_are_functions_again():
     assert hf.rate(eta**2 * t) == eta**2 + 2 * t * eta * eta.rate
     assert sp.latex(eta.rate.rate) == r"\ddot{\eta}"
     assert sp.diff(eta.rate, t) == eta.rate.rate
+    assert sp.latex(eta.rate.rate.rate**2) == r"{\eta^{(3)}}^{2}"
+    assert str(eta.subs(t, 2)) == "eta(2)"
+    assert str(eta.rate.subs(t, 2)) == "D[1](eta)(2)"
 
 
 def test_the_chain_rule_holds_for_functions_of_the_motion():

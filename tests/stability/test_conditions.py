@@ -126,6 +126,9 @@ def test_lienard_and_chipart_decide_as_the_roots_do(degree):
         ([k - k], {sp.false}),
         ([p + q], set()),
         ([k * b], {sp.Gt(k * b, 0)}),
+        ([k, 4 * k - 1], {sp.Gt(4 * k - 1, 0)}),
+        ([3 - k, k], {sp.Lt(k - 3, 0), sp.Gt(k, 0)}),
+        ([k - 3, 2 - k], {sp.false}),
     ],
 )
 def test_conditions_are_brought_down_to_what_decides_the_sign(expressions, expected):

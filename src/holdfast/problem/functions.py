@@ -81,6 +81,9 @@ class FunctionValue(sp.Expr):
     def _sympystr(self, printer: Any) -> str:
         if getattr(printer, "primes", False) and self.of_time and self.orders[0] >= 0:
             return self.name + "'" * self.orders[0]
+        if not all(x.is_Symbol for x in self.of):  # at another place than its own arguments
+            head = f"D{list(self.orders)}({self.name})" if any(self.orders) else self.name
+            return f"{head}({', '.join(printer._print(x) for x in self.of)})"
         if not any(self.orders):
             return self.name
         if min(self.orders) < 0:
@@ -98,6 +101,10 @@ class FunctionValue(sp.Expr):
         from holdfast.problem.quantities import latex_name
 
         order = sum(self.orders)
+        if not all(x.is_Symbol for x in self.of):  # at another place than its own arguments
+            head = rf"D^{{{','.join(map(str, self.orders))}}}" if any(self.orders) else ""
+            places = ", ".join(printer._print(x) for x in self.of)
+            return rf"{{{head}{latex_name(self.name)}\left({places}\right)}}"
         if not any(self.orders):
             return latex_name(self.name)
         if min(self.orders) < 0:
@@ -107,7 +114,7 @@ class FunctionValue(sp.Expr):
             return latex_name(self.name + ("_dot" if order == 1 else "_ddot"))
         stem, _, below = latex_name(self.name).partition("_")
         if self.of_time:
-            return stem + (f"_{below}" if below else "") + f"^{{({order})}}"
+            return f"{{{stem}" + (f"_{below}" if below else "") + f"^{{({order})}}}}"  # braces: it may be squared
         by = r"\,".join(printer._print(x) for x, count in zip(self.of, self.orders, strict=True) for _ in range(count))
         return f"{stem}_{{{below.removeprefix('{').removesuffix('}')},{by}}}"
 

@@ -48,9 +48,9 @@ def positive_conditions(expressions: Iterable[sp.Expr]) -> tuple[sp.Basic, ...]:
         return (sp.false,)
     found.sort(key=lambda relation: (sp.count_ops(relation), str(relation)))
     for relation in reversed(found.copy()):
-        if _follows(relation, signs):
+        if _follows(relation, signs) or any(_implies(other, relation) for other in found if other is not relation):
             found.remove(relation)
-    return tuple(found)
+    return (sp.false,) if _contradict(found) else tuple(found)
 
 
 def _learn(products: Sequence[_Product], signs: dict[sp.Expr, int]) -> bool:
@@ -126,3 +126,27 @@ def _follows(relation: sp.Basic, signs: dict[sp.Expr, int]) -> bool:
     if isinstance(relation, sp.Unequality):
         return bool(value.is_nonzero)
     return bool(value.is_positive if isinstance(relation, sp.StrictGreaterThan) else value.is_negative)
+
+
+def _bound(relation: sp.Basic) -> tuple[sp.Symbol, int, sp.Expr] | None:
+    """s > c as (s, 1, c), s < c as (s, -1, c); nothing for what is not linear in one letter with known numbers."""
+    if not isinstance(relation, (sp.StrictGreaterThan, sp.StrictLessThan)) or len(relation.free_symbols) != 1:
+        return None
+    (letter,) = relation.free_symbols
+    slope = sp.diff(relation.lhs, letter)
+    if relation.rhs != 0 or not slope.is_Rational or slope == 0:
+        return None
+    above = isinstance(relation, sp.StrictGreaterThan) == bool(slope > 0)
+    return letter, 1 if above else -1, -relation.lhs.subs(letter, 0) / slope
+
+
+def _implies(stronger: sp.Basic, weaker: sp.Basic) -> bool:
+    """Whether one bound of a letter contains another on the same side: k > 1/4 and k > 0."""
+    a, b = _bound(stronger), _bound(weaker)
+    return a is not None and b is not None and a[:2] == b[:2] and bool(a[1] * (a[2] - b[2]) > 0)
+
+
+def _contradict(relations: Sequence[sp.Basic]) -> bool:
+    """Whether a letter would have to lie above one number and below a smaller one."""
+    bounds = [bound for relation in relations if (bound := _bound(relation)) is not None]
+    return any(a[0] == b[0] and a[1] > b[1] and bool(a[2] >= b[2]) for a in bounds for b in bounds)
