@@ -211,3 +211,20 @@ def test_conditions_on_the_command_line(tmp_path):
 def test_letters_in_a_matrix_are_asked_for_by_name(call):
     with pytest.raises(hf.BadRequest, match="contains b, k"):
         call(sp.Matrix([[0, 1], [-k, -b]]))
+
+
+def test_conditions_too_long_to_read_are_refused_and_fewer_letters_help():
+    q = hf.coordinates("q1 q2 q3")
+    system = hf.System(coordinates=q, kinetic=sum(c.rate**2 for c in q) / 2)
+    gains = [[2 if i == j else 0.1 * (i + j + 1) for j in range(3)] for i in range(3)]
+    law = hf.SpringDamper(stiffness=gains, damping=gains)
+    made = hf.derive(hf.Problem(system, hf.Program(holonomic={f"c{i}": c for i, c in enumerate(q)}, law=law)))
+    with pytest.raises(hf.BadRequest, match="terms") as caught:
+        hf.conditions(made)
+    assert "letters=" in caught.value.fix
+    found = hf.conditions(made, letters=("law.stiffness.c0",))
+    assert {s.name for relation in found.inequalities for s in relation.free_symbols} == {"law.stiffness.c0"}
+    assert found.hold
+    assert np.linalg.eigvals(made.evaluate().deviation_matrix).real.max() < 0
+    with pytest.raises(hf.BadRequest, match="stifness"):
+        hf.conditions(made, letters=("law.stifness.c0",))

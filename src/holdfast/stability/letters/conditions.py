@@ -9,7 +9,7 @@ Where H depends on the motion they are about H frozen, and prove nothing. The se
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 import sympy as sp
 
 from holdfast.common.arguments import clear_arguments
+from holdfast.common.nearest import did_you_mean
 from holdfast.equations.dynamics.blocks import decoupled_blocks
 from holdfast.equations.equations import Equations
 from holdfast.equations.writing.text import formula, text
@@ -24,8 +25,8 @@ from holdfast.errors import BadRequest
 from holdfast.problem.letters import letters_in
 from holdfast.problem.quantities import Deviation, DeviationRate, Parameter
 from holdfast.problem.text.expression import parse
-from holdfast.problem.vocabulary import LAW
-from holdfast.stability.letters.routh import ROOT, characteristic_polynomial, stable_where
+from holdfast.problem.vocabulary import LAW, name_of
+from holdfast.stability.letters.routh import ROOT, characteristic_polynomial, determinant, stable_where
 from holdfast.stability.letters.signs import positive_conditions
 from holdfast.stability.linear.spectrum import varying_entries
 
@@ -138,16 +139,17 @@ class Conditions:
 
 
 @clear_arguments
-def conditions(equations: Equations, V: Any = None) -> Conditions:
+def conditions(equations: Equations, V: Any = None, *, letters: Iterable[Any] | None = None) -> Conditions:
     """For which gains and parameters the deviations die away, as inequalities; with `V`, a quadratic form in the
-    deviations (``hf.deviations``, or a text as in files), also when V > 0 and V' < 0 show it.
+    deviations (``hf.deviations``, or a text as in files), also when V > 0 and V' < 0 show it. `letters` names the gains
+    and parameters to be kept as letters; the others then take their stated numbers.
     """
     if not isinstance(equations, Equations):
         raise BadRequest(
             f"conditions() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first"
         )
     program = equations.problem.program
-    names, H = program.deviation_names(), equations.deviation_matrix
+    names, H = program.deviation_names(), _with_numbers(equations, letters)
     z = [Deviation(n[2:]) if n.startswith("y_") else DeviationRate(n) for n in names]
     G = None if V is None else _matrix_of(equations, V, z)
     links = H if G is None else H.applyfunc(abs) + G.applyfunc(abs)
@@ -173,6 +175,21 @@ def conditions(equations: Equations, V: Any = None) -> Conditions:
         blocks.append(BlockConditions(chosen, held, own, steady, polynomial, found, form))
     linear = equations.demand_law.is_linear or not equations.second_order
     return Conditions(tuple(blocks), linear, equations.stated_values)
+
+
+def _with_numbers(equations: Equations, letters: Iterable[Any] | None) -> sp.Matrix:
+    """H with all letters, or with stated numbers in the place of those that are not asked for."""
+    H = equations.deviation_matrix
+    if letters is None:
+        return H
+    kept = {name_of(letter) for letter in ((letters,) if isinstance(letters, (str, sp.Symbol)) else letters)}
+    unknown = kept - set(equations.parameter_names)
+    if unknown:
+        name = sorted(unknown)[0]
+        fix = did_you_mean(name, equations.parameter_names, "known: " + ", ".join(equations.parameter_names))
+        raise BadRequest(f"no gain or parameter is called {name!r}", where="letters", fix=fix)
+    stated = equations.stated_values
+    return H.xreplace({s: sp.Rational(stated[s.name]) for s in H.free_symbols if s.name in {*stated} - kept})
 
 
 def _cycles(matrix: sp.Matrix) -> list[list[int]]:
@@ -227,7 +244,7 @@ def _products(z: Sequence[sp.Symbol]) -> list[sp.Expr]:
 
 def _minors(matrix: sp.Matrix) -> list[sp.Expr]:
     """Sylvester's leading minors."""
-    return [sp.expand(matrix[:k, :k].det(method="berkowitz")) for k in range(1, matrix.rows + 1)]
+    return [determinant(matrix[:k, :k]) for k in range(1, matrix.rows + 1)]
 
 
 def _holding(relations: Relations, stated: dict[str, float]) -> bool | None:

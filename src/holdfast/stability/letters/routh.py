@@ -14,7 +14,11 @@ from collections.abc import Sequence
 
 import sympy as sp
 
+from holdfast.common.limits import allowance
+from holdfast.errors import BadRequest
+
 ROOT = sp.Symbol("lambda")
+MOST_TERMS = 20_000  # of a minor multiplied out, by a bound: about a second of algebra
 
 
 def characteristic_polynomial(matrix: sp.Matrix) -> sp.Expr:
@@ -28,19 +32,40 @@ def coefficients(polynomial: sp.Expr) -> list[sp.Expr]:
     return [sp.together(c) for c in sp.Poly(polynomial, ROOT).all_coeffs()]
 
 
-def hurwitz_minor(a: Sequence[sp.Expr], k: int) -> sp.Expr:
-    """Δₖ."""
+def hurwitz_matrix(a: Sequence[sp.Expr], k: int) -> sp.Matrix:
+    """The first k rows and columns of Hurwitz's matrix."""
     n = len(a) - 1
 
     def entry(i: int, j: int) -> sp.Expr:
         place = 2 * (j + 1) - (i + 1)
         return a[place] if 0 <= place <= n else sp.S.Zero
 
-    return sp.Matrix(k, k, entry).det(method="berkowitz")
+    return sp.Matrix(k, k, entry)
+
+
+def predicted_terms(matrix: sp.Matrix) -> int:
+    """At most how many terms a determinant has when it is multiplied out: the product of the terms of its rows."""
+    product = 1
+    for i in range(matrix.rows):
+        product *= max(1, sum(len(sp.Add.make_args(sp.expand(e))) for e in matrix.row(i) if e != 0))
+    return product
 
 
 def stable_where(polynomial: sp.Expr) -> list[sp.Expr]:
     """The expressions that must all be positive."""
     a = coefficients(polynomial)
     n = len(a) - 1
-    return [*a[1:], *(hurwitz_minor(a, k) for k in range(n - 1, 1, -2))]
+    minors = [hurwitz_matrix(a, k) for k in range(n - 1, 1, -2)]
+    return [*a[1:], *(determinant(minor) for minor in minors)]
+
+
+def determinant(matrix: sp.Matrix) -> sp.Expr:
+    """A determinant in letters, if it is of a size that anyone would read."""
+    terms = predicted_terms(matrix)
+    if terms > allowance(MOST_TERMS):
+        raise BadRequest(
+            f"the conditions would have about {terms:.0e} terms in {len(matrix.free_symbols)} letters",
+            where="conditions",
+            fix="keep fewer letters: hf.conditions(equations, letters=(...)) takes the stated numbers for the others",
+        )
+    return sp.expand(matrix.det(method="berkowitz"))
