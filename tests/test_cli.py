@@ -16,7 +16,7 @@ import holdfast as hf
 from holdfast.cli.main import main
 
 EXAMPLES = resources.files("holdfast") / "examples"
-HEAVY = ["scipy", "matplotlib", "llvmlite", "xarray"]
+HEAVY = ["scipy", "matplotlib", "llvmlite", "xarray", "holdfast.engine.kernel", "holdfast.engine.assembly"]
 
 
 def invoke(*arguments, **options):

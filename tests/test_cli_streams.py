@@ -169,6 +169,41 @@ def test_what_no_counter_sees_is_ended_from_outside(body, said, tmp_path):
 
 
 @needs_fork
+@pytest.mark.parametrize(("limit", "code"), [("0.01", 2), ("60", 0)])
+def test_a_limit_is_kept_below_a_second_too(limit, code):
+    result = subprocess.run(
+        [sys.executable, "-m", "holdfast", "--limit", limit, "check", str(EXAMPLE)],
+        env=os.environ | {"PYTHONPATH": SOURCE}, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert result.returncode == code, result.stderr
+    assert (f"takes more than {limit} s of computing" in result.stderr) == (code == 2)
+
+
+WITHIN = """
+import signal, sys, time
+sys.path.insert(0, {source!r})
+from holdfast.cli import watch as cli_watch
+def work():
+    cli_watch.WATCH.seconds = 0.3
+    with cli_watch.limited("proving", more=float("inf")):
+        while time.process_time() < 0.6: pass
+    with cli_watch.limited("outside"):
+        with cli_watch.limited("inside", more=60.0):
+            while True: pass
+cli_watch.watched(work)
+"""
+
+
+@needs_fork
+def test_a_limit_within_another_ends_no_later_and_what_has_none_goes_on():
+    result = subprocess.run(
+        [sys.executable, "-c", WITHIN.format(source=SOURCE)], capture_output=True, text=True, timeout=30, check=False
+    )
+    assert result.returncode == 2, result.stderr
+    assert "inside takes more than" in result.stderr
+
+
+@needs_fork
 @pytest.mark.slow
 def test_an_interruption_reaches_the_work(tmp_path):
     (tmp_path / "long.toml").write_text(FREE.replace("duration = 1", "duration = 1e13") + "every = 1000000000\n")

@@ -194,6 +194,56 @@ def test_many_children_of_a_process_with_threads_go_on():
     forked(100)
 
 
+HELD = """
+import os, signal, sys, threading, time
+sys.path.insert(0, sys.argv[2])
+import holdfast as hf
+import holdfast.engine.locks
+from holdfast.graph.balls import ball, precision
+from holdfast.structure.worker import WORKER
+held = threading.Event()
+def balls():
+    with precision(80):
+        held.set(); time.sleep(60)
+def worker():
+    with WORKER._lock:
+        held.set(); time.sleep(60)
+def question():
+    held.set(); WORKER.ask(time.sleep, 60, limit=60)
+def imports():
+    held.set()
+    import slow_module
+def use(what):
+    if what == "balls":
+        with precision(53): ball(1)
+    elif what == "imports":
+        import slow_module
+        assert slow_module.done
+    else:
+        assert WORKER.ask(max, 1, 2, limit=30) == 2
+        WORKER.stop()
+what = sys.argv[1]
+threading.Thread(target=globals()[what], daemon=True).start()
+held.wait(); time.sleep(0.1 if what != "question" else 3.0)
+child = os.fork()
+if not child:
+    signal.alarm(40)
+    use(what)
+    os._exit(0)
+os._exit(os.waitpid(child, 0)[1] != 0)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.parametrize("what", ["balls", "worker", "question", "imports"])
+def test_a_child_has_what_a_thread_of_its_parent_holds(what, tmp_path):
+    (tmp_path / "slow_module.py").write_text("import time\ntime.sleep(0.4)\ndone = True\n")
+    command = [sys.executable, "-c", HELD, what, str(tmp_path)]
+    found = subprocess.run(command, capture_output=True, text=True, timeout=90, check=False)
+    assert found.returncode == 0, found.stderr
+
+
 def test_code_is_made_from_the_text_that_was_imported(tmp_path):
     """The source changes under a running process: it goes on with what it has read, under its own key."""
     script = """

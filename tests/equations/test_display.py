@@ -1,10 +1,13 @@
 """What people read: as short as a textbook's, and never other than what the machine computes."""
 
+from itertools import pairwise
+
 import pytest
 import sympy as sp
 
 import holdfast as hf
-from holdfast.graph.display import Display, expanded_terms, tree_size
+from holdfast.equations.writing import text as writing
+from holdfast.graph.display import Display, common_factors_out, expanded_terms, tree_size
 from holdfast.graph.nodes import Graph
 from holdfast.graph.walk import Walker
 from tests.equations.mechanisms import double_pendulum, example
@@ -69,6 +72,17 @@ def test_the_law_is_shown_with_gains_by_name():
     assert names[0] == ["-law.stiffness.home", "0", "-law.damping.home", "0"]
 
 
+def test_only_what_is_used_more_than_once_gets_a_name():
+    graph = Graph()
+    walk = Walker(graph, {s.name: graph.input(s.name) for s in (a, b)})
+    display = Display(graph, {s.name: s for s in (a, b)})
+    once = display.statements({"r": walk(sp.sin(a) * b + sp.exp(a * b))})
+    assert [str(line.name) for line in once] == ["r"]
+    twice = display.statements({"r": walk(sp.sin(a) * b + sp.exp(sp.sin(a))), "q": walk(sp.cos(b))})
+    assert [str(line.name) for line in twice] == ["s_1", "r", "q"]
+    assert twice[0].value == sp.sin(a)
+
+
 def test_statements_are_straight_line_and_end_in_what_was_asked_for():
     equations = example("four_bar")
     lines = equations.statements
@@ -127,6 +141,7 @@ def test_closed_forms_have_the_values_of_the_elimination(name):
     at = equations.evaluate({c: 0.4 + 0.1 * k for k, c in enumerate(equations.coordinates)}, 0.3)
     numbers = dict(zip(equations.state_names, at.state.tolist(), strict=True))
     numbers |= equations.parameter_values | at.observables | {"t": 0.3}
+    assert len(equations.inverse_dynamics) == len(equations.constraints) > 0
     for holder, formula in equations.inverse_dynamics.items():
         arguments = sorted(formula.free_symbols, key=lambda s: s.name)
         value = sp.lambdify([arguments], formula)([numbers[s.name] for s in arguments])
@@ -143,3 +158,51 @@ def test_summary_and_latex_name_what_there_is(name):
     assert latex.count(r"\[") == latex.count(r"\]") > 0
     assert "law." not in text + latex
     assert latex.count("{") == latex.count("}")
+
+
+SUMS = [
+    x / 2 + phi, x / 2 + 3 * phi / 2, x / 4 + phi / 6, -x - phi, -2 * x**2 * phi - 4 * x * phi**3, x**-2 + x**-3,
+    x * sp.sqrt(x + g) + phi * sp.sqrt(x + g), x * sp.exp(-phi / l) - g * sp.exp(-phi / l), sp.sqrt(2) * x + 2 * phi,
+    2 * x + 4, m1 * sp.cos(phi) ** 2 * x - m1 * sp.cos(phi) * g, x**l * phi + x**l, x * phi, x + phi,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("expanded", SUMS, ids=str)
+def test_common_factors_are_taken_out_as_by_sympy(expanded):
+    found, known = common_factors_out(expanded), sp.factor_terms(expanded)
+    assert sp.expand(found - known) == 0
+    assert sp.count_ops(found) <= sp.count_ops(known)
+
+
+def test_of_many_equations_only_those_that_are_shown_are_written(monkeypatch):
+    names = hf.coordinates(" ".join(f"x{k}" for k in range(30)))
+    springs = sum((one - other) ** 2 for one, other in pairwise(names))
+    equations = hf.derive(
+        hf.Problem(hf.System(coordinates=names, kinetic=sum(x.rate**2 for x in names), potential=springs))
+    )
+    written, real = [], writing._equation_of_motion
+    monkeypatch.setattr(writing, "_equation_of_motion", lambda *given: written.append(given) or real(*given))
+    summary = equations.summary()
+    assert len(written) == 6
+    assert "... and 24 more" in summary
+
+
+@pytest.mark.parametrize("potential", [(10**300 * x) ** 64, (10**300 * x + 1) ** 60], ids=["power", "expanded"])
+def test_a_number_of_thousands_of_digits_is_a_letter(potential):
+    d = hf.Problem(hf.System(coordinates=(x,), kinetic=x.rate**2 / 2, potential=sp.Pow(*potential.args)), hf.Program())
+    for number in hf.derive(d).bias.atoms(sp.Rational):
+        assert len(str(number)) < 1300
+
+
+def test_a_constant_that_sympy_would_evaluate_for_ever_is_a_letter():
+    """Each link doubles the tree; SymPy's evaluation looks at all of it whenever it is asked for a sign."""
+    graph = Graph()
+    link = graph.const(2**63)
+    for _ in range(40):
+        link = link * graph.call("cos", link)
+    x_node = graph.input("x")
+    display = Display(graph, {"x": x})
+    shown = display.raw(link * x_node)
+    assert shown.count_ops() < 40
+    assert display.letters
+    assert display.raw(graph.call("sqrt", graph.const(2)) * x_node) == sp.sqrt(2) * x

@@ -3,10 +3,12 @@
     make fuzz                                     a minute of each stage
     python -m tests.fuzz.attack load 100000       so many through one stage: load, derive, page
     python -m tests.fuzz.attack load 1000 --seed 7
+    python -m tests.fuzz.attack load 5000 --guided --keep    breed from what reaches new lines, and keep those texts
 
 For every text: only Holdfast's own errors come out, within a second and half a gigabyte, nothing is executed or
 written, and no run with an undefined column is called good. What breaks a rule is written to a folder, to become a
-case of the corpus.
+case of the corpus. Atheris does what `--guided` does from outside Python; it installs on Linux from its wheel, and
+needs a clang elsewhere, so it is not required: ours needs nothing.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import re
 import resource
 import signal
 import sys
@@ -24,16 +27,19 @@ import warnings
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from hashlib import sha256
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
 import holdfast as hf
-from tests.fuzz.mutants import Mutants
+from tests.fuzz.coverage import Coverage
+from tests.fuzz.mutants import KEPT, Mutants
 
 SLOW = 1.0  # seconds of computing for one text
-HEAVY = 500e6  # bytes that the process may grow by, over all texts
+HEAVY = 500e6  # bytes that the process may grow by at one text, and by all of them
+TRACED = 10.0  # how many times longer a text may take while its lines are watched
 STOP = 20  # seconds after which a text is given up
 STEPS = 20
 
@@ -50,6 +56,7 @@ class Found:
     faults: list[tuple[str, str]] = field(default_factory=list)
     slowest: float = 0.0
     folder: Path | None = None  # where such texts are written
+    bred: list[str] = field(default_factory=list)  # texts that reached new lines
 
     def fault(self, what: str, text: str) -> None:
         self.faults.append((what, text))
@@ -99,21 +106,24 @@ def _twenty(equations: hf.Equations) -> hf.Trajectory:
 STAGES: dict[str, Callable[[str], str]] = {"load": load, "derive": derive, "page": page}
 
 
-def attack(stage: str, count: int, seed: int = 1, folder: Path | None = None) -> Found:
-    """Send so many mutants through a stage."""
-    found, work = Found(folder=folder), STAGES[stage]
-    for known in Mutants(0).texts[:6]:  # imports and first compilations are not counted
-        with contextlib.suppress(hf.HoldfastError):
-            work(known)
-            start = time.thread_time()
-            work(known)
-            found.slowest = max(found.slowest, time.thread_time() - start)
-    limit = SLOW + (found.slowest if stage == "page" else 0.0)  # to draw a page of an example takes its time as well
-    found.slowest, before = 0.0, _memory()
+def attack(stage: str, count: int, seed: int = 1, folder: Path | None = None, guided: bool = False) -> Found:
+    """Send so many mutants through a stage; guided, breed from those that reach lines that none reached before."""
+    found, work, mutants = Found(folder=folder), STAGES[stage], Mutants(seed)
+    slowest = _warm_up(work)
+    limit = SLOW + (slowest if stage == "page" else 0.0)  # to draw a page of an example takes its time as well
+    before, coverage = _memory(), Coverage() if guided else None
     with _given_up_after(STOP), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for number, text in enumerate(islice(Mutants(seed), count)):
-            _one(work, text, found, limit)
+        if coverage is not None:
+            limit *= TRACED
+            for known in mutants.texts:
+                coverage.grows(lambda known=known: _quietly(work, known))  # type: ignore[misc]
+        for number, text in enumerate(islice(mutants, count)):
+            if coverage is None:
+                _one(work, text, found, limit)
+            elif coverage.grows(lambda text=text: _one(work, text, found, limit)):  # type: ignore[misc]
+                mutants.texts.append(text)
+                found.bred.append(text)
             if os.path.exists("OWNED"):  # some of the texts ask for it
                 found.fault("executed", text)
                 os.unlink("OWNED")
@@ -124,8 +134,25 @@ def attack(stage: str, count: int, seed: int = 1, folder: Path | None = None) ->
     return found
 
 
+def _warm_up(work: Callable[[str], str]) -> float:
+    """Imports and first compilations, which are not counted; then the seconds that the slowest of them takes."""
+    slowest = 0.0
+    for known in Mutants(0).texts[:6]:
+        with contextlib.suppress(hf.HoldfastError):
+            work(known)
+            start = time.thread_time()
+            work(known)
+            slowest = max(slowest, time.thread_time() - start)
+    return slowest
+
+
+def _quietly(work: Callable[[str], str], text: str) -> None:
+    with contextlib.suppress(hf.HoldfastError):
+        work(text)
+
+
 def _one(work: Callable[[str], str], text: str, found: Found, limit: float) -> None:
-    start = time.thread_time()
+    held, start = _memory(anew=True), time.thread_time()
     signal.setitimer(signal.ITIMER_REAL, STOP)
     try:
         end = work(text)
@@ -146,6 +173,8 @@ def _one(work: Callable[[str], str], text: str, found: Found, limit: float) -> N
     found.slowest = max(found.slowest, took)
     if took > limit:
         found.fault(f"took {took:.2f} s", text)
+    if (grown := _memory() - held) > HEAVY:
+        found.fault(f"held {grown / 1e6:.0f} MB", text)
 
 
 class _given_up_after:
@@ -165,8 +194,14 @@ class _given_up_after:
         signal.signal(signal.SIGALRM, self.before)
 
 
-def _memory() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024.0
+def _memory(anew: bool = False) -> float:
+    """The most bytes that the process has held; on Linux, since it was last asked `anew`."""
+    try:
+        if anew:
+            Path("/proc/self/clear_refs").write_text("5")
+        return int(re.search(r"VmHWM:\s*(\d+)", Path("/proc/self/status").read_text())[1]) * 1024.0  # type: ignore[index]
+    except OSError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024.0
 
 
 def main() -> None:
@@ -174,10 +209,17 @@ def main() -> None:
     parser.add_argument("stage", choices=STAGES)
     parser.add_argument("count", type=int)
     parser.add_argument("--seed", type=int, default=int(time.time()))
+    parser.add_argument("--guided", action="store_true", help="breed from texts that reach new lines")
+    parser.add_argument("--keep", action="store_true", help="write those texts into the corpus")
     asked = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="holdfast-fuzz-"))
     os.chdir(folder)
-    found = attack(asked.stage, asked.count, asked.seed, folder)
+    found = attack(asked.stage, asked.count, asked.seed, folder, asked.guided)
+    for text in found.bred if asked.keep else ():
+        content = text.encode("utf-8", "replace")
+        (KEPT / f"bred-{sha256(content).hexdigest()[:8]}.toml").write_bytes(content)
+    if asked.guided:
+        print(f"{len(found.bred)} texts reached lines that none had reached before")
     print(f"{asked.stage}: {asked.count} texts of seed {asked.seed}, {dict(found.ends)}, slowest {found.slowest:.2f} s")
     sys.exit(1 if found.faults else 0)
 

@@ -2,7 +2,9 @@
 
 import pytest
 
-from tests.fuzz.attack import attack
+import holdfast as hf
+from tests.fuzz.attack import Found, _one, attack
+from tests.fuzz.coverage import Coverage
 from tests.fuzz.mutants import Mutants, corpus
 
 
@@ -27,6 +29,26 @@ def test_mutants_are_many_and_the_same_for_the_same_seed():
 @pytest.mark.parametrize(("stage", "count"), [("load", 400), ("derive", 100), ("page", 12)])
 def test_a_sample_of_mutants_breaks_nothing(stage, count):
     nothing_broke(attack(stage, count, seed=2026))
+
+
+def test_a_guided_attack_breeds_from_what_reaches_new_lines():
+    found = attack("load", 60, seed=2027, guided=True)
+    nothing_broke(found)
+    assert 0 < len(found.bred) < 60
+
+
+def test_a_line_is_new_once():
+    coverage = Coverage()
+    assert coverage.grows(lambda: hf.loads(corpus()[0]))
+    assert not coverage.grows(lambda: hf.loads(corpus()[0]))
+    assert not coverage.grows(lambda: sorted(corpus()))
+
+
+def test_a_text_that_holds_much_memory_is_found():
+    found = Found()
+    _one(lambda text: str(len(bytearray(600_000_000))), "heavy", found, limit=10.0)
+    _one(lambda text: "light", "light", found, limit=10.0)
+    assert [text for _, text in found.faults] == ["heavy"]
 
 
 @pytest.mark.prove

@@ -3,13 +3,14 @@
 import base64
 import hashlib
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import sympy as sp
 
 import holdfast as hf
-from holdfast.stability.certificate.certificate import established
+from holdfast.stability.certificate.certificate import established, made_here
 from tests.page.pages import EXAMPLES, attribute_names, made, page, parsed, section_names
 
 ALWAYS = {"warnings", "motion", "problem", "equations", "certificate", "energy", "phase", "provenance"}
@@ -86,7 +87,7 @@ def test_a_page_names_its_certificate_block_by_block_with_bounds(shelf):
     text = " ".join(parsed(html).find(".//section[@id='certificate']").itertext())
     for word in ("home", "upright", "bound", "One step contracts", "y_home", "w_upright"):
         assert word in text
-    assert "Proved:" in html or "Checked:" in html
+    assert "".join(parsed(html).find(".//*[@id='verdict']").itertext()).startswith("Proved: ")
     assert "holdfast run cart_rod.toml" in html
     assert "sha256:" in html
 
@@ -114,22 +115,42 @@ def test_a_run_that_ends_badly_is_said_at_the_top():
 
 
 def test_a_refused_certificate_is_said_at_the_top():
-    equations = hf.derive(pendulum(law=hf.SpringDamper(stiffness=1e6, damping=2000)))
-    run = hf.simulate(equations, hf.RK4, step=0.002, duration=0.02)
-    certificate = hf.certify(equations, hf.RK4, step=0.002, trajectory=run, effort=0.1)
-    forged = hf.report(run, established(_refused(certificate)))
-    assert forged.word == "no promise"
-    assert forged.good
-    assert forged.verdict.startswith("No promise: ")
-    assert "No promise for rod: because of 2 × 10⁻⁵." in forged.faults
-    assert "verdict open" in forged.html
+    """A run of an adaptive scheme may be good; a certificate is for one step, so nothing is promised."""
+    equations = hf.derive(pendulum())
+    run = hf.simulate(equations, hf.DOP853, tolerance=1e-9, duration=1)
+    certificate = hf.certify(equations, hf.DOP853, tolerance=1e-9, trajectory=run)
+    assert certificate.label is hf.Label.refused
+    page = hf.report(run, certificate)
+    assert page.word == "no promise"
+    assert page.good
+    assert page.verdict.startswith("No promise: ")
+    assert page.faults == ("No promise for rod: an adaptive scheme changes its step; a certificate is for one step.",)
+    banner = parsed(page.html).find(".//*[@id='verdict']")
+    assert banner.get("class") == "verdict open"
 
 
 def _refused(certificate):
-    from dataclasses import replace
-
     blocks = tuple(replace(block, label=hf.Label.refused, reason="because of 2e-05") for block in certificate.blocks)
     return replace(certificate, blocks=blocks)
+
+
+@pytest.mark.parametrize("what", ["block", "number in it", "words in it"])
+def test_a_certificate_that_was_altered_since_it_was_made_is_not_believed(what):
+    equations = hf.derive(pendulum(law=hf.SpringDamper(stiffness=1e6, damping=2000)))
+    run = hf.simulate(equations, hf.RK4, step=0.002, duration=0.02)
+    certificate = established(_refused(hf.certify(equations, hf.RK4, step=0.002, trajectory=run, effort=0.1)))
+    assert made_here(certificate)
+    (block,) = certificate.blocks
+    forged = replace(block, label=hf.Label.checked, bounds=(1e-9, 1e-9), reason="all is well")
+    if what == "block":
+        object.__setattr__(certificate, "blocks", (forged,))
+    else:
+        for name in ("label", "bounds") if what == "number in it" else ("reason",):
+            object.__setattr__(block, name, getattr(forged, name))
+    assert not made_here(certificate)
+    page = hf.report(run, certificate)
+    assert page.word == "no promise"
+    assert page.html.count("all is well") == page.html.count("not verified: all is well")
 
 
 def test_work_that_brings_a_start_back_is_no_fault():
@@ -149,6 +170,15 @@ def test_a_good_run_is_called_good_and_its_start_is_warned_of():
     warned = " ".join(parsed(page.html).find(".//section[@id='warnings']").itertext())
     assert "The start deviates" in warned
     assert "No certificate" in warned
+
+
+def test_a_run_of_one_row_that_deviates_by_nothing_is_drawn_without_a_warning(recwarn):
+    equations = hf.derive(pendulum())
+    run = hf.simulate(equations, hf.DOP853, tolerance=1e-6, duration=0.1, at=[0])
+    assert len(run.times) == 1
+    assert not run.deviation.any()
+    assert 'id="figure-deviation-0"' in hf.report(run, state_error=False).html
+    assert not list(recwarn)
 
 
 # ── hostile names ─────────────────────────────────────────────────────────────────────────────────
@@ -270,5 +300,10 @@ def test_numbers_are_written_for_reading():
     assert sentence("adds 5e-05 at 3.2e+12, not name_1e-3") == "adds 5 × 10⁻⁵ at 3.2 × 10¹², not name_1e-3"
 
 
-def test_the_certificate_section_names_a_run_without_one():
-    assert made("rlc", certified=False).good
+def test_the_certificate_section_says_that_there_is_none():
+    report = made("cart_rod", certified=False)
+    said = " ".join(parsed(report.html).find(".//section[@id='certificate']").itertext())
+    assert "No certificate was made for this run" in said
+    assert "bound" not in said
+    assert report.verdict.startswith("No promise: ")
+    assert report.verdict.endswith(", without a certificate.")

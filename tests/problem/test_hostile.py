@@ -490,6 +490,29 @@ def test_a_large_honest_file_is_read_soon():
     assert len(problem.system.points) == 31
 
 
+def test_a_dense_mass_of_a_hundred_coordinates_is_derived_and_shown_soon():
+    """All rates in one square, so that no mass is zero: the elimination takes n³/6 exact steps."""
+    names = [f"x{k}" for k in range(100)]
+    kinetic = f"({'+'.join(f'{name}_dot' for name in names)})**2/2 + " + "+".join(f"{name}_dot**2" for name in names)
+    text = f"schema = 1\n[system]\ncoordinates = {names}\nkinetic = '{kinetic}'\npotential = 'x0**2'\n"
+    hf.derive(hf.loads(FREE)).summary()  # imports are not counted
+    start = time.thread_time()
+    equations = hf.derive(hf.loads(text))
+    derived = time.thread_time()
+    equations.summary()
+    assert derived - start < 1.0
+    assert time.thread_time() - derived < 1.0
+
+
+@pytest.mark.parametrize("value", ["(m*pi)**exp(m)", "2**exp(m*m)", "exp(exp(m))", "log(m - 1e9)"])
+def test_a_start_value_beyond_doubles_is_refused_before_it_is_worked_out(value):
+    text = FREE + f"[parameters]\nm = 1e9\n[start]\nx = '{value}'\n"
+    start = time.thread_time()
+    with pytest.raises(HoldfastError, match="not a real number here"):
+        hf.derive(hf.loads(text))
+    assert time.thread_time() - start < SOON
+
+
 # ---------------------------------------------------------------- anything at all
 
 ALPHABET = (

@@ -15,7 +15,7 @@ from holdfast.stability.linear.norms import decay_rate
 from holdfast.stability.linear.shape import deviation_matrix
 from holdfast.stability.theory.inverse_design import from_function, from_rate, from_roots_exactly
 from holdfast.stability.theory.lyapunov import LyapunovFunction, Norm, continuous, euclidean, modal, shifted, stein
-from holdfast.stability.theory.state_function import StateFunction
+from holdfast.stability.theory.state_function import Signs, StateFunction
 
 gains = st.floats(min_value=0.05, max_value=50)
 CART = deviation_matrix([1, 0.05], [0.3, 0.1])
@@ -289,3 +289,12 @@ def test_signs_over_a_domain_are_labelled_as_sampled():
     assert not bad.positive
     with pytest.raises(hf.BadRequest, match="does not vanish"):
         StateFunction(vector_e(), 1 + y**2)
+
+
+@pytest.mark.parametrize("end", [-1e-9, 0.0, 1e-9])
+def test_a_function_that_touches_zero_has_no_sign(end):
+    """V > 0 and V̇ < 0 are strict: what only reaches 0 shows neither."""
+    seen = {"count": 9, "undefined": 0, "largest_value": 1.0, "worst_time": 0.0, "worst_state": np.zeros(2)}
+    signs = Signs(smallest_value=end, largest_derivative=end, **seen)
+    assert signs.positive == (end > 0)
+    assert signs.negative == (end < 0)

@@ -246,3 +246,10 @@ def test_euler_pumps_the_pendulum_until_its_defect_condition_breaks():
     norm = shifted(deviation_matrix(25, 10), 4, 1)
     assert norm.of_matrix(hf.Euler.propagator(deviation_matrix(25, 10), 0.01)) < 1
     assert norm(u).max() > 1e6
+
+
+def test_schemes_may_be_named_by_text_everywhere():
+    matrix = [[0, 1], [-25, -10]]
+    assert hf.spectral_limit("rk4", matrix) == hf.spectral_limit(hf.RK4, matrix)
+    with pytest.raises(hf.BadRequest, match="there is no scheme"):
+        hf.spectral_limit("rk5", matrix)

@@ -125,8 +125,13 @@ def test_peaks_are_extrema_of_the_solution(ratio, position, velocity):
 
     H = np.array([[0, 1], [-4, -4 * ratio]])
     peak = second_order_peak(2, ratio, position, velocity)
+    times = np.linspace(0, 6, 400)
+    speeds = np.array([(expm(H * t) @ [position, velocity])[1] for t in times])
+    turns = times[1:][np.diff(np.sign(speeds)) != 0]
+    assert (peak is not None) == bool(len(turns))
     if peak is not None:
         assert_allclose(expm(H * peak.time) @ [position, velocity], [peak.value, 0], atol=1e-12)
+        assert turns[0] - times[1] <= peak.time <= turns[0]  # the first
 
 
 def test_multiple_roots_peak_where_the_formula_says():
@@ -141,6 +146,21 @@ def test_stationary_covariance_of_law_and_of_its_discretisation():
     H, Q = [[0, 1], [-4, -3]], np.diag([0, 0.2**2])
     assert_allclose(stationary_covariance(H, Q), np.diag([1.666667e-3, 6.666667e-3]), atol=1e-9)
     assert_allclose(np.diag(stationary_covariance(H, Q, 2e-3)), [1.67113e-3, 6.70458e-3], rtol=2e-6)
+
+
+@pytest.mark.parametrize("step", [0.401, 0.5, 3.0])
+def test_a_step_beyond_the_limit_of_euler_has_no_covariance(step):
+    """H has the double root −5: Euler's step multiplies by 1 − 5τ, and 0.4 is its limit."""
+    H, Q = [[0, 1], [-25, -10]], np.diag([0, 1.0])
+    assert np.isfinite(stationary_covariance(H, Q, 0.399)).all()
+    with pytest.raises(hf.BadRequest, match="beyond its limit"):
+        stationary_covariance(H, Q, step)
+
+
+@pytest.mark.parametrize("H", [[[0, 1], [4, -1]], [[0, 1], [-4, 1]], [[0, 1], [-4, 0]]])
+def test_a_law_that_does_not_attract_has_no_covariance(H):
+    with pytest.raises(hf.BadRequest, match="do not settle"):
+        stationary_covariance(H, np.diag([0, 1.0]))
 
 
 def test_multiplicative_noise_is_stable_in_mean_square_up_to_twice_the_product_of_the_gains():

@@ -142,7 +142,7 @@ def test_zero_is_recognised_and_it_is_said_how(expression, zero, how):
 
 
 def test_points_stay_near_a_given_place_and_are_the_same_each_time():
-    points = Points(state={x: sp.Integer(100)})
+    points = Points(near={x: sp.Integer(100)})
     first = next(points.of([x, y]))
     assert first == next(points.of([x, y]))
     assert abs(first[x] - 100) < 40

@@ -2,18 +2,20 @@
 
 At its start the command forks: the child does the work, the parent waits, passes signals on and gives the child's exit
 code. While the child reads, derives or writes formulas (`limited`), the kernel ends it at its limit of computing time,
-and the parent when it holds too much memory; the parent then says so, with exit code 2. Runs and proofs, which may
-honestly take hours, have no such limit. Where there is no fork, the command runs as it is.
+and the parent when it holds too much memory; the parent then says so, with exit code 2. Proofs and searches of gains,
+which may honestly take long, have a limit of memory only, runs none. Where there is no fork, the command runs as it is.
 
 Nothing but the standard library is imported here: the fork comes first, and costs a millisecond or two.
 """
 
 from __future__ import annotations
 
+import math
 import mmap
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
@@ -33,12 +35,11 @@ class Watch:
         self.shared: mmap.mmap | None = None
         self.seconds = SECONDS
 
-    def note(self, doing: str) -> None:
-        """Tell the parent what is being done, or that nothing limited is."""
+    def note(self, doing: str, seconds: float = 0.0) -> None:
+        """Tell the parent what is being done, and for how long it may be; or that nothing limited is."""
         if self.shared is not None:
-            text = (
-                f"{MEMORY * max(1.0, self.seconds / SECONDS):.0f} {self.seconds:g} {doing}".encode() if doing else b""
-            )
+            memory = MEMORY * max(1.0, self.seconds / SECONDS)
+            text = f"{memory:.0f} {seconds:.3g} {doing}".encode() if doing else b""
             self.shared[:] = text[: len(self.shared)].ljust(len(self.shared), b"\0")
 
     def doing(self) -> tuple[int, str, str]:
@@ -55,24 +56,44 @@ WATCH = Watch()
 
 
 @contextmanager
-def limited(doing: str) -> Iterator[None]:
-    """Work under the limits; `doing` says what it is: "reading the problem"."""
+def limited(doing: str, *, more: float = 0.0) -> Iterator[None]:
+    """Work under the limits; `doing` says what it is: "reading the problem".
+
+    `more` is the time that the work may take by its own rules, in seconds; with infinity only its memory is limited.
+    """
     if WATCH.shared is None:
+        yield
+        return
+    before = signal.setitimer(signal.ITIMER_PROF, 0)[0] or math.inf  # of a limit around this one
+    seconds, start = min(before, WATCH.seconds + more), time.process_time()
+    WATCH.note(doing, seconds)
+    try:
+        with _no_longer_than(seconds):
+            yield
+    finally:
+        WATCH.note("")
+        if before < math.inf:
+            signal.setitimer(signal.ITIMER_PROF, max(before - (time.process_time() - start), 1e-6))
+
+
+@contextmanager
+def _no_longer_than(seconds: float) -> Iterator[None]:
+    """The kernel ends the process after this computing: by a timer, and a second later by what no code can change."""
+    if math.isinf(seconds):
         yield
         return
     import resource
 
-    used = resource.getrusage(resource.RUSAGE_SELF)
     soft, hard = resource.getrlimit(resource.RLIMIT_CPU)
-    until = int(used.ru_utime + used.ru_stime + WATCH.seconds) + 1
-    before = soft if soft != resource.RLIM_INFINITY else hard
-    if before == resource.RLIM_INFINITY or until < before:
+    until = math.ceil(time.process_time() + seconds) + 1
+    set_before = soft if soft != resource.RLIM_INFINITY else hard
+    if set_before == resource.RLIM_INFINITY or until < set_before:
         resource.setrlimit(resource.RLIMIT_CPU, (until, hard))
-    WATCH.note(doing)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        WATCH.note("")
+        signal.setitimer(signal.ITIMER_PROF, 0)
         resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
 
 
@@ -132,7 +153,7 @@ def _leave(status: int, held: int) -> None:
     if held:
         _say(f"error: {doing} needs more than {held / 1e9:.1f} GB of memory\n  fix:   {MORE}")
         os._exit(2)
-    if ended == signal.SIGXCPU:
+    if ended in (signal.SIGXCPU, signal.SIGPROF) and seconds:
         _say(f"error: {doing} takes more than {seconds} s of computing\n  fix:   {MORE}")
         os._exit(2)
     if ended in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL, signal.SIGPIPE):

@@ -29,6 +29,7 @@ from holdfast.problem.laws.linear import Gain, Law, LawForm
 from holdfast.problem.letters import open_letters
 from holdfast.problem.problem import Problem
 from holdfast.problem.quantities import Deviation, DeviationRate, Parameter, State, time
+from holdfast.problem.types import ByName, StateLike
 from holdfast.problem.vocabulary import by_name
 
 if TYPE_CHECKING:
@@ -224,11 +225,11 @@ class Equations:
 
     def evaluate(
         self,
-        state: Mapping[Any, Any] | Sequence[float] | None = None,
+        state: StateLike | None = None,
         time: float | None = None,
         *,
-        start: Mapping[Any, Any] | None = None,
-        parameters: Mapping[Any, Any] | None = None,
+        start: ByName | None = None,
+        parameters: ByName | None = None,
         law: Law | None = None,
     ) -> Values:
         """All quantities as numbers at one state (a mapping by symbol or name, or the array q, v, s) and time.
@@ -353,12 +354,6 @@ class Equations:
         """Y in the deviations y and w, gains by name."""
         demand = self.demand_law.value if self.second_order else self.demand_law.linear
         return self._column(without_idle_gains(self, demand))
-
-    @cached_property
-    def demand_rest(self) -> sp.Matrix:
-        """Y₂, the part of the demand beyond first order; zero for a linear law."""
-        rest = self.demand_law.rest
-        return sp.zeros(len(self.constraints), 1) if rest is None else self._column(rest)
 
     @cached_property
     def deviation_matrix(self) -> sp.Matrix:

@@ -17,6 +17,7 @@ from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.linear_algebra import Rows
 from holdfast.graph.nodes import Node
 from holdfast.problem.quantities import Coordinate, Parameter, Rate, State
+from holdfast.problem.types import StateLike
 from holdfast.problem.vocabulary import CONSTANT, by_name, name_of
 
 if TYPE_CHECKING:
@@ -213,7 +214,7 @@ class Values:
 
 def values_at(
     equations: Equations,
-    state: Mapping[Any, Any] | Sequence[float] | None,
+    state: StateLike | None,
     time: float | None,
     parameters: Mapping[Any, Any],
 ) -> Values:
@@ -238,9 +239,7 @@ def parameter_vector(equations: Equations, given: Mapping[Any, Any]) -> list[flo
     return [values[name] for name in equations.parameter_names]
 
 
-def state_vector(
-    equations: Equations, given: Mapping[Any, Any] | Sequence[float] | None, parameters: Mapping[str, float]
-) -> list[float]:
+def state_vector(equations: Equations, given: StateLike | None, parameters: Mapping[str, float]) -> list[float]:
     """The state (q, v, s) from a mapping over the start, or from an array as it is."""
     if given is not None and not isinstance(given, Mapping):
         try:

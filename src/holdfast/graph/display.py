@@ -29,6 +29,9 @@ ALL_PARTS = 4000  # of all formulas of one problem together: most of a second
 MOST_NODES = 3000  # in the tree: beyond, a formula is not written out at all
 ALL_NODES = 15_000  # in the trees of all formulas of one problem together: half a second of printing
 
+CONSTANT = 12  # parts of a constant that is not a fraction: SymPy evaluates it at every question, nested ones for ever
+MOST_BITS = 4096  # of a number in a formula, 1200 digits: Python refuses to write more than 4300
+
 SYMPY_FUNCTIONS = {op: function for function, op in FUNCTIONS.items()}
 
 
@@ -48,6 +51,7 @@ class Display:
         self._inputs = {name: graph.input(name) for name in symbols}
         self.walk = Walker(graph, self._inputs)
         self._raw: dict[int, sp.Expr] = {}
+        self._constants: dict[int, int] = {}  # parts of what has no inputs, as far as it is written
         self._ledgers: list[Ledger] = []
         self._shake = random.Random(11)
         self._left, self._room = float(allowance(ALL_PARTS)), float(allowance(ALL_NODES))
@@ -67,8 +71,17 @@ class Display:
         """The node as SymPy, as it stands on the graph."""
         for part in ancestors((node,)):
             if part.index not in self._raw:
-                self._raw[part.index] = self._expression(part, [self._raw[arg.index] for arg in part.args])
+                endless = self._parts_of_constant(part) > CONSTANT
+                args = [self._raw[arg.index] for arg in part.args]
+                self._raw[part.index] = self._letter(part) if endless else self._expression(part, args)
         return self._raw[node.index]
+
+    def _parts_of_constant(self, node: Node) -> int:
+        """How many parts a constant is written with, fractions and letters being one; 0 for what depends on inputs."""
+        parts = [self._constants[arg.index] for arg in node.args]
+        found = 0 if node.op == "input" or not all(parts) else 1 + sum(parts)
+        self._constants[node.index] = found if found <= CONSTANT else 1
+        return found
 
     def tidy(self, node: Node) -> sp.Expr:
         """The shorter of the raw and the harmonic form, checked against the graph; a letter for what is too long."""
@@ -76,7 +89,8 @@ class Display:
             size = tree_size(node)
             written = self.readable(node) and size <= self._room
             self._room -= size if written else 0
-            self._tidied[node.index] = self._tidy(node, size) if written else self._letter(node)
+            shown = self._tidy(node, size) if written else None
+            self._tidied[node.index] = self._letter(node) if shown is None or _endless(shown) else shown
         return self._tidied[node.index]
 
     def _tidy(self, node: Node, size: float) -> sp.Expr:
@@ -86,10 +100,12 @@ class Display:
         candidates = [raw]
         if not _has_quotient(node) and self._affordable(harmonic_size(node)):
             expanded = sp.expand(raw)
-            harmonic = sp.expand(TR8(expanded)) if expanded.has(sp.sin, sp.cos) else expanded
-            candidates = [expanded, sp.factor_terms(harmonic), sp.factor_terms(expanded), raw]
+            sums = [expanded]
+            if expanded.has(sp.sin, sp.cos) and (harmonic := sp.expand(TR8(expanded))) != expanded:
+                sums = [harmonic, expanded]
+            candidates = [expanded, *(common_factors_out(each) for each in sums), raw]
         for candidate in sorted(candidates, key=_length):
-            if candidate == raw or self.agrees(candidate, node):
+            if candidate == raw or (not _endless(candidate) and self.agrees(candidate, node)):
                 return candidate
         return raw
 
@@ -157,6 +173,8 @@ class Display:
 
     def _expression(self, node: Node, args: Sequence[sp.Expr]) -> sp.Expr:
         op = node.op
+        if op in ("power", "pow") and _bits(args[0]) * abs(_exponent(node, args)) > MOST_BITS:
+            return self._letter(node)  # SymPy would work the number out
         if op == "const":
             return sp.Rational(node.data.numerator, node.data.denominator)
         if op == "pi":
@@ -238,6 +256,55 @@ def harmonic_size(node: Node) -> float:
             wave = part.op in ("sin", "cos")
         terms[part.index], length[part.index], waves[part.index] = min(count, 1e12), min(size, 1e12), wave
     return terms[node.index] * length[node.index]
+
+
+def _bits(expression: sp.Expr) -> int:
+    """Of the number in front of an expression."""
+    number = expression.as_coeff_Mul()[0]
+    return number.p.bit_length() + number.q.bit_length() if number.is_Rational else 0
+
+
+def _exponent(node: Node, args: Sequence[sp.Expr]) -> float:
+    """The exponent of a power, where it is a number; 0 elsewhere."""
+    if node.op == "power":
+        return float(node.data)
+    return float(args[1].p) / args[1].q if args[1].is_Rational else 0.0
+
+
+def _endless(expression: sp.Expr) -> bool:
+    """Whether a number is in it that nobody would read."""
+    return any(_bits(number) > MOST_BITS for number in expression.atoms(sp.Rational))
+
+
+def common_factors_out(expanded: sp.Expr) -> sp.Expr:
+    """A sum of products with what all of them share taken out; SymPy's own `factor_terms` takes five times as long.
+
+    A common denominator stays inside where some term has none: x/2 + y, but (x + 3 y)/2. A sign of all goes out.
+    """
+    if not expanded.is_Add:
+        return expanded
+    content, primitive = expanded.primitive()
+    terms = [term.as_coeff_Mul() for term in primitive.args]
+    if any(coefficient % content.q == 0 for coefficient, _ in terms):
+        content, terms = sp.Integer(content.p), [(coefficient / content.q, rest) for coefficient, rest in terms]
+    if all(coefficient < 0 for coefficient, _ in terms):
+        content, terms = -content, [(-coefficient, rest) for coefficient, rest in terms]
+    powers = [rest.as_powers_dict() for _, rest in terms]
+    shared = {base: _shared_exponent([each.get(base, sp.S.Zero) for each in powers]) for base in powers[0]}
+    factor = sp.Mul(*(base**exponent for base, exponent in shared.items()))
+    total = sp.Add(*(coefficient * (rest / factor) for coefficient, rest in terms))
+    if factor == 1 and content != 1:
+        return sp.Mul(content, total, evaluate=False)  # else a number alone would be multiplied in again
+    return sp.Mul(content, factor, total)
+
+
+def _shared_exponent(exponents: list[sp.Expr]) -> sp.Expr:
+    """What powers of one base have in common: the smallest in size of one sign, or what is the same in all."""
+    if all(exponent == exponents[0] for exponent in exponents):
+        return exponents[0]
+    if not all(exponent.is_Rational for exponent in exponents):
+        return sp.S.Zero
+    return max(min(exponents), sp.S.Zero) + min(max(exponents), sp.S.Zero)
 
 
 def _has_quotient(node: Node) -> bool:

@@ -9,11 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from heapq import heapify, heappop, heappush
+from math import lcm
 
-from holdfast.graph.nodes import Graph, Node
+from holdfast.graph.nodes import Graph, Node, short
 
 Rows = list[dict[int, Node]]
+LONGEST = 2048  # bits of a minor: where the fractions of the factors stay far shorter, they are quicker
+DENSE = 16  # rows from which a full matrix of constants is worth an elimination of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +168,15 @@ def factor_symmetric(matrix: Rows, graph: Graph, order: Sequence[int] | None = N
         for j, value in row.items():
             if place[i] >= place[j]:
                 work[place[j]][place[i]] = value
-    inverses: list[Node] = []
-    pivots: list[Pivot] = []
+    divisors, lower = _constant_elimination(work, graph) or _elimination(work, graph)
+    scales = (matrix[i].get(i, graph.zero) for i in order)
+    pivots = tuple(Pivot(value, scale) for value, scale in zip(divisors, scales, strict=True))
+    return SymmetricFactor(graph, order, lower, [graph.one / divisor for divisor in divisors], pivots)
+
+
+def _elimination(work: list[dict[int, Node]], graph: Graph) -> tuple[list[Node], list[dict[int, Node]]]:
+    """Pivots and columns of L, from the columns of the lower triangle, which are used up."""
+    pivots: list[Node] = []
     lower: list[dict[int, Node]] = []
     for k, column in enumerate(work):
         pivot = column.pop(k, graph.zero)
@@ -175,7 +186,37 @@ def factor_symmetric(matrix: Rows, graph: Graph, order: Sequence[int] | None = N
         for n, r in enumerate(rows):
             for c in rows[: n + 1]:
                 work[c][r] = work[c].get(r, graph.zero) - scaled[r] * column[c]
-        pivots.append(Pivot(pivot, matrix[order[k]].get(order[k], graph.zero)))
-        inverses.append(inverse)
+        pivots.append(pivot)
         lower.append(scaled)
-    return SymmetricFactor(graph, order, lower, inverses, tuple(pivots))
+    return pivots, lower
+
+
+def _constant_elimination(work: list[dict[int, Node]], graph: Graph) -> tuple[list[Node], list[dict[int, Node]]] | None:
+    """The same for a dense matrix of constants, in whole numbers, ten times as fast; None where that does not serve.
+
+        b_rc ← (b_kk b_rc − b_rk b_ck) / p,   p the pivot before   ⇒   l_rk = b_rk / b_kk,   d_k = b_kk / (s p)
+
+    where b is s times the matrix, and every division leaves nothing. Bareiss (1968), Math. Comp. 22, 565–578.
+    """
+    size = len(work)
+    nodes = [node for column in work for node in column.values()]
+    if size < DENSE or len(nodes) < size * size // 4 or any(node.op != "const" for node in nodes):
+        return None
+    scale = lcm(*(node.data.denominator for node in nodes))
+    columns = [[int(work[k].get(r, graph.zero).data * scale) for r in range(k, size)] for k in range(size)]
+    before, pivots, lower = 1, [], []
+    for k, column in enumerate(columns):
+        pivot = column[0]
+        if not pivot or pivot.bit_length() > LONGEST:
+            return None
+        values = [Fraction(entry, pivot) for entry in column[1:]]
+        divisor = Fraction(pivot, scale * before)
+        if not all(map(short, (divisor, *values))):
+            return None
+        pivots.append(graph.const(divisor))
+        lower.append({k + n: graph.const(value) for n, value in enumerate(values, 1) if value})
+        for n, other in enumerate(columns[k + 1 :], 1):
+            factor = column[n]
+            other[:] = [(pivot * b - factor * a) // before for b, a in zip(other, column[n:], strict=True)]
+        before = pivot
+    return pivots, lower

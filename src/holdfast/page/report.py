@@ -21,7 +21,7 @@ from holdfast.page.verdict import PageVerdict, verdict_of
 from holdfast.problem.file.load_dump import dumps, loads
 from holdfast.problem.problem import Problem
 from holdfast.results.trajectory import Trajectory
-from holdfast.stability.certificate.certificate import Certificate, Label, made_here
+from holdfast.stability.certificate.certificate import Certificate, Label, certificate_from, made_here
 from holdfast.stability.certificate.verify import verify
 
 FONTS = {"text": ("Holdfast Text", 400), "text-semibold": ("Holdfast Text", 600), "math": ("Holdfast Math", 400)}
@@ -73,7 +73,7 @@ def _confirmed(trajectory: Trajectory, certificate: Certificate) -> tuple[Certif
     claimed = [block for block in certificate.blocks if block.label is not Label.refused or block.bounds]
     unproved = [name for block in claimed if block.label is not Label.proved for name in block.constraints]
     if certificate.blocks and not claimed:
-        return certificate, ""  # it promises nothing
+        return certificate_from(certificate.to_dict()), ""  # it promises nothing, and its words are marked
     if unproved:
         why = f"nothing is proved of {', '.join(unproved)}, and what was measured once cannot be re-checked"
         return None, f"The certificate is not verified: {why}."
@@ -82,7 +82,7 @@ def _confirmed(trajectory: Trajectory, certificate: Certificate) -> tuple[Certif
     except HoldfastError as error:
         return None, f"The certificate is not verified: {error.what}."
     if found.holds:
-        return certificate, ""
+        return certificate_from(certificate.to_dict()), ""  # what was verified, and no word more
     return None, f"The certificate is not verified: {found.findings[0]}."
 
 

@@ -196,7 +196,10 @@ class _Desk:
             return None, False
         try:
             whole = run if run.every == 1 else simulate(equations, every=1)  # a check needs every step of this very run
-            return certify(equations, trajectory=whole, effort=effort), False
+            told = self._progress
+            shown = None if told is None else lambda share: told("certify", share)
+            made = certify(equations, trajectory=whole, effort=effort, progress=shown)
+            return made, made.interrupted
         except InternalError:
             raise  # a fault of our own is never a remark
         except HoldfastError as error:

@@ -27,6 +27,7 @@ from holdfast.problem.problem import Problem
 from holdfast.problem.program import Program
 from holdfast.problem.quantities import Coordinate, rate
 from holdfast.problem.system import System
+from holdfast.problem.types import ByName, Key
 from holdfast.problem.vocabulary import exact, name_of
 from holdfast.structure.algebra.normal_form import tidied
 from holdfast.structure.algebra.zero import Points, is_zero
@@ -70,13 +71,13 @@ class _StatedEnergies:
 
 def design(
     program: Program,
-    coordinates: Iterable[Any],
+    coordinates: Iterable[Key],
     method: str = "adapted metric",
     *,
     complete: Sequence[Any] | None = None,
     tangential: Any = None,
-    parameters: Mapping[Any, Any] | None = None,
-    start: Mapping[Any, Any] | None = None,
+    parameters: ByName | None = None,
+    start: ByName | None = None,
 ) -> Design:
     """A stabilised system in Lagrange form from a program of holonomic constraints with a linear law.
 
@@ -93,7 +94,7 @@ def design(
 
 
 def _stated(
-    program: Program, coordinates: Iterable[Any], parameters: Mapping[Any, Any], start: Mapping[Any, Any]
+    program: Program, coordinates: Iterable[Key], parameters: Mapping[Any, Any], start: Mapping[Any, Any]
 ) -> _StatedEnergies:
     """Refuse what neither construction can hold: velocity constraints, moving ones, laws that are not linear."""
     q = tuple(Coordinate(name_of(c)) for c in coordinates)

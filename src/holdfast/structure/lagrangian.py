@@ -8,7 +8,7 @@ Three questions are kept apart. *Wide*: are there any L and D? (D may then hide 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,6 +18,7 @@ import sympy as sp
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
 from holdfast.problem.quantities import time
+from holdfast.problem.types import ByName, Expression, Key
 from holdfast.problem.vocabulary import name_of
 from holdfast.structure.algebra.integrals import Clock
 from holdfast.structure.algebra.quadrature import function_of
@@ -133,9 +134,7 @@ class LagrangeForm:
             return None
         return -sp.Add(*(u * sp.diff(self.D, u) for u in self.system.v)) - sp.diff(self.L, time)
 
-    def functions(
-        self, parameters: Mapping[Any, Any] | None = None
-    ) -> tuple[Callable[..., float], Callable[..., float]]:
+    def functions(self, parameters: ByName | None = None) -> tuple[Callable[..., float], Callable[..., float]]:
         """L and D as functions (q, v, t) -> number, integrals by quadrature; parameters take their stated values."""
         if self.construction is None:
             raise BadRequest("there are no L and D to evaluate", where="hf.lagrangian", fix=self.wide.why)
@@ -175,12 +174,12 @@ class LagrangeForm:
 
 
 def lagrangian(
-    f: Equations | Sequence[Any],
-    coordinates: Iterable[Any] | None = None,
+    f: Equations | Sequence[Expression],
+    coordinates: Iterable[Key] | None = None,
     *,
     solved: bool = False,
-    parameters: Mapping[Any, Any] | None = None,
-    state: Mapping[Any, Any] | None = None,
+    parameters: ByName | None = None,
+    state: ByName | None = None,
     time_limit: float = 20.0,
     closed_forms: bool = True,
 ) -> LagrangeForm:

@@ -9,11 +9,10 @@ found says so for this basis only.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations_with_replacement
-from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -21,7 +20,9 @@ import sympy as sp
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
 from holdfast.problem.functions import FunctionValue
-from holdfast.problem.quantities import time
+from holdfast.problem.quantities import Coordinate, time
+from holdfast.problem.types import ByName, Expression, Key
+from holdfast.problem.vocabulary import exact, name_of
 from holdfast.structure.algebra.normal_form import tidied
 from holdfast.structure.algebra.zero import decisions, is_zero
 from holdfast.structure.conditions.helmholtz import Helmholtz
@@ -59,13 +60,13 @@ class Multipliers:
 
 
 def multiplier_search(
-    F: Equations | Sequence[Any],
-    coordinates: Iterable[Any] | None = None,
+    F: Equations | Sequence[Expression],
+    coordinates: Iterable[Key] | None = None,
     *,
-    basis: Sequence[Any],
+    basis: Sequence[Expression],
     dissipation: bool = True,
-    parameters: Mapping[Any, Any] | None = None,
-    state: Mapping[Any, Any] | None = None,
+    parameters: ByName | None = None,
+    state: ByName | None = None,
 ) -> Multipliers:
     """Matrices g over a basis of functions for which g(a − F) = 0 are Lagrange's equations.
 
@@ -77,10 +78,10 @@ def multiplier_search(
     if isinstance(F, Equations):
         system = second_order(F, solved=True, near=state)
     else:
-        listed = tuple(coordinates or ())
+        listed = tuple(Coordinate(name_of(c)) for c in coordinates or ())
         given = [x.acceleration - e for x, e in zip(listed, F, strict=True)]
         system = second_order(given, listed, parameters=parameters, near=state)
-    functions = [sp.sympify(e) for e in basis]
+    functions = [exact(e, where="basis") for e in basis]
     trials = [
         _matrix(len(system.q), i, j, phi)
         for i, j in combinations_with_replacement(range(len(system.q)), 2)

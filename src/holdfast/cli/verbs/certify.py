@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import click
@@ -10,6 +11,7 @@ import holdfast as hf
 from holdfast.cli.options import FILE, JSON, step_options
 from holdfast.cli.shared import equations_in, gains_line, print_json, problem_in, reports_errors
 from holdfast.cli.text import say
+from holdfast.cli.watch import limited
 
 
 @click.command()
@@ -32,7 +34,8 @@ def certify(file: str, output: str | None, as_json: bool, **asked: Any) -> None:
     equations, tuning = equations_in(problem_in(file), **asked)
     if tuning is not None:
         say(gains_line(tuning), err=as_json)
-    certificate = hf.certify(equations, **asked)
+    with limited("certifying", more=math.inf):
+        certificate = hf.certify(equations, **asked)
     if output:
         certificate.save(output)
     if as_json:

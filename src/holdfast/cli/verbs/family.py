@@ -8,6 +8,7 @@ import holdfast as hf
 from holdfast.cli.options import FILE, JSON, LATEX
 from holdfast.cli.shared import print_json, problem_in, reports_errors
 from holdfast.cli.text import say
+from holdfast.cli.watch import limited
 
 
 @click.command()
@@ -18,8 +19,27 @@ from holdfast.cli.text import say
 def family(file: str, as_latex: bool, as_json: bool) -> None:
     """All systems that keep the program of FILE under its law; energies, forces and controls are left out."""
     problem = problem_in(file)
+    with limited("deriving the family"):
+        made = _family_of(problem)
+        facts: dict[str, object] = {"freedom": made.freedom}
+        if not made.letters:
+            at = made.general_solution()
+            facts |= {"rank": at.rank, "smallest_singular_value": at.smallest}
+        data = made.to_dict() if as_json else {}
+        text = "" if as_json else made.latex() if as_latex else made.summary()
+    if as_json:
+        print_json({**data, "family": {**facts, "explanation": made.explain()}})
+        return
+    if not as_latex:
+        say(made.explain())
+        say("\nThe least of all, K(Y - gamma):\n")
+    say(text, nl=False)
+
+
+def _family_of(problem: hf.Problem) -> hf.Family:
+    """The family of the program alone, with the parameters, start and run of the problem."""
     system, program = problem.system, problem.program
-    made = hf.family(
+    return hf.family(
         hf.Program(holonomic=program.holonomic, nonholonomic=program.nonholonomic, law=program.law),
         system.coordinates,
         parameters=system.parameters,
@@ -29,15 +49,3 @@ def family(file: str, as_latex: bool, as_json: bool) -> None:
         run=problem.run,
         title=problem.title,
     )
-    if as_json:
-        facts: dict[str, object] = {"freedom": made.freedom}
-        if not made.letters:
-            at = made.general_solution()
-            facts |= {"rank": at.rank, "smallest_singular_value": at.smallest}
-        print_json({**made.to_dict(), "family": {**facts, "explanation": made.explain()}})
-    elif as_latex:
-        say(made.latex(), nl=False)
-    else:
-        say(made.explain())
-        say("\nThe least of all, K(Y - gamma):\n")
-        say(made.summary(), nl=False)

@@ -8,6 +8,7 @@ import holdfast as hf
 from holdfast.cli.options import FILE, JSON, LATEX
 from holdfast.cli.shared import derived, print_json, problem_in, reports_errors
 from holdfast.cli.text import say
+from holdfast.cli.watch import limited
 
 
 @click.command()
@@ -22,7 +23,9 @@ def lagrangian(file: str, solved: bool, time_limit: float, as_latex: bool, as_js
 
     Exit code 0: L and D exist; 1: they do not, and the condition that fails is named.
     """
-    form = hf.lagrangian(derived(problem_in(file)), solved=solved, time_limit=time_limit)
+    equations = derived(problem_in(file))
+    with limited("looking for a Lagrangian", more=time_limit):
+        form = hf.lagrangian(equations, solved=solved, time_limit=time_limit)
     if as_json:
         print_json(form.to_dict())
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import holdfast as hf
 from holdfast.cli.options import FILE, JSON, step_options
 from holdfast.cli.shared import derived, print_json, problem_in, reports_errors
 from holdfast.cli.text import plain_matplotlib, say
+from holdfast.cli.watch import limited
 from holdfast.common.files import write_stream
 
 PICTURES = (".png", ".svg", ".pdf")
@@ -33,7 +35,9 @@ def tune(file: str, output: str | None, write: str | None, as_json: bool, **aske
     if output and Path(output).suffix not in PICTURES:
         raise hf.BadRequest(f"{output!r} is not a picture", where="-o", fix="name it " + ", ".join(PICTURES))
     problem = problem_in(file)
-    tuning = hf.tune(derived(problem), **asked)
+    equations = derived(problem)
+    with limited("tuning", more=math.inf):
+        tuning = hf.tune(equations, **asked)
     if output:
         _draw(tuning, output)
     if write:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,8 @@ from holdfast.graph.arithmetics.balls import ball, balls
 from holdfast.graph.arithmetics.tape import Ledger
 from holdfast.graph.generic import generic_number
 from holdfast.graph.linear_algebra import Rows
-from holdfast.graph.nodes import Node
+from holdfast.graph.nodes import Graph, Node, ancestors
+from holdfast.graph.walk import Walker
 from holdfast.problem.derivative import parts_first
 from holdfast.problem.laws.linear import LawForm
 from holdfast.problem.problem import Problem
@@ -76,10 +78,19 @@ def constant_value(
     if any(symbol.name not in parameters for symbol in expression.free_symbols):
         parameters = _with_definitions(parameters, definitions, where)
     values = {symbol: sp.Float(parameters[symbol.name], 17) for symbol in expression.free_symbols}
-    value = sp.N(expression.xreplace(values), 17)
+    value = sp.N(expression.xreplace(values), 17) if _within_doubles(expression, parameters) else sp.nan
     if not value.is_real or not value.is_finite:
         raise BadStatement(f"{expression} is not a real number here", where=where, fix="check the parameters it uses")
     return float(value)
+
+
+def _within_doubles(expression: sp.Expr, parameters: Mapping[str, float]) -> bool:
+    """Whether every part of a constant is finite as a double; SymPy would work out 2**exp(10**9) to all its bits."""
+    graph = Graph()
+    inputs = {symbol.name: graph.input(symbol.name) for symbol in expression.free_symbols}
+    parts = ancestors([Walker(graph, inputs)(expression)])
+    found = Ledger({node: parameters[name] for name, node in inputs.items()}).of(parts)
+    return all(math.isfinite(value) for value in found)
 
 
 def _with_definitions(

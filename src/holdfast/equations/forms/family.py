@@ -16,7 +16,7 @@ Mukharlyamov (2024), (2.13), (2.14).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -31,6 +31,7 @@ from holdfast.problem.program import Program, counted
 from holdfast.problem.quantities import Coordinate, rate
 from holdfast.problem.run import Run
 from holdfast.problem.system import System
+from holdfast.problem.types import ByName, Key, StateLike
 from holdfast.problem.vocabulary import by_name, exact, name_of
 
 
@@ -59,9 +60,7 @@ class Family(Equations):
         """n − m: how many numbers may be chosen at each state."""
         return len(self.coordinates) - len(self.constraints)
 
-    def general_solution(
-        self, state: Mapping[Any, Any] | Sequence[float] | None = None, time: float | None = None
-    ) -> GeneralSolution:
+    def general_solution(self, state: StateLike | None = None, time: float | None = None) -> GeneralSolution:
         """All accelerations that keep the law at one state, with rank and smallest singular value of G."""
         at = self.evaluate(state, time)
         G, demand = at.jacobian, at.demand - at.drift_term
@@ -78,7 +77,7 @@ class Family(Equations):
         return GeneralSolution(particular, tangent, rank, float(sizes[-1]) if sizes.size else 0.0, left)
 
     def cross_product_form(
-        self, acceleration: Sequence[float], state: Mapping[Any, Any] | Sequence[float] | None = None
+        self, acceleration: Sequence[float], state: StateLike | None = None
     ) -> tuple[float, np.ndarray]:
         """c₀ and vectors c (rows) with c₀ [g¹ ... gᵐ c ...] equal to the tangential part of an acceleration."""
         at = self.evaluate(state)
@@ -153,16 +152,16 @@ def cross_product(rows: Sequence[Sequence[Any]], n: int) -> sp.Matrix:
 
 def family(
     program: Program,
-    coordinates: Iterable[Any],
-    tangential: Mapping[Any, Any] | None = None,
+    coordinates: Iterable[Key],
+    tangential: ByName | None = None,
     *,
     c0: Any = None,
     vectors: Sequence[Sequence[Any]] = (),
     metric: Any = None,
-    parameters: Mapping[Any, Any] | None = None,
-    definitions: Mapping[Any, Any] | None = None,
-    functions: Mapping[Any, Any] | None = None,
-    start: Mapping[Any, Any] | None = None,
+    parameters: ByName | None = None,
+    definitions: ByName | None = None,
+    functions: ByName | None = None,
+    start: ByName | None = None,
     run: Run | None = None,
     title: str = "",
 ) -> Family:
@@ -205,7 +204,7 @@ def _again(problem: Problem, second_order: bool, fingerprint: str, tangential: t
 
 
 def _field(
-    program: Program, q: tuple[Coordinate, ...], tangential: Mapping[Any, Any] | None, c0: Any, vectors: Sequence[Any]
+    program: Program, q: tuple[Coordinate, ...], tangential: ByName | None, c0: Any, vectors: Sequence[Any]
 ) -> list[sp.Expr]:
     """u by coordinate, from accelerations or from the cross product."""
     if c0 is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import sympy as sp
@@ -51,11 +52,12 @@ def _equation_of_motion(equations: Equations, i: int) -> tuple[sp.Expr, sp.Expr,
 def summary(equations: Equations) -> str:
     """The equations as text for a terminal: motion, program, law, forces."""
     lines = [equations.problem.title, ""] if equations.problem.title else []
-    lines += _section("Equations of motion", _motion_lines(equations))
-    lines += _section("Program (kept at zero)", _program_lines(equations))
+    count = len(equations.coordinates) + len(equations.problem.system.states)
+    lines += _section("Equations of motion", _motion_lines(equations), count)
+    lines += _section("Program (kept at zero)", _program_lines(equations), len(equations.constraints))
     lines += _section("Law of the deviations", _law_lines(equations))
     lines += _section(_forces_title(equations), _force_lines(equations))
-    lines += _section("Energy", [text(equations.energy)])
+    lines += _section("Energy", [_shortened(equations.energy)])
     lines += _section("Not written out", _letter_lines(equations))
     lines += _section("Letters", _open_lines(equations))
     return "\n".join(lines).rstrip() + "\n"
@@ -81,11 +83,14 @@ def _open_lines(equations: Equations) -> Iterable[str]:
         yield f"pivots and zeros are decided at random values of {', '.join(equations.letters)}"
 
 
-def _section(title: str, lines: Iterable[str]) -> list[str]:
-    """A title and its lines; of a long section the first few, and how many there are."""
-    body = [f"  {line}" for line in lines]
-    if len(body) > MOST_LINES:
-        body = [*body[:FEW], f"  ... and {len(body) - FEW} more (--json lists all)"]
+def _section(title: str, lines: Iterable[str], count: int = 0) -> list[str]:
+    """A title and its lines; of a long section the first few, and how many there are.
+
+    Where `count` tells that beforehand, the others are not even written.
+    """
+    body = [f"  {line}" for line in (islice(lines, FEW) if count > MOST_LINES else lines)]
+    if (whole := max(count, len(body))) > MOST_LINES:
+        body = [*body[:FEW], f"  ... and {whole - FEW} more (--json lists all)"]
     return [title, *body, ""] if body else []
 
 

@@ -6,6 +6,7 @@ both. Series (`arb_series`) enclose Taylor coefficients; where a branch is not d
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,6 +19,16 @@ from holdfast.graph.arithmetics.arithmetic import Arithmetic
 from holdfast.graph.arithmetics.tables import ball_table, decided_table
 
 _BALLS_IN_USE = threading.RLock()
+
+
+def _forget_users() -> None:
+    """In a child process: whoever used balls in its parent is not here, and every user sets the precision anew."""
+    global _BALLS_IN_USE
+    _BALLS_IN_USE = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_users)
 
 
 @contextmanager

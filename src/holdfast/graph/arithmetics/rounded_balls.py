@@ -147,9 +147,7 @@ def rounded_balls() -> Arithmetic:
         "atan2": _atan2, "abs": lambda a: (abs(a[0]), a[1]), "sign": _sign, "select": _select, "table": _table,
         "min": lambda a, b: (a[0].min(b[0]), a[1].max(b[1])), "max": lambda a, b: (a[0].max(b[0]), a[1].max(b[1])),
     }  # fmt: skip
-    return Arithmetic(
-        "rounded balls", functions, constant=rounded_constant, pi=lambda: _made(balls().pi(), ball(0)), infix={}
-    )
+    return Arithmetic("rounded balls", functions, constant=rounded_constant, pi=_pi, infix={})
 
 
 def _pi() -> Pair:

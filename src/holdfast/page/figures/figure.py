@@ -19,6 +19,7 @@ from holdfast.page.markup.html import Markup, element
 
 WIDTH, HEIGHT = 4.6, 2.7  # inches; two figures stand side by side on a wide page
 POINTS = 1200  # of a curve, at most
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")  # plain letters: typeset ones take most of the time of a figure
 
 INK, QUIET, FAINT = "#010101", "#020202", "#030303"
 SERIES = tuple(f"#0{k}0a0b" for k in range(1, 7))
@@ -119,11 +120,11 @@ def power_of_ten(value: float, _: Any = None) -> str:
     if not value > 0:
         return ""
     power = round(float(np.log10(value)))
-    return f"$10^{{{power}}}$" if abs(value / 10.0**power - 1) < 1e-6 else ""
+    return f"10{str(power).translate(RAISED)}" if abs(value / 10.0**power - 1) < 1e-6 else ""
 
 
 def log_scale(axes: Any) -> None:
-    """A logarithmic vertical axis with few labels: typeset ones take most of the time of a figure."""
+    """A logarithmic vertical axis with few labels."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     axes.set_yscale("log")
@@ -152,8 +153,9 @@ def svg(drawn: Any, name: str, caption: str) -> Markup:
     import matplotlib as mpl
 
     text = io.StringIO()
-    for artist in drawn.findobj(lambda found: bool(found.get_rasterized())):
-        artist.set_rasterized(False)  # a picture within the picture would need a wider content policy
+    for axes in drawn.axes:  # not `findobj`, which makes all the ticks
+        for artist in (axes, *axes.get_children()):
+            artist.set_rasterized(False)  # a picture within the picture would need a wider content policy
     with mpl.rc_context({"svg.hashsalt": f"holdfast-{name}", "svg.fonttype": "path"}):
         drawn.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
     return Markup(_cleaned(text.getvalue(), caption))

@@ -46,7 +46,8 @@ def _block(subject: PageFacts, place: int, names: list[str]) -> Markup:
         log_scale(axes)
         if np.isinf(lowest):
             axes.set_ylim(1e-17, 1)
-            axes.set_xlim(run.times[0], run.times[-1])
+            if run.times[-1] > run.times[0]:
+                axes.set_xlim(run.times[0], run.times[-1])
             axes.text(0.5, 0.5, "exactly zero throughout", transform=axes.transAxes, ha="center")
         axes.set_xlabel("$t$")
         axes.set_ylabel("size of the deviation")

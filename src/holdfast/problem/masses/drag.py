@@ -8,6 +8,8 @@ from typing import Any
 
 import sympy as sp
 
+from holdfast.problem.types import Expression
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drag:
@@ -19,9 +21,9 @@ class Drag:
     m = m(t), so has the coefficient.
     """
 
-    coefficient: Any
+    coefficient: Expression
     power: int = 2
-    scale: Any = None  # height in which the air thins by e; none for air that does not thin
+    scale: Expression = None  # height in which the air thins by e; none for air that does not thin
 
     def per_mass(self, speed: Any, height: Any = 0) -> sp.Expr:
         """f_c(z, V)."""
@@ -41,16 +43,16 @@ class Drag:
         return self.coefficient if self.scale is None else self.coefficient * sp.exp(-sp.sympify(height) / self.scale)
 
 
-def constant_drag(coefficient: Any) -> Drag:
+def constant_drag(coefficient: Expression) -> Drag:
     """Drag that does not depend on the speed, as of dry friction."""
     return Drag(coefficient=coefficient, power=0)
 
 
-def quadratic_drag(coefficient: Any) -> Drag:
+def quadratic_drag(coefficient: Expression) -> Drag:
     """Drag with the square of the speed, in air of one density."""
     return Drag(coefficient=coefficient)
 
 
-def exponential_atmosphere(coefficient: Any, scale: Any) -> Drag:
+def exponential_atmosphere(coefficient: Expression, scale: Expression) -> Drag:
     """Quadratic drag in air that thins by e in the height `scale` (about 8000 m on Earth)."""
     return Drag(coefficient=coefficient, scale=scale)

@@ -38,6 +38,7 @@ from holdfast.problem.problem import Problem
 from holdfast.problem.program import Program
 from holdfast.problem.quantities import Coordinate, Rate, rate, time
 from holdfast.problem.system import System
+from holdfast.problem.types import ByName
 from holdfast.problem.units.dimensions import Dimensions, dimension
 from holdfast.problem.vocabulary import by_name, name_of
 
@@ -86,7 +87,7 @@ class Assembly:
 def assemble(
     elements: Mapping[str, Element | TwoPort],
     *,
-    parameters: Mapping[Any, Any] | None = None,
+    parameters: ByName | None = None,
     units: Mapping[str, str] | None = None,
     masses: Mapping[str, MovingMass] | None = None,
 ) -> Assembly:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from holdfast.engine.run.status import Status
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
 from holdfast.problem.laws.linear import Law
+from holdfast.problem.types import ByName, Columns, StateLike
 from holdfast.results.ensembles.cases import Cases, cases_of
 from holdfast.results.ensembles.ensemble import Counts, Ensemble
 from holdfast.results.ensembles.table import stated_cases
@@ -35,10 +36,10 @@ def ensemble(
     equations: Equations,
     scheme: Scheme | str | None = None,
     *,
-    cases: Mapping[Any, Any] | None = None,
-    start: Mapping[Any, Any] | Sequence[float] | None = None,
+    cases: Columns | None = None,
+    start: StateLike | None = None,
     start_policy: str | None = None,
-    parameters: Mapping[Any, Any] | None = None,
+    parameters: ByName | None = None,
     law: Law | None = None,
     threads: int | None = None,
     lanes: int | None = None,

@@ -2,20 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from holdfast.engine.kernel import compiled
 from holdfast.equations.dynamics.blocks import decoupled_blocks
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector, values_at
+from holdfast.graph.arithmetics.tape import Tape
+from holdfast.graph.field import Field
 from holdfast.problem.laws.linear import Tuned
 from holdfast.results.judgement.attraction import law_matrices, unstable
 from holdfast.results.judgement.finding import Finding
 from holdfast.results.judgement.judgement import mass_at, negative_mass
 from holdfast.results.start.start import Start, consistent_start
-from holdfast.schemes.tableaus.euler import EULER
+
+
+@dataclass(frozen=True, eq=False)
+class FieldInFloats:
+    """A field at a few states in Python floats, as a kernel gives it: one look needs no engine, nor its import."""
+
+    field: Field
+
+    def observe(self, times: np.ndarray, states: np.ndarray, parameters: Sequence[float] = ()) -> np.ndarray:
+        """The observables at each row, (rows, observables)."""
+        tape = Tape(self.field.inputs, self.field.observables)
+        return np.array([tape([t, *x, *parameters]) for t, x in zip(times.tolist(), states.tolist(), strict=True)])
+
+    def rates_and_margin(
+        self, t: float, state: np.ndarray, parameters: Sequence[float] = ()
+    ) -> tuple[np.ndarray, float]:
+        """F(x, p, t), and the smallest pivot beside its scale: 1 where nothing had to be eliminated, 0 without rank."""
+        tape = Tape(self.field.inputs, (*self.field.rates, *self.field.watched))
+        found = tape([t, *state.tolist(), *parameters])
+        rates, pivots = found[: len(state)], found[len(state) : len(state) + len(self.field.pivots)]
+        scales = found[len(state) + len(pivots) :]
+        shares = [abs(pivot / scale) if scale else 0.0 for pivot, scale in zip(pivots, scales, strict=True)]
+        return np.array(rates), min(shares, default=1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,13 +54,13 @@ class CheckedStart:
 def checked_start(equations: Equations) -> CheckedStart:
     """The start of the problem's own run, judged as `simulate` judges it; what it would refuse is an error here too."""
     begin, constants = equations.problem.run.begin, parameter_vector(equations, {})
-    kernel = compiled(equations.field, EULER, target="python")  # one look needs no compiler
-    start = consistent_start(equations, None, None, {}, begin, kernel)
+    field = FieldInFloats(equations.field)
+    start = consistent_start(equations, None, None, {}, begin, field)
     values = values_at(equations, list(start.state), begin, {})
     if values.singularity is not None:
         raise values.singularity
     found = [negative_mass(mass_at(equations, begin, start.state, constants), begin), _unstable(equations, start)]
-    seen = kernel.observe(np.array([begin]), np.array([start.state]), constants)[0]
+    seen = field.observe(np.array([begin]), np.array([start.state]), constants)[0]
     bad = [name for name, value in zip(equations.observables, seen.tolist(), strict=True) if not np.isfinite(value)]
     if bad:
         found.append(

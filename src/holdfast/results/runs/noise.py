@@ -9,7 +9,7 @@ space (Gσ = 0) leaves the program a partial integral of every path; other noise
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -21,6 +21,7 @@ from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest
 from holdfast.graph.nodes import Node
+from holdfast.problem.types import ByName, StateLike
 from holdfast.problem.vocabulary import MOTION, by_name, name_of
 from holdfast.results.start.start import Start, consistent_start
 from holdfast.schemes.tableaus.euler import EULER
@@ -85,11 +86,6 @@ class NoisyRuns:
         spread = [float(column.std(ddof=1) / root) if self.paths > 1 else float("nan") for column in (means, squares)]
         return Moments(float(means.mean()), float(squares.mean()), *spread)
 
-    def deviation_moments(self, since: float = 0.0) -> dict[str, Moments]:
-        """The moments of every deviation y and rate w."""
-        names = list(self.equations.deviation_names)
-        return {name: self.moments(name, since) for name in names}
-
     def deviation_covariance(self, since: float = 0.0) -> np.ndarray:
         """The covariance of (y, w) over all paths and the rows from a time on."""
         names = list(self.equations.deviation_names)
@@ -107,10 +103,10 @@ def sample_paths(
     scheme: NoiseScheme = "semi-implicit",
     every: int = 1,
     project: bool | None = None,
-    deviation_noise: Mapping[str, Mapping[str, Any]] | None = None,
-    start: Mapping[Any, Any] | Sequence[float] | None = None,
+    deviation_noise: Mapping[str, ByName] | None = None,
+    start: StateLike | None = None,
     start_policy: str | None = None,
-    parameters: Mapping[Any, Any] | None = None,
+    parameters: ByName | None = None,
     threads: int | None = None,
     stop: Stop | None = None,
 ) -> NoisyRuns:
@@ -157,7 +153,7 @@ def sample_paths(
 
 
 def noise_columns(
-    equations: Equations, *, project: bool, deviation_noise: Mapping[str, Mapping[str, Any]] | None = None
+    equations: Equations, *, project: bool, deviation_noise: Mapping[str, ByName] | None = None
 ) -> list[list[Node]]:
     """σ on the rates, by channel: M⁻¹σ' as stated, P M⁻¹σ' projected, or KΣ_y + P M⁻¹σ' with prescribed Σ_y."""
     inputs, solver, system = equations.inputs, equations.solver, equations.problem.system

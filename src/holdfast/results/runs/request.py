@@ -14,6 +14,7 @@ from holdfast.errors import BadRequest
 from holdfast.graph.table import BEYOND
 from holdfast.problem.data import Data
 from holdfast.problem.laws.linear import Tuned
+from holdfast.problem.types import Key
 from holdfast.problem.vocabulary import by_name
 from holdfast.schemes.by_name import scheme_named, with_own_steps
 from holdfast.schemes.kinds.scheme import Scheme
@@ -40,7 +41,7 @@ class RunOptions(StepOptions, total=False):
     at: Sequence[float] | None
     every: int | None
     longest_step: float | None
-    absolute: float | Mapping[Any, float] | None
+    absolute: float | Mapping[Key, float] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +142,7 @@ def _refuse_standing_time(begin: float, duration: float, step: float) -> None:
         )
 
 
-def _tolerances(equations: Equations, given: float | Mapping[Any, float] | None) -> float | Mapping[str, float] | None:
+def _tolerances(equations: Equations, given: float | Mapping[Key, float] | None) -> float | Mapping[str, float] | None:
     """Absolute tolerances as they were given: none, one for all states, or some by name."""
     stated = given if given is not None else equations.problem.run.absolute
     if stated is None:

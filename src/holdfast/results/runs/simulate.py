@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Unpack
 
@@ -16,6 +16,7 @@ from holdfast.equations.forms.canonical import Canonical
 from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest
 from holdfast.problem.laws.linear import Law
+from holdfast.problem.types import ByName, StateLike
 from holdfast.results.judgement.judgement import mass_at
 from holdfast.results.judgement.outcome import Outcome
 from holdfast.results.runs.canonical_run import canonical_motion
@@ -36,9 +37,9 @@ def simulate(
     equations: Equations | Canonical,
     scheme: Scheme | str | None = None,
     *,
-    start: Mapping[Any, Any] | Sequence[float] | None = None,
+    start: StateLike | None = None,
     start_policy: str | None = None,
-    parameters: Mapping[Any, Any] | None = None,
+    parameters: ByName | None = None,
     law: Law | None = None,
     events: Mapping[str, Any] | None = None,
     project: bool = False,

@@ -12,24 +12,32 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from holdfast.common.frozen import Frozen
-from holdfast.engine.kernel import Kernel, compiled
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector, state_vector, values_at
 from holdfast.errors import BadRequest
 from holdfast.problem.vocabulary import by_name
 from holdfast.results.start.projection import NoState, Projection, Unmet
 from holdfast.results.start.term_sizes import ROUNDING_NOISE, deviation_sizes
-from holdfast.schemes.tableaus.euler import EULER
 
 PLAIN = 1e-10  # beside its scale, a pivot above this (sin² of an angle) is far from a singular system
 FEWEST_DIGITS, MOST_DIGITS = 4, 12  # of a decimal that looks rounded: 0.5 is meant, 0.7071 is √½
 MEANT = 1.2  # times half a unit of the last decimal: two roundings in a row
 SAME = 1e-13  # a change this small, relative to the value, is rounding
+
+
+class FieldValues(Protocol):
+    """What a start is judged by: a field at given states, as a kernel gives it, or `check` without one."""
+
+    def observe(self, times: np.ndarray, states: np.ndarray, parameters: Sequence[float] = ()) -> np.ndarray: ...
+
+    def rates_and_margin(
+        self, t: float, state: np.ndarray, parameters: Sequence[float] = ()
+    ) -> tuple[np.ndarray, float]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +90,16 @@ def consistent_start(
     policy: str | None,
     parameters: Mapping[Any, Any],
     begin: float,
-    kernel: Kernel | None = None,
+    kernel: FieldValues | None = None,
 ) -> Start:
     """The start that is stated, with `given` values in place of some, under a policy (see `started`)."""
     constants = parameter_vector(equations, parameters)
     stated = state_vector(equations, given, dict(zip(equations.parameter_names, constants, strict=True)))
-    kernel = kernel or compiled(equations.field, EULER)
+    if kernel is None:
+        from holdfast.engine.kernel import compiled
+        from holdfast.schemes.tableaus.euler import EULER
+
+        kernel = compiled(equations.field, EULER)
     return started(equations, kernel, np.array(stated), constants, policy, begin, stated_names(equations, given))
 
 
@@ -100,7 +112,7 @@ def stated_names(equations: Equations, given: Mapping[Any, Any] | Sequence[float
 
 def started(
     equations: Equations,
-    kernel: Kernel,
+    kernel: FieldValues,
     stated: np.ndarray,
     constants: Sequence[float],
     policy: str | None,
@@ -210,7 +222,7 @@ def _contradiction(equations: Equations, residue: Unmet, stated: np.ndarray, fre
 
 
 def deviations_at(
-    equations: Equations, kernel: Kernel, state: np.ndarray, constants: Sequence[float], time: float
+    equations: Equations, kernel: FieldValues, state: np.ndarray, constants: Sequence[float], time: float
 ) -> dict[str, float]:
     """y_ and w_ by name at one state."""
     values = kernel.observe(np.array([time]), np.array([state]), constants)[0].tolist()
@@ -316,7 +328,7 @@ def _refuse_infinite(equations: Equations, stated: np.ndarray) -> None:
 
 
 def refuse_undefined(
-    equations: Equations, kernel: Kernel, state: np.ndarray, begin: float, constants: Sequence[float]
+    equations: Equations, kernel: FieldValues, state: np.ndarray, begin: float, constants: Sequence[float]
 ) -> None:
     """Refuse a start at which the equations are not defined, or nothing determines the accelerations or what holds the
     program, in the words of `check`.

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from enum import Enum
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
+from weakref import WeakKeyDictionary
 
 from holdfast.common.files import write
 from holdfast.common.rounded import rounded_down, rounded_up, written_range
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from holdfast.results.trajectory import Trajectory
 
 SCHEMA = 2
-_MADE_HERE: WeakSet[Certificate] = WeakSet()
+_MADE_HERE: WeakKeyDictionary[Certificate, str] = WeakKeyDictionary()  # and what each said then
+INTERRUPTED = "the search for a proof was interrupted"
 AS_STATED = "As stated in the file, not verified: "
 NOT_IN_FILE = ("reason", "observed", "slack")  # of a proved block: what a verifier cannot re-check is not written
 
@@ -152,6 +153,11 @@ class Certificate:
     trajectory: Trajectory | None = field(default=None, repr=False)  # that run, where it is at hand
 
     @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended the search for proofs."""
+        return any(INTERRUPTED in block.reason for block in self.blocks)
+
+    @property
     def label(self) -> Label:
         """The weakest label among the blocks, neutral ones included: a proof of one block does not cover another."""
         return max((block.label for block in self.blocks), key=list(Label).index, default=Label.nothing)
@@ -232,14 +238,21 @@ class Certificate:
 
 
 def established(certificate: Certificate) -> Certificate:
-    """Note that `certify` has just made this very object; a copy of it, or what a file says, is not noted."""
-    _MADE_HERE.add(certificate)
+    """Note that `certify` has just made this object, and what it says; a copy, or what a file says, is not noted."""
+    _MADE_HERE[certificate] = _whole_content(certificate)
     return certificate
 
 
 def made_here(certificate: Certificate) -> bool:
-    """Whether this very object was made by `certify` in this process."""
-    return certificate in _MADE_HERE
+    """Whether `certify` made this object in this process, and it still says, word for word, what it said then."""
+    return _MADE_HERE.get(certificate) == _whole_content(certificate)
+
+
+def _whole_content(certificate: Certificate) -> str:
+    """A hash of every field, those too that are not written to a file; of its run, which one it is."""
+    values = {name.name: getattr(certificate, name.name) for name in fields(certificate)}
+    values |= {"parameters": dict(certificate.parameters), "trajectory": id(certificate.trajectory)}
+    return sha256(repr(values).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _entry(block: BlockCertificate) -> dict[str, Any]:

@@ -8,7 +8,8 @@ and a condition that follows from the others term by term is dropped.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import sympy as sp
@@ -16,13 +17,20 @@ import sympy as sp
 MOST_TERMS = 400  # of a polynomial that is factored: beyond, it stays as it is
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Product:
     """sign · Π odd > 0, with no factor of `even` zero."""
 
     sign: int
-    odd: list[sp.Expr]
-    even: list[sp.Expr]
+    odd: Sequence[sp.Expr]
+    even: Sequence[sp.Expr]
+
+    def reduced(self, signs: Mapping[sp.Expr, int]) -> _Product:
+        """Without the factors that are known; a single one stays, for it is what its sign is known from."""
+        even = [factor for factor in self.even if factor not in signs and not factor.is_nonzero]
+        known = [factor for factor in self.odd if factor in signs] if len(self.odd) > 1 else []
+        sign = self.sign * math.prod(signs[factor] for factor in known)
+        return _Product(sign, [factor for factor in self.odd if factor not in known], even)
 
     def relations(self) -> list[sp.Basic]:
         vanish: list[sp.Basic] = [sp.Ne(factor, 0) for factor in self.even]
@@ -40,7 +48,7 @@ def positive_conditions(expressions: Iterable[sp.Expr]) -> tuple[sp.Basic, ...]:
     products = [_Product(*_factors(e)) for e in waiting]
     signs: dict[sp.Expr, int] = {}
     while _learn(products, signs):
-        _use(products, signs)
+        products = [product.reduced(signs) for product in products]
     if any(len(p.odd) == 1 and signs[p.odd[0]] != p.sign for p in products):
         return (sp.false,)  # one factor would have to be positive and negative
     found = list(dict.fromkeys(r for p in products for r in p.relations() if r is not sp.true))
@@ -60,16 +68,6 @@ def _learn(products: Sequence[_Product], signs: dict[sp.Expr, int]) -> bool:
         if len(product.odd) == 1:
             signs.setdefault(product.odd[0], product.sign)
     return len(signs) > before
-
-
-def _use(products: Sequence[_Product], signs: dict[sp.Expr, int]) -> None:
-    """Leave known factors out of the longer products, which are never what they are known from."""
-    for product in products:
-        product.even = [factor for factor in product.even if factor not in signs and not factor.is_nonzero]
-        if len(product.odd) > 1:
-            for factor in [factor for factor in product.odd if factor in signs]:
-                product.odd.remove(factor)
-                product.sign *= signs[factor]
 
 
 def is_zero(expression: sp.Expr) -> bool:

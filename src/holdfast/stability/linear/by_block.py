@@ -5,13 +5,12 @@ A block whose matrix depends on the motion is measured at one state ("frozen"): 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from holdfast.common.frozen import Frozen
 from holdfast.equations.equations import Equations
 from holdfast.problem.laws.linear import Law
+from holdfast.problem.types import ByName, StateLike
 from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.stability.linear.norms import Norm, continuous
 from holdfast.stability.linear.spectrum import LawBlock, spectrum
@@ -39,11 +38,11 @@ class BlockLimits:
 
 def step_limits(
     equations: Equations,
-    scheme: Scheme,
+    scheme: Scheme | str,
     *,
-    state: Mapping[Any, Any] | Sequence[float] | None = None,
+    state: StateLike | None = None,
     time: float | None = None,
-    parameters: Mapping[Any, Any] | None = None,
+    parameters: ByName | None = None,
     law: Law | None = None,
 ) -> Frozen[BlockLimits]:
     """The spectral limit and the limit in Lyapunov's norm of each block. Necessary, not sufficient."""
@@ -59,9 +58,9 @@ def step_limits(
 def transients(
     equations: Equations,
     *,
-    state: Mapping[Any, Any] | Sequence[float] | None = None,
+    state: StateLike | None = None,
     time: float | None = None,
-    parameters: Mapping[Any, Any] | None = None,
+    parameters: ByName | None = None,
     law: Law | None = None,
 ) -> Frozen[Transient]:
     """The growth before the decay of each block, in common units."""

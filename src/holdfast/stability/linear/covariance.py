@@ -18,12 +18,13 @@ from scipy.linalg import solve_continuous_lyapunov, solve_discrete_lyapunov
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
 from holdfast.graph.arithmetics.tape import Tape
+from holdfast.problem.types import ByName, MatrixLike, StateLike
 from holdfast.results.runs.noise import noise_columns
 from holdfast.stability.linear.hurwitz import place_of_roots
 from holdfast.stability.linear.shape import Array, square
 
 
-def stationary_covariance(matrix: Any, intensity: Any, step: float | None = None) -> Array:
+def stationary_covariance(matrix: MatrixLike, intensity: Any, step: float | None = None) -> Array:
     """The covariance of z in the long run; `intensity` is Q = EΣΣᵀEᵀ. With a step, that of Euler-Maruyama."""
     H, Q = square(matrix), square(intensity, "Q")
     if step is None:
@@ -38,7 +39,7 @@ def stationary_covariance(matrix: Any, intensity: Any, step: float | None = None
     return (S + S.T) / 2
 
 
-def mean_square_abscissa(matrix: Any, noises: Sequence[Any]) -> float:
+def mean_square_abscissa(matrix: MatrixLike, noises: Sequence[Any]) -> float:
     """max Re of the spectrum of S ↦ HS + SHᵀ + Σ N_k S N_kᵀ: negative exactly for mean-square stability."""
     H = square(matrix)
     one = np.eye(len(H))
@@ -52,9 +53,9 @@ def deviation_covariance(
     equations: Equations,
     *,
     project: bool = False,
-    deviation_noise: Mapping[str, Mapping[str, Any]] | None = None,
+    deviation_noise: Mapping[str, ByName] | None = None,
     step: float | None = None,
-    state: Mapping[Any, Any] | Sequence[float] | None = None,
+    state: StateLike | None = None,
 ) -> Array:
     """The covariance that (y, w) settle to under the noise of a problem, with Σ_y = Gσ and H as they are at one state.
 

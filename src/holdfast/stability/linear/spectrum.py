@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from holdfast.equations.dynamics.blocks import decoupled_blocks
 from holdfast.equations.equations import Equations
 from holdfast.graph.nodes import Node, ancestors
 from holdfast.problem.laws.linear import Law
+from holdfast.problem.types import ByName, MatrixLike, StateLike
 from holdfast.stability.linear.definiteness import Definiteness, excess_definiteness
 from holdfast.stability.linear.hurwitz import RootPlace, place_of_roots
 from holdfast.stability.linear.shape import Array, default_names, positions_of, square
@@ -121,10 +121,10 @@ class Spectrum:
 
 
 def spectrum(
-    subject: Equations | Any,
-    state: Mapping[Any, Any] | Sequence[float] | None = None,
+    subject: Equations | MatrixLike,
+    state: StateLike | None = None,
     time: float | None = None,
-    parameters: Mapping[Any, Any] | None = None,
+    parameters: ByName | None = None,
     law: Law | None = None,
 ) -> Spectrum:
     """The matrix of the deviations, its decoupled blocks and what follows for each.

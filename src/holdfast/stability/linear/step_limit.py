@@ -28,7 +28,9 @@ from scipy.linalg import eigh
 from scipy.optimize import brentq
 
 from holdfast.errors import BadRequest
+from holdfast.problem.types import MatrixLike
 from holdfast.schemes.algebra.stability_function import StabilityFunction
+from holdfast.schemes.by_name import scheme_named
 from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.stability.linear.hurwitz import place_of_roots, routh_stable
 from holdfast.stability.linear.norms import Norm
@@ -58,9 +60,9 @@ class StepLimit:
         return f"{self.scheme}: {self.criterion} limit {self.step:.6g}. {self.note}"
 
 
-def spectral_limit(scheme: Scheme, matrix: Any, *, positions: int | None = None) -> StepLimit:
+def spectral_limit(scheme: Scheme | str, matrix: MatrixLike, *, positions: int | None = None) -> StepLimit:
     """The largest τ with ρ(R(τ'H)) < 1 for all τ' < τ. Necessary, not sufficient."""
-    H = square(matrix)
+    scheme, H = scheme_named(scheme), square(matrix)
     if not place_of_roots(H).hurwitz:
         return StepLimit(0.0, "spectral", scheme.name, "H has a root that is not in Re λ < 0. " + NECESSARY)
     if not scheme.treats_all_alike:
@@ -154,9 +156,9 @@ def _bisected(excess: Callable[[float], float], low: float, high: float) -> floa
     return float(brentq(excess, low, high, xtol=1e-15 * high, rtol=1e-14))
 
 
-def norm_limit(scheme: Scheme, matrix: Any, norm: Norm) -> StepLimit:
+def norm_limit(scheme: Scheme | str, matrix: MatrixLike, norm: Norm) -> StepLimit:
     """The first τ with ‖R(τH)‖_P = 1; for Euler λ_min(Q, HᵀPH) with Q = −(HᵀP + PH). Necessary, not sufficient."""
-    H = square(matrix)
+    scheme, H = scheme_named(scheme), square(matrix)
     if norm.log_norm(H) >= 0:
         return StepLimit(0.0, "norm", scheme.name, "In this norm deviations grow at first. " + NECESSARY)
     if scheme.name == "euler":

@@ -19,6 +19,8 @@ from scipy.linalg import expm
 from scipy.optimize import minimize, minimize_scalar
 
 from holdfast.errors import BadRequest
+from holdfast.problem.types import MatrixLike
+from holdfast.schemes.by_name import scheme_named
 from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.stability.linear.hurwitz import RootPlace, place_of_roots
 from holdfast.stability.linear.norms import continuous
@@ -67,7 +69,7 @@ class DiscreteTransient:
         )
 
 
-def transient(matrix: Any, scaling: Any = None, *, positions: int | None = None) -> Transient:
+def transient(matrix: MatrixLike, scaling: Any = None, *, positions: int | None = None) -> Transient:
     """The growth of exp(Ht) in common units; `scaling` gives a factor for each deviation, or 1 to leave them alone."""
     H = square(matrix)
     scale = _scale(H, scaling, positions)
@@ -91,17 +93,17 @@ def transient(matrix: Any, scaling: Any = None, *, positions: int | None = None)
 
 
 def discrete_transient(
-    scheme: Scheme, matrix: Any, step: float, scaling: Any = None, *, positions: int | None = None
+    scheme: Scheme | str, matrix: MatrixLike, step: float, scaling: Any = None, *, positions: int | None = None
 ) -> DiscreteTransient:
     """The growth of the powers of a scheme's propagator, in common units."""
-    H = square(matrix)
+    scheme, H = scheme_named(scheme), square(matrix)
     scale = _scale(H, scaling, positions)
     R = scaled(scheme.propagator(H, step), scale)
     peak, at = largest_power(R)
     return DiscreteTransient(scale, scheme.name, step, float(np.abs(np.linalg.eigvals(R)).max()), peak, at)
 
 
-def numerical_abscissa(matrix: Any) -> float:
+def numerical_abscissa(matrix: MatrixLike) -> float:
     """ω(H) = λ_max((H + Hᵀ)/2)."""
     H = square(matrix)
     return float(np.linalg.eigvalsh((H + H.T) / 2)[-1])

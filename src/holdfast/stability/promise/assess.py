@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.by_name import ALL_SCHEMES
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.schemes.kinds.scheme import Scheme
-from holdfast.stability.certificate.certificate import BlockCertificate, Certificate, established
+from holdfast.stability.certificate.certificate import INTERRUPTED, BlockCertificate, Certificate, established
 from holdfast.stability.linear.growth import growth
 from holdfast.stability.linear.hurwitz import place_of_roots
 from holdfast.stability.promise.checked import BlockAlongRun, MeasuredDefect
@@ -50,6 +50,7 @@ class Assessment:
     parameters: Mapping[Any, Any]
     constraints: Sequence[str] | None
     sample: bool = False
+    progress: Callable[[float], None] | None = None
 
     def certificate(self, step: float | None, tolerance: float | None, given: Trajectory | None) -> Certificate:
         if not self.equations.constraints:
@@ -65,8 +66,8 @@ class Assessment:
         ]
         least = {name: float(rows.max()) for name, rows in errors.items()}
         granted = Assumptions.along(run, least, [one.certificate for one in seen if one.norm], self.asked.region)
-        made = [self._certified(one, step, share, granted) for one in seen]
-        for _ in range(ROUNDS):
+        made, stopped = self._each_certified(seen, step, share, granted)
+        for _ in range(0 if stopped else ROUNDS):
             lacking = granted.lacking(peaks_of(made, run))
             again = [k for k, block in enumerate(made) if lacking.keys() & unproved_limits(block, lacking).keys()]
             if not again:
@@ -81,6 +82,22 @@ class Assessment:
                 obstacle = f"it would assume {words}, which is not proved"
                 made[k] = self._certified(seen[k], step, share, granted, obstacle)
         return self._certificate(step, run, tuple(self._said(made, run)))
+
+    def _each_certified(
+        self, seen: list[MeasuredDefect], step: float | None, share: float, granted: Assumptions
+    ) -> tuple[list[BlockCertificate], str]:
+        """The blocks one after the other; Ctrl-C ends the search for proofs, and what is known without them stays."""
+        made: list[BlockCertificate] = []
+        stopped = ""
+        for done, one in enumerate(seen):
+            if self.progress is not None:
+                self.progress(done / len(seen))
+            try:
+                made.append(self._certified(one, step, share, granted, stopped))
+            except KeyboardInterrupt:
+                stopped = INTERRUPTED
+                made.append(self._certified(one, step, share, granted, stopped))
+        return made, stopped
 
     def _assumed(self, block: BlockCertificate, shown: Mapping[str, float], among: set[str]) -> str:
         """What the proof of a block takes for granted of some deviations, and is not proved of them."""

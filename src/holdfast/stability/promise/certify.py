@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Unpack
 
 from holdfast.common.arguments import with_options
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest
 from holdfast.problem.laws.linear import Law
+from holdfast.problem.types import ByName, StateLike
 from holdfast.problem.vocabulary import by_name
 from holdfast.results.runs.request import StepOptions
 from holdfast.results.trajectory import Trajectory
@@ -21,6 +22,7 @@ from holdfast.stability.certificate.certificate import Certificate, Label
 from holdfast.stability.promise.assess import Assessment
 from holdfast.stability.promise.request import CertificateRequest, Region, certificate_request
 
+Progress = Callable[[float], None]
 TRIES = 14  # steps tried for a wanted drift
 MOST_STEPS = 1_000_000  # of a run that is tried for it
 
@@ -34,11 +36,12 @@ def certify(
     region: Region | None = None,
     trajectory: Trajectory | None = None,
     constraints: Sequence[str] | None = None,
-    start: Any = None,
-    parameters: Mapping[Any, Any] | None = None,
+    start: StateLike | None = None,
+    parameters: ByName | None = None,
     law: Law | None = None,
     effort: float | None = None,
     sample: bool = False,
+    progress: Progress | None = None,
     **run: Unpack[StepOptions],
 ) -> Certificate:
     """A certificate for each decoupled block of constraints: proved, checked, neutral, refused, each with its reason.
@@ -47,7 +50,8 @@ def certify(
     with a margin, and without any region so is the energy. `effort` is the computing time in seconds that the search
     for proofs may take. With `drift`, the largest step is sought at which every deviation that is held stays below it
     (once a deviating start has died away). With `sample`, blocks that are not proved get an estimate over the region in
-    place of a check along the run. What is not given is taken from the problem's own run and certificate tables.
+    place of a check along the run. `progress` is called with the fraction done; Ctrl-C ends the search for proofs, and
+    leaves what was measured. What is not given is taken from the problem's own run and certificate tables.
     """
     if not isinstance(equations, Equations):
         raise BadRequest(f"certify() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first")
@@ -55,7 +59,7 @@ def certify(
     chosen = scheme_named(equations.problem.run.scheme if scheme is None else scheme)
     step, tolerance, duration = run.get("step"), run.get("tolerance"), run.get("duration")
     asked = certificate_request(equations, region, drift, effort)
-    job = Assessment(equations, chosen, duration, asked, start, parameters or {}, constraints, sample)
+    job = Assessment(equations, chosen, duration, asked, start, parameters or {}, constraints, sample, progress)
     if trajectory is not None:
         _require_same(job, trajectory, step)
     job = _with_numbers(job)

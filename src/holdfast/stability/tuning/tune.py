@@ -14,7 +14,7 @@ serves them all.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Unpack
 
@@ -25,6 +25,7 @@ from holdfast.common.frozen import Frozen
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
 from holdfast.problem.laws.linear import Law, SpringDamper, Tuned, Unstabilised
+from holdfast.problem.types import ByName, StateLike
 from holdfast.results.runs.request import StepOptions, request_of
 from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.stability.tuning.candidates import RATIOS, swept_rates, textbook
@@ -38,24 +39,28 @@ ROUNDS = 4  # of refinement, each on a finer 5 x 5 grid
 PENALTY = 3  # the power at which an error beyond its limit counts in the search
 MARGIN = 1.04  # a law must survive rates larger and smaller by this factor
 
+Progress = Callable[[float], None]
+
 
 @with_options(StepOptions)
 def tune(
     equations: Equations,
     scheme: Scheme | str | None = None,
     *,
-    start: Mapping[Any, Any] | Sequence[float] | None = None,
+    start: StateLike | None = None,
     law: Law | None = None,
-    parameters: Mapping[Any, Any] | None = None,
+    parameters: ByName | None = None,
     per_constraint: bool = False,
     threads: int | None = None,
+    progress: Progress | None = None,
     **run: Unpack[StepOptions],
 ) -> Tuning:
     """The gains under which the worst scaled deviation is least, at no more than twice the errors without gains.
 
     Measured on the model itself over `duration`, from the start moved onto the program. One rate and damping ratio for
     all constraints, or one pair for each with `per_constraint`. "No gains" is a legal answer. With an adaptive scheme
-    the law may cost a quarter more evaluations. A `law` (like the one of the equations) is measured beside the one
+    the law may cost a quarter more evaluations. `progress` is called with the fraction done; Ctrl-C while gains are
+    refined keeps the best so far. A `law` (like the one of the equations) is measured beside the one
     chosen, which replaces it.
     """
     if not isinstance(equations, Equations):
@@ -66,7 +71,9 @@ def tune(
     plain = stated.with_law(SpringDamper(stiffness=0, damping=0))
     request = request_of(plain, scheme, **run)
     trials = Trials(plain, replace(request, every=1), start, parameters or {}, threads)
-    return _Search(trials).tuning(_own_numbers(trials, stated, parameters or {}), per_constraint=per_constraint)
+    return _Search(trials, progress).tuning(
+        _own_numbers(trials, stated, parameters or {}), per_constraint=per_constraint
+    )
 
 
 def _own_numbers(trials: Trials, stated: Equations, parameters: Mapping[Any, Any]) -> Numbers | None:
@@ -79,7 +86,8 @@ def _own_numbers(trials: Trials, stated: Equations, parameters: Mapping[Any, Any
 class _Search:
     """Points tried so far: gains by constraint, and what they gave."""
 
-    def __init__(self, trials: Trials) -> None:
+    def __init__(self, trials: Trials, progress: Progress | None = None) -> None:
+        self.progress, self.interrupted = progress, False
         self.trials, count = trials, len(trials.constraints)
         self.rates, self.ratios = np.zeros((0, count)), np.zeros((0, count))
         self.found: list[MeasuredGains] = []
@@ -95,11 +103,17 @@ class _Search:
 
     def tuning(self, own: Numbers | None, *, per_constraint: bool) -> Tuning:
         trials, request = self.trials, self.trials.request
+        self._tell(0.0)
         grid = self._sweep()
+        self._tell(0.5)
         marks = self._textbook()
-        self._refine()
-        if per_constraint and len(trials.constraints) > 1:
-            self._refine_each()
+        self._tell(0.6)
+        try:
+            self._refine()
+            if per_constraint and len(trials.constraints) > 1:
+                self._refine_each()
+        except KeyboardInterrupt:
+            self.interrupted = True
         feedback = self._only_feedback()
         law, rate, ratio, numbers = self._attracting() if feedback else self._choice(per_constraint)
         return Tuning(
@@ -124,6 +138,10 @@ class _Search:
             criterion=self._criterion(feedback),
             feedback=feedback,
         )
+
+    def _tell(self, share: float) -> None:
+        if self.progress is not None:
+            self.progress(share)
 
     # ── trying ────────────────────────────────────────────────────────────────────────────────────
 
@@ -284,6 +302,8 @@ class _Search:
     def _notes(self) -> tuple[str, ...]:
         trials = self.trials
         notes = [f"errors allowed: {TWICE:g} times those without gains, against DOP853 at {1e-12:g}"]
+        if self.interrupted:
+            notes.append("interrupted while refining: the best of what was tried until then")
         if not self.none_steady and self.none.deviation > 0:
             notes.append("without gains the run leaves the program: a smaller step is worth more than any gains")
         if trials.deviates:

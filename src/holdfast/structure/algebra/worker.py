@@ -68,6 +68,18 @@ class Worker:
         with self._lock:
             self._kill()
 
+    def forget(self) -> None:
+        """In a child process: the worker is that of the parent, whose questions are none of ours."""
+        left, self._lock, self._process = self._process, threading.Lock(), None
+        if left is not None:
+            left.returncode = 0  # not to be waited for
+            with contextlib.suppress(OSError, ValueError):
+                nowhere = os.open(os.devnull, os.O_RDWR)
+                for pipe in (left.stdin, left.stdout):
+                    if pipe is not None:
+                        os.dup2(nowhere, pipe.fileno())  # what is still in its buffer must not be sent twice
+                os.close(nowhere)
+
     def _start(self) -> None:
         if self._process is not None and self._process.poll() is None:
             return
@@ -158,3 +170,5 @@ def _answer(answers: BinaryIO, reply: Any) -> None:
 
 WORKER = Worker()
 atexit.register(WORKER.stop)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=WORKER.forget)

@@ -21,12 +21,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any
 
 import sympy as sp
 
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
+from holdfast.problem.types import ByName, Expression, Key
 from holdfast.structure.algebra.normal_form import tidied
 from holdfast.structure.algebra.zero import BY_POINTS, SYMBOLIC, Decision, decisions
 from holdfast.structure.conditions.by_values import defects_at_points, too_large
@@ -216,12 +216,12 @@ class Helmholtz:
 
 
 def helmholtz(
-    f: Equations | Sequence[Any],
-    coordinates: Iterable[Any] | None = None,
+    f: Equations | Sequence[Expression],
+    coordinates: Iterable[Key] | None = None,
     *,
     solved: bool = False,
-    parameters: Mapping[Any, Any] | None = None,
-    state: Mapping[Any, Any] | None = None,
+    parameters: ByName | None = None,
+    state: ByName | None = None,
 ) -> Helmholtz:
     """The conditions for f_i = E_i[L] + ∂D/∂v_i, for expressions or for derived equations (see `hf.lagrangian`)."""
     if isinstance(f, Equations) and too_large(f, solved=solved):

@@ -19,6 +19,7 @@ from holdfast.equations.equations import Equations
 from holdfast.errors import BadExpression, BadRequest, BadStatement, SingularSystem
 from holdfast.graph.nodes import Node
 from holdfast.problem.quantities import Acceleration, Coordinate, Rate, RateOf, time
+from holdfast.problem.types import ByName, Key
 from holdfast.problem.vocabulary import KNOWN_FUNCTIONS, by_name, exact, name_of
 from holdfast.structure.algebra.zero import Points, enclosures, is_zero
 
@@ -114,10 +115,10 @@ class SecondOrder:
 
 def second_order(
     given: Equations | Sequence[Any],
-    coordinates: Iterable[Any] | None = None,
+    coordinates: Iterable[Key] | None = None,
     *,
     solved: bool = False,
-    parameters: Mapping[Any, Any] | None = None,
+    parameters: ByName | None = None,
     near: Mapping[Any, Any] | None = None,
 ) -> SecondOrder:
     """The door: a list of expressions in `coordinates`, or derived equations.
