@@ -42,7 +42,7 @@ SLENDER = 2.0**-8  # of a box's relatively longest side: one so much shorter is 
 SMALL = 2.0**-7  # of the region's width: a cell that small, all of which exceeds the claim, ends the search
 
 
-@dataclass
+@dataclass(eq=False)
 class Cover:
     """What covering found."""
 
