@@ -197,3 +197,20 @@ def test_controls_choose_the_member_in_which_they_hold_the_program(metric):
 def test_controls_without_authority_make_no_family():
     with pytest.raises(hf.NoAuthority):
         hf.family(hf.Program(holonomic={"a": x}, controls={"F": {y: 1}}), (x, y))
+
+
+def test_a_family_keeps_letters_and_undetermined_functions():
+    x, y = hf.coordinates("x y")
+    k, b = hf.parameters("k b")
+    radius, c0 = hf.functions("radius"), hf.function("c0", of=(x, y, hf.time))
+    program = hf.Program(
+        holonomic={"circle": (x**2 + y**2 - radius**2) / 2}, law=hf.SpringDamper(stiffness=k, damping=b)
+    )
+    found = hf.family(program, (x, y), c0=c0)
+    response, demand = found.formula()
+    assert sp.simplify(response - sp.Matrix([x, y]) / (x**2 + y**2)) == sp.zeros(2, 1)
+    d = hf.deviations("circle")
+    rates = x.rate**2 + y.rate**2 - radius.rate**2 - radius * radius.rate.rate
+    assert sp.expand(demand[0] - (-k * d - b * d.rate - rates)) == 0
+    assert found.tangential == (c0 * y, -c0 * x)
+    assert "At random values of" in found.explain()

@@ -12,6 +12,7 @@ from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
+import numpy as np
 import pytest
 import sympy as sp
 from click.testing import CliRunner
@@ -19,6 +20,8 @@ from click.testing import CliRunner
 import holdfast as hf
 from holdfast.cli.main import main
 from holdfast.stability.certificate.certificate import certificate_from, digest
+from holdfast.stability.verifier.reading.statement import statement
+from holdfast.stability.verifier.refusal import Refused
 from tests.stability.held import pendulum
 
 EXAMPLES = resources.files("holdfast") / "examples"
@@ -578,3 +581,42 @@ def test_a_certificate_without_a_proof_has_nothing_to_verify(tmp_path):
     assert told.exit_code == 1
     assert "there is nothing to verify" in told.output
     assert "does not hold" not in told.output
+
+
+# ---------------------------------------------------------------- functions
+
+
+def followed(value):
+    x = hf.coordinates("x")
+    track = hf.functions("track")
+    system = hf.System(coordinates=x, kinetic=x.rate**2 / 2, potential=x**2, functions={track: value})
+    program = hf.Program(holonomic={"follow": x - track}, controls={"F": {x: 1}}, law=hf.critically_damped(5))
+    return hf.derive(hf.Problem(system, program, start={x.rate: 0.1}))
+
+
+def test_a_function_by_its_expression_is_read_by_the_verifier_too():
+    certificate = hf.certify(followed(sp.sin(hf.time) / 10), hf.RK4, step=0.01, duration=2, effort=2)
+    assert certificate.blocks[0].label.name.startswith("proved")
+    assert hf.verify(certificate).holds
+    other = certificate.problem.replace("0.1*sin(t)", "0.1*sin(t) + t**2/100")
+    assert other != certificate.problem
+    refused = hf.verify(replace(certificate, problem=other))
+    assert not refused.holds
+    assert "code" in str(refused.findings)
+    with pytest.raises(Refused, match="of time"):
+        statement(certificate.problem.replace("sin(t)", "sin(x)"))
+
+
+def test_data_are_never_proved():
+    times = np.linspace(0, 2, 41)
+    certificate = hf.certify(followed(hf.data(times, np.sin(times) / 10)), hf.RK4, step=0.01, duration=2, effort=2)
+    assert certificate.blocks[0].proof is None
+    assert "given by data" in certificate.blocks[0].reason
+    with pytest.raises(Refused, match="data"):
+        statement(certificate.problem)
+
+
+def test_a_letter_has_no_proof_in_the_verifier():
+    text = hf.dumps(followed(sp.sin(hf.time)).problem).replace('"sin(t)"', '"?"')
+    with pytest.raises(Refused, match="no value"):
+        statement(text)
