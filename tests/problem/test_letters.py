@@ -306,3 +306,9 @@ def test_a_mass_of_letters_is_not_refused_for_random_values():
     assert sp.expand(equations.mass_matrix[0, 0] - (m1 - 3 * m2)) == 0
     with pytest.raises(hf.BadStatement, match="at the start"):
         equations.with_values({m1: 1, m2: 1, g: 9.81})
+
+
+def test_a_question_mark_in_an_expression_is_told_where_letters_are_declared():
+    text = 'schema = 1\n[system]\ncoordinates = ["x"]\nkinetic = "?*x_dot**2"\n'
+    with pytest.raises(hf.BadFile, match=r'declare a letter, \[parameters\] k = "\?"'):
+        hf.loads(text)
