@@ -13,7 +13,7 @@ PY ?= $(shell for name in python3.13 python3.12 python3.11 python3; do \
 PIP_FLAGS := --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fast lint bench prove fuzz lock clean
+.PHONY: help demo test fast lint bench prove fuzz mutate lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## /\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '  make %-6s %s\n' "$$name" "$$text"; done
@@ -24,6 +24,7 @@ demo: $(READY) ## the adaptive-optics problem end to end: equations, forces, pro
 	@echo "open build/adaptive_optics.html in a browser; it is complete and needs no network"
 
 test: lint ## lint, types and the full test suite
+	@sh tools/browser.sh
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 fast: $(READY) ## the tests that take a moment
@@ -45,6 +46,9 @@ fuzz: $(READY) ## mutated problem files through loading, deriving, runs and page
 	$(BIN)/python -m tests.fuzz.attack load 1000 --guided $(if $(SEED),--seed $(SEED))
 	$(BIN)/python -m tests.fuzz.attack derive 1000 $(if $(SEED),--seed $(SEED))
 	$(BIN)/python -m tests.fuzz.attack page 50 $(if $(SEED),--seed $(SEED))
+
+mutate: $(READY) ## 200 small faults in four rooms: how many the tests notice; SEED=7 takes others, COUNT=20 fewer
+	$(BIN)/python -m tools.mutate $(if $(SEED),--seed $(SEED)) $(if $(COUNT),--count $(COUNT))
 
 lock: ## refresh requirements.lock (needs uv; UPGRADE=--upgrade moves every pin)
 	@command -v uv >/dev/null 2>&1 || { echo "make lock needs uv on PATH (pip install uv)"; exit 1; }

@@ -376,3 +376,43 @@ def test_lyapunov_names_the_line_of_a_bad_region(tmp_path):
     assert "unknown quantity 'psi'" in result.stderr
     assert "bad.toml:" in result.stderr
     assert "^" in result.stderr
+
+
+# ── letters ───────────────────────────────────────────────────────────────────────────────────────
+
+LETTERS = """schema = 1
+[system]
+coordinates = ["x"]
+kinetic = "m*x_dot**2/2"
+[functions]
+eta = "?"
+[parameters]
+m = "?"
+k = "?"
+[program.holonomic]
+follow = "x - eta"
+[program.law]
+kind = "spring-damper"
+stiffness = "k"
+damping = 2
+[run]
+step = 0.1
+duration = 1
+"""
+
+
+def test_a_file_without_numbers_is_derived_and_a_run_asks_for_them(tmp_path):
+    path = tmp_path / "letters.toml"
+    path.write_text(LETTERS)
+    shown = invoke("derive", path)
+    assert shown.exit_code == 0
+    assert "m*x'' = lambda_follow" in shown.stdout
+    assert "decided at random values of m, k, eta" in shown.stdout
+    assert json.loads(invoke("derive", path, "--json").stdout)["letters"] == ["m", "k", "eta"]
+    assert r"\ddot{\eta}" in invoke("derive", path, "--latex").stdout
+    assert invoke("family", path).exit_code == 0
+    for verb in ("simulate", "check", "certify", "tune", "run"):
+        asked = invoke(verb, path)
+        assert asked.exit_code == 2, verb
+        assert "m, k, eta(t) have no value" in asked.stderr
+        assert "Traceback" not in asked.output

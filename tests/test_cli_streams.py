@@ -182,7 +182,7 @@ def test_a_limit_is_kept_below_a_second_too(limit, code):
 WITHIN = """
 import signal, sys, time
 sys.path.insert(0, {source!r})
-from holdfast import cli_watch
+from holdfast.cli import watch as cli_watch
 def work():
     cli_watch.WATCH.seconds = 0.3
     with cli_watch.limited("proving", more=float("inf")):

@@ -16,6 +16,7 @@ TABLES = "\n[ensemble]\ngrid.g = [9.81, 1.62]\n"
 CALLS = {
     "check": ["cart_rod"],
     "derive": ["cart_rod"],
+    "conditions": ["cart_rod"],
     "simulate": ["cart_rod", "--duration", "1"],
     "ensemble": ["cart_rod", "--duration", "1"],
     "certify": ["cart_rod", "--duration", "1", "--effort", "1"],

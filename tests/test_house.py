@@ -257,6 +257,49 @@ def test_the_lock_satisfies_what_the_project_asks_for():
         assert all(map(requirement.specifier.contains, versions)), f"{requirement} against {versions}: make lock"
 
 
+# ---------------------------------------------------------------- records
+
+
+CHANGING = {  # what counts, collects or is filled in as the work goes on; everything else is frozen
+    "engine": {"AcceptedSteps", "AdaptiveRun"},
+    "page": {"Panel"},
+    "problem": {"ReadingBudget"},
+    "results": {"_ProjectAfterStep"},
+    "stability": {"Piece", "Cells", "Shown", "Reading", "Rounded", "Budget", "Cover", "Statement"},
+    "structure": {"Clock"},
+}
+
+
+def records() -> Iterator[tuple[str, ast.ClassDef, dict[str, bool]]]:
+    """Every dataclass of the house: its room, its class and what its decorator asks for."""
+    for file in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            for decorator in node.decorator_list if isinstance(node, ast.ClassDef) else ():
+                if ast.unparse(decorator).startswith("dataclass"):
+                    asked = {k.arg: ast.literal_eval(k.value) for k in getattr(decorator, "keywords", ())}
+                    yield place(file), node, asked
+
+
+def holds_arrays(node: ast.ClassDef) -> bool:
+    fields = [ast.unparse(part.annotation) for part in node.body if isinstance(part, ast.AnnAssign)]
+    return any(re.search(r"\b(ndarray|Array)\b", field) for field in fields)
+
+
+def test_records_are_frozen():
+    found = {}
+    for room, node, asked in records():
+        if not asked.get("frozen", False):
+            found.setdefault(room, set()).add(node.name)
+    assert found == CHANGING
+
+
+def test_records_of_arrays_are_compared_as_things():
+    """Two arrays have no one answer to ==, and no hash."""
+    fields = [(node.name, asked.get("eq", True)) for _, node, asked in records() if holds_arrays(node)]
+    assert len(fields) > 40
+    assert {name for name, compared in fields if compared} == set()
+
+
 # ---------------------------------------------------------------- what is committed
 
 
@@ -284,6 +327,17 @@ def test_no_file_names_a_path_of_one_machine():
             lines = content.decode("utf-8", errors="replace").splitlines()
             found += [f"{file.relative_to(ROOT)}:{n}" for n, line in enumerate(lines, 1) if MACHINE_PATH.search(line)]
     assert not found
+
+
+INSTALL = re.compile(r"\b(?:apt-get|apt|dnf|brew|pip3?|uv|conda|npm)\b[\"', ]+(?:install|add|update)\b")
+
+
+def test_no_test_installs_a_package():
+    """What a test needs is set up before, by make; a test that finds nothing is skipped with its reason."""
+    assert all(INSTALL.search(f"x = {word}") for word in ('["pip", ' + '"install"]', '"apt-get' + ' install -y"'))
+    files = list((ROOT / "tests").rglob("*.py"))
+    assert Path(__file__) in files
+    assert not [file.name for file in files if INSTALL.search(file.read_text("utf-8"))]
 
 
 # ---------------------------------------------------------------- the examples

@@ -199,8 +199,8 @@ import os, signal, sys, threading, time
 sys.path.insert(0, sys.argv[2])
 import holdfast as hf
 import holdfast.engine.locks
-from holdfast.graph.balls import ball, precision
-from holdfast.structure.worker import WORKER
+from holdfast.graph.arithmetics.balls import ball, precision
+from holdfast.structure.algebra.worker import WORKER
 held = threading.Event()
 def balls():
     with precision(80):

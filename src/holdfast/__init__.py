@@ -21,6 +21,9 @@ _HOMES = {
     "holdfast.errors": "HoldfastError BadStatement BadExpression BadFile ConstraintsDependent NoAuthority "
     "SingularSystem BadRequest InternalError Undecided",
     "holdfast.problem.quantities": "coordinates parameters states controls deviations time rate",
+    "holdfast.problem.functions": "functions function",
+    "holdfast.problem.data": "data Data",
+    "holdfast.problem.letters": "OpenLetters",
     "holdfast.problem.masses.moving_mass": "MovingMass Stream Inner Jump",
     "holdfast.problem.masses.drag": "Drag constant_drag quadratic_drag exponential_atmosphere",
     "holdfast.problem.system": "System",
@@ -73,6 +76,7 @@ _HOMES = {
     "holdfast.stability.linear.transient": "transient",
     "holdfast.stability.linear.step_limit": "spectral_limit norm_limit",
     "holdfast.stability.linear.by_block": "step_limits transients",
+    "holdfast.stability.letters.conditions": "conditions Conditions",
     "holdfast.stability.theory.lyapunov": "LyapunovFunction Norm",
     "holdfast.stability.theory.lyapunov_study": "lyapunov",
     "holdfast.stability.theory.run_theorems": "theorems",

@@ -23,11 +23,15 @@ from holdfast.page.report import Report as Report
 from holdfast.page.report import report as report
 from holdfast.page.study import Study as Study
 from holdfast.page.study import study as study
+from holdfast.problem.data import Data as Data
+from holdfast.problem.data import data as data
 from holdfast.problem.file.load_dump import dump as dump
 from holdfast.problem.file.load_dump import dumps as dumps
 from holdfast.problem.file.load_dump import load as load
 from holdfast.problem.file.load_dump import loads as loads
 from holdfast.problem.file.load_dump import located as located
+from holdfast.problem.functions import function as function
+from holdfast.problem.functions import functions as functions
 from holdfast.problem.laws.linear import Baumgarte as Baumgarte
 from holdfast.problem.laws.linear import ExcessEnergies as ExcessEnergies
 from holdfast.problem.laws.linear import GeneralLaw as GeneralLaw
@@ -37,6 +41,7 @@ from holdfast.problem.laws.linear import Tuned as Tuned
 from holdfast.problem.laws.linear import Unstabilised as Unstabilised
 from holdfast.problem.laws.linear import critically_damped as critically_damped
 from holdfast.problem.laws.linear import from_roots as from_roots
+from holdfast.problem.letters import OpenLetters as OpenLetters
 from holdfast.problem.masses.drag import Drag as Drag
 from holdfast.problem.masses.drag import constant_drag as constant_drag
 from holdfast.problem.masses.drag import exponential_atmosphere as exponential_atmosphere
@@ -98,6 +103,8 @@ from holdfast.schemes.tableaus.two_stage import two_stage as two_stage
 from holdfast.stability.certificate.certificate import Certificate as Certificate
 from holdfast.stability.certificate.certificate import Label as Label
 from holdfast.stability.certificate.verify import verify as verify
+from holdfast.stability.letters.conditions import Conditions as Conditions
+from holdfast.stability.letters.conditions import conditions as conditions
 from holdfast.stability.linear.by_block import step_limits as step_limits
 from holdfast.stability.linear.by_block import transients as transients
 from holdfast.stability.linear.covariance import deviation_covariance as deviation_covariance

@@ -46,12 +46,22 @@ class Page:
         """What a link may name: headings in small letters, without punctuation, with dashes for spaces."""
         return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in self.headings}
 
-    def unkept(self, printed_by) -> list[str]:
-        """What the snippets say they print and do not; `printed_by` returns what was printed since the last call."""
+    def unkept(self, printed_by, remarks: tuple[str, ...] = ()) -> list[str]:
+        """What the snippets say they print and do not; `printed_by` returns what was printed since the last call.
+
+        What begins with one of the `remarks` is a remark, not output.
+        """
         namespace, unkept = {"__name__": "page"}, []
         for found in SNIPPET.finditer(self.text):
             above = "\n" * self.text.count("\n", 0, found.start(1))  # errors then name the line of the page
             exec(compile(above + found[1], self.file.name, "exec"), namespace)
             lines = printed_by().splitlines()
-            unkept += [f"{said!r} is not in {lines}" for said in SAID.findall(found[1]) if said not in lines]
+            told = [said for said in SAID.findall(found[1]) if not said.startswith(remarks or ("\0",))]
+            unkept += [f"{said!r} is not in {lines}" for said in told if not _is_printed(said, lines)]
         return unkept
+
+
+def _is_printed(said: str, lines: list[str]) -> bool:
+    """Whether a line is as said, or begins so where that ends in dots."""
+    start = said.removesuffix("...")
+    return said in lines or (start != said and any(line.startswith(start) for line in lines))

@@ -19,6 +19,10 @@ from holdfast.engine.run.adaptive import AdaptiveRun
 from holdfast.engine.run.memory import reals
 from holdfast.engine.run.status import Status
 from holdfast.errors import BadRequest
+from holdfast.graph.field import Field
+from holdfast.graph.nodes import Graph
+from holdfast.graph.table import Table
+from holdfast.problem.data import data
 from holdfast.schemes.by_name import ALL_SCHEMES
 from holdfast.schemes.tableaus.dop853 import DOP853
 from holdfast.schemes.tableaus.implicit_midpoint import IMPLICIT_MIDPOINT
@@ -284,3 +288,19 @@ def test_python_runs_its_cases_one_by_one():
     wide = run_ensemble(kernel, states, parameters, step=0.02, steps=20, lanes=4)
     for number, state in enumerate(states):
         assert np.array_equal(wide.states[number], kernel.run(state, [2.0], step=0.02, steps=20).states)
+
+
+def test_a_function_by_pieces_is_the_same_in_c(tmp_path):
+    if shutil.which("cc") is None:
+        pytest.skip("no C compiler here")
+    graph = Graph()
+    t, x, y, a = (graph.input(name) for name in ("t", "x", "y", "a"))
+    times = np.linspace(-1, 1, 30)
+    table = Table("f", *data(times, np.sin(3 * times)).pieces())
+    observed = tuple(graph.table(table, order, x) for order in range(4))
+    field = Field(t, (x, y), (a,), (x, y), observables=observed)
+    states = np.random.default_rng(4).uniform(-1.2, 1.2, size=(60, 2))
+    python = compiled(field, RK4, target="python").observe(np.zeros(60), states, [1.0])
+    found = by_c(field, states, 1.0, tmp_path)
+    assert np.array_equal(found, python, equal_nan=True)
+    assert np.isnan(found[np.abs(states[:, 0]) > 1.0001]).all()

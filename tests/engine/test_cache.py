@@ -125,7 +125,7 @@ def test_an_empty_setting_keeps_nothing(monkeypatch, tmp_path):
 def test_a_killed_writer_leaves_nothing_that_counts(folder):
     """The process dies between writing and renaming: the object is not there, and the next run makes it."""
     script = (
-        "import os, signal; from holdfast import files; from holdfast.engine import cache\n"
+        "import os, signal; from holdfast.common import files; from holdfast.engine.code import cache\n"
         "files.CALLS.rename = lambda *names, **more: os.kill(os.getpid(), signal.SIGKILL)\n"
         "cache.store('key', b'code')\n"
     )

@@ -127,3 +127,14 @@ def test_what_has_no_canonical_form_is_refused():
         hf.canonical(3)
     with pytest.raises(hf.BadRequest):
         hf.simulate_canonical(held)
+
+
+def test_the_canonical_form_keeps_undetermined_functions():
+    x, y = hf.coordinates("x y")
+    m = hf.parameters("m")
+    eta, U = hf.functions("eta"), hf.function("U", of=(x, y))
+    system = hf.System(coordinates=(x, y), kinetic=m * (x.rate**2 + eta**2 * y.rate**2) / 2, potential=U)
+    found = hf.canonical(hf.derive(hf.Problem(system)))
+    text = found.summary()
+    assert "U + p_x^2/(2*m) + p_y^2/(2*m*eta^2)" in text
+    assert "p_y' = -diff(U, y)" in text

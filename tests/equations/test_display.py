@@ -6,7 +6,7 @@ import pytest
 import sympy as sp
 
 import holdfast as hf
-from holdfast.equations import writing
+from holdfast.equations.writing import text as writing
 from holdfast.graph.display import Display, common_factors_out, expanded_terms, tree_size
 from holdfast.graph.nodes import Graph
 from holdfast.graph.walk import Walker
@@ -72,6 +72,17 @@ def test_the_law_is_shown_with_gains_by_name():
     assert names[0] == ["-law.stiffness.home", "0", "-law.damping.home", "0"]
 
 
+def test_only_what_is_used_more_than_once_gets_a_name():
+    graph = Graph()
+    walk = Walker(graph, {s.name: graph.input(s.name) for s in (a, b)})
+    display = Display(graph, {s.name: s for s in (a, b)})
+    once = display.statements({"r": walk(sp.sin(a) * b + sp.exp(a * b))})
+    assert [str(line.name) for line in once] == ["r"]
+    twice = display.statements({"r": walk(sp.sin(a) * b + sp.exp(sp.sin(a))), "q": walk(sp.cos(b))})
+    assert [str(line.name) for line in twice] == ["s_1", "r", "q"]
+    assert twice[0].value == sp.sin(a)
+
+
 def test_statements_are_straight_line_and_end_in_what_was_asked_for():
     equations = example("four_bar")
     lines = equations.statements
@@ -130,6 +141,7 @@ def test_closed_forms_have_the_values_of_the_elimination(name):
     at = equations.evaluate({c: 0.4 + 0.1 * k for k, c in enumerate(equations.coordinates)}, 0.3)
     numbers = dict(zip(equations.state_names, at.state.tolist(), strict=True))
     numbers |= equations.parameter_values | at.observables | {"t": 0.3}
+    assert len(equations.inverse_dynamics) == len(equations.constraints) > 0
     for holder, formula in equations.inverse_dynamics.items():
         arguments = sorted(formula.free_symbols, key=lambda s: s.name)
         value = sp.lambdify([arguments], formula)([numbers[s.name] for s in arguments])

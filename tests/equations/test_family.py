@@ -60,6 +60,13 @@ def test_only_the_tangential_part_of_u_acts():
     assert_allclose(at.accelerations - free.accelerations, tangent @ tangent.T @ given, atol=1e-13)
 
 
+def test_the_cross_product_in_one_and_two_dimensions():
+    assert cross_product([], 1) == sp.Matrix([1])
+    assert cross_product([[3, 5]], 2) == sp.Matrix([5, -3])
+    with pytest.raises(hf.BadRequest, match="needs 2 vectors"):
+        cross_product([[1, 2, 3]], 3)
+
+
 def test_every_tangent_vector_is_a_cross_product_with_suitable_c():
     made = hf.family(two, FIVE, start=AT)
     basis = made.general_solution().tangent
@@ -78,6 +85,16 @@ def test_the_cross_product_form_with_fixed_c_moves_along_one_line():
     assert_allclose(moved, 2 * at.cross_product((0, start[x], 1)), atol=1e-13)
     assert abs(at.jacobian @ moved).max() < 1e-13
     assert abs(np.array([0, start[x], 1]) @ moved) < 1e-13
+
+
+def test_on_a_circle_in_a_plane_c0_alone_says_all():
+    """n − 1 − m = 0: no vector c is asked for, and the tangent is the gradient turned by a right angle."""
+    circle, at = hf.Program(holonomic={"ring": x**2 + y**2 - 1}), {x: 0.6, y: 0.8}
+    moved = hf.family(circle, (x, y), c0=3, start=at).evaluate().accelerations
+    free = hf.family(circle, (x, y), start=at).evaluate().accelerations
+    assert_allclose(moved - free, 3 * np.array([2 * 0.8, -2 * 0.6]), atol=1e-13)
+    with pytest.raises(hf.BadStatement, match="nothing is left free"):
+        hf.family(hf.Program(holonomic={"a": x, "b": y}), (x, y), c0=3)
 
 
 def test_the_cross_product_vanishes_where_the_vectors_are_dependent():
@@ -180,3 +197,20 @@ def test_controls_choose_the_member_in_which_they_hold_the_program(metric):
 def test_controls_without_authority_make_no_family():
     with pytest.raises(hf.NoAuthority):
         hf.family(hf.Program(holonomic={"a": x}, controls={"F": {y: 1}}), (x, y))
+
+
+def test_a_family_keeps_letters_and_undetermined_functions():
+    x, y = hf.coordinates("x y")
+    k, b = hf.parameters("k b")
+    radius, c0 = hf.functions("radius"), hf.function("c0", of=(x, y, hf.time))
+    program = hf.Program(
+        holonomic={"circle": (x**2 + y**2 - radius**2) / 2}, law=hf.SpringDamper(stiffness=k, damping=b)
+    )
+    found = hf.family(program, (x, y), c0=c0)
+    response, demand = found.formula()
+    assert sp.simplify(response - sp.Matrix([x, y]) / (x**2 + y**2)) == sp.zeros(2, 1)
+    d = hf.deviations("circle")
+    rates = x.rate**2 + y.rate**2 - radius.rate**2 - radius * radius.rate.rate
+    assert sp.expand(demand[0] - (-k * d - b * d.rate - rates)) == 0
+    assert found.tangential == (c0 * y, -c0 * x)
+    assert "At random values of" in found.explain()

@@ -109,8 +109,8 @@ STAGES: dict[str, Callable[[str], str]] = {"load": load, "derive": derive, "page
 def attack(stage: str, count: int, seed: int = 1, folder: Path | None = None, guided: bool = False) -> Found:
     """Send so many mutants through a stage; guided, breed from those that reach lines that none reached before."""
     found, work, mutants = Found(folder=folder), STAGES[stage], Mutants(seed)
-    slowest = _warm_up(work)
-    limit = SLOW + (slowest if stage == "page" else 0.0)  # to draw a page of an example takes its time as well
+    _warm_up(work)
+    limit = SLOW
     before, coverage = _memory(), Coverage() if guided else None
     with _given_up_after(STOP), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -134,16 +134,10 @@ def attack(stage: str, count: int, seed: int = 1, folder: Path | None = None, gu
     return found
 
 
-def _warm_up(work: Callable[[str], str]) -> float:
-    """Imports and first compilations, which are not counted; then the seconds that the slowest of them takes."""
-    slowest = 0.0
+def _warm_up(work: Callable[[str], str]) -> None:
+    """Imports and first compilations, which are not counted."""
     for known in Mutants(0).texts[:6]:
-        with contextlib.suppress(hf.HoldfastError):
-            work(known)
-            start = time.thread_time()
-            work(known)
-            slowest = max(slowest, time.thread_time() - start)
-    return slowest
+        _quietly(work, known)
 
 
 def _quietly(work: Callable[[str], str], text: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 from holdfast.errors import Undecided
 from holdfast.graph.arithmetics.balls import ball, ball_series, precision
 from holdfast.graph.arithmetics.tape import Tape
-from holdfast.graph.arithmetics.taylor import Form, monomials, range_of, taylor_forms
+from holdfast.graph.arithmetics.taylor import Form, least_of, monomials, range_of, taylor_forms
 from holdfast.graph.nodes import Graph
 
 BINARY = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
@@ -135,3 +135,12 @@ def test_the_angle_is_refused_only_where_it_jumps():
         assert range_of(angle(small - 2, small)).contains(-flint.arb.pi() / 2)
         with pytest.raises(Undecided):
             angle(small, small - 2)
+
+
+def test_what_a_form_surely_reaches_is_its_value_at_the_centre():
+    with precision(80):
+        shape = monomials((1,), 2)
+        form = shape.linear(ball(-3), [ball(2)])
+        assert float(least_of(form)) == 3
+        assert float(least_of(Form(shape, [None, *form.terms[1:]]))) == 0
+        assert float(least_of(ball(-4))) == 4

@@ -4,6 +4,7 @@ With HOLDFAST_SHOTS=folder the screenshots are kept there, to be looked at.
 """
 
 import os
+import struct
 import time
 from pathlib import Path
 
@@ -70,8 +71,9 @@ def test_a_page_in_a_real_browser(browser, shelf, tmp_path, name, width, dark):
             _watch(view)
         shots = Path(os.environ.get("HOLDFAST_SHOTS", tmp_path))
         shots.mkdir(exist_ok=True)
-        view.screenshot(shots / f"{name}-{width}-{'dark' if dark else 'light'}.png")
-        assert (tmp_path if shots == tmp_path else shots).exists()
+        shot = shots / f"{name}-{width}-{'dark' if dark else 'light'}.png"
+        view.screenshot(shot)
+        assert _size(shot) == (width, view.js("document.documentElement.scrollHeight"))  # the whole page is on it
         tall = view.js(BRACKETS)
         assert all(0.75 < ratio < 2 for ratio in tall), tall
         assert tall or name not in FULL
@@ -79,6 +81,13 @@ def test_a_page_in_a_real_browser(browser, shelf, tmp_path, name, width, dark):
         assert view.complaints == []
     finally:
         view.close()
+
+
+def _size(png):
+    """Width and height of a picture, from the header of its file."""
+    head = png.read_bytes()[:24]
+    assert head.startswith(b"\x89PNG\r\n\x1a\n")
+    return struct.unpack(">II", head[16:24])
 
 
 def _watch(view):

@@ -8,7 +8,7 @@ import pytest
 
 import holdfast as hf
 from holdfast.page.facts import PageFacts
-from holdfast.page.sections.theory.lyapunov import SECTION
+from holdfast.page.sections.lyapunov import SECTION
 
 EXAMPLES = Path(hf.__file__).parent / "examples"
 

@@ -11,7 +11,11 @@ from numpy.testing import assert_allclose
 
 import holdfast as hf
 from holdfast.page.facts import counted
-from holdfast.page.figures.figure import even_groups, figure, thinned
+from holdfast.page.figures.chart import figure
+from holdfast.page.figures.curve import even_groups, thinned
+from holdfast.page.figures.outline import outlines
+from holdfast.page.figures.scale import Scale, limits
+from holdfast.page.markup.figure_text import quantity
 from holdfast.page.markup.html import Markup, document, element, table
 from holdfast.page.markup.mathml import formula, mathml
 from holdfast.results.motion import motion_of
@@ -107,14 +111,85 @@ def test_a_figure_has_classes_for_colours_and_nothing_from_outside():
     assert re.search(r'fill="#0[0-9a-f]{5}"', made) is None
 
 
-def test_the_settings_of_the_user_are_neither_used_nor_changed():
-    import matplotlib as mpl
+def test_a_curve_is_where_its_values_are():
+    """The corners of the axes, then a point in the middle; on the paper, up is down."""
 
-    with mpl.rc_context({"lines.linewidth": 9.0, "text.usetex": False}):
-        before = dict(mpl.rcParams)
-        first = figure("same", "", lambda axes: axes.plot([0, 1]))
-        assert dict(mpl.rcParams) == before
-    assert first == figure("same", "", lambda axes: axes.plot([0, 1]))
+    def draw(axes):
+        axes.set_xlim(0, 10)
+        axes.set_ylim(-1, 1)
+        axes.plot([0, 5, 10], [-1, 0, 1], color="C2")
+
+    (curve,) = re.findall(r'<path d="(M[^"]*)" class="s-s2"', figure("one", "", draw))
+    points = np.array([[float(x) for x in pair.split()] for pair in re.split("[ML]", curve)[1:]])
+    (left, low), middle, (right, high) = points
+    assert left < right
+    assert high < low
+    assert_allclose(middle, [(left + right) / 2, (low + high) / 2], atol=0.1)
+
+
+def test_what_is_not_a_number_leaves_a_gap():
+    made = figure("gap", "", lambda axes: axes.plot([0, 1, 2, 3, 4], [0, 1, np.nan, 1, 0], color="C0"))
+    (curve,) = re.findall(r'<path d="(M[^"]*)" class="s-s0"', made)
+    assert curve.count("M") == 2
+    assert "nan" not in made
+
+
+@pytest.mark.parametrize(
+    "bad", [[], [np.nan], [np.inf, -np.inf], [0.0], [1e300, 1e300], [-5.0, -5.0], [1e-320, 2e-320]]
+)
+@pytest.mark.parametrize("log", [False, True])
+def test_every_axis_has_ends_and_ticks(bad, log):
+    low, high = limits([np.array(bad)], 0.05, log=log)
+    assert np.isfinite([low, high]).all()
+    assert low < high
+    values, labels, _ = Scale(low, high, 0.0, 100.0, log).ticks(6)
+    assert len(values) == len(labels) <= 20
+
+
+@given(st.floats(-1e12, 1e12), st.floats(1e-4, 1e12))
+@settings(max_examples=60)
+def test_ticks_are_few_even_and_within(low, part):
+    width = part * max(1e-9, abs(low))
+    values, _labels, _ = Scale(low, low + width, 0.0, 100.0).ticks(6)
+    assert len(values) <= 8
+    assert all(low - 1e-6 * width <= value <= low + width * (1 + 1e-6) for value in values)
+    steps = np.diff(values)
+    assert len(values) < 2 or np.allclose(steps, steps[0], rtol=1e-6)
+
+
+def test_numbers_beside_an_axis_say_what_it_is():
+    values, labels, factor = Scale(0.0, 2.5e-7, 0.0, 100.0).ticks(6)
+    assert factor is not None
+    assert "".join(span.text for span in factor.spans) == "×10−7"
+    scaled = [float(label.spans[0].text.replace("−", "-")) for label in labels]
+    assert_allclose(np.array(scaled) * 1e-7, values, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("x", "𝑥"), ("phi_dot", "𝜑\u0307"), ("h", "ℎ"), ("m1", "𝑚|1"), ("lambda_rod", "𝜆|rod"), ("Omega", "𝛺"),
+     ("y_a_b", "𝑦|𝑎 𝑏"), ("alpha_ddot", "𝛼\u0308"), ("epsilon", "𝜀"), ("omega", "𝜔"), ("heat", "heat")],
+)  # fmt: skip
+def test_names_are_set_as_formulas_have_them(name, text):
+    assert "|".join(span.text for span in quantity(name).spans) == text
+
+
+def test_a_label_cannot_be_markup():
+    made = figure("bad", "", lambda axes: axes.plot([0, 1], [0, 1], label="<script>x</script>") or axes.legend())
+    assert "<script" not in made
+
+
+def test_outlines_go_round_a_region():
+    x = y = np.linspace(-2, 2, 201)
+    (ring,) = outlines(x, y, 1 - np.hypot(*np.meshgrid(x, y)))
+    assert_allclose(np.hypot(*ring), 1, atol=1e-3)
+    assert (ring[0][0], ring[1][0]) == (ring[0][-1], ring[1][-1])
+    area = 0.5 * abs(np.sum(ring[0][:-1] * ring[1][1:] - ring[0][1:] * ring[1][:-1]))
+    assert area == pytest.approx(np.pi, rel=1e-3)
+    assert len(outlines(x, y, np.full((201, 201), 1.0))) == 1  # all of it: along the border
+    assert outlines(x, y, np.full((201, 201), -1.0)) == []
+    apart = np.maximum(0.5 - np.hypot(*np.meshgrid(x - 1, y)), 0.5 - np.hypot(*np.meshgrid(x + 1, y)))
+    assert len(outlines(x, y, apart)) == 2
 
 
 @given(st.integers(2, 5000), st.integers(0, 10))

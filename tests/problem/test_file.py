@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import holdfast as hf
 from holdfast.common import files
 from holdfast.errors import BadFile, BadRequest, BadStatement
+from holdfast.problem.file.law_table import KINDS
 from holdfast.problem.file.places import Places
 
 CART = """\
@@ -362,6 +363,42 @@ def test_the_name_of_a_shipped_example_is_recognised(tmp_path, name):
     with pytest.raises(hf.BadFile) as caught:
         hf.load(tmp_path / name)
     assert "`holdfast examples pendulum` copies it" in str(caught.value)
+
+
+LAW_TABLES = {  # a table of each kind, with every key that it has
+    "spring-damper": "stiffness = 25\ndamping = { rod = 10 }",
+    "baumgarte": "alpha = 5\nbeta = 3\nkappa = 0",
+    "critically-damped": "rate = { rod = 7 }",
+    "roots": "roots = [-2, -3]",
+    "quadratic": "a0 = 4\na1 = 5\na2 = 0.5",
+    "excess-energies": "inertia = 2\ndamping = 6\nstiffness = 8",
+    "general": 'rod = "-4*y_rod - 3*w_rod - y_rod**3"',
+    "unstabilised": "",
+    "tuned": "",
+}
+HELD_PENDULUM = """schema = 1
+[system]
+coordinates = ["x", "y"]
+kinetic = "(x_dot**2 + y_dot**2)/2"
+[program.holonomic]
+rod = "x**2 + y**2 - 1"
+[start]
+y = -1
+[program.law]
+"""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_law_is_written_and_read_back(kind):
+    assert kind in LAW_TABLES, "a new kind needs its table here"
+    text = f'{HELD_PENDULUM}kind = "{kind}"\n{LAW_TABLES[kind]}\n'
+    problem = hf.loads(text)
+    again = hf.loads(hf.dumps(problem))
+    assert again == problem
+    assert type(again.program.law) is KINDS[kind][0]
+    assert hf.derive(problem).constraints == ("rod",)
+    unnamed = [key for key in KINDS[kind][1] if f"{key} =" not in LAW_TABLES[kind]]
+    assert unnamed in ([], ["kinetic", "potential", "dissipation"]), "each key is tried; energies by their matrices"
 
 
 # ---------------------------------------------------------------- [lyapunov]

@@ -1,4 +1,4 @@
-"""Small cases of joined domains, energies not quadratic, masses that depend on position (docs/theory, section 6.2)."""
+"""Joined domains, energies that are not quadratic, masses that depend on the position (docs/theory, section 6.2)."""
 
 import pytest
 import sympy as sp

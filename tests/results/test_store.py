@@ -4,6 +4,7 @@ import csv
 
 import numpy as np
 import pytest
+import sympy as sp
 from numpy.testing import assert_array_equal
 
 import holdfast as hf
@@ -85,10 +86,40 @@ def test_an_interrupted_writer_leaves_nothing_behind(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+def failing_runs():
+    """Runs that end badly, each in its own way."""
+    start = {"start": {x: 1.01}, "start_policy": "keep"}
+    yield hf.simulate(pendulum(), hf.RK4, step=0.01, duration=0.3, law=hf.Unstabilised(), **start)
+    yield hf.simulate(pendulum(), hf.Euler, step=0.05, duration=5, law=hf.SpringDamper(stiffness=1e4, damping=2))
+    yield hf.simulate(pendulum(), hf.Euler, step=0.05, duration=5, law=hf.Unstabilised())
+
+
+def test_a_run_that_ended_badly_is_read_back_with_the_same_words(tmp_path):
+    outcomes = set()
+    for run in failing_runs():
+        run.save(tmp_path / "run.npz")
+        again = hf.Trajectory.load(tmp_path / "run.npz")
+        assert not again.success
+        assert (again.outcome, again.against) == (run.outcome, run.against)
+        outcomes.add(again.outcome)
+    assert len(outcomes) == 3
+
+
+def test_a_run_whose_problem_has_no_form_as_a_file_is_read_back_without_it(tmp_path):
+    q = hf.coordinates("q")
+    system = hf.System(coordinates=(q,), kinetic=q.rate**2 / 2, potential=sp.Piecewise((q**2, q > 0), (0, True)))
+    run = hf.simulate(hf.derive(hf.Problem(system, start={q: 1})), hf.RK4, step=0.01, duration=0.1)
+    run.save(tmp_path / "run.npz")
+    again = hf.Trajectory.load(tmp_path / "run.npz")
+    assert again.problem is None
+    assert again.outcome is run.outcome is hf.Outcome.completed
+    assert_array_equal(again["q"], run["q"])
+
+
 def test_files_that_hold_no_run_are_refused(tmp_path):
     with pytest.raises(hf.BadRequest, match="no form of file"):
         next(runs()).save(tmp_path / "run.mat")
-    with pytest.raises(hf.BadRequest, match="there is no file"):
+    with pytest.raises(hf.BadRequest, match=r"^there is no file"):
         hf.Trajectory.load(tmp_path / "none.npz")
     for form in ("npz", "nc"):
         broken = tmp_path / f"broken.{form}"

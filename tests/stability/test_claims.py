@@ -1,7 +1,6 @@
 """What is claimed is true: no proof that the run it was made for, the equations it speaks of or its own Omega belie."""
 
 import json
-from contextlib import nullcontext
 from dataclasses import replace
 from importlib import resources
 
@@ -110,16 +109,23 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
-@pytest.mark.parametrize("problem", [lambda: example("cart_rod"), lambda: hf.derive(pendulum(0.05))])
-def test_rates_that_do_not_obey_the_law_are_an_internal_error(problem, change):
+TAMPERED = [("cart", "dropped"), *((name, word) for name in ("cart", "rod") for word in [*CHANGES][1:])]
+
+
+@pytest.mark.parametrize(("name", "change"), TAMPERED)
+def test_rates_that_do_not_obey_the_law_are_an_internal_error(name, change):
     """An elimination that left a row out was once proved to 2e-13, and drifted by 0.02."""
-    equations = tampered(problem(), change)
-    good = hf.simulate(equations, hf.RK4, step=0.01, duration=0.3).outcome.holds_program
-    assert good or change is CHANGES["dropped"]
-    with pytest.raises(hf.InternalError, match="do not obey the law") if good else nullcontext():
-        certificate = hf.certify(equations, hf.RK4, step=0.01, duration=0.3, effort=0.5)
-        assert certificate.label is hf.Label.refused  # the run itself left its program
+    equations = example("cart_rod") if name == "cart" else hf.derive(pendulum(0.05))
+    equations = tampered(equations, CHANGES[change])
+    assert hf.simulate(equations, hf.RK4, step=0.01, duration=0.3).outcome.holds_program  # nothing shows in the run
+    with pytest.raises(hf.InternalError, match="do not obey the law"):
+        hf.certify(equations, hf.RK4, step=0.01, duration=0.3, effort=0.5)
+
+
+def test_a_run_that_left_its_program_is_refused_before_its_rates_are_looked_at():
+    equations = tampered(hf.derive(pendulum(0.05)), CHANGES["dropped"])
+    assert not hf.simulate(equations, hf.RK4, step=0.01, duration=0.3).outcome.holds_program
+    assert hf.certify(equations, hf.RK4, step=0.01, duration=0.3, effort=0.5).label is hf.Label.refused
 
 
 @pytest.mark.parametrize("name", ["cart_rod", "rocket_ascent", "four_bar", "mixed_holders", "portfolio", "skate"])
@@ -129,10 +135,12 @@ def test_the_coefficients_that_a_proof_takes_for_zero_vanish(name, scheme):
     run = hf.simulate(equations, duration=equations.problem.run.step * 50)
     rows = [(float(run.times[k]), run.y[:, k].tolist()) for k in (0, 20, 50)]
     box = {"t": (0.0, 1.0)} | {name: (run[name].min() - 0.1, run[name].max() + 0.1) for name in run.state_names}
-    for block in blocks_of(equations, {}):
-        if block.constant:
-            obedience = Obedience(whole_motion(equations, block, {}), scheme)
-            assert all([obedience.shown(place) for place in (*rows, *places_in(box, run.state_names, 4))])
+    blocks = blocks_of(equations, {})
+    assert sum(len(block.constraints) for block in blocks) == len(equations.constraints)
+    for block in blocks:
+        assert block.constant
+        obedience = Obedience(whole_motion(equations, block, {}), scheme)
+        assert all([obedience.shown(place) for place in (*rows, *places_in(box, run.state_names, 4))])
 
 
 def test_a_badly_scaled_elimination_is_shown_to_obey():
@@ -164,6 +172,7 @@ def test_a_bound_that_says_no_more_than_omega_is_not_called_proved():
 
 def test_constraints_that_are_not_parallel_are_proved():
     certificate = hf.certify(nearly_parallel(1), hf.RK4, step=0.01, duration=0.5, effort=1)
+    assert sorted(name for block in certificate.blocks for name in block.constraints) == ["a", "b"]
     assert all(block.label is hf.Label.proved and max(block.bounds) < 1e-9 for block in certificate.blocks)
 
 

@@ -1,4 +1,4 @@
-"""hf.lyapunov: V of the deviations and of the motion, its rate, and the label of each sign (docs/theory, 2.9)."""
+"""hf.lyapunov: V of the deviations and of the motion, its rate, and the label of each sign (docs/theory, 2.10)."""
 
 from functools import cache
 from math import factorial
@@ -293,7 +293,7 @@ def test_a_matrix_with_letters_is_refused_in_words():
         hf.LyapunovFunction(sp.Matrix([[k, 0], [0, 1]]), sp.Matrix([[0, 1], [-1, -1]]))
     with pytest.raises(hf.BadRequest, match="H contains k"):
         hf.LyapunovFunction.of(sp.Matrix([[0, 1], [-k, -1]]))
-    with pytest.raises(hf.BadRequest, match="not a matrix of numbers"):
+    with pytest.raises(hf.BadRequest, match="not made of numbers"):
         hf.spectral_limit(hf.RK4, [[0, 1], [-1]])
 
 

@@ -58,6 +58,5 @@ def test_curved_programs_survive_many_starts():
 
 @pytest.mark.parametrize("scheme", [hf.Euler, hf.RK4, hf.SymplecticEuler], ids=lambda scheme: scheme.name)
 def test_checked_runs_survive_many_starts(scheme):
-    starts, broken = violations_of_checked(hf.derive(pendulum(0.2)), scheme, 0.01, steps=40, count=MANY)
-    assert starts >= 100_000
-    assert broken == 0
+    checked, broken = violations_of_checked(hf.derive(pendulum(0.2)), scheme, 0.01, steps=100, count=500)
+    assert (checked, broken) == (500, 0)

@@ -8,6 +8,7 @@ import sympy as sp
 from numpy.testing import assert_allclose
 
 import holdfast as hf
+from holdfast.stability.linear.definiteness import Definiteness
 from holdfast.stability.linear.hurwitz import place_of_roots
 from holdfast.stability.linear.shape import deviation_matrix
 from holdfast.stability.linear.spectrum import BlockStability, spectrum
@@ -189,3 +190,21 @@ def test_definiteness_of_excess_energies_is_told_at_a_state():
     indefinite = spectrum(two_points(hf.ExcessEnergies(inertia=1, damping=1, stiffness={"home": 1, "upright": -1})))
     assert not indefinite.definiteness["stiffness"].positive
     assert indefinite.block_of("upright").verdict is BlockStability.unstable
+
+
+@pytest.mark.parametrize(
+    ("values", "word"),
+    [
+        ((2.0, 3.0), "positive definite"),
+        ((2.0, 0.0), "positive semidefinite"),
+        ((0.0, 0.0), "positive semidefinite"),
+        ((2.0, -1e-14), "positive semidefinite"),  # within rounding
+        ((2.0, -1e-6), "indefinite or negative"),
+        ((-2.0, -3.0), "indefinite or negative"),
+    ],
+)
+def test_the_sign_of_a_matrix_is_named(values, word):
+    found = Definiteness(np.diag(values))
+    assert found.word == word
+    assert found.positive == (word == "positive definite")
+    assert str(found).startswith(f"{word}, eigenvalues ")

@@ -162,6 +162,28 @@ def test_theorem_3_needs_the_start_in_its_bound():
     assert theorem_a(given, 0.7072).word == "yes"
 
 
+@pytest.mark.parametrize("how", [{"scheme": hf.Euler, "step": 0.01, "every": 10}, {"scheme": hf.DOP853}])
+def test_a_run_that_does_not_keep_every_step_has_no_increments(how):
+    run = hf.simulate(optics(), **({"tolerance": 1e-8} if "step" not in how else {}), duration=0.5, **how)
+    with pytest.raises(hf.BadRequest, match="does not keep every step"):
+        V.along(run, ("ray",))
+
+
+def test_one_step_that_does_not_fall_is_enough_to_refuse_theorem_a():
+    """V + τV̇ ≤ αV is a condition on every step, however small V has become: one derivative that is 0 breaks it."""
+    values = 0.8 ** np.arange(180.0)
+    derivatives = -2 * values
+    steady = {"step": 0.1, "values": values, "remainders": np.zeros(179), "norms": np.sqrt(values), "l1": 1, "l2": 1}
+    steady |= {"rate": 2, "l_prime": 2, "positions": 1}
+    assert theorem_a(Record(derivatives=derivatives, **steady), 1.0).word == "yes"
+    for late in (7, 170):
+        once = derivatives.copy()
+        once[late] = 0.0
+        answer = theorem_a(Record(derivatives=once, **steady), 1.0)
+        assert answer.word == "no"
+        assert "V + τV̇ ≤ αV fails" in str(answer)
+
+
 def test_theorem_a_keeps_what_it_promises():
     answer = theorem_a(record(), EPSILON)
     assert answer.word == "yes"

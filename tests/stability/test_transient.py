@@ -97,6 +97,21 @@ def test_stationary_covariance_of_law_and_of_its_discretisation():
     assert_allclose(np.diag(stationary_covariance(H, Q, 2e-3)), [1.67113e-3, 6.70458e-3], rtol=2e-6)
 
 
+@pytest.mark.parametrize("step", [0.401, 0.5, 3.0])
+def test_a_step_beyond_the_limit_of_euler_has_no_covariance(step):
+    """H has the double root −5: Euler's step multiplies by 1 − 5τ, and 0.4 is its limit."""
+    H, Q = [[0, 1], [-25, -10]], np.diag([0, 1.0])
+    assert np.isfinite(stationary_covariance(H, Q, 0.399)).all()
+    with pytest.raises(hf.BadRequest, match="beyond its limit"):
+        stationary_covariance(H, Q, step)
+
+
+@pytest.mark.parametrize("H", [[[0, 1], [4, -1]], [[0, 1], [-4, 1]], [[0, 1], [-4, 0]]])
+def test_a_law_that_does_not_attract_has_no_covariance(H):
+    with pytest.raises(hf.BadRequest, match="do not settle"):
+        stationary_covariance(H, np.diag([0, 1.0]))
+
+
 def test_multiplicative_noise_is_stable_in_mean_square_up_to_twice_the_product_of_the_gains():
     def abscissa(square):
         return mean_square_abscissa([[0, 1], [-4, -3]], [[[0, 0], [np.sqrt(square), 0]]])

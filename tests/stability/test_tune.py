@@ -1,5 +1,7 @@
 """Gains: measured against scans under the same rule, on the tables of the findings and on published models."""
 
+from dataclasses import replace
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -232,7 +234,9 @@ def test_dialects_are_for_springs_and_dampers():
 
 @pytest.mark.parametrize("scheme", [hf.Euler, hf.Midpoint, hf.RK4, hf.SymplecticEuler], ids=lambda s: s.name)
 def test_zeros_of_the_step_matrix_wipe_a_deviation_out(scheme):
-    for candidate in zeros(scheme, 0.1):
+    candidates = zeros(scheme, 0.1)
+    assert candidates
+    for candidate in candidates:
         k, b = candidate.rate**2, 2 * candidate.ratio * candidate.rate
         matrix = scheme.propagator(np.array([[0.0, 1.0], [-k, -b]]), 0.1)
         smallest = np.abs(np.linalg.eigvals(matrix)).min()
@@ -246,6 +250,31 @@ def test_the_map_marks_the_textbook_choices():
     told = [text.get_text() for text in axes.get_legend().get_texts()]
     assert any(text.startswith("alpha = beta = 1/step") for text in told)
     assert any(text.startswith("chosen: ") for text in told)
+    plt.close("all")
+
+
+def test_the_rate_of_the_motion_is_its_own_unless_the_run_is_shorter():
+    """A pendulum of one metre swings at some 3 to 10 rad/s, seen for five seconds or for twenty; not in a blink."""
+    equations = hf.derive(pendulum())
+    found = {}
+    for duration in (0.02, 5.0, 20.0):
+        request = request_of(equations, hf.RK4, step=0.01, tolerance=None, duration=duration, every=None, at=None)
+        found[duration] = Trials(equations, request, None, {}, None).motion_rate
+    assert 1 < found[5.0] < 15
+    assert found[20.0] == pytest.approx(found[5.0], rel=0.3)
+    assert found[0.02] >= 50
+
+
+def test_every_mark_within_the_map_is_drawn_and_none_beyond():
+    tuning = hf.tune(hf.derive(pendulum()), hf.RK4, step=0.01, duration=1)
+    low, high = float(tuning.map.rates[0]), float(tuning.map.rates[-1])
+    places = {"first": low, "last": high, "before": low / 3, "beyond": 3 * high}
+    marks = tuple(replace(tuning.textbook[0], name=name, rate=rate) for name, rate in places.items())
+    axes = replace(tuning, textbook=marks).plot()
+    drawn = {line.get_label().split(":")[0]: line.get_xdata()[0] for line in axes.lines if len(line.get_xdata())}
+    assert {name: drawn.get(name) for name in places} == {"first": low, "last": high, "before": None, "beyond": None}
+    assert drawn["chosen"] == tuning.rate
+    assert axes.get_title(loc="left").startswith("Worst scaled deviation over 1: rk4, ")
     plt.close("all")
 
 

@@ -1,4 +1,4 @@
-"""Systems of the inverse problem: T1 to T10 of docs/theory, section 4.3, and others from textbooks of mechanics."""
+"""Systems of the inverse problem: rows T1 to T10 (docs/theory, section 4.3), and others from textbooks of mechanics."""
 
 import sympy as sp
 

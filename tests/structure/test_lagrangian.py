@@ -283,3 +283,37 @@ def test_a_singular_mass_matrix_is_refused():
 def test_what_means_nothing_is_refused_at_the_door(f, coordinates, error):
     with pytest.raises(error):
         hf.lagrangian(f, coordinates)
+
+
+# ---------------------------------------------------------------- letters
+
+
+def test_any_potential_and_any_push_have_a_lagrangian():
+    x, y = hf.coordinates("x y")
+    m, b = hf.parameters("m b")
+    U, push = hf.function("U", of=(x, y)), hf.functions("push")
+    system = hf.System(
+        coordinates=(x, y), kinetic=m * (x.rate**2 + y.rate**2) / 2, potential=U, forces={x: push - b * x.rate}
+    )
+    form = hf.lagrangian(hf.derive(hf.Problem(system)))
+    assert form.wide
+    assert form.strict
+    assert sp.expand(form.L - (m * (x.rate**2 + y.rate**2) / 2 - U + push * x)) == 0
+    assert form.D == b * x.rate**2 / 2
+    assert form.residual.how == "symbolic"
+
+
+def test_a_force_of_one_coordinate_has_its_primitive_as_potential():
+    x = hf.coordinates("x")
+    f = hf.function("f", of=x)
+    form = hf.lagrangian([x.acceleration - f], coordinates=(x,))
+    assert sp.diff(form.L, x) == f
+    with pytest.raises(hf.BadStatement, match="primitive"):
+        hf.Problem(hf.System(coordinates=x, kinetic=x.rate**2 / 2, potential=-form.L + x.rate**2 / 2))
+
+
+def test_a_push_across_of_an_undetermined_function_has_no_rayleigh_function():
+    x, y = hf.coordinates("x y")
+    f = hf.function("f", of=x)
+    found = hf.helmholtz([x.acceleration, y.acceleration + f], coordinates=(x, y))
+    assert "diff(f, x)" in str(found)

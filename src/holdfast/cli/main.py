@@ -13,6 +13,7 @@ import holdfast as hf
 from holdfast.cli.text import Typed
 from holdfast.cli.verbs.certify import certify
 from holdfast.cli.verbs.check import check
+from holdfast.cli.verbs.conditions import conditions
 from holdfast.cli.verbs.derive import derive
 from holdfast.cli.verbs.ensemble import ensemble
 from holdfast.cli.verbs.examples import examples
@@ -76,6 +77,7 @@ for verb in (
     family,
     check,
     derive,
+    conditions,
     examples,
 ):
     main.add_command(verb)

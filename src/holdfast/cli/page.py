@@ -49,7 +49,8 @@ def studied(problem: hf.Problem, quiet: bool, **asked: Any) -> hf.Study:
 
 
 def finish(made: hf.Study, target: Path, command: str, opened: bool, as_json: bool) -> None:
-    plain_matplotlib()
+    if made.tuning is not None:  # its map is drawn by matplotlib
+        plain_matplotlib()
     made = replace(made, command=command)
     if not made.interrupted:
         _ = made.trajectory.state_error  # further runs: they have no limit, the page has

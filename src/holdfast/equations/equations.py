@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,7 @@ from holdfast.graph.field import Field
 from holdfast.graph.linear_algebra import Rows, SymmetricFactor, factor_symmetric, product, times, transposed
 from holdfast.graph.nodes import Node
 from holdfast.problem.laws.linear import Gain, Law, LawForm
+from holdfast.problem.letters import open_letters
 from holdfast.problem.problem import Problem
 from holdfast.problem.quantities import Deviation, DeviationRate, Parameter, State, time
 from holdfast.problem.types import ByName, StateLike
@@ -98,9 +99,33 @@ class Equations:
 
     @cached_property
     def parameter_values(self) -> dict[str, float]:
-        """The values stated in the problem and its law."""
+        """The values stated in the problem and its law; an `OpenLetters` error where some are missing."""
+        self.require_numbers()
+        return self.stated_values
+
+    @cached_property
+    def stated_values(self) -> dict[str, float]:
+        """The values stated in the problem and its law, without its letters."""
         stated = (*self.problem.system.parameters.items(), *self.form.gains.items())
         return {name: float(value) for name, value in stated}
+
+    @property
+    def letters(self) -> tuple[str, ...]:
+        """Parameters and functions without a value: the equations hold for all of them."""
+        return self.problem.open_letters
+
+    def require_numbers(self, given: Iterable[str] = ()) -> None:
+        """The one place that asks for letters: all that have neither a value nor one `given` now."""
+        known, system = set(given), self.problem.system
+        names = [letter.name for letter in system.letters if letter.name not in known]
+        if names or system.open_functions:
+            raise open_letters(names, system.open_functions)
+
+    def with_values(self, values: Mapping[Any, Any]) -> Equations:
+        """These equations with values for some letters: numbers, and for functions also expressions or `hf.data`."""
+        from holdfast.equations.derive import derive
+
+        return derive(self.problem.with_values(values), second_order=self.second_order)
 
     # ── changing the law ──────────────────────────────────────────────────────────────────────────
 
@@ -230,6 +255,7 @@ class Equations:
             symbols |= {c.name: c, c.rate.name: c.rate}
         symbols |= {name: State(name) for name in system.states}
         symbols |= {name: Parameter(name) for name in system.parameters}
+        symbols |= {letter.name: letter for letter in system.letters}
         symbols |= {name: Gain(name) for name in self.form.gains}
         symbols |= {f"y_{name}": Deviation(name) for name in program.holonomic}
         symbols |= {f"w_{name}": DeviationRate(f"w_{name}") for name in program.constraints}
@@ -328,12 +354,6 @@ class Equations:
         """Y in the deviations y and w, gains by name."""
         demand = self.demand_law.value if self.second_order else self.demand_law.linear
         return self._column(without_idle_gains(self, demand))
-
-    @cached_property
-    def demand_rest(self) -> sp.Matrix:
-        """Y₂, the part of the demand beyond first order; zero for a linear law."""
-        rest = self.demand_law.rest
-        return sp.zeros(len(self.constraints), 1) if rest is None else self._column(rest)
 
     @cached_property
     def deviation_matrix(self) -> sp.Matrix:

@@ -229,9 +229,10 @@ def values_at(
 
 def parameter_vector(equations: Equations, given: Mapping[Any, Any]) -> list[float]:
     """Parameters and gains in the field's order, with some values replaced."""
-    values = dict(equations.parameter_values)
+    values, named = dict(equations.stated_values), by_name(given, where="parameters")
     names = equations.problem.names
-    for name, value in by_name(given, where="parameters").items():
+    equations.require_numbers(named)
+    for name, value in named.items():
         if name not in values:
             names.find(name, (Parameter,), where="parameters")
         values[name] = _number(equations, value, f"parameters.{name}", {})

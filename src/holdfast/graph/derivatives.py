@@ -25,6 +25,13 @@ def _atan2(g: Graph, n: Node) -> tuple[Node, ...]:
     return x / square, -(y / square)
 
 
+def _function(g: Graph, n: Node) -> tuple[Node, ...]:
+    """An undetermined function by each of its operands: the next derivative."""
+    name, orders = n.data
+    once = [tuple(order + (k == place) for k, order in enumerate(orders)) for place in range(len(orders))]
+    return tuple(g.function(name, more, n.args) for more in once)
+
+
 PARTIALS: dict[str, Partials] = {
     "add": lambda g, n: (g.one, g.one),
     "sub": lambda g, n: (g.one, g.minus_one),
@@ -51,6 +58,8 @@ PARTIALS: dict[str, Partials] = {
     "min": lambda g, n: _choice(g, n.args[1] - n.args[0]),
     "max": lambda g, n: _choice(g, n.args[0] - n.args[1]),
     "select": lambda g, n: (g.zero, *_choice(g, n.args[0])),
+    "function": _function,
+    "table": lambda g, n: (g.table(n.data.table, n.data.order + 1, n.args[0]),),
 }
 
 

@@ -20,6 +20,7 @@ from holdfast.graph.arithmetics.balls import ball, balls, precision
 from holdfast.graph.arithmetics.tape import Ledger
 from holdfast.graph.nodes import LEAVES, Graph, Node, ancestors
 from holdfast.graph.walk import FUNCTIONS, Walker
+from holdfast.problem.functions import FunctionValue
 
 MOST_TERMS = 600  # in the expanded form: beyond, a formula is shown as it is
 SHORT = 5  # nodes of a formula that needs no tidying
@@ -148,7 +149,7 @@ class Display:
         for k in range(12):
             if k == len(self._ledgers):
                 values = {node: ball(round(self._shake.uniform(0.15, 0.95), 9)) for node in self._inputs.values()}
-                self._ledgers.append(Ledger(values, balls()))
+                self._ledgers.append(Ledger(values, balls(), letters=k))
             yield self._ledgers[k]
 
     def statements(self, wanted: Mapping[str, Node]) -> tuple[Statement, ...]:
@@ -194,6 +195,10 @@ class Display:
         if op in ("min", "max"):
             compared = not any(arg.is_number and not arg.is_Rational for arg in args)
             return (sp.Min if op == "min" else sp.Max)(*args, evaluate=compared)
+        if op == "function":
+            return FunctionValue(*node.data, *args)
+        if op == "table":
+            return FunctionValue(node.data.table.name, (node.data.order,), *args)
         if op == "select":
             return sp.Piecewise((args[1], args[0] > 0), (args[2], True))
         return SYMPY_FUNCTIONS[op](*args)

@@ -9,6 +9,8 @@ change a value: 0 and 1 disappear, constants fold exactly while their fractions 
     arithmetic  add  sub  mul  div  neg  power (whole exponent, at least 2)
     functions   sqrt exp log sin cos tan asin acos atan sinh cosh tanh atan2 pow
     branches    abs  sign  min  max  select (select(c, a, b) is a where c > 0, else b)
+    by name     function (undetermined: a name and how often it is differentiated by each operand)
+                table (given by pieces: its data, and how often it is differentiated)
 """
 
 from __future__ import annotations
@@ -17,6 +19,8 @@ from collections.abc import Container, Iterable, Sequence
 from fractions import Fraction
 from hashlib import sha256
 from typing import Any
+
+from holdfast.graph.table import Table, TablePart
 
 UNARY = frozenset("neg sqrt exp log sin cos tan asin acos atan sinh cosh tanh abs sign".split())
 BINARY = frozenset("add sub mul div atan2 pow min max".split())
@@ -29,7 +33,7 @@ MOST_EXPONENT = 2**16  # of powers of powers: beyond, they stay powers of powers
 
 class Node:
     """One operation. `args` are its operands; `data` is the Fraction of a const, the exponent of a power, the name of
-    an input.
+    an input, name and orders of an undetermined function, the part of a table.
     """
 
     __slots__ = ("args", "data", "graph", "index", "op")
@@ -93,6 +97,7 @@ class Graph:
     def __init__(self) -> None:
         self.nodes: list[Node] = []
         self._known: dict[tuple[Any, ...], Node] = {}
+        self.tables: dict[str, Table] = {}
         self.zero, self.one = self.const(0), self.const(1)
         self.minus_one = self.const(-1)
 
@@ -301,6 +306,26 @@ class Graph:
             self._known[key] = node
         return node
 
+    def function(self, name: str, orders: tuple[int, ...], args: tuple[Node, ...]) -> Node:
+        """The value of an undetermined function, or of one of its derivatives."""
+        return self._with_data("function", args, (name, orders), (name, orders))
+
+    def table(self, table: Table, order: int, x: Node) -> Node:
+        """The value of a function by pieces, or of one of its derivatives."""
+        self.tables[table.name] = table
+        if order > table.degree:
+            return self.zero
+        return self._with_data("table", (x,), TablePart(table, order), (table.digest, order))
+
+    def _with_data(self, op: str, args: tuple[Node, ...], data: Any, content: tuple[Any, ...]) -> Node:
+        key = (op, *content, *(arg.index for arg in args))
+        node = self._known.get(key)
+        if node is None:
+            node = Node(self, len(self.nodes), op, args, data)
+            self.nodes.append(node)
+            self._known[key] = node
+        return node
+
     # ── sums ──────────────────────────────────────────────────────────────────────────────────────
 
     def sum(self, terms: Iterable[Node]) -> Node:
@@ -344,6 +369,11 @@ def rebuilt(node: Node, image: dict[int, Node]) -> Node:
         return node
     if node.op == "power":
         return node.graph.power(args[0], node.data)
+    if node.op == "function":
+        name, orders = node.data
+        return node.graph.function(name, orders, args)
+    if node.op == "table":
+        return node.graph.table(node.data.table, node.data.order, args[0])
     return node.graph.call(node.op, *args)
 
 

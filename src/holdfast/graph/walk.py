@@ -9,6 +9,7 @@ import sympy as sp
 
 from holdfast.errors import BadExpression
 from holdfast.graph.nodes import Graph, Node
+from holdfast.problem.functions import FunctionValue
 from holdfast.problem.quantities import RateOf
 
 FUNCTIONS = {
@@ -17,14 +18,24 @@ FUNCTIONS = {
 }  # fmt: skip
 
 
+Function = Callable[[tuple[int, ...], tuple[Node, ...]], Node]  # orders and operands to the node
+
+
 class Walker:
     """Turns expressions into nodes; `names` gives the node of each symbol.
 
-    `rate` is the total time derivative of a node, for expressions that contain an unevaluated one.
+    `rate` is the total time derivative of a node, for expressions that contain an unevaluated one. `functions` are
+    those that are given: what they are on the graph, by orders of derivatives; others stay undetermined.
     """
 
-    def __init__(self, graph: Graph, names: Mapping[str, Node], rate: Callable[[Node], Node] | None = None) -> None:
-        self.graph, self.names, self._rate = graph, dict(names), rate
+    def __init__(
+        self,
+        graph: Graph,
+        names: Mapping[str, Node],
+        rate: Callable[[Node], Node] | None = None,
+        functions: Mapping[str, Function] | None = None,
+    ) -> None:
+        self.graph, self.names, self._rate, self._functions = graph, dict(names), rate, dict(functions or {})
         self._done: dict[sp.Basic, Node] = {}
 
     def define(self, name: str, expression: sp.Expr) -> None:
@@ -54,6 +65,8 @@ class Walker:
             return tuple(inner for value, condition in part.args for inner in (value, *_comparison(condition)))
         if isinstance(part, sp.Heaviside):
             return (part.args[0],)
+        if isinstance(part, FunctionValue):
+            return part.of
         return part.args
 
     def _node(self, part: sp.Basic) -> Node:
@@ -128,6 +141,8 @@ class Walker:
 
     def _call(self, part: sp.Basic) -> Node:
         graph, done = self.graph, self._done
+        if isinstance(part, FunctionValue):
+            return self._function(part, tuple(done[arg] for arg in part.of))
         if isinstance(part, RateOf) and self._rate is not None:
             return self._rate(done[part.args[0]])
         if isinstance(part, (sp.Min, sp.Max)):
@@ -148,6 +163,14 @@ class Walker:
         raise BadExpression(
             f"{part} has no numerical meaning here", fix="use the functions that the problem file knows"
         )
+
+    def _function(self, value: FunctionValue, args: tuple[Node, ...]) -> Node:
+        given, table = self._functions.get(value.name), self.graph.tables.get(value.name)
+        if given is not None:
+            return given(value.orders, args)
+        if table is not None:
+            return self.graph.table(table, value.orders[0], args[0])
+        return self.graph.function(value.name, value.orders, args)
 
     def _piecewise(self, part: sp.Piecewise) -> Node:
         """The first branch whose condition holds; the last one stands for the rest."""

@@ -13,9 +13,9 @@ from holdfast.common.frozen import Frozen
 from holdfast.equations.derive import derive
 from holdfast.equations.equations import Equations
 from holdfast.errors import HoldfastError
+from holdfast.page.markup.figure_text import FigureText, quantity
 from holdfast.problem.file.load_dump import dumps
 from holdfast.problem.problem import Problem
-from holdfast.problem.quantities import latex_name
 from holdfast.results.judgement.energy import conservative
 from holdfast.results.motion import MechanismFrames, motion_of
 from holdfast.results.trajectory import Trajectory
@@ -106,11 +106,9 @@ class PageFacts:
             return 0.0
         return float(np.nanmax(np.abs(run.energy_balance.change))) / self.energy_size
 
-    def label(self, name: str) -> str:
-        """A name as a label of a figure, with its unit where one is stated; names are identifiers, so this is safe."""
-        unit = self.problem.units.get(name, "")
-        plain = "".join(letter for letter in str(unit) if letter.isalnum() or letter in " /*^.-")
-        return f"${latex_name(name)}$" + (f" [{plain}]" if plain else "")
+    def label(self, name: str) -> FigureText:
+        """A name as a label of a figure, with its unit where one is stated."""
+        return quantity(name, str(self.problem.units.get(name, "")))
 
 
 def readable(trajectory: Trajectory) -> tuple[Trajectory, list[str]]:

@@ -14,8 +14,8 @@ from holdfast.common.arguments import clear_arguments
 from holdfast.common.files import write
 from holdfast.errors import BadRequest, HoldfastError
 from holdfast.page.facts import PageFacts, readable
+from holdfast.page.in_order import SECTIONS
 from holdfast.page.markup.html import Markup, document, element, joined, paragraph
-from holdfast.page.sections.in_order import SECTIONS
 from holdfast.page.sections.warnings import warnings_of
 from holdfast.page.verdict import PageVerdict, verdict_of
 from holdfast.problem.file.load_dump import dumps, loads

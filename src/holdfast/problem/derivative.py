@@ -12,6 +12,8 @@ from typing import Any
 
 import sympy as sp
 
+from holdfast.problem.functions import FunctionValue
+
 
 def _plain(function: Any) -> Callable[[sp.Expr], sp.Expr]:
     return lambda argument: function(argument, evaluate=False)  # the argument is already in SymPy's own form
@@ -65,6 +67,8 @@ def _rate(part: Any, rates: dict[sp.Basic, sp.Expr], rate_of: Callable[[sp.Symbo
     inner = [rates[argument] for argument in part.args]
     if not any(inner):
         return sp.S.Zero
+    if isinstance(part, FunctionValue):
+        return sp.Add(*(part.partial(k) * change for k, change in enumerate(inner[2:])))
     if isinstance(part, sp.Add):
         return sp.Add(*inner)
     if isinstance(part, sp.Mul):

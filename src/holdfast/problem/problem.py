@@ -13,9 +13,11 @@ from holdfast.common.frozen import Frozen
 from holdfast.common.memo import Memo
 from holdfast.common.nearest import did_you_mean
 from holdfast.errors import BadStatement, HoldfastError
+from holdfast.problem.functions import StatedFunction
 from holdfast.problem.laws.linear import Law, LawForm
+from holdfast.problem.letters import letters_in
 from holdfast.problem.program import Program
-from holdfast.problem.quantities import Coordinate, Rate, State
+from holdfast.problem.quantities import Coordinate, Parameter, Rate, State
 from holdfast.problem.run import Run
 from holdfast.problem.system import System
 from holdfast.problem.units.check import check_units
@@ -50,6 +52,7 @@ class Problem:
         if not isinstance(self.system, System) or not isinstance(self.program, Program):
             raise BadStatement("a problem is made of a System and a Program", fix="hf.Problem(system, program)")
         put = object.__setattr__
+        put(self, "system", self._with_letters())
         names = self.system.vocabulary.copy()
         put(self, "program", self.program.admitted(names))
         put(self, "names", names.closed())
@@ -78,6 +81,39 @@ class Problem:
             return Frozen(rest)
         words = self.names.with_deviations(self.program.holonomic, self.program.nonholonomic)
         return Frozen({"function": words.admit(given["function"], LAW, where="lyapunov.function"), **rest})
+
+    def _with_letters(self) -> System:
+        """The system, which also knows the letters that only the program, its law or the start use."""
+        system, known = self.system, self.system.vocabulary
+        parameters, functions = letters_in(self.program, self.start)
+        letters = tuple(letter for name, letter in parameters.items() if name not in known)
+        more = {name: None for name in functions if name not in known}
+        if not letters and not more:
+            return system
+        stated = dict(system.functions) | {name: StatedFunction(functions[name].of) for name in more}
+        return replace(system, letters=(*system.letters, *letters), functions=Frozen(stated))
+
+    @property
+    def open_letters(self) -> tuple[str, ...]:
+        """Parameters and functions without a value: what a run will ask for."""
+        return self.system.open_letters
+
+    def with_values(self, values: Mapping[Any, Any]) -> Problem:
+        """The same problem with values for some of its letters: numbers for parameters; numbers, expressions or data
+        for functions. Values that are stated already are replaced.
+        """
+        system = self.system
+        parameters: dict[str, Any] = dict(system.parameters)
+        stated: dict[str, Any] = dict(system.functions)
+        for name, value in by_name(values, where="values").items():
+            if name in stated:
+                stated[name] = replace(stated[name], value=value)
+            else:
+                self.names.find(name, (Parameter,), where="values")
+                parameters[name] = value
+        letters = tuple(letter for letter in system.letters if parameters.get(letter.name) is None)
+        system = replace(system, parameters=Frozen(parameters), functions=Frozen(stated), letters=letters)
+        return replace(self, system=system)
 
     def _start(self, given: Mapping[Any, Any]) -> Frozen[sp.Expr]:
         names, values = self.names, {}

@@ -11,8 +11,11 @@ import sympy as sp
 from holdfast.common.arguments import clear_arguments
 from holdfast.common.frozen import Frozen
 from holdfast.errors import BadStatement
+from holdfast.problem.functions import FunctionValue, StatedFunction
+from holdfast.problem.letters import letters_in
 from holdfast.problem.masses.moving_mass import MovingMass
 from holdfast.problem.quantities import Control, Coordinate, Parameter, State
+from holdfast.problem.stated_functions import stated_functions
 from holdfast.problem.vocabulary import CONSTANT, MOTION, POSITION, STATE_RATE, Vocabulary, by_name, exact
 
 
@@ -28,6 +31,9 @@ class System:
     (`MovingMass`), beside those of T. `states` are first-order quantities with their stated rates, which may use the
     values of controls, `noise` the channels of Itô forcing (channel -> coordinate -> intensity), `definitions` named
     helper expressions in order, `points` named positions for pictures. Keys are symbols or names.
+
+    A parameter without a value (left out, or None) is a letter of the equations, and so is a function of `functions`
+    without an expression or data; `letters` lists the former.
     """
 
     coordinates: tuple[Coordinate, ...]
@@ -41,6 +47,8 @@ class System:
     noise: Frozen[Frozen[sp.Expr]] = Frozen()
     definitions: Frozen[sp.Expr] = Frozen()
     points: Frozen[tuple[sp.Expr, ...]] = Frozen()
+    functions: Frozen[StatedFunction] = Frozen()
+    letters: tuple[Parameter, ...] = ()
     vocabulary: Vocabulary = field(init=False, repr=False, compare=False, default_factory=Vocabulary)
 
     def __post_init__(self) -> None:
@@ -67,21 +75,53 @@ class System:
             raise BadStatement("a system needs at least one coordinate", where="system.coordinates")
         for coordinate in self.coordinates:
             names.declare(coordinate, where="system.coordinates")
-        values = by_name(self.parameters, where="parameters")
+        parameters, functions = self._occurring()
+        values = self._values(parameters)
         for name in values:
             names.declare(Parameter(name), where=f"parameters.{name}")
         put(self, "parameters", Frozen({name: _constant(value, name) for name, value in values.items()}))
+        for letter in self.letters:
+            names.declare(letter, where=f"parameters.{letter.name}")
         put(self, "states", Frozen(by_name(self.states, where="system.states")))
         for name in self.states:
             names.declare(State(name), where=f"system.states.{name}")
         for name in self.announced_controls:
             names.declare(Control(name), where="system.states")
+        put(self, "functions", stated_functions(self.functions, functions, names))
         definitions: dict[str, sp.Expr] = {}
         for name, value in by_name(self.definitions, where="definitions").items():
             definitions[name] = names.admit(value, MOTION, where=f"definitions.{name}")
             names.define(name, definitions[name], where=f"definitions.{name}")
         put(self, "definitions", Frozen(definitions))
         put(self, "points", self._points(names))
+
+    def _occurring(self) -> tuple[dict[str, Parameter], dict[str, FunctionValue]]:
+        """The parameters and functions that its expressions use."""
+        return letters_in(
+            self.kinetic, self.potential, self.dissipation, self.forces, self.masses, self.parameters, self.states,
+            self.noise, self.definitions, self.points, self.functions, self.letters,
+        )  # fmt: skip
+
+    def _values(self, occurring: Mapping[str, Parameter]) -> dict[str, Any]:
+        """The parameters that have a value; the others become letters."""
+        given = by_name(self.parameters, where="parameters")
+        values = {name: value for name, value in given.items() if value is not None}
+        own = {c.name for c in self.coordinates} | {*by_name(self.states, where="system.states")}
+        own |= {*by_name(self.definitions, where="definitions")}
+        listed = [name for name in (*given, *occurring) if name not in values and name not in own]
+        letters = tuple(occurring.get(name, Parameter(name)) for name in dict.fromkeys(listed))
+        object.__setattr__(self, "letters", letters)
+        return values
+
+    @property
+    def open_functions(self) -> tuple[FunctionValue, ...]:
+        """The functions that have neither an expression nor data."""
+        return tuple(stated.at(name) for name, stated in self.functions.items() if stated.value is None)
+
+    @property
+    def open_letters(self) -> tuple[str, ...]:
+        """All that has no value yet, by name: parameters, then functions."""
+        return (*(letter.name for letter in self.letters), *(f.name for f in self.open_functions))
 
     @property
     def announced_controls(self) -> tuple[str, ...]:

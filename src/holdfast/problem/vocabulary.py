@@ -17,6 +17,7 @@ import sympy as sp
 
 from holdfast.common.nearest import did_you_mean
 from holdfast.errors import BadExpression, BadStatement
+from holdfast.problem.functions import FunctionValue, StatedFunction
 from holdfast.problem.quantities import (
     Acceleration,
     Control,
@@ -67,6 +68,7 @@ class Vocabulary:
         self._closed = False
         self._symbols: dict[str, NamedSymbol] = {"t": time}
         self._depends: dict[str, frozenset[NamedSymbol]] = {}  # of definitions, and of the rates of states
+        self._functions: dict[str, FunctionValue] = {}  # functions of the motion, those of time with their rates
         self._other: dict[str, str] = {}  # constraints, controls, points: names that are no symbols
 
     def closed(self) -> Vocabulary:
@@ -78,6 +80,7 @@ class Vocabulary:
         """An open one with the same names."""
         other = Vocabulary()
         other._symbols, other._depends, other._other = dict(self._symbols), dict(self._depends), dict(self._other)
+        other._functions = dict(self._functions)
         return other
 
     # ── declaring ─────────────────────────────────────────────────────────────────────────────────
@@ -96,6 +99,14 @@ class Vocabulary:
             return
         self._claim(name, word, where)
         self._other[name] = word
+
+    def declare_function(self, name: str, stated: StatedFunction, *, where: str) -> None:
+        """A function of declared quantities; one of time is known with its first two rates."""
+        self._claim(name, "function", where)
+        value = stated.at(name)
+        self._functions[name] = value
+        if value.of_time:
+            self._functions |= {f"{name}_dot": value.partial(0), f"{name}_ddot": value.partial(0).partial(0)}
 
     def define(self, name: str, expression: sp.Expr, *, where: str) -> None:
         """A definition: a name for an expression that has already been admitted."""
@@ -123,6 +134,7 @@ class Vocabulary:
         assert not self._closed, f"{name!r} comes after the vocabulary was closed"
         check_name(name, where=where)
         taken = self._other.get(name) or (WORDS[type(self._symbols[name])] if name in self._symbols else "")
+        taken = taken or ("function" if name in self._functions else "")
         if taken:
             raise BadStatement(
                 f"the {word} {name!r} is given twice"
@@ -135,14 +147,14 @@ class Vocabulary:
     # ── looking up ────────────────────────────────────────────────────────────────────────────────
 
     def __contains__(self, name: str) -> bool:
-        return name in self._symbols
+        return name in self._symbols or name in self._functions
 
-    def __getitem__(self, name: str) -> NamedSymbol:
-        return self._symbols[name]
+    def __getitem__(self, name: str) -> NamedSymbol | FunctionValue:
+        return self._symbols[name] if name in self._symbols else self._functions[name]
 
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(self._symbols)
+        return (*self._symbols, *self._functions)
 
     def other_word(self, name: str) -> str:
         """What a name stands for that is no quantity: "constraint", "control", "point"; empty if it is not taken so."""
@@ -151,6 +163,7 @@ class Vocabulary:
     def suggestion(self, name: str, kinds: Kinds = ()) -> str:
         """A hint for a name that is not known: the nearest known one (of these kinds, if given), or the list."""
         known = [other for other, symbol in self._symbols.items() if not kinds or isinstance(symbol, kinds)]
+        known += [] if kinds else list(self._functions)
         shown = [other for other in known if not other.endswith("_ddot")]
         listed = "known names: " + ", ".join(shown[:24]) + (", ..." if len(shown) > 24 else "")
         return did_you_mean(name, known, listed)
@@ -180,14 +193,36 @@ class Vocabulary:
                 replacements[symbol] = declared
         if replacements:
             expression = expression.xreplace(replacements)
+        for value in expression.atoms(FunctionValue):
+            self._check_function(value, where)
         self._judge(expression, allowed, where)
         return expression
+
+    def _check_function(self, value: FunctionValue, where: str) -> None:
+        known = self._functions.get(value.name)
+        if known is None:
+            raise BadExpression(
+                f"the function {value.name!r} is not declared", where=where, fix=self.suggestion(value.name)
+            )
+        if min(value.orders) < 0:
+            raise BadExpression(
+                f"a primitive of {value.name!r} has no value", where=where, fix="state the primitive as a function"
+            )
+        if known.of != value.of:
+            ours, theirs = (", ".join(map(str, arguments)) for arguments in (known.of, value.of))
+            raise BadExpression(
+                f"{value.name!r} is a function of {ours}, and of {theirs} here",
+                where=where,
+                fix="give functions of different arguments different names",
+            )
 
     def _unknown(self, symbol: sp.Symbol, where: str) -> BadExpression:
         name, word = symbol.name, self._other.get(symbol.name)
         if isinstance(symbol, Parameter):
             return BadExpression(
-                f"the parameter {name!r} has no value", where=where, fix=f"state one: parameters={{{name}: ...}}"
+                f"the parameter {name!r} is not one of this problem",
+                where=where,
+                fix=f"use it in the system, the program or the law, or declare it: parameters={{{name}: None}}",
             )
         what = f"{name!r} is {a(word)}, not a quantity" if word else f"unknown name {name!r}"
         return BadExpression(what, where=where, fix=self.suggestion(name))

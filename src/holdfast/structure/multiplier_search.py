@@ -19,6 +19,7 @@ import sympy as sp
 
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
+from holdfast.problem.functions import FunctionValue
 from holdfast.problem.quantities import Coordinate, time
 from holdfast.problem.types import ByName, Expression, Key
 from holdfast.problem.vocabulary import exact, name_of
@@ -113,7 +114,9 @@ def _conditions(g: sp.Matrix, system: SecondOrder, dissipation: bool) -> list[sp
 
 def _null_space(conditions: sp.Matrix, system: SecondOrder) -> list[list[sp.Expr]]:
     """Rows of coefficients, in reduced form and as rational numbers where they are near some."""
-    symbols = [*system.q, *system.v, time, *system.parameters]
+    unknown = {value: sp.Dummy(f"u{k}") for k, value in enumerate(conditions.atoms(FunctionValue))}
+    conditions = conditions.xreplace(unknown)  # at one point a function and its derivatives are numbers of their own
+    symbols = [*system.q, *system.v, time, *system.parameters, *unknown.values()]
     function = sp.lambdify(symbols, conditions, "numpy")
     rows = []
     for point in system.points.of(symbols):

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from holdfast.problem.functions import FunctionValue
 from holdfast.problem.quantities import time
 from holdfast.structure.conditions.second_order import SecondOrder
 
@@ -97,6 +98,8 @@ def _flux(field: Sequence[Callable[..., Any]], centre: np.ndarray, radius: float
 def _vanishing(b: Sequence[sp.Expr], system: SecondOrder) -> list[sp.Expr]:
     """What stands in denominators and logarithms and depends on the coordinates."""
     found = set()
+    if any(e.atoms(FunctionValue) for e in b):
+        return []  # what is not known cannot be followed round a hole
     for e in b:
         found |= {p.base for p in e.atoms(sp.Pow) if p.exp.is_negative or not p.exp.is_Integer}
         found |= {call.args[0] for call in e.atoms(sp.log)}

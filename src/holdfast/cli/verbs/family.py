@@ -21,11 +21,13 @@ def family(file: str, as_latex: bool, as_json: bool) -> None:
     problem = problem_in(file)
     with limited("deriving the family"):
         made = _family_of(problem)
-        at = made.general_solution()
+        facts: dict[str, object] = {"freedom": made.freedom}
+        if not made.letters:
+            at = made.general_solution()
+            facts |= {"rank": at.rank, "smallest_singular_value": at.smallest}
         data = made.to_dict() if as_json else {}
         text = "" if as_json else made.latex() if as_latex else made.summary()
     if as_json:
-        facts = {"freedom": made.freedom, "rank": at.rank, "smallest_singular_value": at.smallest}
         print_json({**data, "family": {**facts, "explanation": made.explain()}})
         return
     if not as_latex:
@@ -42,6 +44,7 @@ def _family_of(problem: hf.Problem) -> hf.Family:
         system.coordinates,
         parameters=system.parameters,
         definitions=system.definitions,
+        functions=system.functions,
         start=problem.start,
         run=problem.run,
         title=problem.title,

@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from holdfast.errors import BadRequest
 from holdfast.graph.nodes import Node, ancestors
+from holdfast.graph.table import TablePart
 
 Operand = int | float
 Statement = tuple[str, tuple[Operand, ...]]
@@ -35,6 +36,7 @@ class Body:
     parameters: int
     statements: tuple[Statement, ...]
     outputs: tuple[tuple[int, Operand], ...]
+    tables: Mapping[str, TablePart] = field(default_factory=dict)  # functions by pieces, by operation
 
     @property
     def inputs(self) -> int:
@@ -57,7 +59,7 @@ def lowered(outputs: Mapping[int, Node], time: Node, state: Sequence[Node], para
     for node in nodes:
         lowering.take(node)
     places = tuple((place, slots[node.index]) for place, node in outputs.items())
-    return Body(len(state), len(parameters), tuple(lowering.statements), places)
+    return Body(len(state), len(parameters), tuple(lowering.statements), places, lowering.tables)
 
 
 def _uses(nodes: Sequence[Node], outputs: object) -> dict[int, int]:
@@ -77,6 +79,7 @@ class _Lowering:
     def __init__(self, first: int, slots: dict[int, Operand], uses: dict[int, int], nodes: Sequence[Node]) -> None:
         self.first, self.slots, self.uses = first, slots, uses
         self.statements: list[Statement] = []
+        self.tables: dict[str, TablePart] = {}
         self.reciprocals = _shared_denominators(nodes)
         self.factors: dict[int, tuple[Operand, Operand]] = {}
         self.fused = self._choose_fused(nodes)
@@ -110,6 +113,12 @@ class _Lowering:
                 where="compiled(field, scheme)",
                 fix="list it among the field's inputs",
             )
+        if node.op == "function":
+            raise BadRequest(
+                f"the equations depend on the function {node.data[0]!r}, which is not given",
+                where="compiled(field, scheme)",
+                fix="problem.with_values({...}) gives it an expression or data",
+            )
         if node.index in self.fused:
             self.factors[node.index] = self._factors(node)
         else:
@@ -137,6 +146,10 @@ class _Lowering:
             return math.pi
         if node.op in ("add", "sub"):
             return self._sum(node)
+        if node.op == "table":
+            name = f"table_{node.data.table.digest[:24]}_{node.data.order}"
+            self.tables[name] = node.data
+            return self.emit(name, self.slots[node.args[0].index])
         if node.op == "power":
             return self._power(self.slots[node.args[0].index], node.data)
         if node.op == "div" and node.args[1].index in self.reciprocals:

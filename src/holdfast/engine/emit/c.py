@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from holdfast.engine.emit.body import Body, Operand
 from holdfast.engine.emit.c_writer import CWriter, literal
 from holdfast.engine.emit.elementary import CONSTANTS, LIBRARY, NEEDS
+from holdfast.engine.emit.tables import write_c_tables
 from holdfast.engine.emit.target import Signature
 from holdfast.engine.emit.translate import source_of, translate
 
@@ -35,7 +36,9 @@ FORMS = {
 
 
 def write_elementary(writer: CWriter, bodies: Iterable[Body], known: dict[str, Signature]) -> None:
-    """The elementary functions that the bodies call."""
+    """The elementary functions and the tables that the bodies call."""
+    bodies = list(bodies)
+    write_c_tables(writer, bodies)
     for name, count in LIBRARY.items():
         known[f"library_{name}"] = Signature(("r",) * count, "r")
     written = set()
@@ -69,6 +72,8 @@ def write_body(writer: CWriter, name: str, body: Body) -> None:
                 angles.add(pair)
                 lines.append(f"    double {pair}[2];\n    hf_sine_cosine({texts[0]}, {pair});")
             value = f"{pair}[{int(op == 'cos')}]"
+        elif op in body.tables:
+            value = f"hf_{op}({texts[0]})"
         else:
             form = FORMS.get(op) or f"{op}(" + ", ".join(["{}"] * len(texts)) + ")"
             value = form.format(*texts)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from holdfast.engine.emit.body import Body, Operand
 from holdfast.engine.emit.elementary import CONSTANTS, LIBRARY, NEEDS
 from holdfast.engine.emit.llvm_writer import LLVMWriter
+from holdfast.engine.emit.tables import llvm_table_call, write_llvm_tables
 from holdfast.engine.emit.target import Signature, Value
 from holdfast.engine.emit.translate import source_of, translate
 
@@ -27,7 +28,9 @@ OWN |= {"sinh": "hyperbolic_sine", "cosh": "hyperbolic_cosine", "tanh": "hyperbo
 
 
 def write_elementary(writer: LLVMWriter, bodies: Iterable[Body], known: dict[str, Signature]) -> None:
-    """The elementary functions that the bodies call, each written once."""
+    """The elementary functions and the tables that the bodies call, each written once."""
+    bodies = list(bodies)
+    write_llvm_tables(writer, bodies)
     operations = [op for body in bodies for op, _ in body.statements]
     wanted = sorted(set(operations) & (set(LIBRARY) | set(NEEDS)))
     for name in sorted(LIBRARY):
@@ -169,6 +172,8 @@ class _CodePiece:
             return writer.intrinsic(INTRINSIC[op], "r", *texts)
         if op in ("sign", "select"):
             return self.choice(op, texts)
+        if op in self.body.tables:
+            return llvm_table_call(writer, op, texts[0])
         name = OWN.get(op, f"library_{op}")
         return writer.call(name, [Value("r", text) for text in texts], "r").text
 

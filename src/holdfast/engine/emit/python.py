@@ -63,6 +63,7 @@ def python_functions(
     """Every body and driver as a Python function, by name."""
     scope: dict[str, Any] = {name: value for name, value in vars(language).items() if not name.startswith("_")}
     scope |= FUNCTIONS | dict(constants) | {"inf": math.inf}
+    scope |= {name: part.at for body in bodies.values() for name, part in body.tables.items()}
     for name, body in bodies.items():
         exec(compile(python_body(name, body), f"<body {name}>", "exec"), scope)
     for source in sources:

@@ -19,6 +19,7 @@ from holdfast.graph.arithmetics.balls import BRANCHES, ball, balls, precision
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.derivatives import jacobian
 from holdfast.graph.general_solver import factor_general
+from holdfast.graph.generic import generic_value, open_functions
 from holdfast.graph.linear_algebra import Rows, factor_symmetric, times
 from holdfast.graph.nodes import Node, ancestors, substitute
 from holdfast.problem.laws.linear import LawForm
@@ -177,10 +178,11 @@ def _not_zero(node: Node, samples: list[Sample]) -> str:
     for size in (0.1, 1.0, 10.0):
         for _ in range(5):
             points.append([ball(round(x + size * shake.uniform(-1, 1), 6)) for x in inputs.values()])
+    unknown = open_functions((node,))
     with precision(128):
-        evaluate = Tape(tuple(inputs), (node,)).compiled(balls())
-        for point in points:
-            (value,) = evaluate(point)
+        evaluate = Tape((*inputs, *unknown), (node,)).compiled(balls())
+        for seed, point in enumerate(points):
+            (value,) = evaluate([*point, *(ball(generic_value(function, seed)) for function in unknown)])
             seen = seen or value.is_finite()
             if value.is_finite() and not value.contains(0):
                 return str(value.mid().str(6, radius=False))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
 import sympy as sp
 
@@ -10,7 +11,9 @@ from holdfast.common.memo import Memo
 from holdfast.errors import BadStatement
 from holdfast.graph.derivatives import directional
 from holdfast.graph.nodes import Graph, Node, ancestors
-from holdfast.graph.walk import Walker
+from holdfast.graph.table import Table
+from holdfast.graph.walk import Function, Walker
+from holdfast.problem.data import Data
 from holdfast.problem.laws.linear import LawForm
 from holdfast.problem.problem import Problem
 from holdfast.problem.system import System
@@ -64,7 +67,7 @@ def inputs_of(problem: Problem, form: LawForm) -> Inputs:
     q = {c.name: graph.input(c.name) for c in system.coordinates}
     v = {c.rate.name: graph.input(c.rate.name) for c in system.coordinates}
     s = {name: graph.input(name) for name in system.states}
-    parameters = {name: graph.input(name) for name in system.parameters}
+    parameters = {name: graph.input(name) for name in (*system.parameters, *(s.name for s in system.letters))}
     gains = {name: graph.input(name) for name in form.gains}
     a = {c.acceleration.name: graph.input(c.acceleration.name) for c in system.coordinates}
     controls = {name: graph.input(name) for name in system.announced_controls}
@@ -92,6 +95,10 @@ def inputs_of(problem: Problem, form: LawForm) -> Inputs:
     )
 
 
+def _by_data(graph: Graph, table: Table) -> Function:
+    return lambda orders, args: graph.table(table, orders[0], args[0])
+
+
 class _Stated:
     """Definitions and rates of states, walked as they are needed: either may contain d/dt of the other."""
 
@@ -99,9 +106,26 @@ class _Stated:
         self._system, self._direction = system, direction
         self._states = {named[name]: name for name in system.states}
         self._begun: set[str] = set()
-        self.walk = Walker(graph, named, rate=self._rate)
+        self.walk = Walker(graph, named, rate=self._rate, functions=self._given(graph))
         for name in system.definitions:
             self._define(name)
+
+    def _given(self, graph: Graph) -> dict[str, Function]:
+        """The functions that have an expression or data, on the graph."""
+        found: dict[str, Function] = {}
+        for name, stated in self._system.functions.items():
+            if isinstance(stated.value, Data):
+                found[name] = _by_data(graph, Table(name, *stated.value.pieces()))
+            elif stated.value is not None:
+                found[name] = partial(self._by_expression, stated.value)
+        return found
+
+    def _by_expression(self, expression: sp.Expr, orders: tuple[int, ...], args: tuple[Node, ...]) -> Node:
+        node = self.walk(expression)
+        for arg, order in zip(args, orders, strict=True):
+            for _ in range(order):
+                (node,) = directional([node], {arg: node.graph.one})
+        return node
 
     def state_rates(self) -> tuple[Node, ...]:
         """The rates of all states, in their order."""

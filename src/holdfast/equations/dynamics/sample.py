@@ -13,7 +13,9 @@ import sympy as sp
 
 from holdfast.equations.dynamics.inputs import Inputs
 from holdfast.errors import BadStatement
+from holdfast.graph.arithmetics.balls import ball, balls
 from holdfast.graph.arithmetics.tape import Ledger
+from holdfast.graph.generic import generic_number
 from holdfast.graph.linear_algebra import Rows
 from holdfast.graph.nodes import Graph, Node, ancestors
 from holdfast.graph.walk import Walker
@@ -24,13 +26,22 @@ from holdfast.problem.problem import Problem
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """The numbers of all inputs at one state."""
+    """The numbers of all inputs at one state; `seed` chooses those of functions that are not given."""
 
     values: dict[Node, float]
+    seed: int = 0
 
     @cached_property
     def _ledger(self) -> Ledger:
-        return Ledger(self.values)
+        return Ledger(self.values, letters=self.seed)
+
+    def beside(self, more: Mapping[Node, float]) -> Ledger:
+        """The same numbers and some more."""
+        return Ledger({**self.values, **more}, letters=self.seed)
+
+    def in_balls(self) -> Ledger:
+        """The same numbers, exactly, as balls of the precision that is set."""
+        return Ledger({node: ball(value) for node, value in self.values.items()}, balls(), letters=self.seed)
 
     def of(self, nodes: Sequence[Node]) -> list[float]:
         return self._ledger.of(nodes)
@@ -47,6 +58,9 @@ class Sample:
                 result[i, j] = value
         return result
 
+
+SIZES = (0.0, 1e-2, 0.1)  # how far the samples lie from the start, in units of its size
+SIZES_WITH_LETTERS = (0.1, 0.3, 1.0)  # where nothing says that the start is a state of its own
 
 EMPTY: Mapping[str, sp.Expr] = {}
 
@@ -118,23 +132,35 @@ def start_values(problem: Problem, parameters: Mapping[str, float]) -> dict[str,
 def samples_of(problem: Problem, form: LawForm, inputs: Inputs, deviations: Sequence[Node]) -> list[Sample]:
     """The start, and two generic states near it (the same ones every time).
 
-    `deviations` are the nodes that stand for the inputs y and w, in their order.
+    `deviations` are the nodes that stand for the inputs y and w, in their order. Letters have other random values in
+    each sample, and the start is then as arbitrary as they are.
     """
-    parameters = {name: float(value) for name, value in problem.system.parameters.items()}
+    gains = {node: float(form.gains[name]) for name, node in inputs.gains.items()}
+    shake = random.Random(20240611)
+    sizes = SIZES_WITH_LETTERS if problem.open_letters else SIZES
+    parameters = sampled_parameters(problem, 0)
     start = start_values(problem, parameters)
-    fixed = {node: parameters[name] for name, node in inputs.parameters.items()}
-    fixed |= {node: float(form.gains[name]) for name, node in inputs.gains.items()}
     moving = dict(zip((*inputs.q, *inputs.v, *inputs.s), start.values(), strict=True))
     reach = {node: size for group in (inputs.q, inputs.v, inputs.s) for node, size in _reaches(group, moving).items()}
-    shake = random.Random(20240611)
     samples = []
-    for size in (0.0, 1e-2, 0.1):
+    for seed, size in enumerate(sizes):
+        parameters = sampled_parameters(problem, seed) if problem.system.letters and seed else parameters
         values = {inputs.time: problem.run.begin + size}
         values |= {node: x + size * reach[node] * shake.uniform(-1, 1) for node, x in moving.items()}
-        values |= fixed
-        deviating = Sample(values).of(deviations)
-        samples.append(Sample(values | dict(zip((*inputs.y.values(), *inputs.w.values()), deviating, strict=True))))
+        values |= {node: parameters[name] for name, node in inputs.parameters.items()} | gains
+        deviating = Sample(values, seed).of(deviations)
+        known = dict(zip((*inputs.y.values(), *inputs.w.values()), deviating, strict=True))
+        samples.append(Sample(values | known, seed))
     return samples
+
+
+def sampled_parameters(problem: Problem, seed: int) -> dict[str, float]:
+    """The values of all parameters, with random ones for the letters."""
+    values = {name: float(value) for name, value in problem.system.parameters.items()}
+    for letter in problem.system.letters:
+        number = float(generic_number(letter.name, seed))
+        values[letter.name] = -number if letter.is_nonpositive else number
+    return values
 
 
 def _reaches(group: Sequence[Node], start: Mapping[Node, float]) -> dict[Node, float]:

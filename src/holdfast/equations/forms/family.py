@@ -107,12 +107,11 @@ class Family(Equations):
     def explain(self) -> str:
         """In words: how large the family is, and why its forms say the same."""
         n, m, k = len(self.coordinates), len(self.constraints), self.freedom
-        at = self.general_solution()
         controls = ", ".join(self.problem.program.controls)
         lines = [
             f"{counted(n, 'acceleration')}, {counted(m, 'equation')} G a = Y - gamma: the solutions are an affine space"
             f" of dimension {k}.",
-            f"At the start G has rank {at.rank}, its smallest singular value is {at.smallest:.6g}.",
+            self._rank(),
         ]
         if k == 0:
             lines.append("No tangential freedom is left: a = G^-1 (Y - gamma), and c0, c and u have nothing to choose.")
@@ -131,6 +130,12 @@ class Family(Equations):
                 "M^-1 E (G M^-1 E)^-1 and E are their directions."
             )
         return "\n".join(lines)
+
+    def _rank(self) -> str:
+        if self.letters:  # derive refuses constraints that depend on each other
+            return f"At random values of {', '.join(self.letters)} G has rank {len(self.constraints)}."
+        at = self.general_solution()
+        return f"At the start G has rank {at.rank}, its smallest singular value is {at.smallest:.6g}."
 
 
 def cross_product(rows: Sequence[Sequence[Any]], n: int) -> sp.Matrix:
@@ -155,6 +160,7 @@ def family(
     metric: Any = None,
     parameters: ByName | None = None,
     definitions: ByName | None = None,
+    functions: ByName | None = None,
     start: ByName | None = None,
     run: Run | None = None,
     title: str = "",
@@ -181,6 +187,7 @@ def family(
         forces={x: force for x, force in zip(q, forces, strict=True) if force != 0},  # type: ignore[arg-type]
         parameters=parameters or {},  # type: ignore[arg-type]
         definitions=definitions or {},  # type: ignore[arg-type]
+        functions=functions or {},  # type: ignore[arg-type]
     )
     made = derive(Problem(system, program, start=start or {}, run=run or Run(), title=title))  # type: ignore[arg-type]
     return _as_family(made, tuple(u))

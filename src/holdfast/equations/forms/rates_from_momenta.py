@@ -10,7 +10,6 @@ import sympy as sp
 
 from holdfast.equations.dynamics.sample import Sample, samples_of
 from holdfast.errors import BadStatement
-from holdfast.graph.arithmetics.tape import Ledger
 from holdfast.graph.derivatives import jacobian
 from holdfast.graph.linear_algebra import factor_symmetric
 from holdfast.graph.nodes import Node, ancestors, substitute
@@ -88,6 +87,6 @@ def _inverted(
 def _gives_back(
     nodes: Sequence[Node], p: Sequence[Node], momenta: Sequence[Node], v: Sequence[Node], sample: Sample
 ) -> bool:
-    ledger = Ledger({**sample.values, **dict(zip(p, sample.of(momenta), strict=True))})
+    ledger = sample.beside(dict(zip(p, sample.of(momenta), strict=True)))
     found, wanted = np.array(ledger.of(nodes)), np.array(sample.of(v))
     return bool(np.isfinite(found).all() and np.abs(found - wanted).max() <= SAME_MOMENTA * (1 + np.abs(wanted).max()))

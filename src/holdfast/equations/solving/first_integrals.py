@@ -23,8 +23,7 @@ from fractions import Fraction
 from holdfast.equations.dynamics.sample import Sample
 from holdfast.equations.solving.solver_form import SolutionForm
 from holdfast.errors import Undecided
-from holdfast.graph.arithmetics.balls import BRANCHES, ball, balls, precision
-from holdfast.graph.arithmetics.tape import Ledger
+from holdfast.graph.arithmetics.balls import BRANCHES, precision
 from holdfast.graph.linear_algebra import Pivot, Rows, SymmetricFactor, factor_symmetric, times
 from holdfast.graph.nodes import Graph, Node, ancestors
 
@@ -90,7 +89,7 @@ def are_first_integrals(
     totals = [graph.sum(row) for row in terms]
     with precision(BITS):
         for sample in samples:
-            known = Ledger({node: ball(value) for node, value in sample.values.items()}, balls())
+            known = sample.in_balls()
             try:
                 values, sizes = known.of(totals), [known.of(row) for row in terms]
             except (Undecided, ValueError, ZeroDivisionError):

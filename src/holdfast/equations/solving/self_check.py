@@ -8,7 +8,7 @@ statement and its solution (a row left out, a sign, a wrong order) is an error h
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from holdfast.equations.dynamics.deviation import Deviations
@@ -16,10 +16,9 @@ from holdfast.equations.dynamics.lagrange import Dynamics
 from holdfast.equations.dynamics.sample import Sample
 from holdfast.equations.solving.solution import Solution
 from holdfast.errors import InternalError, SingularSystem, Undecided
-from holdfast.graph.arithmetics.balls import ball, balls, precision
+from holdfast.graph.arithmetics.balls import ball, precision
 from holdfast.graph.arithmetics.tape import Ledger
 from holdfast.graph.linear_algebra import Rows
-from holdfast.graph.nodes import Node
 
 LOOKS = 2  # samples: the start and one beside it
 PRECISIONS = (128, 512)  # bits; the second for systems so near to singular that the first tells nothing
@@ -40,7 +39,7 @@ def require_solved(
         for bits in PRECISIONS:
             with precision(bits):
                 try:
-                    found = list(_residuals(names, dynamics, deviations, holders, solution, _at(sample.values)))
+                    found = list(_residuals(names, dynamics, deviations, holders, solution, sample.in_balls()))
                 except (Undecided, ValueError, ZeroDivisionError):
                     break  # not defined at this state, which the run will say
             wrong = [row for row in found if row[1].is_finite() and not row[1].contains(0)]
@@ -65,10 +64,6 @@ def _nothing_to_solve(name: str, where: str) -> SingularSystem:
         where=where,
         fix="give the coordinate a mass or a constraint; a constraint must depend on the motion",
     )
-
-
-def _at(values: Mapping[Node, float]) -> Ledger:
-    return Ledger({node: ball(value) for node, value in values.items()}, balls())
 
 
 def _residuals(

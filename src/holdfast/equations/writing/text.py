@@ -22,6 +22,8 @@ LONGEST_FORMULA = 400  # letters of a formula in the summary; longer ones are na
 class _Terminal(StrPrinter):
     """SymPy's one-line printer with ^ for powers, primes for rates and letters for gains."""
 
+    primes = True
+
     def _print_Symbol(self, symbol: sp.Symbol) -> str:
         return symbol.letter if isinstance(symbol, Gain) else pretty_name(symbol.name)
 
@@ -57,6 +59,7 @@ def summary(equations: Equations) -> str:
     lines += _section(_forces_title(equations), _force_lines(equations))
     lines += _section("Energy", [_shortened(equations.energy)])
     lines += _section("Not written out", _letter_lines(equations))
+    lines += _section("Letters", _open_lines(equations))
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -66,6 +69,18 @@ def _letter_lines(equations: Equations) -> Iterable[str]:
     if letters:
         shown = ", ".join(letters[:FEW]) + (", ..." if len(letters) > FEW else "")
         yield f"{shown}: long formulas; --json and equations.statements compute the motion line by line"
+
+
+def _open_lines(equations: Equations) -> Iterable[str]:
+    """What has no value, and how what needs numbers was decided."""
+    system = equations.problem.system
+    if system.letters:
+        yield ", ".join(letter.name for letter in system.letters) + ": parameters without a value"
+    if system.open_functions:
+        listed = (f"{f.name}({', '.join(text(x) for x in f.of)})" for f in system.open_functions)
+        yield ", ".join(listed) + ": undetermined"
+    if equations.letters:
+        yield f"pivots and zeros are decided at random values of {', '.join(equations.letters)}"
 
 
 def _section(title: str, lines: Iterable[str], count: int = 0) -> list[str]:
@@ -244,5 +259,6 @@ def as_data(equations: Equations) -> dict[str, Any]:
         "closed_form": {name: str(value) for name, value in equations.inverse_dynamics.items()},
         "statements": [{"name": s.name.name, "value": str(s.value)} for s in equations.statements],
         "operations": len(equations.statements),
+        "letters": list(equations.letters),
         "fingerprint": equations.fingerprint,
     }

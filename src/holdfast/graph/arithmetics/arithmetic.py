@@ -21,7 +21,8 @@ class Arithmetic:
     """Functions by operation, and how an exact constant and pi are made.
 
     The duties: every operation of `UNARY` and `BINARY`, whole powers (``power(a, exponent)``, by repeated squaring,
-    lowest bit first, as the kernels do) and ``select(c, a, b)``, which is a where c > 0 and b elsewhere. An operation
+    lowest bit first, as the kernels do), ``select(c, a, b)``, which is a where c > 0 and b elsewhere, and
+    ``table(a, part)``, a function by pieces. An operation
     that Python's operators do is named in `infix`, and negation may be. Outside its domain a function answers nan, or
     raises `Undecided` where the arithmetic encloses and nothing can be said.
     """
@@ -35,4 +36,4 @@ class Arithmetic:
     def missing(self) -> set[str]:
         """The operations that it cannot do."""
         known = {*self.functions, *self.infix} | ({"neg"} if self.infix else set())
-        return {*UNARY, *BINARY, "power", "select"} - known
+        return {*UNARY, *BINARY, "power", "select", "table"} - known

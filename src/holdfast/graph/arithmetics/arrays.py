@@ -14,6 +14,7 @@ ARRAYS = Arithmetic(
         "log": np.log, "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos,
         "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "abs": np.abs, "sign": np.sign,
         "min": np.minimum, "max": np.maximum, "select": lambda c, a, b: np.where(np.asarray(c) > 0, a, b),
+        "table": lambda a, part: np.vectorize(part.at, otypes=[float])(a),
     },
     constant=lambda number: np.float64(float(number)),
     pi=lambda: np.float64(np.pi),

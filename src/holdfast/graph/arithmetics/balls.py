@@ -16,6 +16,7 @@ from typing import Any
 
 from holdfast.errors import Undecided
 from holdfast.graph.arithmetics.arithmetic import Arithmetic
+from holdfast.graph.arithmetics.tables import ball_table, decided_table
 
 _BALLS_IN_USE = threading.RLock()
 
@@ -109,6 +110,7 @@ def balls() -> Arithmetic:
         "min": lambda a, b: a.min(b),
         "max": lambda a, b: a.max(b),
         "select": _ball_select,
+        "table": ball_table(ball),
     }
     return Arithmetic("balls", functions, constant=ball, pi=lambda: flint.arb.pi())
 
@@ -130,7 +132,7 @@ def _continuous_angle(y: Any, x: Any) -> Any:
     return balls().functions["atan2"](y, x)
 
 
-JUMPING = frozenset({"sign", "select", "atan2"})
+JUMPING = frozenset({"sign", "select", "atan2", "table"})
 BRANCHES = JUMPING | {"abs", "min", "max"}  # where slopes at one place say nothing of values at another
 
 
@@ -138,7 +140,8 @@ BRANCHES = JUMPING | {"abs", "min", "max"}  # where slopes at one place say noth
 def continuous_balls() -> Arithmetic:
     """Balls that refuse to be evaluated across a jump, where slopes say nothing of values."""
     base = balls()
-    steady = {"sign": _only_decided("sign"), "select": _only_decided("select"), "atan2": _continuous_angle}
+    steady: dict[str, Callable[..., Any]] = {name: _only_decided(name) for name in ("sign", "select")}
+    steady |= {"atan2": _continuous_angle, "table": decided_table(ball, lambda a: a)}
     return Arithmetic("continuous balls", base.functions | steady, base.constant, base.pi)
 
 
@@ -241,5 +244,6 @@ def ball_series() -> Arithmetic:
         "min": lambda a, b: _decided(a - b, b, a),
         "max": lambda a, b: _decided(a - b, a, b),
         "select": _decided,
+        "table": decided_table(ball, constant_ball),
     }
     return Arithmetic("ball series", functions, constant=ball, pi=base.pi)

@@ -82,6 +82,7 @@ FLOATS = Arithmetic(
         "tan": _quiet(math.tan), "asin": _quiet(math.asin), "acos": _quiet(math.acos), "atan": math.atan,
         "atan2": math.atan2,        "cosh": _quiet(math.cosh), "tanh": math.tanh, "abs": abs, "sign": _float_sign,
         "min": _float_min, "max": _float_max, "select": lambda c, a, b: a if c > 0 else b,
+        "table": lambda a, part: part.at(a),
     },
     constant=float,
     pi=lambda: math.pi,

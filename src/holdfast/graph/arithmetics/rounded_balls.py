@@ -14,6 +14,8 @@ from typing import Any
 
 from holdfast.graph.arithmetics.arithmetic import Arithmetic
 from holdfast.graph.arithmetics.balls import ball, balls, symmetric
+from holdfast.graph.arithmetics.tables import bounds, one_piece
+from holdfast.graph.table import TablePart
 
 Ball = Any  # flint.arb
 UNIT = 2.0**-51
@@ -111,6 +113,16 @@ def _sign(a: Pair) -> Pair:
     return a[0].sgn(), ball(0) if wide > 0 or wide < 0 else ball(2)
 
 
+def _table(a: Pair, part: TablePart) -> Pair:
+    """Horner's rule on the piece that holds the box and its rounding."""
+    place = one_piece(part, *bounds(a[0] + a[1] * symmetric(1.0)))
+    coefficients = [rounded_constant(c) for c in part.exact(place)]
+    moved, total = _sub(a, (ball(part.table.ends[place]), ball(0))), coefficients[-1]
+    for coefficient in reversed(coefficients[:-1]):
+        total = rounded_sum(rounded_product(total, moved), coefficient)
+    return total
+
+
 @cache
 def rounded_balls() -> Arithmetic:
     """Values over a box together with bounds of their rounding."""
@@ -132,12 +144,10 @@ def rounded_balls() -> Arithmetic:
     functions: dict[str, Callable[..., Any]] = {name: _smooth(name, slope) for name, slope in slopes.items()}
     functions |= {
         "add": rounded_sum, "sub": _sub, "mul": rounded_product, "div": _div, "neg": _neg, "power": _power, "pow": _pow,
-        "atan2": _atan2, "abs": lambda a: (abs(a[0]), a[1]), "sign": _sign, "select": _select,
+        "atan2": _atan2, "abs": lambda a: (abs(a[0]), a[1]), "sign": _sign, "select": _select, "table": _table,
         "min": lambda a, b: (a[0].min(b[0]), a[1].max(b[1])), "max": lambda a, b: (a[0].max(b[0]), a[1].max(b[1])),
     }  # fmt: skip
-    return Arithmetic(
-        "rounded balls", functions, constant=rounded_constant, pi=lambda: _made(balls().pi(), ball(0)), infix={}
-    )
+    return Arithmetic("rounded balls", functions, constant=rounded_constant, pi=_pi, infix={})
 
 
 def _pi() -> Pair:

@@ -12,6 +12,7 @@ from typing import Any
 
 from holdfast.graph.arithmetics.arithmetic import Arithmetic
 from holdfast.graph.arithmetics.floats import FLOATS
+from holdfast.graph.generic import generic_value
 from holdfast.graph.nodes import LEAVES, Node, ancestors, fingerprint, operation_count
 
 Evaluator = Callable[[Sequence[Any]], list[Any]]
@@ -43,9 +44,14 @@ class Tape:
                 lines.append(f" n{node.index}=x[{place[node.index]}]")
             elif node.op == "input":
                 raise ValueError(f"the tape needs the input {node.data!r}")
+            elif node.op == "function":
+                raise ValueError(f"the tape needs the function {node.data[0]!r}")
             elif node.op in LEAVES:
                 value = arithmetic.pi() if node.op == "pi" else arithmetic.constant(node.data)
                 namespace[f"n{node.index}"] = value
+            elif node.op == "table":
+                namespace[f"t{node.index}"] = node.data
+                lines.append(f" n{node.index}=f_table(n{node.args[0].index},t{node.index})")
             else:
                 lines.append(f" n{node.index}={_statement(node, arithmetic)}")
         lines.append(" return [" + ",".join(f"n{node.index}" for node in self.outputs) + "]")
@@ -62,11 +68,16 @@ class Tape:
 
 
 class Ledger:
-    """The values of nodes at one point, each computed once and remembered: for a few looks, without writing code."""
+    """The values of nodes at one point, each computed once and remembered: for a few looks, without writing code.
 
-    def __init__(self, values: Mapping[Node, Any], arithmetic: Arithmetic = FLOATS) -> None:
+    With `letters`, a seed, undetermined functions have random values; otherwise they are refused.
+    """
+
+    def __init__(
+        self, values: Mapping[Node, Any], arithmetic: Arithmetic = FLOATS, *, letters: int | None = None
+    ) -> None:
         self._known = {node.index: value for node, value in values.items()}
-        self._arithmetic = arithmetic
+        self._arithmetic, self._letters = arithmetic, letters
 
     def of(self, nodes: Sequence[Node]) -> list[Any]:
         known, arithmetic = self._known, self._arithmetic
@@ -84,6 +95,12 @@ class Ledger:
                 known[node.index] = arithmetic.functions[op](known[args[0].index], node.data)
             elif op == "input":
                 raise ValueError(f"the value of {node.data!r} is needed")
+            elif op == "function":
+                if self._letters is None:
+                    raise ValueError(f"the function {node.data[0]!r} is needed")
+                known[node.index] = arithmetic.constant(generic_value(node, self._letters))
+            elif op == "table":
+                known[node.index] = arithmetic.functions[op](known[args[0].index], node.data)
             elif op in LEAVES:
                 known[node.index] = arithmetic.pi() if op == "pi" else arithmetic.constant(node.data)
             else:

@@ -18,6 +18,7 @@ from typing import Any
 
 from holdfast.graph.arithmetics.arithmetic import Arithmetic
 from holdfast.graph.arithmetics.balls import angle, ball, ball_series, constant_ball, repeated
+from holdfast.graph.arithmetics.tables import decided_table
 from holdfast.graph.arithmetics.tape import Evaluator, Tape
 from holdfast.graph.derivatives import directional
 from holdfast.graph.nodes import UNARY, Graph, Node
@@ -274,5 +275,6 @@ def taylor_forms() -> Arithmetic:
         "min": lambda a, b: _decided(a - b, b, a),
         "max": lambda a, b: _decided(a - b, a, b),
         "select": _decided,
+        "table": decided_table(ball, _head),
     }
     return Arithmetic("Taylor forms", functions, constant=ball, pi=base.pi)

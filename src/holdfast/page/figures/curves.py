@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from holdfast.page.facts import PageFacts
-from holdfast.page.figures.figure import even_groups, figure, thinned
+from holdfast.page.figures.chart import figure
+from holdfast.page.figures.curve import even_groups, thinned
+from holdfast.page.markup.figure_text import quantity
 from holdfast.page.markup.html import Markup
 
 PANELS = 3  # of a figure, at most
@@ -20,12 +20,12 @@ def curves(subject: PageFacts, names: Sequence[str], kind: str, title: str) -> l
     for number, group in enumerate(even_groups(list(names), PANELS)):
 
         def draw(axes: Any, group: list[str] = group) -> None:
-            panels = np.atleast_1d(axes)
+            panels = axes if isinstance(axes, list) else [axes]
             for k, (panel, name) in enumerate(zip(panels, group, strict=True)):
                 panel.plot(*thinned(run.times, run[name]), color=f"C{k}")
                 panel.set_ylabel(subject.label(name))
-            panels[-1].set_xlabel("$t$")
+            panels[-1].set_xlabel(quantity("t"))
 
         caption = f"{title}: " + ", ".join(group)
-        made.append(figure(f"{kind}-{number}", caption, draw, panels=len(group), height=1.0 + 1.05 * len(group)))
+        made.append(figure(f"{kind}-{number}", caption, draw, panels=len(group), height=100 + 105 * len(group)))
     return made

@@ -1,4 +1,4 @@
-"""Figures as inline SVG: drawn by matplotlib in stand-in colours, coloured by the page's style in light and dark.
+"""Figures of matplotlib as inline SVG: drawn in stand-in colours, coloured by the page's style in light and dark.
 
 A content policy by hash forbids style attributes, so each becomes plain attributes and classes; namespaces, metadata
 and unused names go too. The same run gives the same bytes.
@@ -8,17 +8,13 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import pairwise
 from typing import Any
-
-import numpy as np
 
 from holdfast.page.markup.html import Markup, element
 
 WIDTH, HEIGHT = 4.6, 2.7  # inches; two figures stand side by side on a wide page
-POINTS = 1200  # of a curve, at most
 
 INK, QUIET, FAINT = "#010101", "#020202", "#030303"
 SERIES = tuple(f"#0{k}0a0b" for k in range(1, 7))
@@ -83,64 +79,6 @@ def drawing() -> Iterator[None]:
         yield
 
 
-def figure(
-    name: str,
-    caption: str,
-    draw: Callable[[Any], None],
-    *,
-    panels: int = 1,
-    height: float = HEIGHT,
-    equal: bool = False,
-) -> Markup:
-    """One figure with its caption; `draw` is given the axes (an array of them, above each other, if several)."""
-    from matplotlib.figure import Figure
-
-    with drawing():
-        drawn = Figure(figsize=(WIDTH, height))
-        axes = drawn.subplots(panels, 1, sharex=panels > 1, squeeze=False)[:, 0]
-        draw(axes if panels > 1 else axes[0])
-        _laid_out(drawn, axes, height)
-        if equal:
-            axes[0].set_aspect("equal", adjustable="box")
-        return shown(drawn, name, caption)
-
-
-def legend(axes: Any, most: int = 4) -> None:
-    """The legend above the axes, where it covers nothing."""
-    handles, labels = axes.get_legend_handles_labels()
-    if handles:
-        axes.legend(
-            handles, labels, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=min(most, len(labels)), fontsize=9.5
-        )
-
-
-def power_of_ten(value: float, _: Any = None) -> str:
-    """10⁻⁶, where a label falls on a power of ten."""
-    if not value > 0:
-        return ""
-    power = round(float(np.log10(value)))
-    return f"$10^{{{power}}}$" if abs(value / 10.0**power - 1) < 1e-6 else ""
-
-
-def log_scale(axes: Any) -> None:
-    """A logarithmic vertical axis with few labels: typeset ones take most of the time of a figure."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    axes.set_yscale("log")
-    axes.yaxis.set_major_locator(LogLocator(numticks=6))
-    axes.yaxis.set_major_formatter(FuncFormatter(power_of_ten))
-    axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.minorticks_off()
-
-
-def _laid_out(drawn: Any, axes: Any, height: float) -> None:
-    """Fixed room for labels and, where there is one, the legend: measuring them takes as long as drawing them."""
-    keys = [panel.get_legend() for panel in axes if panel.get_legend()]
-    lines = max((-(-len(key.get_texts()) // key._ncols) for key in keys), default=0)
-    above = 0.11 + 0.19 * lines if lines else 0.1  # for the power of ten of the axis
-    drawn.subplots_adjust(left=0.155, right=0.965, bottom=0.46 / height, top=1 - (0.1 + above) / height, hspace=0.16)
-
-
 def shown(drawn: Any, name: str, caption: str, *, wide: bool = False) -> Markup:
     """A finished matplotlib figure as an element of the page; a wide one takes a row of its own."""
     inside = (svg(drawn, name, caption), element("figcaption", caption))
@@ -190,22 +128,3 @@ def _attributes(style: re.Match[str]) -> str:
         elif key:
             written.append(f' {key}="{value}"')
     return "".join(written) + (f' class="{" ".join(classes)}"' if classes else "")
-
-
-def thinned(times: np.ndarray, values: np.ndarray, most: int = POINTS) -> tuple[np.ndarray, np.ndarray]:
-    """A curve with at most about `most` points that keeps each stretch's smallest and largest value, and both ends."""
-    if len(times) <= most:
-        return times, values
-    length = -(-2 * len(times) // most)  # rows of a stretch
-    padded = np.resize(np.where(np.isfinite(values), values, 0.0), (-(-len(times) // length), length))
-    padded[-1, len(times) - (len(padded) - 1) * length :] = padded[-1, 0]  # the last stretch may be shorter
-    starts = np.arange(len(padded)) * length
-    rows = np.unique([0, *(starts + padded.argmin(axis=1)), *(starts + padded.argmax(axis=1)), len(times) - 1])
-    return times[rows], values[rows]
-
-
-def even_groups(names: Sequence[str], most: int) -> list[list[str]]:
-    """Names in as few groups of at most `most` as there need be, and as equal as they can be: 4 are 2 and 2."""
-    count = -(-len(names) // most)
-    edges = [-(-len(names) * k // count) for k in range(count + 1)] if count else [0]
-    return [list(names[a:b]) for a, b in pairwise(edges)]

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 
 from holdfast.page.facts import PageFacts, number
-from holdfast.page.figures.figure import BAD, FAINT, INK, SHADE, figure, legend
+from holdfast.page.figures.chart import BAD, FAINT, INK, SHADE, figure
+from holdfast.page.figures.outline import outlines
+from holdfast.page.markup.figure_text import quantity, words
 from holdfast.page.markup.html import Markup
 from holdfast.schemes.algebra.stability_function import StabilityFunction
 
@@ -29,19 +31,19 @@ def _roots(subject: PageFacts, roots: np.ndarray) -> Markup:
     size = max(float(np.abs(roots).max()), 1e-9)
 
     def draw(axes: Any) -> None:
-        axes.axvspan(0, 2 * size, color=BAD, alpha=0.12, linewidth=0)
+        axes.axvspan(0, 2 * size, color=BAD)
         axes.axhline(0, color=INK, linewidth=0.6)
         axes.axvline(0, color=INK, linewidth=0.6)
         for k, block in enumerate(subject.spectrum.blocks[:6]):
             label = ", ".join(block.constraints).replace("_", " ")
             values = np.asarray(block.eigenvalues)
-            axes.plot(values.real, values.imag, "o", color=f"C{k}", markersize=5, label=_plain(label), alpha=0.9)
+            axes.plot(values.real, values.imag, "o", color=f"C{k}", markersize=6, label=label)
         axes.set_xlim(-1.25 * size, 0.45 * size)
         high = 1.35 * max(float(np.abs(roots.imag).max()), 0.35 * size)
         axes.set_ylim(-high, high)
-        axes.set_xlabel(r"Re $\lambda$")
-        axes.set_ylabel(r"Im $\lambda$")
-        legend(axes, 3)
+        axes.set_xlabel(words("Re ") + quantity("lambda"))
+        axes.set_ylabel(words("Im ") + quantity("lambda"))
+        axes.legend(3)
 
     frozen = "" if subject.spectrum.constant else ", frozen at the start: H varies"
     return figure("roots", f"Roots of the law{frozen}; deviations die away to the left of the axis", draw)
@@ -57,16 +59,18 @@ def _region(subject: PageFacts, step: float) -> Markup:
     size = _sizes(function, x, y)
 
     def draw(axes: Any) -> None:
-        axes.contourf(x, y, size, levels=[-1, 1], colors=[SHADE], alpha=0.35)
-        axes.contour(x, y, size, levels=[1], colors=[INK], linewidths=0.9)
+        for outline in outlines(x, y, 1 - size):
+            axes.fill(*outline, color=SHADE)
+            axes.plot(*outline, color=INK, linewidth=1.1)
         axes.axhline(0, color=INK, linewidth=0.5)
         axes.axvline(0, color=INK, linewidth=0.5)
         for k, block in enumerate(subject.spectrum.blocks[:6]):
             values = step * np.asarray(block.eigenvalues)
-            axes.plot(values.real, values.imag, "o", color=f"C{k}", markersize=5)
-        axes.set_xlabel(r"Re $\tau\lambda$")
-        axes.set_ylabel(r"Im $\tau\lambda$")
+            axes.plot(values.real, values.imag, "o", color=f"C{k}", markersize=6)
+        axes.set_xlabel(words("Re ") + quantity("tau") + quantity("lambda"))
+        axes.set_ylabel(words("Im ") + quantity("tau") + quantity("lambda"))
         axes.set_xlim(x[0], x[-1])
+        axes.set_ylim(y[0], y[-1])
 
     caption = f"Step times roots within the stability region of {subject.scheme.name}, step τ = {number(step)}"
     return figure("region", caption, draw, equal=True)
@@ -94,19 +98,14 @@ def _multipliers(subject: PageFacts, step: float) -> Markup:
     turn = np.linspace(0, 2 * np.pi, 200)
 
     def draw(axes: Any) -> None:
-        axes.fill(np.cos(turn), np.sin(turn), color=SHADE, alpha=0.35, linewidth=0)
+        axes.fill(np.cos(turn), np.sin(turn), color=SHADE)
         axes.plot(np.cos(turn), np.sin(turn), color=INK, linewidth=0.9)
         axes.axhline(0, color=FAINT, linewidth=0.5)
         for k, block in enumerate(subject.spectrum.blocks[:6]):
             values = np.linalg.eigvals(subject.scheme.propagator(block.matrix, step))
-            axes.plot(values.real, values.imag, "o", color=f"C{k}", markersize=5)
-        axes.set_xlabel(r"Re $\mu$")
-        axes.set_ylabel(r"Im $\mu$")
+            axes.plot(values.real, values.imag, "o", color=f"C{k}", markersize=6)
+        axes.set_xlabel(words("Re ") + quantity("mu"))
+        axes.set_ylabel(words("Im ") + quantity("mu"))
 
     caption = f"Multipliers of one step of {subject.scheme.name}, step τ = {number(step)}, within the unit circle"
     return figure("region", caption, draw, equal=True)
-
-
-def _plain(text: str) -> str:
-    """Text for matplotlib that is never read as mathematics."""
-    return text.replace("$", r"\$")

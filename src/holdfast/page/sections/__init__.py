@@ -1,1 +1,1 @@
-"""One file for each section of the page; `in_order` lists them."""
+"""One file for each section of the page; `page/in_order.py` lists them."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.page.facts import PageFacts, number, sentence
 from holdfast.page.markup.html import Child, Markup, bullets, details, element, joined, paragraph, table
-from holdfast.page.sections.section import Section
+from holdfast.page.section import Section
 from holdfast.stability.certificate.certificate import BlockCertificate, Label, Proof
 
 

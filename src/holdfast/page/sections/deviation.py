@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from holdfast.page.facts import PageFacts, counted
-from holdfast.page.figures.figure import figure, legend, log_scale, thinned
+from holdfast.page.figures.chart import figure
+from holdfast.page.figures.curve import thinned
+from holdfast.page.markup.figure_text import quantity
 from holdfast.page.markup.html import Markup, joined, paragraph
-from holdfast.page.sections.section import Section, side_by_side
+from holdfast.page.section import Section, side_by_side
 
 MOST_FIGURES = 6  # blocks with a figure of their own
 
@@ -42,16 +44,16 @@ def _block(subject: PageFacts, place: int, names: list[str]) -> Markup:
             axes.plot(*thinned(run.times[seen], size[seen]), color=f"C{k}", label=subject.label(name))
             bound = _bounds(subject, name)
             if bound:
-                axes.axhline(bound, color=f"C{k}", linestyle=(0, (5, 3)), linewidth=1.1)
-        log_scale(axes)
+                axes.axhline(bound, color=f"C{k}", linestyle="--", linewidth=1.4)
+        axes.log = True
         if np.isinf(lowest):
             axes.set_ylim(1e-17, 1)
             if run.times[-1] > run.times[0]:
                 axes.set_xlim(run.times[0], run.times[-1])
-            axes.text(0.5, 0.5, "exactly zero throughout", transform=axes.transAxes, ha="center")
-        axes.set_xlabel("$t$")
+            axes.middle = "exactly zero throughout"
+        axes.set_xlabel(quantity("t"))
         axes.set_ylabel("size of the deviation")
-        legend(axes)
+        axes.legend()
 
     held = ", ".join(dict.fromkeys(name.split("_", 1)[1].replace("_", " ") for name in names))
     return figure(f"deviation-{place}", f"Deviation of {held}", draw)

@@ -7,10 +7,14 @@ from typing import Any
 import numpy as np
 
 from holdfast.page.facts import PageFacts, number
-from holdfast.page.figures.figure import figure, legend, thinned
+from holdfast.page.figures.chart import figure
+from holdfast.page.figures.curve import thinned
+from holdfast.page.markup.figure_text import quantity, words
 from holdfast.page.markup.html import Child, Markup, joined, paragraph, table
-from holdfast.page.sections.section import Section, side_by_side
+from holdfast.page.section import Section, side_by_side
 
+KINETIC, POTENTIAL = quantity("T"), quantity("P")
+ENERGIES = {"kinetic": KINETIC, "potential": POTENTIAL, "energy": KINETIC + words(" + ") + POTENTIAL}
 WORDS = {
     "forces": "work of the stated forces",
     "dissipation": "lost to dissipation",
@@ -44,11 +48,11 @@ def _energies(subject: PageFacts) -> Markup:
     run = subject.trajectory
 
     def draw(axes: Any) -> None:
-        for name, label in (("kinetic", "$T$"), ("potential", "$P$"), ("energy", "$T + P$")):
+        for name, label in ENERGIES.items():
             axes.plot(*thinned(run.times, run[name]), label=label)
-        axes.set_xlabel("$t$")
+        axes.set_xlabel(quantity("t"))
         axes.set_ylabel("energy")
-        legend(axes)
+        axes.legend()
 
     return figure("energy", "Kinetic energy, potential, and their sum", draw)
 
@@ -63,9 +67,9 @@ def _balance(subject: PageFacts) -> Markup:
         for k, name in enumerate(drawn):
             axes.plot(*thinned(run.times, getattr(balance, name)), label=name, color=f"C{k + 1}")
         axes.plot(*thinned(run.times, balance.residual), label="unexplained", color="C5", linestyle="--")
-        axes.set_xlabel("$t$")
+        axes.set_xlabel(quantity("t"))
         axes.set_ylabel("work since the start")
-        legend(axes, 3)
+        axes.legend(3)
 
     return figure("balance", "Where the energy came from and went", draw)
 
@@ -77,7 +81,7 @@ def _power(subject: PageFacts) -> Markup:
 
     def draw(axes: Any) -> None:
         axes.plot(*thinned(run.times, run["power_correction"]), color="C1")
-        axes.set_xlabel("$t$")
+        axes.set_xlabel(quantity("t"))
         axes.set_ylabel("power of the correction")
 
     return figure("power", "Power of the correction: the part of the held forces that drives deviations away", draw)

@@ -9,7 +9,7 @@ from holdfast.equations.writing.text import latex_of_states
 from holdfast.page.facts import PageFacts
 from holdfast.page.markup.html import Markup, details, joined, paragraph
 from holdfast.page.markup.mathml import formula
-from holdfast.page.sections.section import Section
+from holdfast.page.section import Section
 from holdfast.problem.quantities import Acceleration, latex_name
 
 LONGEST_LINE = 700  # letters of LaTeX of an equation that is written out in one line

@@ -7,7 +7,7 @@ from holdfast.page.facts import PageFacts, counted
 from holdfast.page.figures.curves import curves
 from holdfast.page.markup.html import Markup, details, joined, paragraph
 from holdfast.page.markup.mathml import formula
-from holdfast.page.sections.section import Section, side_by_side
+from holdfast.page.section import Section, side_by_side
 from holdfast.problem.quantities import latex_name
 
 MOST_STATEMENTS = 60  # statements that are typeset

@@ -10,12 +10,14 @@ from holdfast.page.facts import PageFacts, number
 from holdfast.page.figures.roots import figures
 from holdfast.page.markup.html import Child, Markup, code, details, element, joined, paragraph, table
 from holdfast.page.markup.mathml import formula, mathml
-from holdfast.page.sections.section import Section, side_by_side
+from holdfast.page.section import Section, side_by_side
 from holdfast.problem.laws.linear import Gain, Unstabilised
 from holdfast.problem.quantities import latex_name
+from holdfast.stability.letters.conditions import conditions
 from holdfast.stability.linear.spectrum import BlockStability
 from holdfast.stability.tuning.dialects import dialects
 
+LONGEST = 400  # characters of a polynomial in LaTeX: a line or two of the page
 GREEK = {"alpha": "α", "beta": "β", "kappa": "κ", "omega": "ω", "zeta": "ζ", "time constant": "T", "damping ratio": "ζ"}
 
 
@@ -28,6 +30,7 @@ def write(subject: PageFacts) -> Markup:
         _blocks(subject),
         side_by_side(*figures(subject)),
         _transients(subject),
+        _conditions(subject),
         _matrix(subject),
     )
 
@@ -126,6 +129,25 @@ def _transients(subject: PageFacts) -> Markup:
     ]
     note = paragraph("In common units (y, w/ω): how far deviations may grow before they die away.", class_="quiet")
     return joined(element("h3", "Transients"), table(head, rows), note)
+
+
+def _conditions(subject: PageFacts) -> Markup:
+    """Which gains would do: the polynomial of each block and its inequalities, where they are short enough to read."""
+    try:
+        found = conditions(subject.equations)
+    except HoldfastError:
+        return Markup("")
+    rows: list[list[Child]] = []
+    for block in found.blocks:
+        shown = joined(*(piece for r in block.inequalities for piece in (mathml(latex(r)), "  ")))
+        if block.constant and len(latex(block.polynomial)) <= LONGEST:
+            never: Child = "for no values" if not block.attainable else "for all values"
+            held = shown if block.attainable and block.inequalities else never
+            rows.append([", ".join(block.constraints).replace("_", " "), mathml(latex(block.polynomial)), held])
+    if not rows:
+        return Markup("")
+    head: list[Child] = ["constraints", "characteristic polynomial", "deviations die away exactly where"]
+    return joined(element("h3", "Which gains attract"), table(head, rows))
 
 
 def _matrix(subject: PageFacts) -> Markup:

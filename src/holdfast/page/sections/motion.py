@@ -10,7 +10,7 @@ import numpy as np
 from holdfast.page.facts import PageFacts
 from holdfast.page.figures.curves import curves
 from holdfast.page.markup.html import Markup, element
-from holdfast.page.sections.section import Section, side_by_side
+from holdfast.page.section import Section, side_by_side
 
 MOST_CURVES = 12  # curves
 CAPTION = "The mechanism in motion, drawn to scale"

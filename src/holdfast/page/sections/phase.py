@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from holdfast.page.facts import PageFacts
-from holdfast.page.figures.figure import POINTS, figure, legend
+from holdfast.page.figures.chart import figure
+from holdfast.page.figures.curve import POINTS
 from holdfast.page.markup.html import Markup
-from holdfast.page.sections.section import Section, side_by_side
+from holdfast.page.section import Section, side_by_side
 
 MOST_PORTRAITS = 3  # coordinates with a portrait
 STILL = 1e-9  # a change this small, as a part of the value, is none
@@ -34,12 +35,12 @@ def _portrait(subject: PageFacts, across: str, up: str) -> Markup:
     rows = np.unique(np.linspace(0, len(run.times) - 1, POINTS).astype(int))
 
     def draw(axes: Any) -> None:
-        axes.plot(run[across][rows], run[up][rows], linewidth=1.1)
+        axes.plot(run[across][rows], run[up][rows], linewidth=1.5)
         axes.plot(run[across][:1], run[up][:1], "o", markersize=4.5, color="C1", label="start")
         axes.plot(run[across][-1:], run[up][-1:], "s", markersize=4.5, color="C2", label="end")
         axes.set_xlabel(subject.label(across))
         axes.set_ylabel(subject.label(up))
-        legend(axes)
+        axes.legend()
 
     return figure(f"phase-{across}-{up}", f"{up} against {across}".replace("_dot", "'"), draw)
 

@@ -6,7 +6,9 @@ from holdfast.equations.writing.text import formula as latex
 from holdfast.page.facts import PageFacts, counted, number
 from holdfast.page.markup.html import Child, Markup, code, details, element, joined, paragraph, table
 from holdfast.page.markup.mathml import formula, mathml
-from holdfast.page.sections.section import Section
+from holdfast.page.section import Section
+from holdfast.problem.data import Data
+from holdfast.problem.functions import StatedFunction
 from holdfast.problem.quantities import latex_name
 
 
@@ -84,7 +86,20 @@ def _values(subject: PageFacts) -> Markup:
         [mathml(f"{latex_name(name)}(t_0)"), number(value, 8), str(units.get(name, ""))]
         for name, value in zip(run.state_names, run.start.state, strict=True)
     ]
+    rows += [
+        [mathml(latex(stated.at(name))), _given(stated), str(units.get(name, ""))]
+        for name, stated in subject.problem.system.functions.items()
+    ]
     return details("Parameters and start values", table(["quantity", "value", "unit"], rows))
+
+
+def _given(stated: StatedFunction) -> Child:
+    """A function by its expression, or what its data are."""
+    if isinstance(stated.value, Data):
+        first, last = stated.value.range
+        what = f"a spline of degree {stated.value.degree} through {len(stated.value.times)} values"
+        return f"{what}, {stated.of[0].name} = {number(first)} to {number(last)}"
+    return mathml(latex(stated.value))
 
 
 def _text(subject: PageFacts) -> Markup:

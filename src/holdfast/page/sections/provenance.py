@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from holdfast.page.facts import PageFacts, counted
 from holdfast.page.markup.html import Child, Markup, element, joined, paragraph, table
-from holdfast.page.sections.section import Section
+from holdfast.page.section import Section
 
 PACKAGES = "holdfast numpy sympy scipy llvmlite python-flint matplotlib latex2mathml".split()
 
@@ -39,7 +39,7 @@ def _again(subject: PageFacts) -> Markup:
 
 
 def _python(subject: PageFacts) -> str:
-    run, stated = subject.trajectory, subject.equations.parameter_values
+    run, stated = subject.trajectory, subject.equations.stated_values
     size = f"step={run.step!r}" if run.step is not None else f"tolerance={run.tolerance!r}"
     duration = float(run.times[-1] - run.times[0])
     changed = {name: float(value) for name, value in run.parameters.items() if stated.get(name) != float(value)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from holdfast.page.facts import PageFacts, counted, number, sentence
 from holdfast.page.figures.figure import drawing, shown
 from holdfast.page.markup.html import Child, Markup, bullets, joined, paragraph, table
-from holdfast.page.sections.section import Section, side_by_side
+from holdfast.page.section import Section, side_by_side
 
 
 def write(subject: PageFacts) -> Markup:

@@ -6,7 +6,7 @@ import numpy as np
 
 from holdfast.page.facts import PageFacts, number, sentence
 from holdfast.page.markup.html import Markup, bullets, paragraph
-from holdfast.page.sections.section import Section
+from holdfast.page.section import Section
 from holdfast.stability.certificate.certificate import Label
 from holdfast.stability.linear.spectrum import BlockStability
 

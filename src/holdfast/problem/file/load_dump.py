@@ -49,7 +49,7 @@ def load(path: str | os.PathLike[str]) -> Problem:
     if not isinstance(path, (str, os.PathLike)):
         raise BadRequest(f"{path!r} is not the name of a file", where="hf.load", fix='e.g. hf.load("pendulum.toml")')
     file = Path(path)
-    return loads(_text(file), name=str(file))
+    return _read(_text(file), str(file), file.parent)
 
 
 def loads(text: str | bytes, name: str = "<text>") -> Problem:
@@ -58,6 +58,11 @@ def loads(text: str | bytes, name: str = "<text>") -> Problem:
         text = _decoded(text, name)
     if not isinstance(text, str):
         raise BadRequest(f"a problem is a text, not {type(text).__name__}", where="hf.loads", fix="decode it first")
+    return _read(text, name, None)
+
+
+def _read(text: str, name: str, folder: Path | None) -> Problem:
+    """The problem of a text, whose data lie below the folder."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     _check_size(text, name)
     try:
@@ -67,7 +72,7 @@ def loads(text: str | bytes, name: str = "<text>") -> Problem:
     except ValueError as error:
         raise _not_toml(name, text, str(error)) from None
     with distribute(False):  # set once: SymPy empties its cache at each change
-        return read_problem(raw, Findings(name, Places(text)))
+        return read_problem(raw, Findings(name, Places(text)), folder)
 
 
 def _check_size(text: str, name: str) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
+from pathlib import Path as FilePath
 from typing import Any
 
 import sympy as sp
@@ -17,10 +18,12 @@ from holdfast.common.frozen import Frozen
 from holdfast.errors import BadExpression, BadStatement
 from holdfast.problem.file.entries import Entries, kind_of, plain
 from holdfast.problem.file.findings import Findings
+from holdfast.problem.file.function_table import OPEN, read_functions
 from holdfast.problem.file.law_table import read_law
 from holdfast.problem.file.lyapunov_table import read_lyapunov
 from holdfast.problem.file.mass_table import read_masses
 from holdfast.problem.file.places import Path
+from holdfast.problem.functions import StatedFunction
 from holdfast.problem.laws.linear import Constraints, Law
 from holdfast.problem.problem import Problem
 from holdfast.problem.program import Program
@@ -37,12 +40,13 @@ SYSTEM_KEYS = "coordinates kinetic potential dissipation forces masses states no
 PROGRAM_KEYS = "holonomic nonholonomic controls reactions law".split()
 RUN_KEYS = [field.name for field in fields(Run)]
 PLAIN_TABLES = "certificate ensemble units animation".split()
-TOP_KEYS = "schema title expect system definitions points parameters program start run lyapunov".split() + PLAIN_TABLES
+TOP_KEYS = "schema title expect system definitions points parameters functions program start run lyapunov".split()
+TOP_KEYS += PLAIN_TABLES
 
 
-def read_problem(raw: Mapping[str, Any], findings: Findings) -> Problem:
-    """The problem that the tables state; all that is wrong with them is raised in one go."""
-    reading = _Reading(raw, Entries(findings))
+def read_problem(raw: Mapping[str, Any], findings: Findings, folder: FilePath | None = None) -> Problem:
+    """The problem that the tables state; all that is wrong with them is raised in one go. Data lie below `folder`."""
+    reading = _Reading(raw, Entries(findings), folder)
     system, program = reading.system(), reading.program()
     law = reading.law(program)
     rest = {"start": reading.start(), "run": reading.run(), **reading.labels(), **reading.lyapunov(program)}
@@ -57,7 +61,8 @@ def read_problem(raw: Mapping[str, Any], findings: Findings) -> Problem:
 class _Reading:
     """One pass over the tables, in the order in which names become known."""
 
-    def __init__(self, raw: Mapping[str, Any], entries: Entries) -> None:
+    def __init__(self, raw: Mapping[str, Any], entries: Entries, folder: FilePath | None) -> None:
+        self.folder = folder
         self.raw, self.entries, self.names = raw, entries, entries.names
         self.note = entries.findings.add
         entries.check_keys(raw, (), TOP_KEYS)
@@ -84,6 +89,8 @@ class _Reading:
         states = self.entries.table(table, ("system", "states"))
         for name in states:
             self._declare(State, name, ("system", "states", name))
+        found["functions"] = self._functions()
+        found["letters"] = tuple(Parameter(name) for name in found["parameters"] if found["parameters"][name] is None)
         found["definitions"] = self._definitions()
         found["points"] = self._points()
         masses = self.entries.table(table, ("system", "masses"))
@@ -130,12 +137,23 @@ class _Reading:
             self.note(path, error.what, error.fix, on_key=True)
             self.entries.spoiled.add(name)
 
-    def _parameters(self) -> dict[str, sp.Expr]:
-        values = {}
+    def _functions(self) -> dict[str, StatedFunction]:
+        """The functions, all declared before the expression of the first is kept."""
+        bare, whole = read_functions(self.entries.table(self.raw, ("functions",)), self.entries, self.folder)
+        for name, stated in bare.items():
+            try:
+                self.names.declare_function(name, stated, where="")
+            except BadStatement as error:
+                self.note(("functions", name), error.what, error.fix, on_key=True)
+                self.entries.spoiled.add(name)
+        return whole
+
+    def _parameters(self) -> dict[str, sp.Expr | None]:
+        values: dict[str, sp.Expr | None] = {}
         for name, value in self.entries.table(self.raw, ("parameters",)).items():
             path = ("parameters", name)
             self._declare(Parameter, name, path)
-            values[name] = self._expression(value, path, ())
+            values[name] = None if value == OPEN else self._expression(value, path, ())
         return values
 
     def _definitions(self) -> dict[str, sp.Expr]:

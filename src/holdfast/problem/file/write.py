@@ -9,6 +9,7 @@ from typing import Any
 import sympy as sp
 
 from holdfast.errors import BadStatement
+from holdfast.problem.file.function_table import OPEN, function_entries
 from holdfast.problem.file.law_table import law_entries
 from holdfast.problem.file.mass_table import mass_entries
 from holdfast.problem.file.read import PLAIN_TABLES, SCHEMA
@@ -47,8 +48,11 @@ def _system(problem: Problem) -> list[str]:
         lines += _table(f"system.{key}", getattr(system, key), f"system.{key}")
     for name, mass in system.masses.items():
         lines += _table(f"system.masses.{name}", mass_entries(mass), f"system.masses.{name}")
-    for key in ("definitions", "points", "parameters"):
+    letters = {letter.name: OPEN for letter in system.letters}
+    lines += _table("functions", function_entries(system.functions), "functions")
+    for key in ("definitions", "points"):
         lines += _table(key, getattr(system, key), key)
+    lines += _table("parameters", {**system.parameters, **letters}, "parameters")
     return lines
 
 

@@ -33,6 +33,7 @@ HINTS = {
     "{": ("braces do not belong in an expression", "use ( ) to group"),
     "}": ("braces do not belong in an expression", "use ( ) to group"),
     "@": ("'@' is not known here", "write dot(a, b) for a scalar product"),
+    "?": ("'?' is no expression", 'declare a letter, [parameters] k = "?", and write its name here'),
     "%": ("'%' is not known here", "the operations are + - * / **"),
     "!": ("'!' is not known here", "the operations are + - * / **"),
     "|": ("'|' is not known here", "write abs(...) for an absolute value"),

@@ -12,6 +12,7 @@ import sympy as sp
 
 from holdfast.errors import BadExpression
 from holdfast.problem.derivative import parts_first
+from holdfast.problem.functions import FunctionValue
 from holdfast.problem.quantities import RateOf
 from holdfast.problem.text.scalars import NAMES
 
@@ -22,9 +23,13 @@ LONG_DENOMINATOR = 9  # a longer one that ends as a decimal is written as a deci
 def text_of(expression: sp.Expr, *, where: str = "") -> str:
     """The expression as a problem file writes it."""
     texts: dict[sp.Basic, tuple[str, int]] = {}
-    for part in parts_first(expression):
+    for part in parts_first(expression, _within):
         texts[part] = _written(part, texts, where)
     return texts[expression][0]
+
+
+def _within(part: sp.Basic) -> tuple[sp.Basic, ...]:
+    return () if isinstance(part, FunctionValue) else part.args
 
 
 def number_text(value: sp.Rational) -> str:
@@ -80,6 +85,8 @@ def _written(part: Any, texts: dict[sp.Basic, tuple[str, int]], where: str) -> t
         return _product(part, inside)
     if part.is_Pow:
         return _power(part, inside)
+    if isinstance(part, FunctionValue) and (part.of_time or not any(part.orders)):
+        return str(part), ATOM
     if isinstance(part, RateOf):
         return f"ddt({inside(part.args[0], SUM)})", ATOM
     if part.func in NAMES:

@@ -14,6 +14,7 @@ import sympy as sp
 
 from holdfast.errors import BadStatement
 from holdfast.problem.derivative import parts_first
+from holdfast.problem.functions import FunctionValue
 from holdfast.problem.quantities import Acceleration, Definition, Rate, RateOf, Time
 
 Dimension = Mapping[str, Fraction]
@@ -165,6 +166,15 @@ class Dimensions:
             return (self.definitions[part.name],)
         return part.args
 
+    def _function(self, value: FunctionValue) -> Dimension | None:
+        """The unit of the function over those of the arguments it is differentiated by."""
+        found = self.names.get(value.name)
+        for argument, order in zip(value.of, value.orders, strict=True):
+            by = self._found[argument]
+            if order and found is not None:
+                found = None if by is None else _times(found, _power(by, Fraction(-order)))
+        return found
+
     def _judged(self, expression: sp.Expr, where: str) -> Dimension | None:
         """The dimension of a part whose own parts are known."""
         if expression.is_Symbol:
@@ -177,6 +187,8 @@ class Dimensions:
             return self._product(expression.args)
         if isinstance(expression, sp.Pow):
             return self._raised(expression, where)
+        if isinstance(expression, FunctionValue):
+            return self._function(expression)
         if isinstance(expression, RateOf):
             inner = self._found[expression.args[0]]
             return None if inner is None else _times(inner, KNOWN["Hz"])

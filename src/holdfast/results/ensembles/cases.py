@@ -71,7 +71,8 @@ def cases_of(
     """Check the columns and spread them over the start and the constants that all cases share."""
     columns = _columns(equations, cases, start, parameters)
     count = len(next(iter(columns.values())))
-    base = parameter_vector(equations, parameters)
+    first = {name: float(columns[name][0]) for name in equations.letters if name in columns}  # letters by case
+    base = parameter_vector(equations, {**by_name(parameters, where="parameters"), **first})
     width = len(base) + len(equations.state_names)
     if count * width > MOST_VALUES:
         what = f"{count:,} cases of {width} values each would need {8e-9 * count * width:.1f} GB before they run"

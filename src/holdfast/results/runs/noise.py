@@ -86,11 +86,6 @@ class NoisyRuns:
         spread = [float(column.std(ddof=1) / root) if self.paths > 1 else float("nan") for column in (means, squares)]
         return Moments(float(means.mean()), float(squares.mean()), *spread)
 
-    def deviation_moments(self, since: float = 0.0) -> dict[str, Moments]:
-        """The moments of every deviation y and rate w."""
-        names = list(self.equations.deviation_names)
-        return {name: self.moments(name, since) for name in names}
-
     def deviation_covariance(self, since: float = 0.0) -> np.ndarray:
         """The covariance of (y, w) over all paths and the rows from a time on."""
         names = list(self.equations.deviation_names)

@@ -11,6 +11,8 @@ import numpy as np
 
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
+from holdfast.graph.table import BEYOND
+from holdfast.problem.data import Data
 from holdfast.problem.laws.linear import Tuned
 from holdfast.problem.types import Key
 from holdfast.problem.vocabulary import by_name
@@ -85,6 +87,7 @@ def request_of(equations: Equations, scheme: Scheme | str | None = None, **optio
     wanted = None if at is None else _times(at, begin)
     length = duration if duration is not None else _stated_duration(run.duration, wanted, begin)
     _positive(length, "duration")
+    _refuse_beyond_data(equations, begin, float(length))
     kept = run.every if every is None else every
     if isinstance(kept, bool) or not isinstance(kept, (int, np.integer)) or not 1 <= kept <= MOST_STEPS:
         fix = f"keep every n-th row: a whole number, at least 1, at most {MOST_STEPS:.0e}"
@@ -112,6 +115,21 @@ def request_of(equations: Equations, scheme: Scheme | str | None = None, **optio
     _positive(size, "step")
     _refuse_standing_time(begin, float(length), float(size))
     return Request(chosen, begin, float(length), float(size), whole_steps(length, size), None, int(kept), wanted)
+
+
+def _refuse_beyond_data(equations: Equations, begin: float, duration: float) -> None:
+    """A function of time that is given by data has no values outside them."""
+    for name, function in equations.problem.system.functions.items():
+        if isinstance(function.value, Data) and function.at(name).of_time:
+            first, last = function.value.range
+            spare = BEYOND * (last - first)
+            if begin < first - spare or begin + duration > last + spare:
+                raise BadRequest(
+                    f"the data of {name!r} reach from {first:g} to {last:g}, the run from {begin:g} to "
+                    f"{begin + duration:g}",
+                    where=f"functions.{name}",
+                    fix="shorten the run, or give more data: nothing is extrapolated",
+                )
 
 
 def _refuse_standing_time(begin: float, duration: float, step: float) -> None:

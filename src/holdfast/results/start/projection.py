@@ -19,7 +19,7 @@ from holdfast.results.start.term_sizes import OFF, ROUNDING_NOISE, deviation_siz
 ITERATIONS = 50
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Unmet:
     """Where an iteration could not go on: the constraint that is worst there, and what it depends on."""
 

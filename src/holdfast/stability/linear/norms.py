@@ -23,7 +23,7 @@ from scipy.linalg import eigh, solve_continuous_lyapunov, solve_discrete_lyapuno
 
 from holdfast.errors import BadRequest
 from holdfast.stability.linear.hurwitz import place_of_roots
-from holdfast.stability.linear.shape import Array, natural_weights, square
+from holdfast.stability.linear.shape import Array, as_numbers, natural_weights, square
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ class Norm:
 
     def __call__(self, vector: Any) -> Any:
         """‖x‖_P of a vector, or of each row of an array."""
-        rows = np.asarray(vector, dtype=float)
+        rows = as_numbers(vector, "the vector")
         lengths = np.linalg.norm(rows @ self.factor, axis=-1)
         return float(lengths) if rows.ndim == 1 else lengths
 
@@ -108,10 +108,6 @@ class Norm:
         """√cond P: by how much ‖x‖₂ may grow while ‖x‖_P does not."""
         return self.upper / self.lower
 
-    def radius_within(self, tolerance: float) -> float:
-        """The radius in ‖·‖_P that keeps ‖x‖₂ ≤ tolerance."""
-        return tolerance * self.lower
-
 
 def euclidean(size: int) -> Norm:
     return Norm(np.eye(size), "Euclidean")
@@ -119,7 +115,7 @@ def euclidean(size: int) -> Norm:
 
 def leading_minors(matrix: Any) -> Array:
     """The leading principal minors: all positive exactly when a symmetric matrix is positive definite (Sylvester)."""
-    array = np.asarray(matrix, dtype=float)
+    array = as_numbers(matrix, "the matrix")
     return np.array([np.linalg.det(array[:k, :k]) for k in range(1, len(array) + 1)])
 
 
@@ -176,7 +172,7 @@ def modal(matrix: Any) -> Norm:
 def _weights(matrix: Array, weights: Any, positions: int | None) -> Array:
     if weights is None:
         return natural_weights(matrix, positions)
-    Q = np.array(weights, dtype=float)
+    Q = as_numbers(weights, "the weights")
     Q = Q * np.eye(len(matrix)) if Q.ndim == 0 else (np.diag(Q) if Q.ndim == 1 else square(Q, "Q"))
     if Q.shape != matrix.shape or np.linalg.eigvalsh((Q + Q.T) / 2)[0] <= 0:
         raise BadRequest(

@@ -18,24 +18,32 @@ from holdfast.errors import BadRequest
 Array = np.ndarray
 
 
+def as_numbers(value: Any, name: str = "H") -> Array:
+    """An array of doubles; letters in it are asked for by name."""
+    try:
+        return np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        letters = sorted({s.name for entry in np.ravel(np.array(value, dtype=object)) for s in _letters(entry)})
+    if letters:
+        raise BadRequest(
+            f"{name} contains {', '.join(letters[:12])}, and numbers are needed here",
+            fix="put numbers in their place; hf.conditions(equations) keeps letters",
+        )
+    raise BadRequest(f"{name} is not made of numbers", fix="give numbers, as rows of equal length")
+
+
+def _letters(entry: Any) -> Any:
+    return getattr(entry, "free_symbols", ())
+
+
 def square(matrix: Any, name: str = "H") -> Array:
     """The matrix as doubles, if it is square and finite."""
-    array = numbers_of(matrix, name)
+    array = as_numbers(matrix, name)
     if array.ndim != 2 or array.shape[0] != array.shape[1] or not array.size:
         raise BadRequest(f"{name} is not a square matrix", fix="give as many rows as columns, at least one")
     if not np.isfinite(array).all():
         raise BadRequest(f"{name} contains a number that is not finite", fix="evaluate it where it is defined")
     return array
-
-
-def numbers_of(matrix: Any, name: str) -> Array:
-    """A matrix as doubles; one with letters or ragged rows is refused in words."""
-    try:
-        return np.array(matrix, dtype=float)
-    except (TypeError, ValueError):
-        letters = sorted({str(s) for s in getattr(matrix, "free_symbols", ())})
-        what = f"{name} contains {', '.join(letters[:6])}" if letters else f"{name} is not a matrix of numbers"
-        raise BadRequest(what, fix="put numbers in, by matrix.subs({...}); hf.lyapunov keeps letters") from None
 
 
 def positions_of(matrix: Array) -> int:
@@ -57,12 +65,12 @@ def deviation_matrix(stiffness: Any, damping: Any, coupling: Any = None) -> Arra
     m, r = len(spring), len(damper)
     if m > r:
         raise BadRequest(f"{m} stiffnesses and only {r} dampings", fix="every constraint needs a damping, if only 0")
-    lower = np.vstack([-spring, np.zeros((r - m, m))]) if coupling is None else np.array(coupling, dtype=float)
+    lower = np.vstack([-spring, np.zeros((r - m, m))]) if coupling is None else as_numbers(coupling, "the coupling")
     return np.block([[np.zeros((m, m)), np.eye(m, r)], [lower, -damper]])
 
 
 def _gain_matrix(value: Any) -> Array:
-    array = np.array(value, dtype=float)
+    array = as_numbers(value, "a gain matrix")
     if array.ndim < 2:
         return np.diag(np.atleast_1d(array)) if array.size else np.zeros((0, 0))
     return square(array, "a gain matrix")
@@ -101,5 +109,5 @@ def default_names(size: int, positions: int) -> tuple[str, ...]:
 
 def scaled(matrix: Array, scale: Sequence[float] | Array) -> Array:
     """D H D⁻¹ for D = diag(scale): the same motion in other units."""
-    factors = np.asarray(scale, dtype=float)
+    factors = as_numbers(scale, "the scale")
     return factors[:, None] * matrix / factors[None, :]

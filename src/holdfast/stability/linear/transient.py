@@ -24,7 +24,7 @@ from holdfast.schemes.by_name import scheme_named
 from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.stability.linear.hurwitz import RootPlace, place_of_roots
 from holdfast.stability.linear.norms import continuous
-from holdfast.stability.linear.shape import Array, common_units, scaled, square
+from holdfast.stability.linear.shape import Array, as_numbers, common_units, scaled, square
 
 PER_OCTAVE, OCTAVES = 32, 50  # times at which ‖exp(Ht)‖ is looked at before the largest are refined
 MOST_POWERS = 2**20  # powers of a propagator that are tried before giving up
@@ -112,7 +112,7 @@ def numerical_abscissa(matrix: MatrixLike) -> float:
 def _scale(matrix: Array, scaling: Any, positions: int | None) -> Array:
     if scaling is None:
         return common_units(matrix, positions)
-    scale = np.array(scaling, dtype=float) * np.ones(len(matrix))
+    scale = as_numbers(scaling, "the scaling") * np.ones(len(matrix))
     if scale.shape != (len(matrix),) or not (scale > 0).all():
         raise BadRequest("the scaling does not fit", fix=f"give {len(matrix)} positive factors, or 1")
     return scale

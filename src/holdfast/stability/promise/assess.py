@@ -12,6 +12,7 @@ from holdfast.common.rounded import rounded_down
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest, HoldfastError, InternalError
+from holdfast.problem.data import Data
 from holdfast.problem.file.load_dump import dumps
 from holdfast.results.runs.simulate import simulate
 from holdfast.results.trajectory import Trajectory
@@ -161,6 +162,9 @@ class Assessment:
             return block.obstacle
         if self.scheme.unproved:
             return self.scheme.unproved
+        given = [name for name, f in self.equations.problem.system.functions.items() if isinstance(f.value, Data)]
+        if given:
+            return f"{given[0]!r} is given by data, which nobody else verifies"
         if not is_named(self.scheme):  # a claimed order is what the proof rests on, and a name what it is kept by
             return f"{self.scheme.name} is not one of the schemes whose order is proved"
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Unpack
 
 from holdfast.common.arguments import with_options
@@ -12,6 +13,7 @@ from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest
 from holdfast.problem.laws.linear import Law
 from holdfast.problem.types import ByName, StateLike
+from holdfast.problem.vocabulary import by_name
 from holdfast.results.runs.request import StepOptions
 from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.by_name import scheme_named
@@ -60,11 +62,22 @@ def certify(
     job = Assessment(equations, chosen, duration, asked, start, parameters or {}, constraints, sample, progress)
     if trajectory is not None:
         _require_same(job, trajectory, step)
+    job = _with_numbers(job)
     if asked.drift is not None and trajectory is None and equations.constraints:
         return _for_drift(job, asked, asked.drift, step)
     stated = step if step is not None else equations.problem.run.step
     size = trajectory.step if trajectory is not None else None if chosen.adaptive else stated
     return job.certificate(size, tolerance, trajectory)
+
+
+def _with_numbers(job: Assessment) -> Assessment:
+    """The same with values in the place of letters: a certificate speaks of one motion, in a text of its own."""
+    equations = job.equations
+    if not equations.letters:
+        return job
+    given = by_name(job.parameters, where="parameters")
+    equations.require_numbers(given)
+    return replace(job, equations=equations.with_values({name: given[name] for name in equations.letters}))
 
 
 def _require_same(job: Assessment, run: Trajectory, step: float | None) -> None:

@@ -33,7 +33,7 @@ from holdfast.stability.linear.norms import (
     shifted,
     stein,
 )
-from holdfast.stability.linear.shape import Array, square
+from holdfast.stability.linear.shape import Array, as_numbers, square
 
 __all__ = [
     "LyapunovFunction",
@@ -67,7 +67,7 @@ class LyapunovFunction:
     @classmethod
     def of(cls, matrix: Any, weights: Any = None) -> LyapunovFunction:
         """G of GH + HᵀG = −2N; without weights N = ½ diag(ω², 1)."""
-        norm = continuous(matrix, None if weights is None else 2 * np.asarray(weights, dtype=float))
+        norm = continuous(matrix, None if weights is None else 2 * as_numbers(weights, "the weights"))
         return cls(norm.matrix, square(matrix))
 
     @cached_property
@@ -123,12 +123,12 @@ class LyapunovFunction:
 
     def __call__(self, deviations: Any) -> Any:
         """V at z, or at each row."""
-        z = np.asarray(deviations, dtype=float)
+        z = as_numbers(deviations, "the deviation")
         return np.einsum("...i,ij,...j->...", z, self.matrix, z) / 2
 
     def derivative(self, deviations: Any) -> Any:
         """V̇ at z, or at each row."""
-        z = np.asarray(deviations, dtype=float)
+        z = as_numbers(deviations, "the deviation")
         return np.einsum("...i,ij,...j->...", z, self.derivative_matrix, z)
 
     def start_limit(self, tolerance: float) -> float:

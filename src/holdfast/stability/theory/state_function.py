@@ -28,6 +28,7 @@ from holdfast.graph.arithmetics.balls import BRANCHES
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.derivatives import directional, gradient, jacobian
 from holdfast.graph.nodes import Node, ancestors, substitute
+from holdfast.problem.data import Data
 from holdfast.problem.vocabulary import LAW
 from holdfast.results.trajectory import Trajectory
 from holdfast.stability.linear.shape import Array
@@ -186,6 +187,8 @@ class StateFunction:
             return "V branches (abs, sign, min, max, ...)"
         if any(node.op in BRANCHES for node in ancestors(self.demand)):
             return "the law branches (abs, sign, min, max, ...)"
+        if any(isinstance(stated.value, Data) for stated in self.equations.problem.system.functions.values()):
+            return "a function is given by data, which balls do not enclose"
         if self.equations.solver.form == "eased":
             return "the law is eased where kept integrals cannot be told apart"
         return ""

@@ -174,9 +174,7 @@ class Tuning:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything but the map as plain values."""
-        law = {
-            name: _plain(value) for name, value in self.equations.parameter_values.items() if name.startswith("law.")
-        }
+        law = {name: _plain(value) for name, value in self.equations.stated_values.items() if name.startswith("law.")}
         return {
             "schema": 1,
             "scheme": self.scheme,

@@ -20,10 +20,10 @@ from holdfast.stability.verifier.refusal import Refused, Unconfirmed, require
 from holdfast.stability.verifier.schemes import Tableau, tableau_named
 from holdfast.stability.verifier.steps.cells import Cells, Cutter, Limit
 from holdfast.stability.verifier.steps.contraction import BITS, Contraction, top
-from holdfast.stability.verifier.steps.cover import Budget, Cover, covered
+from holdfast.stability.verifier.steps.cover import Budget, Cover, covered, small
 from holdfast.stability.verifier.steps.motion import AffineMotion, WholeMotion
 from holdfast.stability.verifier.steps.rounding import Agreement, RoundingModel
-from holdfast.stability.verifier.steps.step import coefficients
+from holdfast.stability.verifier.steps.step import coefficients, nearby, without_rest
 
 SECONDS, CELLS = 60.0, 100_000  # of one verification, unless said otherwise
 ORDER = 3  # of the forms that give the defect; those that give its last part are of order 1
@@ -206,18 +206,22 @@ def _defect_cover(read: Reading, block: BlockClaim, proof: Claim, widths: list[f
     motion = AffineMotion(made, block.names, made.matrix(block.names)) if affine else WholeMotion(made, block.names)
     variables = motion.variables
     cutter = Cutter(variables, [] if affine else _limits(read, block, proof, widths, variables))
+    region = np.array([proof.region[name] for name in variables]).reshape(len(variables), 2)
     turned = np.array(proof.factor).T
     order = read.tableau.order
 
     def judge(cells: Cells) -> tuple[Array, Array, Array]:
         near = space(cells.weights(), ORDER, order + 3)
         far = space((*[1] * cells.basis.shape[2], 1), 1, order + 4)
+        factor = np.broadcast_to(turned, (len(cells), *turned.shape))
         with np.errstate(all="ignore"):
-            found = coefficients(motion, read.tableau, step, cells.values(near), cells.values(far))
-            forms = combination(np.broadcast_to(turned, (len(cells), *turned.shape)), found)
-            return _judged(forms, cells)
+            close = nearby(motion, read.tableau, cells.values(near))
+            bounds, _, shares = _judged(combination(factor, without_rest(close, order, step)), cells)
+            if (bounds > proof.coefficient).all() and not small(cells, region).any():  # each is to be cut in any case
+                return bounds, np.zeros_like(bounds), shares
+            found = coefficients(motion, read.tableau, step, close, cells.values(far))
+            return _judged(combination(factor, found), cells)
 
-    region = np.array([proof.region[name] for name in variables]).reshape(len(variables), 2)
     return covered(region, cutter, judge, proof.coefficient, "defect", budget)
 
 

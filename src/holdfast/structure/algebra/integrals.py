@@ -14,6 +14,7 @@ from time import monotonic
 import sympy as sp
 
 from holdfast.errors import HoldfastError
+from holdfast.problem.functions import FunctionValue
 from holdfast.structure.algebra.normal_form import expandable, tidied
 from holdfast.structure.algebra.worker import WORKER, OutOfTime
 from holdfast.structure.algebra.zero import Points, enclosures
@@ -94,13 +95,15 @@ def _short(e: sp.Expr) -> str:
 
 
 def by_powers(e: sp.Expr, x: sp.Symbol) -> sp.Expr | None:
-    """Term by term, where every term is a power of x times something free of it."""
+    """Term by term, where every term is a power of x, or a function of x, times something free of it."""
     terms = []
     for term in sp.Add.make_args(sp.expand(e)):
         rest, power = term.as_independent(x, as_Add=False)
         base, exponent = power.as_base_exp()
         if power == 1:
             terms.append(rest * x)
+        elif isinstance(power, FunctionValue) and x in power.of:
+            terms.append(rest * power.primitive(power.of.index(x)))
         elif base != x or not exponent.is_number:
             return None
         else:

@@ -11,6 +11,7 @@ import numpy as np
 import sympy as sp
 
 from holdfast.errors import BadRequest
+from holdfast.problem.functions import FunctionValue
 
 RULES = (20, 40, 80, 160)
 QUADRATURE_ERROR = 1e-13
@@ -27,8 +28,9 @@ def function_of(e: sp.Expr, symbols: Sequence[sp.Symbol]) -> Callable[..., float
         swaps[integral] = sp.Dummy("i")
         inner.append(_integrated(function_of(integral.function, (*symbols, along))))
     missing = e.xreplace(swaps).free_symbols - {*symbols, *swaps.values()}
+    missing |= e.xreplace(swaps).atoms(FunctionValue)
     if missing:
-        names = ", ".join(sorted(s.name for s in missing))
+        names = ", ".join(sorted({s.name for s in missing}))
         raise BadRequest(f"no value is known for {names}", fix="state it: parameters={...}")
     plain = sp.lambdify([*symbols, *swaps.values()], e.xreplace(swaps), "math")
     return lambda *numbers: plain(*numbers, *(part(*numbers) for part in inner))

@@ -19,6 +19,7 @@ import sympy as sp
 from holdfast.errors import HoldfastError
 from holdfast.graph.arithmetics.balls import ball, balls, precision
 from holdfast.graph.arithmetics.tape import Tape
+from holdfast.graph.generic import generic_value, open_functions
 from holdfast.graph.nodes import Graph
 from holdfast.graph.walk import Walker
 from holdfast.structure.algebra.normal_form import expandable, normal_form
@@ -79,12 +80,15 @@ def enclosures(expressions: Sequence[sp.Expr], points: Points) -> Iterator[tuple
     graph = Graph()
     inputs = {s.name: graph.input(s.name) for s in symbols}
     walk = Walker(graph, inputs)
-    tape = Tape(tuple(inputs.values()), tuple(walk(e) for e in expressions))
+    outputs = tuple(walk(e) for e in expressions)
+    unknown = open_functions(outputs)
+    tape = Tape((*inputs.values(), *unknown), outputs)
     with precision(BITS):
         evaluate = tape.compiled(balls())
-        for point in points.of(symbols):
+        for seed, point in enumerate(points.of(symbols)):
+            letters = [generic_value(function, seed) for function in unknown]
             try:
-                found = evaluate([ball(value) for value in point.values()])
+                found = evaluate([ball(value) for value in (*point.values(), *letters)])
             except (ValueError, ZeroDivisionError, OverflowError):
                 continue
             if any(value.is_finite() for value in found):

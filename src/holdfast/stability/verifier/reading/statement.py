@@ -1,6 +1,7 @@
 """The problem text, read anew: what moves, what is kept, who holds it, and by which law.
 
-Only what a certificate speaks of is read: [system], [definitions], [points], [parameters], [program] and [start].
+Only what a certificate speaks of is read: [system], [functions], [definitions], [points], [parameters], [program] and
+[start].
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from holdfast.stability.verifier.numbers.dag import Dag, Node
+from holdfast.stability.verifier.numbers.dag import Dag, Node, inputs_of
 from holdfast.stability.verifier.reading.text import Expression, Value
 from holdfast.stability.verifier.refusal import Refused, require
 
@@ -93,11 +94,33 @@ def statement(text: str) -> Statement:
         require(name not in made.names, f"the problem text cannot be read: {name!r} is named twice")
         made.parameters[name] = made.scalar(value, f"parameters.{name}")
     made.names |= {name: dag.input(name) for name in made.parameters}
+    _read_functions(made, data)
     _read_definitions(made, data)
     _read_system(made, system, program)
     _read_program(made, program)
     made.start = {name: made.scalar(value, f"start.{name}") for name, value in _table(data, "start").items()}
     return made
+
+
+def _read_functions(made: Statement, data: Mapping[str, Any]) -> None:
+    """Functions by their expressions; one of time is known with its two rates, as the text may write them."""
+    known, found = dict(made.names), dict[str, Value]()
+    for name, value in _table(data, "functions").items():
+        inside = value if isinstance(value, dict) else {"value": value}
+        require(set(inside) <= {"of", "value"}, f"the function {name!r} is given by data, which is not verified here")
+        require(inside.get("value", "?") != "?", f"the function {name!r} has no value, so nothing can be proved")
+        node = made.scalar(inside["value"], f"functions.{name}")
+        values = {name: node}
+        if "of" not in inside:
+            alone = inputs_of([node]) <= {"t", *made.parameters}
+            require(alone, f"the function {name!r} is said to be of time, and depends on the motion")
+            values |= {f"{name}_dot": made.rate(node), f"{name}_ddot": made.rate(made.rate(node))}
+        for word in values:
+            require(
+                word not in known and word not in found, f"the problem text cannot be read: {word!r} is named twice"
+            )
+        found |= values
+    made.names |= found
 
 
 def _read_definitions(made: Statement, data: Mapping[str, Any]) -> None:

@@ -16,6 +16,7 @@ from holdfast.stability.verifier.refusal import Refused, Unconfirmed
 from holdfast.stability.verifier.steps.cells import Cells, Cutter
 
 BATCH = 64  # boxes that are looked at together
+TOGETHER = 8  # boxes that cost hardly more than one: as many are made where few are left
 
 
 @dataclass
@@ -41,7 +42,7 @@ SLENDER = 2.0**-8  # of a box's relatively longest side: one so much shorter is 
 SMALL = 2.0**-7  # of the region's width: a cell that small, all of which exceeds the claim, ends the search
 
 
-@dataclass
+@dataclass(eq=False)
 class Cover:
     """What covering found."""
 
@@ -66,22 +67,32 @@ def covered(region: Array, cutter: Cutter, judge: Judge, claimed: float, what: s
         found.cells += int(fine.sum())
         found.largest = max(found.largest, float(bounds[fine].max(initial=0.0)))
         found.points += list(cells.centre[fine])
-        small = ((cells.high - cells.low) <= SMALL * (region[:, 1] - region[:, 0])).all(axis=1)
-        worst = least[small].max(initial=0.0)
+        worst = least[small(cells, region)].max(initial=0.0)
         if worst > claimed:
             raise Refused(f"the {what} is larger than stated: {worst:.3g} all over a cell, {claimed:.3g} is claimed")
-        for k in np.flatnonzero(~fine):
-            waiting += _pieces(cells.low[k], cells.high[k], shares[k], region, what, bounds[k] / max(claimed, 1e-300))
+        wrong = np.flatnonzero(~fine)
+        least_cuts = int(np.log2(max(1.0, TOGETHER / max(1, len(wrong) + len(waiting)))))
+        for k in wrong:
+            cuts = max(least_cuts, _cuts(bounds[k] / max(claimed, 1e-300)))
+            waiting += _pieces(cells.low[k], cells.high[k], shares[k], region, what, cuts)
     return found
 
 
-def _pieces(
-    low: Array, high: Array, share: Array, region: Array, what: str, excess: float
-) -> list[tuple[Array, Array]]:
-    """The box halved once, twice or three times: the more, the further its bound exceeds the claim."""
-    times = 1 if excess < 2 else 2 if excess < 16 else 3
+def small(cells: Cells, region: Array) -> Array:
+    """Which cells are so small that all of one exceeding the claim ends the search."""
+    found: Array = ((cells.high - cells.low) <= SMALL * (region[:, 1] - region[:, 0])).all(axis=1)
+    return found
+
+
+def _cuts(excess: float) -> int:
+    """How often a box is halved: the more, the further its bound exceeds the claim."""
+    return 1 if excess < 2 else 2 if excess < 16 else 3
+
+
+def _pieces(low: Array, high: Array, share: Array, region: Array, what: str, cuts: int) -> list[tuple[Array, Array]]:
+    """The box halved so often."""
     pieces = [(low, high, share)]
-    for _ in range(times):
+    for _ in range(cuts):
         pieces = [half for piece in pieces for half in _halves(*piece, region, what)]
     return [(a, b) for a, b, _ in pieces]
 

@@ -60,18 +60,27 @@ def _scaled(factor: Fraction, form: Form) -> Form:
     return found
 
 
-def coefficients(
-    motion: Motion, tableau: Tableau, step: float, near: Mapping[str, Form], far: Mapping[str, Form]
-) -> list[Form]:
-    """c over [0, step] for each deviation, as forms in the space of `near` (their power 0)."""
-    order = tableau.order
+def nearby(motion: Motion, tableau: Tableau, near: Mapping[str, Form]) -> list[Form]:
+    """ψ after a step, as a series in its length about 0."""
     space = next(iter(near.values())).space
-    rough = next(iter(far.values())).space
     cells = len(next(iter(near.values())).c)
     tau = Form.constant(space, np.zeros(cells))
     tau.c[:, 0, 1] = 1.0
-    close = after(motion, tableau, tau, near)
-    whole = Form.constant(rough, np.full(cells, step / 2), step * 2.0**-50)
+    return after(motion, tableau, tau, near)
+
+
+def without_rest(close: list[Form], order: int, step: float) -> list[Form]:
+    """c over [0, step] less its remainder: no bound, but where this is too large already, so is the whole."""
+    return [_alone(a, order + 1) + _within(_alone(a, order + 2), step) for a in close]
+
+
+def coefficients(
+    motion: Motion, tableau: Tableau, step: float, close: list[Form], far: Mapping[str, Form]
+) -> list[Form]:
+    """c over [0, step] for each deviation, as forms in the space of `close` (their power 0)."""
+    order, space = tableau.order, close[0].space
+    rough = next(iter(far.values())).space
+    whole = Form.constant(rough, np.full(len(close[0].c), step / 2), step * 2.0**-50)
     whole.c[:, rough.linear[-1], 0], whole.c[:, 0, 1] = step / 2, 1.0
     distant = after(motion, tableau, whole, far)
     out = []

@@ -7,7 +7,7 @@ from holdfast.errors import HoldfastError, InternalError
 from holdfast.page.facts import PageFacts, number, sentence
 from holdfast.page.markup.html import Child, Markup, details, element, joined, paragraph, table
 from holdfast.page.markup.mathml import formula
-from holdfast.page.sections.section import Section
+from holdfast.page.section import Section
 from holdfast.problem.quantities import latex_name
 from holdfast.stability.theory.lyapunov_study import LyapunovStudy, lyapunov
 from holdfast.stability.theory.run_theorems import TheoremAnswers, theorems

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from holdfast.page.section import Section
 from holdfast.page.sections import (
     certificate,
     deviation,
@@ -9,6 +10,7 @@ from holdfast.page.sections import (
     equations,
     forces,
     law,
+    lyapunov,
     motion,
     phase,
     problem,
@@ -16,8 +18,6 @@ from holdfast.page.sections import (
     tuning,
     warnings,
 )
-from holdfast.page.sections.section import Section
-from holdfast.page.sections.theory import lyapunov
 
 SECTIONS: tuple[Section, ...] = (
     warnings.SECTION,

@@ -1,0 +1,74 @@
+"""Axes as numbers: limits with a little room, and ticks where people expect them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from holdfast.page.markup.figure_text import FigureText, number, power_of_ten
+
+DECADES = 6  # labels of a logarithmic axis, at most
+PLAIN = (-3, 4)  # powers of ten between which numbers are written out
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """From values to places between two ends of the paper."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+    log: bool = False
+
+    def __call__(self, values: np.ndarray | float) -> np.ndarray:
+        with np.errstate(all="ignore"):
+            at = np.log10(values) if self.log else np.asarray(values, float)
+        low, high = (math.log10(self.low), math.log10(self.high)) if self.log else (self.low, self.high)
+        found: np.ndarray = self.start + (at - low) / (high - low) * (self.end - self.start)
+        return found
+
+    def ticks(self, most: int) -> tuple[list[float], list[FigureText], FigureText | None]:
+        """Where lines are drawn, what stands beside them, and a factor common to all where numbers are long."""
+        return self._decades() if self.log else self._even(most)
+
+    def _decades(self) -> tuple[list[float], list[FigureText], FigureText | None]:
+        first, last = math.ceil(math.log10(self.low) - 1e-9), math.floor(math.log10(self.high) + 1e-9)
+        stride = max(1, -(-(last - first + 1) // DECADES))
+        powers = [k for k in range(first, last + 1) if k % stride == 0]
+        return [10.0**k for k in powers], [power_of_ten(k) for k in powers], None
+
+    def _even(self, most: int) -> tuple[list[float], list[FigureText], FigureText | None]:
+        step = nice_step((self.high - self.low) / most)
+        first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
+        largest = max(abs(self.low), abs(self.high))
+        exponent = math.floor(math.log10(largest)) if largest > 0 else 0
+        shared = exponent if not PLAIN[0] <= exponent < PLAIN[1] else 0
+        decimals = min(12, max(0, shared - math.floor(math.log10(step) + 1e-9)))
+        values = [k * step for k in range(first, last + 1)]
+        labels = [number(value / 10.0**shared, decimals) for value in values]
+        return values, labels, power_of_ten(shared, "×") if shared else None
+
+
+def nice_step(rough: float) -> float:
+    """The next of 1, 2, 5 times a power of ten."""
+    power = 10.0 ** math.floor(math.log10(rough))
+    return next((factor * power for factor in (1.0, 2.0, 5.0) if factor * power >= rough * (1 - 1e-9)), 10 * power)
+
+
+def limits(values: list[np.ndarray], room: float, *, log: bool = False) -> tuple[float, float]:
+    """The ends of an axis that holds all values, with room beside them as a part of the range."""
+    finite = [part[np.isfinite(part) & ((part > 0) if log else True)] for part in values]
+    low = min((float(part.min()) for part in finite if len(part)), default=1e-17 if log else 0.0)
+    high = max((float(part.max()) for part in finite if len(part)), default=1.0)
+    if log:
+        low, high = max(low, 1e-300), max(high, 1e-300)
+        beside = (high / low) ** room if high > low else 3.0
+        return low / beside, high * beside
+    width = high - low
+    if not width > 1e-12 * max(abs(low), abs(high)):  # a flat line: as much room as its value has size
+        width = 0.1 * abs(high) or 1.0
+        return low - width / 2, high + width / 2
+    return low - room * width, high + room * width

@@ -1,0 +1,1 @@
+"""Stability in letters: characteristic polynomials and inequalities in gains and parameters."""
