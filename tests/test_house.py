@@ -135,7 +135,7 @@ def test_forward_imports_are_refused(here, part, verdict):
 
 # ---------------------------------------------------------------- rooms within rooms
 
-MOST_MODULES = 14  # in one folder: as many as a listing shows at a glance
+MOST_MODULES = 16  # in one folder: about as many as a listing shows at a glance
 
 
 def folders() -> list[Path]:
