@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Unpack
@@ -119,13 +120,16 @@ def _for_drift(job: Assessment, asked: CertificateRequest, drift: float, step: f
     size = step or job.equations.problem.run.step or length / 1000
     best: Certificate | None = None
     low, high, tried = 0.0, math.inf, set[int]()
+    began, least = time.perf_counter(), asked.effort / (4 * TRIES)
     for _ in range(TRIES):
         count = max(1, round(length / size))
         if count in tried or count > MOST_STEPS:
             break
         tried.add(count)
         size = length / count
-        found = job.certificate(size, None, None)
+        left = asked.effort - (time.perf_counter() - began)
+        one = replace(asked, effort=max(left / 2, least))  # all tries together take little more than what is asked
+        found = replace(job, asked=one).certificate(size, None, None)
         worst = _worst_bound(found, asked)
         if worst == 0:
             return found  # nothing is attracted, so no other step would do better
