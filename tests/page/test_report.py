@@ -308,3 +308,16 @@ def test_the_certificate_section_says_that_there_is_none():
     assert "bound" not in said
     assert report.verdict.startswith("No promise: ")
     assert report.verdict.endswith(", without a certificate.")
+
+
+@pytest.mark.parametrize(
+    ("direction", "ideal"), [((1, 0), False), ((2, 2), True)], ids=["one axis", "along the gradient"]
+)
+def test_a_control_that_does_work_along_the_program_is_said_to(direction, ideal):
+    """x + y is held by a push along x alone, which also drives the motion along the line; or by one along (1, 1)."""
+    x, y = hf.coordinates("x y")
+    system = hf.System(coordinates=(x, y), kinetic=(x.rate**2 + y.rate**2) / 2, potential=x)
+    push = {c: d for c, d in zip((x, y), direction, strict=True) if d}
+    program = hf.Program(holonomic={"line": x + y}, controls={"push": push}, law=hf.critically_damped(4))
+    run = hf.simulate(hf.derive(hf.Problem(system, program)), hf.RK4, step=0.01, duration=1)
+    assert ("The controls are not ideal" in hf.report(run, state_error=False).html) is not ideal

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from holdfast.equations.writing.text import formula as latex
-from holdfast.page.facts import PageFacts, counted
+from holdfast.page.facts import PageFacts, counted, number
 from holdfast.page.figures.curves import curves
 from holdfast.page.markup.html import Markup, details, joined, paragraph
 from holdfast.page.markup.mathml import formula
@@ -17,7 +19,26 @@ CURVES = 9
 def write(subject: PageFacts) -> Markup:
     if not subject.held:
         return Markup("")
-    return joined(_formulas(subject), side_by_side(*_curves(subject)))
+    return joined(_ideal(subject), _formulas(subject), side_by_side(*_curves(subject)))
+
+
+def _ideal(subject: PageFacts) -> Markup | None:
+    """Words where controls push along motions that the program allows, with the work they do; else nothing."""
+    run, equations = subject.trajectory, subject.equations
+    controls = [name for name in equations.problem.program.controls if name in run]
+    if not controls:
+        return None
+    values = equations.evaluate(run.y[:, 0].tolist(), float(run.times[0]), parameters=dict(run.parameters))
+    gradients, directions = np.asarray(values.jacobian), np.asarray(values.holders).T
+    beside = np.linalg.matrix_rank(np.vstack([gradients, directions])) - np.linalg.matrix_rank(gradients)
+    if not beside:
+        return None
+    power = run["power_held"]
+    row = int(np.abs(power).argmax())
+    return paragraph(
+        f"The controls are not ideal: they also push along motions that the program allows, and do work there "
+        f"(R·v is largest at t = {number(float(run.times[row]))}: {number(float(power[row]))})."
+    )
 
 
 def _formulas(subject: PageFacts) -> Markup:
