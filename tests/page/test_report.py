@@ -310,9 +310,7 @@ def test_the_certificate_section_says_that_there_is_none():
     assert report.verdict.endswith(", without a certificate.")
 
 
-@pytest.mark.parametrize(
-    ("direction", "ideal"), [((1, 0), False), ((2, 2), True)], ids=["one axis", "along the gradient"]
-)
+@pytest.mark.parametrize(("direction", "ideal"), [((1, 0), False), ((2, 2), True)], ids=["axis", "gradient"])
 def test_a_control_that_does_work_along_the_program_is_said_to(direction, ideal):
     """x + y is held by a push along x alone, which also drives the motion along the line; or by one along (1, 1)."""
     x, y = hf.coordinates("x y")
