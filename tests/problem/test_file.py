@@ -13,6 +13,7 @@ from holdfast.common import files
 from holdfast.errors import BadFile, BadRequest, BadStatement
 from holdfast.problem.file.law_table import KINDS
 from holdfast.problem.file.places import Places
+from holdfast.problem.laws.law import LETTERS
 
 CART = """\
 schema = 1
@@ -397,6 +398,7 @@ def test_every_kind_of_law_is_written_and_read_back(kind):
     assert again == problem
     assert type(again.program.law) is KINDS[kind][0]
     assert hf.derive(problem).constraints == ("rod",)
+    assert {gain.split(".")[1] for gain in problem.law_form.gains} <= set(LETTERS), "letters for reading"
     unnamed = [key for key in KINDS[kind][1] if f"{key} =" not in LAW_TABLES[kind]]
     assert unnamed in ([], ["kinetic", "potential", "dissipation"]), "each key is tried; energies by their matrices"
 

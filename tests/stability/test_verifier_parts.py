@@ -16,8 +16,8 @@ from holdfast.schemes.by_name import scheme_named
 from holdfast.stability.promise.run_code import run_code
 from holdfast.stability.verifier.check import reading
 from holdfast.stability.verifier.numbers import functions
-from holdfast.stability.verifier.numbers.dag import Dag
-from holdfast.stability.verifier.numbers.evaluate import Forms, ball_values, double_values
+from holdfast.stability.verifier.numbers.dag import UNARY, Dag
+from holdfast.stability.verifier.numbers.evaluate import Forms, ball_function, ball_values, double_values
 from holdfast.stability.verifier.numbers.forms import Form, space
 from holdfast.stability.verifier.reading.equations import equations
 from holdfast.stability.verifier.reading.file import claims
@@ -447,23 +447,13 @@ def test_form_evaluation_knows_every_function_of_the_grammar():
     x = dag.input("x")
     place = Form.constant(chosen, np.array([0.4]))
     place.c[:, chosen.linear[0], 0] = 0.05
-    for name in (
-        "sqrt",
-        "exp",
-        "log",
-        "sin",
-        "cos",
-        "tan",
-        "asin",
-        "acos",
-        "atan",
-        "sinh",
-        "cosh",
-        "tanh",
-        "abs",
-        "sign",
-    ):
+    for name in UNARY:
         (made,) = Forms(chosen, 1, {"x": place}).of([dag.call(name, x)])
         low, high = made.range()
         (truth,) = double_values([dag.call(name, x)], {"x": np.linspace(0.35, 0.45, 50)}, 50)
         assert low[0] <= truth.min() <= truth.max() <= high[0] < np.inf
+        enclosed = float(ball_function(name, [flint.arb(0.4)], flint))
+        (slope,) = double_values(dag.derivatives([dag.call(name, x)], {x: dag.one}), {"x": np.array([0.4])}, 1)
+        beside = [float(ball_function(name, [flint.arb(0.4 + h)], flint)) for h in (-1e-6, 1e-6)]
+        assert truth.min() <= enclosed <= truth.max()
+        assert float(slope[0]) == pytest.approx((beside[1] - beside[0]) / 2e-6, abs=1e-6)
