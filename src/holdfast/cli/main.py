@@ -21,6 +21,7 @@ from holdfast.cli.verbs.family import family
 from holdfast.cli.verbs.lagrangian import lagrangian
 from holdfast.cli.verbs.report import report
 from holdfast.cli.verbs.run import run
+from holdfast.cli.verbs.sample import sample
 from holdfast.cli.verbs.simulate import simulate
 from holdfast.cli.verbs.tune import tune
 from holdfast.cli.verbs.verify import verify
@@ -67,6 +68,7 @@ for verb in (
     report,
     simulate,
     ensemble,
+    sample,
     certify,
     tune,
     verify,
