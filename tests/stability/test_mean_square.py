@@ -89,6 +89,7 @@ def test_a_reaction_answers_the_noise_and_a_control_does_not():
 def test_noise_that_changes_along_the_program_is_an_estimate():
     found = hf.mean_square(circle({"east": {x: 0.2}}), project=False)
     assert "estimate" in found.notes[0]
+    assert "in time" in hf.mean_square(line(push=0.2 * sp.cos(hf.time))).notes[0]
 
 
 def test_radial_noise_that_grows_with_the_distance_from_the_circle():

@@ -51,7 +51,7 @@ def _of_noise(subject: PageFacts) -> list[str]:
     if not subject.held:
         return []
     try:
-        found = mean_square(subject.trajectory.equations)
+        found = mean_square(subject.equations)
     except HoldfastError as error:
         return [f"What the noise does to the deviations is not known: {error.what}."]
     floor = ""

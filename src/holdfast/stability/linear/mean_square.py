@@ -178,7 +178,7 @@ def deviation_covariance(
     return found.covariance_at(step)
 
 
-_CHANGES = "law or noise change along the program: this is the answer for one place of it, an estimate"
+_CHANGES = "law or noise change along the program or in time: this is the answer for one place of it, an estimate"
 _BENDS = "the noise is not linear in the deviations: this is the answer for small ones, an estimate"
 
 
@@ -266,18 +266,19 @@ def _across(at: Values) -> Array:
 
 
 def _doubts(felt: _FeltNoise, at: Values, b: Array, B: Array) -> list[str]:
-    """Whether H, Σbbᵀ and ΣB⊗B change between a few places of the program, and whether Σ bends beside them."""
+    """Whether H, Σbbᵀ and ΣB⊗B change between a few places and times of the program, and whether Σ bends beside it."""
     equations, shake, found = felt.equations, np.random.default_rng(5), []
     x, n = np.asarray(at.state), felt.shape[2]
     size = np.where(x == 0, max(1.0, float(np.abs(x).max(initial=0.0))), np.abs(x))
     for _ in range(PLACES):
         try:
             aside = (x + ASIDE * size * shake.normal(size=len(x))).tolist()
-            there = equations.evaluate(consistent_start(equations, aside, "project", {}, at.time).state, at.time)
+            moment = at.time + shake.random() * (equations.problem.run.duration or 1.0)
+            there = equations.evaluate(consistent_start(equations, aside, "project", {}, moment).state, moment)
             linear = felt.linear_part(there)
             off = np.asarray(there.state) + 0.0
             off[:n] += _across(there) @ (ASIDE * shake.normal(size=B.shape[2]))
-            beside = equations.evaluate(off.tolist(), at.time)
+            beside = equations.evaluate(off.tolist(), moment)
         except (HoldfastError, ArithmeticError, ValueError):
             return [_CHANGES]
         pairs = [(at.deviation_matrix, there.deviation_matrix), *zip(_forms(b, B), _forms(*linear), strict=True)]
