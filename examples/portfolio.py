@@ -1,29 +1,30 @@
-"""What effort keeps an output growing at 3 % while new capital joins idle?  1.0 at first.  A convention, not a law."""
+"""What are 100 worth after a year at weights 0.6 and 0.4, kept by self-financing trades?  114.216847."""
 
+import numpy as np
 import sympy as sp
 
 import holdfast as hf
 
-# The papers model an economic object by analogy with a point of variable mass: its size m is capital, its rate v the
-# output, and u the productivity with which new capital joins. That is a modelling convention (hf.DOMAINS["economic"]).
-output = hf.coordinates("output")
-size, inflow, idle, cost, first, growth = hf.parameters("size inflow idle cost first growth")
-capital = hf.MovingMass(
-    position=(output,),
-    mass=size + inflow * hf.time,
-    force=(-cost * output.rate,),
-    streams=hf.Stream(velocity=(idle,)),
-)
-system = hf.System(
-    coordinates=(output,),
-    masses={"capital": capital},
-    parameters={size: 10, inflow: 0.5, idle: 0, cost: 0.2, first: 1, growth: 0.03},
-)
-target = {"target": output.rate - first * sp.exp(growth * hf.time)}
-program = hf.Program(nonholonomic=target, controls={"effort": {output: 1}}, law=hf.critically_damped(1))
-problem = hf.Problem(system, program, start={output.rate: 1}, title="Portfolio")
+# A rate is what is held now (shares, cash), and a trade changes it as a force does. Buying is paid in cash, so that
+# W = cash + p·n changes by W' = n·p' alone, whatever the trades.
+X1, X2, C = hf.coordinates("X1 X2 C")
+p1, p2 = sp.exp(hf.time / 10), 1 + hf.time / 5
+wealth = C.rate + p1 * X1.rate + p2 * X2.rate
 
-run = hf.simulate(hf.derive(problem), hf.RK4, step=0.05, duration=20)
-print(f"effort {run['effort'][0]:.4f} at first, {run['effort'][-1]:.4f} after 20 years; {run.outcome.value}")
+system = hf.System(coordinates=(X1, X2, C), kinetic=(X1.rate**2 + X2.rate**2 + C.rate**2) / 2)
+program = hf.Program(
+    nonholonomic={
+        "first": p1 * X1.rate / wealth - sp.Rational(3, 5),
+        "second": p2 * X2.rate / wealth - sp.Rational(2, 5),
+    },
+    controls={"trade1": {X1: 1, C: -p1}, "trade2": {X2: 1, C: -p2}},
+    law=hf.SpringDamper(damping=5),
+)
+problem = hf.Problem(system, program, start={X1.rate: 60, X2.rate: 40}, title="Portfolio")
 
-assert abs(run["effort"][0] - (10 * 0.03 + 0.5 * 1 + 0.2)) < 1e-12
+run = hf.simulate(hf.derive(problem), hf.RK4, step=0.01, duration=1)
+t = run.times
+worth = run["C_dot"] + np.exp(t / 10) * run["X1_dot"] + (1 + t / 5) * run["X2_dot"]
+print(f"worth {worth[-1]:.6f}, first trades {run['trade1'][0]:.4f} and {run['trade2'][0]:.4f} shares a year")
+
+assert np.allclose(worth, 100 * np.exp(0.06 * t) * (1 + t / 5) ** 0.4, rtol=1e-9)

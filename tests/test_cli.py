@@ -416,3 +416,35 @@ def test_a_file_without_numbers_is_derived_and_a_run_asks_for_them(tmp_path):
         assert asked.exit_code == 2, verb
         assert "m, k, eta(t) have no value" in asked.stderr
         assert "Traceback" not in asked.output
+
+
+# ── sample ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_sample_prints_averages_beside_the_floor(tmp_path):
+    file = str(EXAMPLES / "gusts.toml")
+    options = ["--paths", "300", "--seed", "2", "--json", "-o", str(tmp_path / "paths.npz")]
+    result = invoke("sample", file, *options)
+    assert result.exit_code == 0
+    data = json.loads(result.stdout)
+    found, wanted = data["moments"]["y_home_kept"], data["expected"]["covariance"][0][0]
+    assert wanted == pytest.approx(0.04 / (24 - 2.25), rel=1e-9)
+    assert abs(found["mean_square"] - wanted) < 4 * found["mean_square_error"] < wanted
+    with np.load(tmp_path / "paths.npz") as kept:
+        assert kept["x"].shape == (300, data["rows"])
+    again = invoke("sample", file, *options)
+    assert json.loads(again.stdout)["moments"] == data["moments"]
+    printed = invoke("sample", file, "--paths", 3, "--duration", 2).stdout
+    assert "root mean square" in printed
+    assert "with a floor" in printed
+
+
+def test_sample_says_what_it_cannot_do(tmp_path):
+    text = (EXAMPLES / "gusts.toml").read_text("utf-8")
+    wild = invoke("sample", "-", "--paths", 3, input=text.replace("gain = 1.5", "gain = 5"))
+    assert wild.exit_code == 1
+    assert "unstable in the mean square" in wild.stdout
+    calm = invoke("sample", EXAMPLES / "pendulum.toml")
+    assert calm.exit_code == 2
+    assert "no noise" in calm.stderr
+    assert invoke("sample", "-", "-o", tmp_path / "a.nc", input=text).exit_code == 2

@@ -19,6 +19,7 @@ CALLS = {
     "conditions": ["cart_rod"],
     "simulate": ["cart_rod", "--duration", "1"],
     "ensemble": ["cart_rod", "--duration", "1"],
+    "sample": ["gusts", "--paths", "5", "--duration", "1"],
     "certify": ["cart_rod", "--duration", "1", "--effort", "1"],
     "tune": ["pendulum", "--duration", "0.5"],
     "lagrangian": ["rlc"],

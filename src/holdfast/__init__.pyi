@@ -107,9 +107,11 @@ from holdfast.stability.letters.conditions import Conditions as Conditions
 from holdfast.stability.letters.conditions import conditions as conditions
 from holdfast.stability.linear.by_block import step_limits as step_limits
 from holdfast.stability.linear.by_block import transients as transients
-from holdfast.stability.linear.covariance import deviation_covariance as deviation_covariance
 from holdfast.stability.linear.covariance import mean_square_abscissa as mean_square_abscissa
 from holdfast.stability.linear.covariance import stationary_covariance as stationary_covariance
+from holdfast.stability.linear.mean_square import MeanSquare as MeanSquare
+from holdfast.stability.linear.mean_square import deviation_covariance as deviation_covariance
+from holdfast.stability.linear.mean_square import mean_square as mean_square
 from holdfast.stability.linear.spectrum import spectrum as spectrum
 from holdfast.stability.linear.step_limit import norm_limit as norm_limit
 from holdfast.stability.linear.step_limit import spectral_limit as spectral_limit

@@ -19,3 +19,11 @@ def test_each_shipped_problem_runs_to_its_page(name, tmp_path):
     result = CliRunner().invoke(main, ["run", file, "-q", "--effort", "0.2", "-o", str(target)])
     assert result.exit_code == (1 if hf.load(file).expect == "negative" else 0), result.output
     assert 50_000 < target.stat().st_size < 1_000_000
+
+
+def test_a_page_says_what_noise_does_to_the_deviations(tmp_path):
+    study = hf.study(hf.load(str(FOLDER / "gusts.toml")))
+    study.report().save(tmp_path / "gusts.html")
+    page = (tmp_path / "gusts.html").read_text("utf-8")
+    assert "the motion without it" in page
+    assert "stable in the mean square, with a floor" in page

@@ -483,7 +483,9 @@ def test_proofs_of_other_schemes_are_confirmed(scheme, tmp_path):
     assert found, found.findings
 
 
-@pytest.mark.parametrize("name", ["adaptive_optics", "cart_rod", "rocket_ascent", "portfolio", "piston_line"])
+@pytest.mark.parametrize(
+    "name", ["adaptive_optics", "cart_rod", "rocket_ascent", "capital", "portfolio", "piston_line"]
+)
 def test_proofs_of_the_examples_are_confirmed(name, tmp_path):
     made = hf.certify(hf.derive(hf.load(str(EXAMPLES / f"{name}.toml"))))
     found = verified(made.to_dict(), tmp_path)

@@ -91,8 +91,17 @@ def test_the_adapted_metric_is_strict_and_dissipative():
 @pytest.mark.parametrize(
     ("program", "arguments", "message"),
     [
-        (hf.Program(nonholonomic={"roll": x.rate - y.rate}), {}, "holonomic constraints only"),
-        (hf.Program(holonomic={"moving": x - hf.time}, law=law), {}, "do not depend on time"),
+        (hf.Program(nonholonomic={"roll": x.rate - y.rate}), {}, "no metric is adapted"),
+        (
+            hf.Program(nonholonomic={"a": x.rate - y.rate, "b": x.rate - 1}, law=hf.SpringDamper(damping=2)),
+            {"method": "cubic"},
+            "several constraints",
+        ),
+        (
+            hf.Program(nonholonomic={"speed": x.rate**2 + y.rate**2 - 1}, law=hf.SpringDamper(damping=2)),
+            {"method": "cubic", "start": {x.rate: 1}},
+            "not linear in the rates",
+        ),
         (hf.Program(holonomic={"a": x}, law=law), {"method": "magic"}, "no construction"),
         (hf.Program(holonomic={"a": x}, law=law), {"complete": [x]}, "depend on each other"),
         (hf.Program(holonomic={"a": x}, law=law), {"complete": []}, "1 functions complete"),
@@ -101,6 +110,61 @@ def test_the_adapted_metric_is_strict_and_dissipative():
 def test_what_cannot_be_designed_is_refused(program, arguments, message):
     with pytest.raises(hf.HoldfastError, match=message):
         hf.design(program, (x, y), **arguments)
+
+
+# ---------------------------------------------------------------- programs that move, or are of velocities
+
+
+def keeps_its_law(made, program, coordinates):
+    """J a + γ = -K y - B w, as an identity, with the accelerations of E[L] + ∂D/∂v = 0; and L and D are L and D."""
+    accelerations = [u.acceleration for u in coordinates]
+    solved = sp.solve(made.f, accelerations, dict=True)[0]
+    places = list(program.holonomic.values())
+    rates = [hf.rate(e) for e in places] or list(program.nonholonomic.values())
+    for k, w in enumerate(rates):
+        demand = -3 * w - (4 * places[k] if places else 0)
+        assert sp.simplify(hf.rate(w).subs(solved) - demand) == 0
+    assert hf.lagrangian(made.f, coordinates, state={x: 0.7, y: 0.4}).wide
+
+
+@pytest.mark.parametrize("method", ["adapted metric", "cubic"])
+@pytest.mark.parametrize("place", [x - sp.sin(hf.time), y - x**2 * sp.cos(hf.time), x * y - hf.time])
+def test_a_program_that_moves_is_designed(method, place):
+    program = hf.Program(holonomic={"moving": place}, law=hf.SpringDamper(stiffness=4, damping=3))
+    made = hf.design(program, (x, y), method, start={x: 1, y: 1})
+    keeps_its_law(made, program, (x, y))
+    assert not made.strict
+    assert made.notes
+    assert abs(made.equations.evaluate().held_forces).max() < 1e-12  # L and D do it all
+
+
+@pytest.mark.parametrize(
+    "row",
+    [x.rate * sp.sin(y) - x.rate * 0 + y.rate * sp.cos(x), x.rate - y * y.rate - hf.time * x, y.rate - x * x.rate],
+)
+def test_a_velocity_constraint_is_designed_by_a_cubic_dissipation(row):
+    program = hf.Program(nonholonomic={"roll": row}, law=hf.SpringDamper(damping=3))
+    made = hf.design(program, (x, y), "cubic", start={x: 1, y: 1})
+    keeps_its_law(made, program, (x, y))
+    assert abs(made.equations.evaluate().held_forces).max() < 1e-12
+
+
+def test_a_skate_is_designed():
+    heading = hf.coordinates("heading")
+    edge = -sp.sin(heading) * x.rate + sp.cos(heading) * y.rate
+    program = hf.Program(nonholonomic={"edge": edge}, law=hf.SpringDamper(damping=3))
+    made = hf.design(program, (x, y, heading), "cubic", start={x.rate: 1, heading.rate: 1})
+    keeps_its_law(made, program, (x, y, heading))
+    assert made.strict  # nothing acts at rest
+    assert not made.dissipative  # a cubic part
+
+
+def test_a_flat_velocity_constraint_is_held_by_rayleighs_function():
+    program = hf.Program(nonholonomic={"slope": x.rate - 2 * y.rate}, law=hf.SpringDamper(damping=3))
+    made = hf.design(program, (x, y), "cubic")
+    assert sp.expand(made.D - sp.Rational(3, 10) * (x.rate - 2 * y.rate) ** 2) == 0
+    assert made.strict
+    assert made.dissipative
 
 
 # ---------------------------------------------------------------- multipliers

@@ -245,7 +245,7 @@ def test_solved_equations_lose_their_Lagrangian():
 
 def test_the_answer_reads_as_text_latex_and_data():
     form = form_of("T2")
-    assert "(dissipative)                        yes if c >= 0" in form.summary()
+    assert "D only takes power: v·∂D/∂v >= 0 (dissipative)              yes if c >= 0" in form.summary()
     assert form.latex().startswith("L = ")
     data = json.loads(json.dumps(form.to_dict()))
     assert data["wide"]["value"] is True

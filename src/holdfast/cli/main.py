@@ -22,6 +22,7 @@ from holdfast.cli.verbs.lagrangian import lagrangian
 from holdfast.cli.verbs.lyapunov import lyapunov
 from holdfast.cli.verbs.report import report
 from holdfast.cli.verbs.run import run
+from holdfast.cli.verbs.sample import sample
 from holdfast.cli.verbs.simulate import simulate
 from holdfast.cli.verbs.tune import tune
 from holdfast.cli.verbs.verify import verify
@@ -69,6 +70,7 @@ for verb in (
     report,
     simulate,
     ensemble,
+    sample,
     certify,
     tune,
     verify,

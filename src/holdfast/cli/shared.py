@@ -147,15 +147,14 @@ def progress_bar(title: str, *, quiet: bool) -> Iterator[Callable[[float], None]
 FORMS = (".npz", ".nc", ".csv")
 
 
-def check_output(output: str | None) -> None:
+def check_output(output: str | None, forms: tuple[str, ...] = FORMS) -> None:
     """Refuse at the door what could not be written after a long run."""
     if output is None:
         return
     target = Path(output)
-    if target.suffix not in FORMS:
-        raise hf.BadRequest(
-            f"no form of file is known for {target.name!r}", where="-o", fix="end it in .nc, .npz or .csv"
-        )
+    if target.suffix not in forms:
+        fix = "end it in .nc, .npz or .csv" if forms == FORMS else "end it in " + " or ".join(forms)
+        raise hf.BadRequest(f"no form of file is known for {target.name!r}", where="-o", fix=fix)
     if not target.parent.is_dir():
         raise hf.BadRequest(f"there is no folder {target.parent}", where="-o", fix="make it first, or choose another")
     if target.suffix == ".nc" and find_spec("xarray") is None:

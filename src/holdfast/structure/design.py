@@ -9,6 +9,12 @@ The least accelerations that hold a curved constraint have no Lagrangian (only f
     D₃ = ẏ^ν v_Tᵀ Ĥ_ν v_T + ẏ^νẏ^κ v_TᵀĤ_ν n_κ + ⅓ẏ^νẏ^κẏ^λ n_κᵀĤ_ν n_λ,     Ĥ_ν = (ω⁻¹)_νμ Hess y^μ,
     D = D₃ + ½ẏᵀω⁻¹B ẏ + b·v,      g^μ·(∂W/∂q + b) = (K y)^μ                 ⇒   ÿ = −K y − B ẏ exactly.
 It exists if the gradients of the constraints commute, Hess(y^μ)∇y^ν = Hess(y^ν)∇y^μ; D₃ does no work on the program.
+
+The first holds for moving constraints y(q, t) as it stands. The second holds for *one* moving or velocity constraint,
+w = g(q, t)·v + a(q, t), too, since D₃ asks for no potential of g: with H = sym ∂g/∂q in place of Hess y and g·v of ẏ,
+    D = D₃ + ½vᵀS v + b·v,   S = (u gᵀ + g uᵀ)/|g|² − (g·u) g gᵀ/|g|⁴,
+    u = ∂g/∂t + ∇a + β g,    b = g (k y + β a + ∂a/∂t)/|g|².
+A velocity constraint is no coordinate, so that it has no adapted metric; several of them have no such S in general.
 """
 
 from __future__ import annotations
@@ -25,7 +31,7 @@ from holdfast.equations.forms.family import family
 from holdfast.errors import BadRequest, BadStatement
 from holdfast.problem.problem import Problem
 from holdfast.problem.program import Program
-from holdfast.problem.quantities import Coordinate, rate
+from holdfast.problem.quantities import Coordinate, rate, time
 from holdfast.problem.system import System
 from holdfast.problem.types import ByName, Key
 from holdfast.problem.vocabulary import exact, name_of
@@ -62,6 +68,12 @@ class _StatedEnergies:
     damping: sp.Matrix
     parameters: Mapping[Any, Any]
     start: Mapping[Any, Any]
+    w: list[sp.Expr]  # velocity constraints
+
+    @property
+    def moving(self) -> bool:
+        """Whether some y depends on time."""
+        return any(sp.diff(e, time) != 0 for e in self.y)
 
     @property
     def points(self) -> Points:
@@ -79,42 +91,47 @@ def design(
     parameters: ByName | None = None,
     start: ByName | None = None,
 ) -> Design:
-    """A stabilised system in Lagrange form from a program of holonomic constraints with a linear law.
+    """A stabilised system in Lagrange form from a program with a linear law; what has none is refused with the reason.
 
-    "adapted metric" (the default) takes `complete`, functions z that complete the constraints to coordinates (chosen
-    among the coordinates if not given), and `tangential`, L_T in z and rate(z) (½ż² if not given). "cubic" keeps
-    L = ½|v|² − W.
+    "adapted metric" (the default) is for holonomic constraints, moving ones too. It takes `complete`, functions z that
+    complete the constraints to coordinates (chosen among the coordinates if not given), and `tangential`, L_T in z and
+    rate(z) (½ż² if not given). "cubic" keeps L = ½|v|² − W, for commuting constraints at rest, or for one that moves or
+    is of velocities.
     """
     stated = _stated(program, coordinates, parameters or {}, start or {})
     if method == "adapted metric":
         return _adapted(stated, complete, tangential)
     if method == "cubic":
-        return _cubic(stated)
+        return _moving_cubic(stated) if stated.moving or stated.w else _cubic(stated)
     raise BadRequest(f"there is no construction {method!r}", where="design", fix='"adapted metric" or "cubic"')
 
 
 def _stated(
     program: Program, coordinates: Iterable[Key], parameters: Mapping[Any, Any], start: Mapping[Any, Any]
 ) -> _StatedEnergies:
-    """Refuse what neither construction can hold: velocity constraints, moving ones, laws that are not linear."""
+    """The constraints and the constant matrices of their linear law; other laws are refused."""
     q = tuple(Coordinate(name_of(c)) for c in coordinates)
-    if program.nonholonomic or not program.holonomic:
-        raise BadStatement("the constructions hold holonomic constraints only", where="program.nonholonomic")
+    if not program.constraints:
+        raise BadStatement("there is nothing to hold: the program has no constraints", where="program")
     made = family(program, q, parameters=parameters, start=start)
-    y = list(made.problem.program.holonomic.values())
-    if any(rate(e).subs(dict.fromkeys([x.rate for x in q], 0)) != 0 for e in y):
-        raise BadStatement("the constructions hold constraints that do not depend on time", where="program.holonomic")
-    if not made.demand_law.is_linear or made.deviation_matrix.has(*q, *(x.rate for x in q)):
+    y, w = list(made.problem.program.holonomic.values()), list(made.problem.program.nonholonomic.values())
+    if not made.demand_law.is_linear or made.deviation_matrix.has(*q, *(x.rate for x in q), time):
         raise BadStatement("the constructions need a linear law with constant gains", where="program.law")
     m = len(y)
     numbers = {s: made.form.gains[s.name] for s in made.deviation_matrix.free_symbols if s.name in made.form.gains}
     law = -made.deviation_matrix[m:, :].subs(numbers)
-    return _StatedEnergies(program, q, y, law[:, :m], law[:, m:], parameters, start)
+    return _StatedEnergies(program, q, y, law[:, :m], law[:, m:], parameters, start, w)
 
 
 def _adapted(stated: _StatedEnergies, complete: Sequence[Any] | None, tangential: Any) -> Design:
     """Construction by a metric in which constraints and completing functions are Cartesian."""
     q, y, m = stated.q, stated.y, len(stated.y)
+    if stated.w:
+        raise BadStatement(
+            "a velocity constraint is no coordinate: no metric is adapted to it",
+            where="program.nonholonomic",
+            fix='method="cubic" holds one of them' if len(stated.w) == 1 and not y else "hold only holonomic ones",
+        )
     for name, matrix in (("stiffness", stated.stiffness), ("damping", stated.damping)):
         if matrix != matrix.T:
             raise BadStatement(
@@ -137,6 +154,9 @@ def _adapted(stated: _StatedEnergies, complete: Sequence[Any] | None, tangential
     system = System(coordinates=q, kinetic=kinetic, potential=P, dissipation=D, parameters=stated.parameters)  # type: ignore[arg-type]
     equations = derive(Problem(system, stated.program, start=stated.start))  # type: ignore[arg-type]
     definite = all(bool(v >= 0) for v in stated.damping.eigenvals(multiple=True) if v.is_number and v.is_real)
+    if stated.moving:
+        note = "the program moves: D is a function of its rates y', and terms linear in the rates stand in it"
+        return Design(kinetic - P, D, q, equations, D == 0, D == 0, () if D == 0 else (note,))
     return Design(kinetic - P, D, q, equations, True, definite)
 
 
@@ -154,6 +174,41 @@ def _completed(stated: _StatedEnergies) -> list[sp.Expr]:
 
 
 # ── cubic D ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def _moving_cubic(stated: _StatedEnergies) -> Design:
+    """Construction with the Cartesian metric for one constraint w = g·v + a(q, t), moving or of velocities."""
+    q, v = stated.q, sp.Matrix([x.rate for x in stated.q])
+    rates = [*(rate(e) for e in stated.y), *stated.w]
+    if len(rates) > 1:
+        raise BadStatement(
+            "several constraints that move or are of velocities have no cubic D in general",
+            where="program",
+            fix='hold one, or holonomic ones by method="adapted metric"',
+        )
+    g = sp.Matrix([sp.diff(rates[0], u) for u in v])
+    if g.has(*v):
+        raise BadStatement("the constraint is not linear in the rates: no cubic D", where="program.nonholonomic")
+    a = tidied(rates[0].subs(dict.fromkeys(v, 0)))
+    slope = sp.Matrix([[sp.diff(e, x) for x in q] for e in g])
+    H, size, beta = (slope + slope.T) / 2, tidied((g.T * g)[0]), stated.damping[0]
+    place = stated.stiffness[0] * stated.y[0] if stated.y else sp.S.Zero
+    u = sp.diff(g, time) + sp.Matrix([sp.diff(a, x) for x in q]) + beta * g
+    eta, n = (g.T * v)[0], g / size
+    along = v - eta * n
+    third = (along.T * H * along)[0] * eta + (along.T * H * n)[0] * eta**2 + (n.T * H * n)[0] * eta**3 / 3
+    S = ((u * g.T + g * u.T) / size - (g.T * u)[0] * g * g.T / size**2).applyfunc(tidied)
+    b = (n * (place + beta * a + sp.diff(a, time))).applyfunc(tidied)
+    D = third / size + (v.T * S * v)[0] / 2 + (b.T * v)[0]
+    equations = family(
+        stated.program, q, {x: -sp.diff(D, x.rate) for x in q}, parameters=stated.parameters, start=stated.start
+    )
+    flat = H.applyfunc(tidied).is_zero_matrix
+    strict = b.is_zero_matrix
+    only_takes = strict and flat and all(is_zero(e, stated.points).zero for e in u - beta * g) and bool(beta >= 0)
+    notes = [] if flat else ["D has a part of third degree: its power changes sign"]
+    notes += [] if strict else ["forces at rest stand in D as terms linear in the rates"]
+    return Design((v.T * v)[0] / 2, D, q, equations, strict, only_takes, tuple(notes))
 
 
 def _cubic(stated: _StatedEnergies) -> Design:

@@ -2,8 +2,9 @@
 
     f_i = d/dt ∂L/∂v_i − ∂L/∂q_i + ∂D/∂v_i
 
-Three questions are kept apart. *Wide*: are there any L and D? (D may then hide circulatory forces, linear in v.)
-*Strict*: with ∂D/∂v = 0 at rest, as Rayleigh meant it? *Dissipative*: is the power v·∂D/∂v never negative?
+Four questions are kept apart. *Classical*: is there an L with D = 0, perhaps with an integrating factor? *Wide*: are
+there any L and D? (D may then hide forces of position, as terms linear in v: any b(q, t)·v will do.) *Strict*: with
+∂D/∂v = 0 at rest, as Rayleigh meant it? *Dissipative*: is the power v·∂D/∂v never negative? Noise is in neither.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from holdfast.problem.types import ByName, Expression, Key
 from holdfast.problem.vocabulary import name_of
 from holdfast.structure.algebra.integrals import Clock
 from holdfast.structure.algebra.quadrature import function_of
+from holdfast.structure.classical import ClassicalForm, classical
 from holdfast.structure.conditions.helmholtz import Helmholtz, helmholtz
 from holdfast.structure.conditions.second_order import SecondOrder
 from holdfast.structure.construction import Construction, constructed
@@ -64,6 +66,11 @@ class LagrangeForm:
         """Whether L and D are in closed form."""
         found = self.construction
         return found is not None and not (found.L.has(sp.Integral) or found.D.has(sp.Integral))
+
+    @cached_property
+    def classical(self) -> ClassicalForm:
+        """The classical question: an L with D = 0, as the equations stand or with an integrating factor."""
+        return classical(self.conditions, self.construction)
 
     # ── verdicts ──────────────────────────────────────────────────────────────────────────────────
 
@@ -191,13 +198,30 @@ def lagrangian(
     seconds; those that are not found (all of them, without `closed_forms`) are left to quadrature.
     """
     conditions = helmholtz(f, coordinates, solved=solved, parameters=parameters, state=state)
-    system = conditions.system
+    system, noise = conditions.system, _noise_note(f, solved) if isinstance(f, Equations) else ()
     if conditions.defects:
-        return LagrangeForm(conditions, None, None)
+        return LagrangeForm(conditions, None, None, noise)
     clock = Clock(time_limit, each=min(6.0, time_limit / 3), closed_forms=closed_forms)
     found = constructed(conditions, clock)
-    notes = [f"{what} was given up after its time limit" for what in dict.fromkeys(clock.stalled)]
+    notes = [*noise, *(f"{what} was given up after its time limit" for what in dict.fromkeys(clock.stalled))]
     if found.L.has(sp.Integral) or found.D.has(sp.Integral):
         notes.append("L and D contain integrals without a closed form; they are evaluated by quadrature")
     notes += [f"{period}: L keeps no potential for these forces, D keeps them" for period in found.loops]
     return LagrangeForm(conditions, found, residual_of(system, found.L, found.D), tuple(notes))
+
+
+def _noise_note(equations: Equations, solved: bool) -> tuple[str, ...]:
+    """What noise does: it stands on the right side of Lagrange's equations, and L and D know nothing of it."""
+    system = equations.problem.system
+    if not system.noise:
+        return ()
+    words = [
+        f"{name}: " + " + ".join(f"({row[name]})*xi_{channel}" for channel, row in system.noise.items() if name in row)
+        for name in dict.fromkeys(name for row in system.noise.values() for name in row)
+    ]
+    side = "M^-1 times these" if solved else "these"
+    held = "" if equations.problem.program.controls or not equations.constraints else ", less what reactions answer"
+    return (
+        "the problem states noise, and L and D are those of the motion without it; under it the equations are "
+        f"E_i[L] + ∂D/∂v_i = F_i with {side} forces of white noises xi (Itô){held}: " + "; ".join(words),
+    )

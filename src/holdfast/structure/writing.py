@@ -17,16 +17,27 @@ if TYPE_CHECKING:
 LONG = 300  # characters of a balance that is still worth reading
 PLACES = 3  # at which a condition fails, that are named
 QUESTIONS = {
-    "wide": "L and D exist (wide)",
+    "wide": "L and any D, even one that hides forces of position (wide)",
     "strict": "D is Rayleigh's: no terms linear in the rates (strict)",
-    "dissipative": "D only takes power (dissipative)",
+    "dissipative": "D only takes power: v·∂D/∂v >= 0 (dissipative)",
 }
 
 
 def summary(form: LagrangeForm) -> str:
-    lines = ["Are these Lagrange's equations, f_i = d/dt ∂L/∂v_i - ∂L/∂q_i + ∂D/∂v_i ?"]
+    lines = ["Is there an L with D = 0, f_i = d/dt ∂L/∂v_i - ∂L/∂q_i (the classical question) ?", *_classical(form)]
+    lines.append("Are these Lagrange's equations with a D, f_i = d/dt ∂L/∂v_i - ∂L/∂q_i + ∂D/∂v_i ?")
     lines += _yes(form) if form.wide else _no(form)
     return "\n".join([*lines, *(f"  note: {note}" for note in form.notes)]) + "\n"
+
+
+def _classical(form: LagrangeForm) -> list[str]:
+    """The answer with D = 0: L and the integrating factor, or where they were sought."""
+    found = form.classical
+    lines = [f"  {found}"]
+    if found.multiplier is not None:
+        rows = ", ".join("[" + ", ".join(text(e) for e in row) + "]" for row in found.multiplier.tolist())
+        lines.append(f"  g = [{rows}]")
+    return lines if found.L is None else [*lines, f"  L = {text(found.L)}"]
 
 
 def _yes(form: LagrangeForm) -> list[str]:
@@ -83,6 +94,7 @@ def as_data(form: LagrangeForm) -> dict[str, Any]:
     }
     return {
         "schema": 1,
+        "classical": form.classical.to_dict(),
         **verdicts,
         "L": None if form.L is None else str(form.L),
         "D": None if form.D is None else str(form.D),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from holdfast.errors import HoldfastError
 from holdfast.page.facts import PageFacts, number, sentence
 from holdfast.page.markup.html import Markup, bullets, paragraph
 from holdfast.page.section import Section
 from holdfast.stability.certificate.certificate import Label
+from holdfast.stability.linear.mean_square import mean_square
 from holdfast.stability.linear.spectrum import BlockStability
 
 NEAR_LIMIT = 0.8  # of the linear limit of the step
@@ -37,11 +39,28 @@ def _of_run(subject: PageFacts) -> list[str]:
     if not run.success:
         found.append(run.message)
     if subject.problem.system.noise:
-        found.append("The problem states noise; this run is the motion without it.")
+        found += ["The problem states noise; this run is the motion without it.", *_of_noise(subject)]
     if run.every > 1:
         found.append(f"Only one step in {run.every} was kept: what happened between is not shown.")
     found += [finding.text for finding in run.findings if finding.text not in run.message]
     return found + _of_states(subject)
+
+
+def _of_noise(subject: PageFacts) -> list[str]:
+    """What the noise does to the deviations, in the mean square and to first order."""
+    if not subject.held:
+        return []
+    try:
+        found = mean_square(subject.equations)
+    except HoldfastError as error:
+        return [f"What the noise does to the deviations is not known: {error.what}."]
+    floor = ""
+    if found.stable and found.kind in ("additive", "both"):
+        spread = np.sqrt(np.maximum(np.diag(found.covariance), 0))
+        floor = "; " + ", ".join(
+            f"{name} spreads by {number(size)}" for name, size in zip(found.names, spread, strict=True)
+        )
+    return [f"Under the noise: {found.verdict}{floor}.", *(f"On the noise: {note}." for note in found.notes)]
 
 
 def _of_states(subject: PageFacts) -> list[str]:

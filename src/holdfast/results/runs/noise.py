@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
+from holdfast.common.files import write, write_stream
 from holdfast.engine.kernel import compiled
 from holdfast.engine.noise import NoiseField, Stop, run_noise
 from holdfast.equations.equations import Equations
@@ -92,6 +94,22 @@ class NoisyRuns:
         late = self.times >= since - 1e-12
         return np.atleast_2d(np.cov(np.array([self[name][:, late].ravel() for name in names])))
 
+    def save(self, path: str | Path) -> None:
+        """Write all paths to ``.npz``, or mean and root mean square over them to ``.csv``; nothing is half-written."""
+        target, names = Path(path), (*self.equations.state_names, *self.equations.observables)
+        if target.suffix == ".npz":
+            columns = {name: self[name] for name in names}
+            about = {"times": self.times, "seed": np.array(self.seed), "step": np.array(self.step)}
+            write_stream(target, lambda file: np.savez(file, **about, **columns))  # type: ignore[arg-type]
+        elif target.suffix == ".csv":
+            head = ["t", *(f"{word}_{name}" for name in names for word in ("mean", "rms"))]
+            pairs = [(self[name].mean(axis=0), np.sqrt((self[name] ** 2).mean(axis=0))) for name in names]
+            rows = np.column_stack([self.times, *(column for pair in pairs for column in pair)])
+            lines = [",".join(head), *(",".join(map(repr, row)) for row in rows.tolist())]
+            write(target, "\n".join(lines) + "\n")
+        else:
+            raise BadRequest(f"no form of file is known for {target.name!r}", fix="end the name in .npz or .csv")
+
 
 def sample_paths(
     equations: Equations,
@@ -152,6 +170,18 @@ def sample_paths(
     )
 
 
+def noise_channels(equations: Equations, deviation_noise: Mapping[str, ByName] | None = None) -> list[str]:
+    """The names of the channels, stated and prescribed, in the order of `noise_columns`."""
+    channels = list(dict.fromkeys((*equations.problem.system.noise, *(deviation_noise or {}))))
+    if not channels:
+        raise BadRequest(
+            "the problem has no noise",
+            where="system.noise",
+            fix="System(noise={channel: {x: intensity}}), or a table [system.noise]",
+        )
+    return channels
+
+
 def noise_columns(
     equations: Equations, *, project: bool, deviation_noise: Mapping[str, ByName] | None = None
 ) -> list[list[Node]]:
@@ -161,11 +191,7 @@ def noise_columns(
     zero, names = inputs.graph.zero, [c.name for c in system.coordinates]
     constraints = equations.constraints
     wanted = {channel: by_name(row, where="deviation_noise") for channel, row in (deviation_noise or {}).items()}
-    channels = list(dict.fromkeys((*system.noise, *wanted)))
-    if not channels:
-        raise BadRequest(
-            "the problem has no noise", where="system.noise", fix="System(noise={channel: {x: intensity}})"
-        )
+    channels = noise_channels(equations, deviation_noise)
     unknown = {name for row in wanted.values() for name in row} - set(constraints)
     if unknown:
         raise BadRequest(f"there is no constraint {unknown.pop()!r}", where="deviation_noise")

@@ -4,22 +4,21 @@
     Euler-Maruyama, step τ     S = (I + τH) S (I + τH)ᵀ + τQ
     dz = H z dt + Σ N_k z dW_k mean-square stable     ⇔  S ↦ HS + SHᵀ + Σ N_k S N_kᵀ has its spectrum in Re < 0
 
+These are for matrices; `mean_square` takes H, Σ and N_k from the equations of a problem.
+
 For y'' = −k y − b y' + σξ: Var y = σ²/(2bk), Var y' = σ²/(2b), no covariance.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_continuous_lyapunov, solve_discrete_lyapunov
 
-from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
-from holdfast.graph.arithmetics.tape import Tape
-from holdfast.problem.types import ByName, MatrixLike, StateLike
-from holdfast.results.runs.noise import noise_columns
+from holdfast.problem.types import MatrixLike
 from holdfast.stability.linear.hurwitz import place_of_roots
 from holdfast.stability.linear.shape import Array, square
 
@@ -39,34 +38,38 @@ def stationary_covariance(matrix: MatrixLike, intensity: Any, step: float | None
     return (S + S.T) / 2
 
 
+def settled(H: Array, Q: Array, noises: Sequence[Array], step: float | None = None) -> Array:
+    """S with HS + SHᵀ + Σ N_k S N_kᵀ + Q = 0, or S = ASAᵀ + τ(Σ N_k S N_kᵀ + Q) with A = 1 + τH: additive and
+    multiplicative noise together.
+    """
+    if not noises:
+        return stationary_covariance(H, Q, step)
+    size, A = len(H), np.eye(len(H)) + (step or 0.0) * H
+    spread = sum(np.kron(N, N) for N in noises)
+    if step is None:
+        operator = mean_square_operator(H, noises)
+        if not place_of_roots(operator).hurwitz:
+            raise BadRequest(
+                "the noise undoes the law: deviations are not stable in the mean square",
+                fix="choose higher gains, or less noise: mean_square gives the rate",
+            )
+        S = np.linalg.solve(operator, -Q.ravel())
+    else:
+        operator = np.kron(A, A) + step * spread
+        if np.abs(np.linalg.eigvals(operator)).max() >= 1:
+            raise BadRequest(f"Euler's step {step:g} is beyond its limit for this noise", fix="use a smaller step")
+        S = np.linalg.solve(np.eye(size**2) - operator, step * Q.ravel())
+    S = S.reshape(size, size)
+    return (S + S.T) / 2
+
+
+def mean_square_operator(H: Array, noises: Sequence[Array]) -> Array:
+    """The matrix of S ↦ HS + SHᵀ + Σ N_k S N_kᵀ on S row by row."""
+    one = np.eye(len(H))
+    return sum((np.kron(N, N) for N in noises), np.kron(H, one) + np.kron(one, H))
+
+
 def mean_square_abscissa(matrix: MatrixLike, noises: Sequence[Any]) -> float:
     """max Re of the spectrum of S ↦ HS + SHᵀ + Σ N_k S N_kᵀ: negative exactly for mean-square stability."""
-    H = square(matrix)
-    one = np.eye(len(H))
-    operator = np.kron(H, one) + np.kron(one, H)
-    for noise in noises:
-        operator += np.kron(square(noise, "N"), square(noise, "N"))
+    operator = mean_square_operator(square(matrix), [square(noise, "N") for noise in noises])
     return float(np.linalg.eigvals(operator).real.max())
-
-
-def deviation_covariance(
-    equations: Equations,
-    *,
-    project: bool = False,
-    deviation_noise: Mapping[str, ByName] | None = None,
-    step: float | None = None,
-    state: StateLike | None = None,
-) -> Array:
-    """The covariance that (y, w) settle to under the noise of a problem, with Σ_y = Gσ and H as they are at one state.
-
-    Exact for a linear law with constant Gσ; an estimate otherwise. With a step, that of Euler-Maruyama.
-    """
-    columns = noise_columns(equations, project=project, deviation_noise=deviation_noise)
-    at = equations.evaluate(state)
-    numbers = [at.time, *at.state, *(equations.parameter_values[name] for name in equations.parameter_names)]
-    sigma = np.array(Tape(equations.field.inputs, tuple(node for column in columns for node in column))(numbers))
-    pushed = at.jacobian @ sigma.reshape(len(columns), -1).T  # Gσ: constraints by channels
-    m = len(at.deviation)
-    intensity = np.zeros((m + len(pushed), m + len(pushed)))
-    intensity[m:, m:] = pushed @ pushed.T
-    return stationary_covariance(at.deviation_matrix, intensity, step)
