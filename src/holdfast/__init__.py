@@ -42,6 +42,7 @@ _HOMES = {
     "holdfast.equations.derive": "derive",
     "holdfast.equations.equations": "Equations",
     "holdfast.equations.forms.family": "family Family",
+    "holdfast.equations.forms.state_family": "StateFamily",
     "holdfast.equations.forms.canonical": "canonical Canonical",
     "holdfast.equations.forms.added_forces": "added_forces AddedForces",
     "holdfast.structure.conditions.helmholtz": "helmholtz",

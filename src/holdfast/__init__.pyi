@@ -9,6 +9,7 @@ from holdfast.equations.forms.canonical import Canonical as Canonical
 from holdfast.equations.forms.canonical import canonical as canonical
 from holdfast.equations.forms.family import Family as Family
 from holdfast.equations.forms.family import family as family
+from holdfast.equations.forms.state_family import StateFamily as StateFamily
 from holdfast.errors import BadExpression as BadExpression
 from holdfast.errors import BadFile as BadFile
 from holdfast.errors import BadRequest as BadRequest

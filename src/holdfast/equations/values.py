@@ -257,7 +257,7 @@ def state_vector(equations: Equations, given: StateLike | None, parameters: Mapp
         return vector
     values = start_values(equations.problem, parameters)
     names = equations.problem.names
-    for name, value in by_name(given or {}, where="state").items():
+    for name, value in equations.by_state_name(given or {}, where="state").items():
         symbol = names.find(name, (Coordinate, Rate, State), where="state")
         values[symbol.name] = _number(equations, value, f"state.{name}", parameters)
     return [values[name] for name in equations.state_names]

@@ -95,7 +95,7 @@ def _columns(
 ) -> dict[str, np.ndarray]:
     known = (*equations.state_names, *equations.parameter_names)
     columns = {}
-    for name, values in by_name(cases, where="cases").items():
+    for name, values in equations.by_state_name(cases, where="cases").items():
         if name not in known:
             near = get_close_matches(name, known, n=1)
             hint = f"did you mean {near[0]!r}?" if near else "known: " + ", ".join(known)
@@ -129,7 +129,7 @@ def _spread_start(
     """Start values that are stated by parameters follow those that differ between cases."""
     names = equations.problem.names
     expressions = dict(equations.problem.start)
-    for name, value in by_name(given, where="start").items():
+    for name, value in equations.by_state_name(given, where="start").items():
         expressions[name] = names.admit(value, CONSTANT, where=f"start.{name}")
     for name, expression in expressions.items():
         moving = sorted(symbols_within(expression, equations.problem.system.definitions) & set(columns))

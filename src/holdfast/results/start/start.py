@@ -20,7 +20,6 @@ from holdfast.common.frozen import Frozen
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector, state_vector, values_at
 from holdfast.errors import BadRequest
-from holdfast.problem.vocabulary import by_name
 from holdfast.results.start.projection import NoState, Projection, Unmet
 from holdfast.results.start.term_sizes import ROUNDING_NOISE, deviation_sizes
 
@@ -107,7 +106,7 @@ def stated_names(equations: Equations, given: Mapping[Any, Any] | Sequence[float
     """The names of the start values that somebody stated: in the problem, or in what is given over it."""
     if given is not None and not isinstance(given, Mapping):
         return frozenset(equations.state_names)
-    return frozenset(equations.problem.start) | frozenset(by_name(given or {}, where="start"))
+    return frozenset(equations.problem.start) | frozenset(equations.by_state_name(given or {}, where="start"))
 
 
 def started(
