@@ -43,6 +43,7 @@ _HOMES = {
     "holdfast.equations.equations": "Equations",
     "holdfast.equations.forms.family": "family Family",
     "holdfast.equations.forms.state_family": "StateFamily",
+    "holdfast.equations.forms.criterion": "Nearest LeastEffort",
     "holdfast.equations.forms.canonical": "canonical Canonical",
     "holdfast.equations.forms.added_forces": "added_forces AddedForces",
     "holdfast.structure.conditions.helmholtz": "helmholtz",

@@ -21,7 +21,7 @@ from holdfast.problem.quantities import Coordinate, Parameter, Rate, State
 from holdfast.problem.run import Run
 from holdfast.problem.system import System
 from holdfast.problem.units.check import check_units
-from holdfast.problem.vocabulary import CONSTANT, Vocabulary, by_name
+from holdfast.problem.vocabulary import CONSTANT, MOTION, Vocabulary, by_name
 
 
 @clear_arguments
@@ -40,6 +40,7 @@ class Problem:
     ensemble: Frozen[Any] = field(default_factory=Frozen, kw_only=True)
     units: Frozen[str] = field(default_factory=Frozen, kw_only=True)
     animation: Frozen[Any] = field(default_factory=Frozen, kw_only=True)
+    family: Frozen[Any] = field(default_factory=Frozen, kw_only=True)
     expect: str = field(default="positive", kw_only=True)
     names: Vocabulary = field(init=False, repr=False, compare=False, default_factory=Vocabulary)
     memo: Memo = field(init=False, repr=False, compare=False, default_factory=Memo)
@@ -64,12 +65,22 @@ class Problem:
             raise BadStatement(f"expect = {self.expect!r}", where="expect", fix='"positive" or "negative"')
         for name in ("certificate", "ensemble", "units", "animation"):
             put(self, name, frozen_table(getattr(self, name), where=name))
+        put(self, "family", self._family(self.family, "family"))
         check_units(self)
+
+    def _family(self, given: Any, where: str) -> Any:
+        """The member that `holdfast family` shall choose: expressions, and tables and lists of them."""
+        if isinstance(given, Mapping):
+            named = by_name(given, where=where)
+            return Frozen({key: self._family(value, f"{where}.{key}") for key, value in named.items()})
+        if isinstance(given, (list, tuple)):
+            return tuple(self._family(inner, where) for inner in given)
+        return given if isinstance(given, str) else self.names.admit(given, MOTION, where=where)
 
     def _with_letters(self) -> System:
         """The system, which also knows the letters that only the program, its law or the start use."""
         system, known = self.system, self.system.vocabulary
-        parameters, functions = letters_in(self.program, self.start)
+        parameters, functions = letters_in(self.program, self.start, self.family)
         letters = tuple(letter for name, letter in parameters.items() if name not in known)
         more = {name: None for name in functions if name not in known}
         if not letters and not more:

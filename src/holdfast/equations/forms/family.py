@@ -25,6 +25,7 @@ import sympy as sp
 
 from holdfast.equations.derive import derive, derived_again
 from holdfast.equations.equations import Equations
+from holdfast.equations.forms.criterion import Criterion, member
 from holdfast.errors import BadRequest, BadStatement
 from holdfast.problem.problem import Problem
 from holdfast.problem.program import Program, counted
@@ -160,6 +161,7 @@ def family(
     c0: Any = None,
     vectors: Sequence[Sequence[Any]] = (),
     metric: Any = None,
+    criterion: Criterion | None = None,
     parameters: ByName | None = None,
     definitions: ByName | None = None,
     functions: ByName | None = None,
@@ -173,6 +175,8 @@ def family(
     for the cross-product form. `metric` is a symmetric positive matrix M, as rows, for K_M and P_M in place of K and P.
     Controls of the program choose the member in which they hold it: u is then all that the system does without them.
 
+    A `criterion` (`Nearest`, `LeastEffort`) chooses the member that is best by it at each state, in place of all these.
+
     With `states` in place of coordinates: the first-order systems x' = X(x, t) that have the functions of the program
     as integrals, under the law ω' = Φ(ω); a `StateFamily`.
     """
@@ -184,14 +188,17 @@ def family(
         from holdfast.equations.forms.state_family import FirstOrderStatement, StateFamily, renamed
 
         said = FirstOrderStatement(_listed(states))
-        member = family(
+        first = family(
             said.program(program), said.coordinates, said.directed(tangential) if tangential else None,
-            c0=said.said(c0), vectors=said.matrix(vectors), metric=said.metric(metric), parameters=parameters,
+            c0=said.said(c0), vectors=said.matrix(vectors), metric=said.metric(metric),
+            criterion=said.criterion(criterion), parameters=parameters,
             definitions=said.by_name(definitions, "definitions"), functions=functions,
             start=renamed(start or {}, said.names), run=said.run(run), title=title,
         )  # fmt: skip
-        return _as_family(member, member.tangential, StateFamily)
+        return _as_family(first, first.tangential, StateFamily)
     q = _coordinates(coordinates)
+    if criterion is not None:
+        tangential, metric = member(criterion, len(q), tangential=tangential, c0=c0, vectors=vectors, metric=metric)
     u = _field(program, q, tangential, c0, vectors)
     M = _metric(metric, len(q))
     v = sp.Matrix([x.rate for x in q])
@@ -284,4 +291,11 @@ def _metric(given: Any, n: int) -> sp.Matrix:
         ) from error
     if M.shape != (n, n) or not (M - M.T).applyfunc(sp.expand).is_zero_matrix:
         raise BadStatement(f"the metric is not a symmetric {n} by {n} matrix", where="family.metric")
+    for symbol in M.free_symbols:
+        if symbol.name.endswith("_dot"):
+            raise BadStatement(
+                f"the metric depends on the rate {symbol.name!r}",
+                where="family.metric",
+                fix="a metric depends on coordinates and time; rates may stand in tangential",
+            )
     return M

@@ -21,6 +21,7 @@ import sympy as sp
 
 from holdfast.common.frozen import Frozen
 from holdfast.equations.equations import Equations
+from holdfast.equations.forms.criterion import Criterion, LeastEffort, Nearest
 from holdfast.equations.forms.family import Family
 from holdfast.equations.writing.text import text
 from holdfast.errors import BadStatement
@@ -175,6 +176,14 @@ class FirstOrderStatement:
                     fix="another metric changes only the tangential part: give it as tangential=",
                 )
         return rows
+
+    def criterion(self, given: Criterion | None) -> Criterion | None:
+        """The criterion with its fields by coordinate."""
+        if isinstance(given, Nearest):
+            return Nearest(wanted=self.directed(given.wanted), weights=given.weights)
+        if isinstance(given, LeastEffort):
+            return LeastEffort(free=self.directed(given.free), mass=given.mass, weights=given.weights)
+        return given
 
     @staticmethod
     def run(run: Run | None) -> Run:

@@ -17,6 +17,7 @@ import sympy as sp
 from holdfast.common.frozen import Frozen
 from holdfast.errors import BadExpression, BadStatement
 from holdfast.problem.file.entries import Entries, kind_of, plain
+from holdfast.problem.file.family_table import read_family
 from holdfast.problem.file.findings import Findings
 from holdfast.problem.file.function_table import OPEN, read_functions
 from holdfast.problem.file.law_table import read_law
@@ -39,7 +40,8 @@ SYSTEM_KEYS = "coordinates kinetic potential dissipation forces masses states no
 PROGRAM_KEYS = "holonomic nonholonomic controls reactions law".split()
 RUN_KEYS = [field.name for field in fields(Run)]
 PLAIN_TABLES = "certificate ensemble units animation".split()
-TOP_KEYS = "schema title expect system definitions points parameters functions program start run".split() + PLAIN_TABLES
+TOP_KEYS = "schema title expect system definitions points parameters functions program family start run".split()
+TOP_KEYS += PLAIN_TABLES
 
 
 def read_problem(raw: Mapping[str, Any], findings: Findings, folder: FilePath | None = None) -> Problem:
@@ -48,6 +50,7 @@ def read_problem(raw: Mapping[str, Any], findings: Findings, folder: FilePath | 
     system, program = reading.system(), reading.program()
     law = reading.law(program)
     rest = {"start": reading.start(), "run": reading.run(), **reading.labels()}
+    rest["family"] = read_family(reading.entries.table(raw, ("family",)), reading.entries)
     findings.raise_if_any()
     try:
         return Problem(System(**system), Program(**program, law=law), **rest)

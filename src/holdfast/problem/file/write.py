@@ -31,6 +31,7 @@ def written(problem: Problem) -> str:
     lines += [*_system(problem), *_program(problem)]
     lines += _table("start", problem.start, "start")
     lines += _table("run", problem.run.stated(), "run")
+    lines += _table("family", problem.family, "family")
     for name in PLAIN_TABLES:
         lines += _table(name, getattr(problem, name), name)
     return "\n".join(lines) + "\n"
