@@ -28,6 +28,7 @@ _HOMES = {
     "holdfast.problem.masses.drag": "Drag constant_drag quadratic_drag exponential_atmosphere",
     "holdfast.problem.system": "System",
     "holdfast.problem.program": "Program",
+    "holdfast.problem.keep": "keep",
     "holdfast.problem.laws.linear": "SpringDamper Baumgarte critically_damped from_roots Quadratic "
     "ExcessEnergies GeneralLaw Unstabilised Tuned",
     "holdfast.problem.run": "Run",

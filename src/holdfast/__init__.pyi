@@ -35,6 +35,7 @@ from holdfast.problem.file.load_dump import loads as loads
 from holdfast.problem.file.load_dump import located as located
 from holdfast.problem.functions import function as function
 from holdfast.problem.functions import functions as functions
+from holdfast.problem.keep import keep as keep
 from holdfast.problem.laws.linear import Baumgarte as Baumgarte
 from holdfast.problem.laws.linear import ExcessEnergies as ExcessEnergies
 from holdfast.problem.laws.linear import GeneralLaw as GeneralLaw

@@ -14,6 +14,7 @@ from holdfast.common.memo import Memo
 from holdfast.common.nearest import did_you_mean
 from holdfast.errors import BadStatement, HoldfastError
 from holdfast.problem.functions import StatedFunction
+from holdfast.problem.keep import with_kept_rows
 from holdfast.problem.laws.linear import Law, LawForm
 from holdfast.problem.letters import letters_in
 from holdfast.problem.program import Program
@@ -50,6 +51,9 @@ class Problem:
         if not isinstance(self.system, System) or not isinstance(self.program, Program):
             raise BadStatement("a problem is made of a System and a Program", fix="hf.Problem(system, program)")
         put = object.__setattr__
+        system, program = with_kept_rows(self.system, self.program)
+        put(self, "system", system)
+        put(self, "program", program)
         put(self, "system", self._with_letters())
         names = self.system.vocabulary.copy()
         put(self, "program", self.program.admitted(names))

@@ -24,6 +24,7 @@ from holdfast.problem.file.law_table import read_law
 from holdfast.problem.file.mass_table import read_masses
 from holdfast.problem.file.places import Path
 from holdfast.problem.functions import StatedFunction
+from holdfast.problem.keep import VALUE, depends_on_rates, names_integral
 from holdfast.problem.laws.linear import Constraints, Law
 from holdfast.problem.problem import Problem
 from holdfast.problem.program import Program
@@ -37,7 +38,7 @@ from holdfast.problem.vocabulary import CONSTANT, MOTION, POSITION, STATE_RATE, 
 SCHEMA = 1
 LARGEST_PLAIN = 10**300  # of a number that stands as it is, in [certificate], [ensemble] and the like
 SYSTEM_KEYS = "coordinates kinetic potential dissipation forces masses states noise".split()
-PROGRAM_KEYS = "holonomic nonholonomic controls reactions law".split()
+PROGRAM_KEYS = "holonomic nonholonomic keep controls reactions law".split()
 RUN_KEYS = [field.name for field in fields(Run)]
 PLAIN_TABLES = "certificate ensemble units animation".split()
 TOP_KEYS = "schema title expect system definitions points parameters functions program family start run".split()
@@ -267,6 +268,7 @@ class _Reading:
             for name in table:
                 self._declare_name(name, "constraint", ("program", key, name))
             found[key] = self._expressions(table, ("program", key), allowed)
+        found["keep"] = self._kept()
         found["controls"] = self._directions(self.program_table, ("program", "controls"), "control")
         found["reactions"] = tuple(self.entries.listed_names(self.program_table, ("program", "reactions")))
         try:
@@ -275,9 +277,22 @@ class _Reading:
             self.entries.findings.blame_where(error)
         return found
 
+    def _kept(self) -> dict[str, sp.Expr | str]:
+        """First integrals to be kept: expressions, or known by name."""
+        found: dict[str, sp.Expr | str] = {}
+        for name, value in self.entries.table(self.program_table, ("program", "keep")).items():
+            path = ("program", "keep", name)
+            self._declare_name(name, "constraint", path)
+            self._declare(State, f"{VALUE}{name}", path)
+            known = isinstance(value, str) and names_integral(value, self.names)
+            found[name] = value if known else self._expression(value, path, MOTION)
+        return found
+
     def law(self, program: Mapping[str, Any]) -> Law:
         """The law, judged against the constraints."""
-        holonomic, nonholonomic = tuple(program["holonomic"]), tuple(program["nonholonomic"])
+        fast = tuple(name for name, e in program["keep"].items() if depends_on_rates(e, self.names))
+        holonomic = (*program["holonomic"], *(name for name in program["keep"] if name not in fast))
+        nonholonomic = (*program["nonholonomic"], *fast)
         words = self.names.with_deviations(holonomic, nonholonomic)
         law = read_law(
             self.program_table, self.entries, self.entries.expressions.with_names(words), bool(holonomic + nonholonomic)

@@ -14,7 +14,7 @@ import sympy as sp
 from holdfast.common.frozen import Frozen
 from holdfast.equations.dynamics.sample import constant_value, symbols_within
 from holdfast.equations.equations import Equations
-from holdfast.equations.values import parameter_vector, state_vector
+from holdfast.equations.values import parameter_vector, settled, state_vector
 from holdfast.errors import BadRequest
 from holdfast.problem.vocabulary import CONSTANT, by_name, name_of
 from holdfast.results.start.start import stated_names
@@ -67,6 +67,7 @@ def cases_of(
     cases: Mapping[Any, Any],
     start: Mapping[Any, Any] | Sequence[float] | None,
     parameters: Mapping[Any, Any],
+    begin: float | None = None,
 ) -> Cases:
     """Check the columns and spread them over the start and the constants that all cases share."""
     columns = _columns(equations, cases, start, parameters)
@@ -87,7 +88,12 @@ def cases_of(
             constants[:, equations.parameter_names.index(name)] = values
     if start is None or isinstance(start, Mapping):
         _spread_start(equations, start or {}, columns, stated, states)
-    return Cases(Frozen(columns), states, constants, stated_names(equations, start) | frozenset(columns))
+    names = stated_names(equations, start) | frozenset(columns)
+    if equations.problem.program.keep:
+        begin = equations.problem.run.begin if begin is None else begin
+        pairs = zip(states.tolist(), constants.tolist(), strict=True)
+        states = np.array([settled(equations, state, own, begin, names) for state, own in pairs])
+    return Cases(Frozen(columns), states, constants, names)
 
 
 def _columns(
