@@ -62,8 +62,8 @@ def with_kept_rows(system: System, program: Program) -> tuple[System, Program]:
     rows = {name: e - State(f"{VALUE}{name}") for name, e in written.items()}
     slow = {name: row for name, row in rows.items() if not depends_on_rates(written[name], names)}
     fast = {name: row for name, row in rows.items() if name not in slow}
-    rows_of = {"holonomic": {**program.holonomic, **slow}, "nonholonomic": {**program.nonholonomic, **fast}}
-    return replace(system, states=Frozen(states)), replace(program, **{k: Frozen(v) for k, v in rows_of.items()})
+    holonomic, nonholonomic = Frozen({**program.holonomic, **slow}), Frozen({**program.nonholonomic, **fast})
+    return replace(system, states=Frozen(states)), replace(program, holonomic=holonomic, nonholonomic=nonholonomic)
 
 
 def integral(given: sp.Expr | str, system: System, *, where: str) -> sp.Expr:

@@ -46,7 +46,7 @@ def _system(problem: Problem) -> list[str]:
     lines = ["", "[system]", f"coordinates = [{names}]"]
     lines += [f"{key} = {_value(value, f'system.{key}', number=False)}" for key, value in entries.items()]
     kept = kept_states(problem.program)
-    stated = {"forces": system.forces, "noise": system.noise}
+    stated: dict[str, Mapping[str, Any]] = {"forces": system.forces, "noise": system.noise}
     stated |= {"states": {name: rate for name, rate in system.states.items() if name not in kept}}
     for key in ("forces", "states", "noise"):
         lines += _table(f"system.{key}", stated[key], f"system.{key}")
