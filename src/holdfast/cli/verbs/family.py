@@ -13,7 +13,6 @@ from holdfast.cli.shared import print_json, problem_in, reports_errors
 from holdfast.cli.text import say
 from holdfast.cli.watch import limited
 
-CRITERIA = {"nearest": hf.Nearest, "least-effort": hf.LeastEffort}
 LEAST = "The least of all, K(Y - gamma):"
 
 
@@ -66,5 +65,6 @@ def _member(chosen: Mapping[str, Any]) -> dict[str, Any]:
     given = dict(chosen)
     if "criterion" in given:
         table = dict(given["criterion"])
-        given["criterion"] = CRITERIA[table.pop("kind")](**table)
+        kind = hf.Nearest if table.pop("kind") == "nearest" else hf.LeastEffort
+        given["criterion"] = kind(**table)
     return given
