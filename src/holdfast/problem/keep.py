@@ -8,6 +8,7 @@ its own value. Integrals that are known by name: ``energy``, v·∂T/∂v − T 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -57,13 +58,20 @@ def with_kept_rows(system: System, program: Program) -> tuple[System, Program]:
     if not waiting:
         return system, program
     written = {name: integral(given, system, where=f"program.keep.{name}") for name, given in waiting.items()}
-    states = dict(system.states) | {f"{VALUE}{name}": sp.S.Zero for name in waiting}
+    states = dict(system.states) | start_states(waiting)
     names = system.vocabulary
     rows = {name: e - State(f"{VALUE}{name}") for name, e in written.items()}
     slow = {name: row for name, row in rows.items() if not depends_on_rates(written[name], names)}
     fast = {name: row for name, row in rows.items() if name not in slow}
     holonomic, nonholonomic = Frozen({**program.holonomic, **slow}), Frozen({**program.nonholonomic, **fast})
-    return replace(system, states=Frozen(states)), replace(program, holonomic=holonomic, nonholonomic=nonholonomic)
+    stated_already = len(states) == len(system.states)
+    wider = system if stated_already else replace(system, states=Frozen(states))
+    return wider, replace(program, holonomic=holonomic, nonholonomic=nonholonomic)
+
+
+def start_states(rows: Iterable[str]) -> dict[str, sp.Expr]:
+    """The states that remember start values, with their rates."""
+    return {f"{VALUE}{name}": sp.S.Zero for name in rows}
 
 
 def integral(given: sp.Expr | str, system: System, *, where: str) -> sp.Expr:

@@ -24,7 +24,7 @@ from holdfast.problem.file.law_table import read_law
 from holdfast.problem.file.mass_table import read_masses
 from holdfast.problem.file.places import Path
 from holdfast.problem.functions import StatedFunction
-from holdfast.problem.keep import VALUE, depends_on_rates, names_integral
+from holdfast.problem.keep import VALUE, depends_on_rates, names_integral, start_states
 from holdfast.problem.laws.linear import Constraints, Law
 from holdfast.problem.problem import Problem
 from holdfast.problem.program import Program
@@ -50,6 +50,7 @@ def read_problem(raw: Mapping[str, Any], findings: Findings, folder: FilePath | 
     reading = _Reading(raw, Entries(findings), folder)
     system, program = reading.system(), reading.program()
     law = reading.law(program)
+    system["states"] |= start_states(program["keep"])
     rest = {"start": reading.start(), "run": reading.run(), **reading.labels()}
     rest["family"] = read_family(reading.entries.table(raw, ("family",)), reading.entries)
     findings.raise_if_any()
