@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import holdfast as hf
+from holdfast.problem.file import family_table as family_tables
 from holdfast.problem.file import law_table as law_tables
 from holdfast.problem.file import mass_table as mass_tables
 from holdfast.problem.file import read as reading
@@ -34,6 +35,7 @@ KNOWN = {
     "[system.masses.NAME]": [*mass_tables.MASS_KEYS, *(key for _, keys in mass_tables.LISTS.values() for key in keys)],
     "[program]": reading.PROGRAM_KEYS,
     "[program.law]": [*law_tables.KINDS, *(key for _, keys in law_tables.KINDS.values() for key in keys)],
+    "[family]": family_tables.FAMILY_KEYS,
     "[run]": [*reading.RUN_KEYS, *(scheme.name for scheme in hf.ALL_SCHEMES)],
     "[certificate]": request.KEYS,
     "[lyapunov]": LYAPUNOV_KEYS,
@@ -56,9 +58,10 @@ def test_every_key_that_the_reader_knows_has_its_place(title):
     assert not [key for key in KNOWN[title] if f"`{key}`" not in text]
 
 
-@pytest.mark.parametrize(
-    "title", ["[system]", "[system.masses.NAME]", "[program]", "[run]", "[certificate]", "[lyapunov]"]
-)
+TABLES = ["[system]", "[system.masses.NAME]", "[program]", "[family]", "[run]", "[certificate]", "[lyapunov]"]
+
+
+@pytest.mark.parametrize("title", TABLES)
 def test_no_key_is_described_that_the_reader_does_not_know(title):
     rows = re.findall(r"^\| `(\w+)` \|", section(title), re.MULTILINE)
     assert rows

@@ -28,6 +28,7 @@ _HOMES = {
     "holdfast.problem.masses.drag": "Drag constant_drag quadratic_drag exponential_atmosphere",
     "holdfast.problem.system": "System",
     "holdfast.problem.program": "Program",
+    "holdfast.problem.keep": "keep",
     "holdfast.problem.laws.linear": "SpringDamper Baumgarte critically_damped from_roots Quadratic "
     "ExcessEnergies GeneralLaw Unstabilised Tuned",
     "holdfast.problem.run": "Run",
@@ -42,6 +43,8 @@ _HOMES = {
     "holdfast.equations.derive": "derive",
     "holdfast.equations.equations": "Equations",
     "holdfast.equations.forms.family": "family Family",
+    "holdfast.equations.forms.state_family": "StateFamily",
+    "holdfast.equations.forms.criterion": "Nearest LeastEffort",
     "holdfast.equations.forms.canonical": "canonical Canonical",
     "holdfast.equations.forms.added_forces": "added_forces AddedForces",
     "holdfast.structure.conditions.helmholtz": "helmholtz",

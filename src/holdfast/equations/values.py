@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from holdfast.errors import BadRequest, HoldfastError
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.linear_algebra import Rows
 from holdfast.graph.nodes import Node
+from holdfast.problem.keep import kept_states
 from holdfast.problem.quantities import Coordinate, Parameter, Rate, State
 from holdfast.problem.types import StateLike
 from holdfast.problem.vocabulary import CONSTANT, by_name, name_of
@@ -257,10 +258,34 @@ def state_vector(equations: Equations, given: StateLike | None, parameters: Mapp
         return vector
     values = start_values(equations.problem, parameters)
     names = equations.problem.names
-    for name, value in by_name(given or {}, where="state").items():
+    if equations.problem.program.keep:
+        constants = [parameters[name] for name in equations.parameter_names]
+        own = [values[name] for name in equations.state_names]
+        own = settled(equations, own, constants, equations.problem.run.begin, equations.problem.start)
+        values = dict(zip(equations.state_names, own, strict=True))
+    for name, value in equations.by_state_name(given or {}, where="state").items():
         symbol = names.find(name, (Coordinate, Rate, State), where="state")
         values[symbol.name] = _number(equations, value, f"state.{name}", parameters)
     return [values[name] for name in equations.state_names]
+
+
+def settled(
+    equations: Equations, state: Sequence[float], constants: Sequence[float], time: float, stated: Collection[str]
+) -> list[float]:
+    """A start at which the first integrals that are kept have the values they have there, but for stated ones."""
+    program, names = equations.problem.program, equations.state_names
+    kept = {name: row for name, row in kept_states(program).items() if name not in stated}
+    if not kept:
+        return list(state)
+    found = [0.0 if name in kept else x for name, x in zip(names, state, strict=True)]
+    place = {name: names.index(name) for name in kept}
+    deviations = dict(zip(program.holonomic, equations.deviations.y, strict=True))
+    rates = dict(zip(program.constraints, equations.deviations.w, strict=True))
+    rows = tuple(deviations.get(row, rates[row]) for row in kept.values())
+    tape = equations.deviations.memo.once((settled, tuple(kept)), lambda: Tape(equations.field.inputs, rows))
+    for name, value in zip(kept, tape([time, *found, *constants]), strict=True):
+        found[place[name]] = value  # I - 0 at the start
+    return found
 
 
 def _number(equations: Equations, value: Any, where: str, parameters: Mapping[str, float]) -> float:

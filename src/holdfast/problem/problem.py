@@ -14,6 +14,7 @@ from holdfast.common.memo import Memo
 from holdfast.common.nearest import did_you_mean
 from holdfast.errors import BadStatement, HoldfastError
 from holdfast.problem.functions import StatedFunction
+from holdfast.problem.keep import with_kept_rows
 from holdfast.problem.laws.linear import Law, LawForm
 from holdfast.problem.letters import letters_in
 from holdfast.problem.program import Program
@@ -21,7 +22,7 @@ from holdfast.problem.quantities import Coordinate, Parameter, Rate, State
 from holdfast.problem.run import Run
 from holdfast.problem.system import System
 from holdfast.problem.units.check import check_units
-from holdfast.problem.vocabulary import CONSTANT, LAW, Vocabulary, by_name
+from holdfast.problem.vocabulary import CONSTANT, LAW, MOTION, Vocabulary, by_name
 
 LYAPUNOV_KEYS = ("function", "region", "epsilon", "alpha", "curvature", "effort")  # of the table [lyapunov]
 
@@ -43,6 +44,7 @@ class Problem:
     ensemble: Frozen[Any] = field(default_factory=Frozen, kw_only=True)
     units: Frozen[str] = field(default_factory=Frozen, kw_only=True)
     animation: Frozen[Any] = field(default_factory=Frozen, kw_only=True)
+    family: Frozen[Any] = field(default_factory=Frozen, kw_only=True)
     expect: str = field(default="positive", kw_only=True)
     names: Vocabulary = field(init=False, repr=False, compare=False, default_factory=Vocabulary)
     memo: Memo = field(init=False, repr=False, compare=False, default_factory=Memo)
@@ -52,6 +54,9 @@ class Problem:
         if not isinstance(self.system, System) or not isinstance(self.program, Program):
             raise BadStatement("a problem is made of a System and a Program", fix="hf.Problem(system, program)")
         put = object.__setattr__
+        system, program = with_kept_rows(self.system, self.program)
+        put(self, "system", system)
+        put(self, "program", program)
         put(self, "system", self._with_letters())
         names = self.system.vocabulary.copy()
         put(self, "program", self.program.admitted(names))
@@ -68,6 +73,7 @@ class Problem:
         for name in ("certificate", "ensemble", "units", "animation"):
             put(self, name, frozen_table(getattr(self, name), where=name))
         put(self, "lyapunov", self._lyapunov(self.lyapunov))
+        put(self, "family", self._family(self.family, "family"))
         check_units(self)
 
     def _lyapunov(self, given: Mapping[str, Any]) -> Frozen[Any]:
@@ -82,10 +88,19 @@ class Problem:
         words = self.names.with_deviations(self.program.holonomic, self.program.nonholonomic)
         return Frozen({"function": words.admit(given["function"], LAW, where="lyapunov.function"), **rest})
 
+    def _family(self, given: Any, where: str) -> Any:
+        """The member that `holdfast family` shall choose: expressions, and tables and lists of them."""
+        if isinstance(given, Mapping):
+            named = by_name(given, where=where)
+            return Frozen({key: self._family(value, f"{where}.{key}") for key, value in named.items()})
+        if isinstance(given, (list, tuple)):
+            return tuple(self._family(inner, where) for inner in given)
+        return given if isinstance(given, str) else self.names.admit(given, MOTION, where=where)
+
     def _with_letters(self) -> System:
         """The system, which also knows the letters that only the program, its law or the start use."""
         system, known = self.system, self.system.vocabulary
-        parameters, functions = letters_in(self.program, self.start)
+        parameters, functions = letters_in(self.program, self.start, self.family)
         letters = tuple(letter for name, letter in parameters.items() if name not in known)
         more = {name: None for name in functions if name not in known}
         if not letters and not more:

@@ -12,6 +12,7 @@ from holdfast.common.arguments import clear_arguments
 from holdfast.common.frozen import Frozen
 from holdfast.common.nearest import did_you_mean
 from holdfast.errors import BadStatement
+from holdfast.problem.keep import Kept, stated
 from holdfast.problem.laws.linear import Constraints, Law, LawForm, Unstabilised
 from holdfast.problem.system import directions
 from holdfast.problem.vocabulary import MOTION, POSITION, Vocabulary, by_name
@@ -25,11 +26,12 @@ class Program:
     `holonomic` functions f(q, t) and `nonholonomic` functions f(q, v, t) (linear or not in the rates) by name. They
     are held by ideal reactions unless `controls` are given: named directions {coordinate: component}. In a mixed
     program, `reactions` names the constraints that keep their own reaction; controls and reactions together must be as
-    many as the constraints.
+    many as the constraints. `keep` are first integrals kept at their start values, as rows `hf.keep(...)` are.
     """
 
     holonomic: Frozen[sp.Expr] = Frozen()
     nonholonomic: Frozen[sp.Expr] = Frozen()
+    keep: Frozen[Any] = Frozen()
     controls: Frozen[Frozen[sp.Expr]] = Frozen()
     reactions: tuple[str, ...] = ()
     law: Law = field(default_factory=Unstabilised)
@@ -38,6 +40,7 @@ class Program:
         put = object.__setattr__
         for name in ("holonomic", "nonholonomic"):
             put(self, name, Frozen(by_name(getattr(self, name), where=f"program.{name}")))
+        self._gather_kept()
         controls = by_name(self.controls, where="program.controls")
         directed = {name: by_name(given, where=f"program.controls.{name}") for name, given in controls.items()}
         put(self, "controls", Frozen({name: Frozen(components) for name, components in directed.items()}))
@@ -45,6 +48,18 @@ class Program:
         if not isinstance(self.law, Law):
             raise _not_a_law(self.law)
         self._check_holders()
+
+    def _gather_kept(self) -> None:
+        """Rows `hf.keep(...)` go to those that are kept."""
+        kept = by_name(self.keep, where="program.keep")
+        for kind in ("holonomic", "nonholonomic"):
+            rows = getattr(self, kind)
+            found = {name: stated(row) for name, row in rows.items() if isinstance(row, Kept)}
+            if found:
+                kept |= found
+                object.__setattr__(self, kind, Frozen({n: row for n, row in rows.items() if n not in found}))
+        unwrapped = {name: stated(row) if isinstance(row, Kept) else row for name, row in kept.items()}
+        object.__setattr__(self, "keep", Frozen(unwrapped))
 
     @property
     def constraints(self) -> tuple[str, ...]:
@@ -66,7 +81,7 @@ class Program:
         for name in set(self.holonomic) & set(self.nonholonomic):
             raise BadStatement(f"constraint {name!r} is given twice", where="program", fix="rename one of them")
         for name in self.reactions:
-            if name not in self.constraints:
+            if name not in self.constraints and name not in self.keep:
                 raise BadStatement(
                     f"there is no constraint {name!r} to be held by a reaction",
                     where="program.reactions",
@@ -83,7 +98,7 @@ class Program:
         """One holder per constraint, where holders are named at all."""
         if not self.controls and not self.reactions:
             return
-        holders, constraints = len(self.controls) + len(self.reactions), len(self.constraints)
+        holders, constraints = len(self.controls) + len(self.reactions), len({*self.constraints, *self.keep})
         if holders != constraints:
             counts = [counted(len(self.controls), "control"), counted(len(self.reactions), "reaction")]
             cure = "add a control, or name a constraint in reactions" if holders < constraints else "remove the others"
@@ -110,6 +125,12 @@ class Program:
             controls=Frozen({n: directions(d, names, where=f"program.controls.{n}") for n, d in self.controls.items()}),
             reactions=self.reactions,
             law=self.law,
+            keep=Frozen(
+                {
+                    n: e if isinstance(e, str) else names.admit(e, MOTION, where=f"program.keep.{n}")
+                    for n, e in self.keep.items()
+                }
+            ),
         )
 
     def law_form(self, names: Vocabulary, law: Law | None = None) -> LawForm:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import click
 
 import holdfast as hf
@@ -10,6 +13,8 @@ from holdfast.cli.shared import print_json, problem_in, reports_errors
 from holdfast.cli.text import say
 from holdfast.cli.watch import limited
 
+LEAST = "The least of all, K(Y - gamma):"
+
 
 @click.command()
 @FILE
@@ -17,7 +22,10 @@ from holdfast.cli.watch import limited
 @JSON
 @reports_errors
 def family(file: str, as_latex: bool, as_json: bool) -> None:
-    """All systems that keep the program of FILE under its law; energies, forces and controls are left out."""
+    """All systems that keep the program of FILE under its law, and the member that its [family] table chooses.
+
+    Energies, forces and controls are left out.
+    """
     problem = problem_in(file)
     with limited("deriving the family"):
         made = _family_of(problem)
@@ -32,7 +40,7 @@ def family(file: str, as_latex: bool, as_json: bool) -> None:
         return
     if not as_latex:
         say(made.explain())
-        say("\nThe least of all, K(Y - gamma):\n")
+        say("\n" + (f"The member by {', '.join(problem.family)}:" if problem.family else LEAST) + "\n")
     say(text, nl=False)
 
 
@@ -48,4 +56,15 @@ def _family_of(problem: hf.Problem) -> hf.Family:
         start=problem.start,
         run=problem.run,
         title=problem.title,
+        **_member(problem.family),
     )
+
+
+def _member(chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """What the file chooses, as arguments of `hf.family`."""
+    given = dict(chosen)
+    if "criterion" in given:
+        table = dict(given["criterion"])
+        kind = hf.Nearest if table.pop("kind") == "nearest" else hf.LeastEffort
+        given["criterion"] = kind(**table)
+    return given

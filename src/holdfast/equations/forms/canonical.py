@@ -12,7 +12,7 @@ derivatives are those of Ham and Åµ. The resisting force is D_v(q, Ham_p), not â
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -264,6 +264,11 @@ def _multipliers(
 ) -> tuple[Nodes, tuple[Pivot, ...]]:
     if not equations.constraints:
         return (), ()
+    if equations.solver.form == "eased":  # first integrals kept together: eased alike, or the forms would differ
+        pivots = equations.solver.pivots
+        values, scales = (substitute([getattr(x, part) for x in pivots], at) for part in ("value", "scale"))
+        eased = tuple(replace(x, value=v, scale=s) for x, v, s in zip(pivots, values, scales, strict=True))
+        return tuple(substitute(list(equations.solution.mu), at)), eased
     graph = equations.inputs.graph
     deviating = substitute(list(equations.deviations.w), at)
     drift = directional(deviating, _motion(equations, rates, p, free))

@@ -25,10 +25,11 @@ import sympy as sp
 
 from holdfast.equations.derive import derive, derived_again
 from holdfast.equations.equations import Equations
+from holdfast.equations.forms.criterion import Criterion, member
 from holdfast.errors import BadRequest, BadStatement
 from holdfast.problem.problem import Problem
 from holdfast.problem.program import Program, counted
-from holdfast.problem.quantities import Coordinate, rate
+from holdfast.problem.quantities import Coordinate, State, rate
 from holdfast.problem.run import Run
 from holdfast.problem.system import System
 from holdfast.problem.types import ByName, Key, StateLike
@@ -46,14 +47,15 @@ class GeneralSolution:
     residual: float  # of G a = Y − γ; not zero where dependent constraints contradict each other
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Family(Equations):
     """One member of the family, which knows the others; in everything else `Equations` like any others."""
 
     tangential: tuple[sp.Expr, ...] = ()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (*super().__reduce__()[1], self.tangential)
+        plain = Equations(**{field.name: getattr(self, field.name) for field in fields(Equations) if field.init})
+        return _again, (self.problem, self.second_order, plain.fingerprint, self.tangential, type(self))
 
     @property
     def freedom(self) -> int:
@@ -152,12 +154,14 @@ def cross_product(rows: Sequence[Sequence[Any]], n: int) -> sp.Matrix:
 
 def family(
     program: Program,
-    coordinates: Iterable[Key],
+    coordinates: Iterable[Key] | None = None,
     tangential: ByName | None = None,
     *,
+    states: Iterable[Key] | None = None,
     c0: Any = None,
     vectors: Sequence[Sequence[Any]] = (),
     metric: Any = None,
+    criterion: Criterion | None = None,
     parameters: ByName | None = None,
     definitions: ByName | None = None,
     functions: ByName | None = None,
@@ -170,11 +174,31 @@ def family(
     `tangential` is u by coordinate (accelerations; only the part along the program acts), or give `c0` and `vectors`
     for the cross-product form. `metric` is a symmetric positive matrix M, as rows, for K_M and P_M in place of K and P.
     Controls of the program choose the member in which they hold it: u is then all that the system does without them.
+
+    A `criterion` (`Nearest`, `LeastEffort`) chooses the member that is best by it at each state, in place of all these.
+
+    With `states` in place of coordinates: the first-order systems x' = X(x, t) that have the functions of the program
+    as integrals, under the law ω' = Φ(ω); a `StateFamily`.
     """
     if not isinstance(program, Program):
         raise BadRequest(f"family() takes a Program, not {type(program).__name__}", fix="hf.Program(holonomic={...})")
-    listed = tuple(coordinates) if isinstance(coordinates, Iterable) else (coordinates,)
-    q = tuple(Coordinate(name_of(c)) for c in listed)
+    if states is not None:
+        if coordinates is not None:
+            raise BadRequest("give either coordinates or states, not both", where="family")
+        from holdfast.equations.forms.state_family import FirstOrderStatement, StateFamily, renamed
+
+        said = FirstOrderStatement(_listed(states))
+        first = family(
+            said.program(program), said.coordinates, said.directed(tangential) if tangential else None,
+            c0=said.said(c0), vectors=said.matrix(vectors), metric=said.metric(metric),
+            criterion=said.criterion(criterion), parameters=parameters,
+            definitions=said.by_name(definitions, "definitions"), functions=functions,
+            start=renamed(start or {}, said.names), run=said.run(run), title=title,
+        )  # fmt: skip
+        return _as_family(first, first.tangential, StateFamily)
+    q = _coordinates(coordinates)
+    if criterion is not None:
+        tangential, metric = member(criterion, len(q), tangential=tangential, c0=c0, vectors=vectors, metric=metric)
     u = _field(program, q, tangential, c0, vectors)
     M = _metric(metric, len(q))
     v = sp.Matrix([x.rate for x in q])
@@ -193,14 +217,34 @@ def family(
     return _as_family(made, tuple(u))
 
 
-def _as_family(made: Equations, tangential: tuple[sp.Expr, ...]) -> Family:
+def _listed(given: Any) -> tuple[Any, ...]:
+    return tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
+
+
+def _coordinates(given: Any) -> tuple[Coordinate, ...]:
+    """The coordinates of a family of the second order; first-order states are refused."""
+    if given is None:
+        raise BadRequest("family() needs coordinates, or states", fix="hf.family(program, coordinates=(x, y))")
+    for key in _listed(given):
+        if isinstance(key, State):
+            raise BadRequest(
+                f"{key.name!r} is a first-order state, and coordinates have second-order equations",
+                where="family.coordinates",
+                fix=f"for first-order systems: hf.family(program, states=({key.name}, ...))",
+            )
+    return tuple(Coordinate(name_of(c)) for c in _listed(given))
+
+
+def _as_family(made: Equations, tangential: tuple[sp.Expr, ...], kind: type[Family] = Family) -> Family:
     parts = {field.name: getattr(made, field.name) for field in fields(Equations) if field.init}
-    return Family(**parts, tangential=tangential)
+    return kind(**parts, tangential=tangential)
 
 
-def _again(problem: Problem, second_order: bool, fingerprint: str, tangential: tuple[sp.Expr, ...]) -> Family:
-    """A family that was pickled."""
-    return _as_family(derived_again(problem, second_order, fingerprint), tangential)
+def _again(
+    problem: Problem, second_order: bool, fingerprint: str, tangential: tuple[sp.Expr, ...], kind: type[Family]
+) -> Family:
+    """A family that was pickled; what it computes is compared as equations, before its own names are added."""
+    return _as_family(derived_again(problem, second_order, fingerprint), tangential, kind)
 
 
 def _field(
@@ -247,4 +291,11 @@ def _metric(given: Any, n: int) -> sp.Matrix:
         ) from error
     if M.shape != (n, n) or not (M - M.T).applyfunc(sp.expand).is_zero_matrix:
         raise BadStatement(f"the metric is not a symmetric {n} by {n} matrix", where="family.metric")
+    for symbol in M.free_symbols:
+        if symbol.name.endswith("_dot"):
+            raise BadStatement(
+                f"the metric depends on the rate {symbol.name!r}",
+                where="family.metric",
+                fix="a metric depends on coordinates and time; rates may stand in tangential",
+            )
     return M

@@ -152,11 +152,12 @@ class _Choice:
 
     def solver(self) -> Solver:
         graph, n, r = self.inputs.graph, len(self.inputs.q), len(self.deviations.w)
-        regular, jacobian = self._regular, self.deviations.jacobian
+        jacobian = self.deviations.jacobian
         try:
             if self._keeps_integrals:
                 made = self._reduced(self.dynamics.mass)
                 return eased(made.mass, made.response, jacobian, made.authority, graph)
+            regular = self._regular
             if r == n:
                 return InverseDynamics(graph, self.dynamics.mass, self._general(jacobian), self._general(self.holders))
             if self.dynamics.symmetric:
@@ -179,11 +180,20 @@ class _Choice:
         program, n = self.problem.program, len(self.inputs.q)
         if program.holonomic or program.controls or len(program.nonholonomic) < 2 or not self.dynamics.symmetric:
             return False
-        if self._regular is None or not _definite(self._regular.dense(self.dynamics.mass, n)):
+        redundant = set(program.nonholonomic) <= set(program.keep)  # then they may depend on each other everywhere
+        if not redundant and self._regular is None:
+            return False
+        if not self._definite_somewhere(n):
             return False
         mass = factor_symmetric(self.dynamics.mass, self.inputs.graph)
         drift, slopes = self.deviations.drift, self.deviations.jacobian
         return are_first_integrals(self.dynamics.bias, drift, slopes, mass, self.samples)
+
+    def _definite_somewhere(self, n: int) -> bool:
+        """Whether masses are definite at the first sample where they are defined, whatever the constraints are."""
+        masses = (sample.dense(self.dynamics.mass, n) for sample in self.samples)
+        found = next((mass for mass in masses if np.isfinite(mass).all()), None)
+        return found is not None and _definite(found)
 
     @cached_property
     def _regular(self) -> Sample | None:

@@ -17,6 +17,7 @@ import sympy as sp
 from holdfast.common.frozen import Frozen
 from holdfast.errors import BadExpression, BadStatement
 from holdfast.problem.file.entries import Entries, kind_of, plain
+from holdfast.problem.file.family_table import read_family
 from holdfast.problem.file.findings import Findings
 from holdfast.problem.file.function_table import OPEN, read_functions
 from holdfast.problem.file.law_table import read_law
@@ -24,6 +25,7 @@ from holdfast.problem.file.lyapunov_table import read_lyapunov
 from holdfast.problem.file.mass_table import read_masses
 from holdfast.problem.file.places import Path
 from holdfast.problem.functions import StatedFunction
+from holdfast.problem.keep import VALUE, depends_on_rates, names_integral, start_states
 from holdfast.problem.laws.linear import Constraints, Law
 from holdfast.problem.problem import Problem
 from holdfast.problem.program import Program
@@ -37,10 +39,12 @@ from holdfast.problem.vocabulary import CONSTANT, MOTION, POSITION, STATE_RATE, 
 SCHEMA = 1
 LARGEST_PLAIN = 10**300  # of a number that stands as it is, in [certificate], [ensemble] and the like
 SYSTEM_KEYS = "coordinates kinetic potential dissipation forces masses states noise".split()
-PROGRAM_KEYS = "holonomic nonholonomic controls reactions law".split()
+PROGRAM_KEYS = "holonomic nonholonomic keep controls reactions law".split()
 RUN_KEYS = [field.name for field in fields(Run)]
 PLAIN_TABLES = "certificate ensemble units animation".split()
-TOP_KEYS = "schema title expect system definitions points parameters functions program start run lyapunov".split()
+TOP_KEYS = (
+    "schema title expect system definitions points parameters functions program family start run lyapunov".split()
+)
 TOP_KEYS += PLAIN_TABLES
 
 
@@ -49,7 +53,9 @@ def read_problem(raw: Mapping[str, Any], findings: Findings, folder: FilePath | 
     reading = _Reading(raw, Entries(findings), folder)
     system, program = reading.system(), reading.program()
     law = reading.law(program)
+    system["states"] |= start_states(program["keep"])
     rest = {"start": reading.start(), "run": reading.run(), **reading.labels(), **reading.lyapunov(program)}
+    rest["family"] = read_family(reading.entries.table(raw, ("family",)), reading.entries)
     findings.raise_if_any()
     try:
         return Problem(System(**system), Program(**program, law=law), **rest)
@@ -266,6 +272,7 @@ class _Reading:
             for name in table:
                 self._declare_name(name, "constraint", ("program", key, name))
             found[key] = self._expressions(table, ("program", key), allowed)
+        found["keep"] = self._kept()
         found["controls"] = self._directions(self.program_table, ("program", "controls"), "control")
         found["reactions"] = tuple(self.entries.listed_names(self.program_table, ("program", "reactions")))
         try:
@@ -274,9 +281,22 @@ class _Reading:
             self.entries.findings.blame_where(error)
         return found
 
+    def _kept(self) -> dict[str, sp.Expr | str]:
+        """First integrals to be kept: expressions, or known by name."""
+        found: dict[str, sp.Expr | str] = {}
+        for name, value in self.entries.table(self.program_table, ("program", "keep")).items():
+            path = ("program", "keep", name)
+            self._declare_name(name, "constraint", path)
+            self._declare(State, f"{VALUE}{name}", path)
+            known = isinstance(value, str) and names_integral(value, self.names)
+            found[name] = value if known else self._expression(value, path, MOTION)
+        return found
+
     def law(self, program: Mapping[str, Any]) -> Law:
         """The law, judged against the constraints."""
-        holonomic, nonholonomic = tuple(program["holonomic"]), tuple(program["nonholonomic"])
+        fast = tuple(name for name, e in program["keep"].items() if depends_on_rates(e, self.names))
+        holonomic = (*program["holonomic"], *(name for name in program["keep"] if name not in fast))
+        nonholonomic = (*program["nonholonomic"], *fast)
         words = self.names.with_deviations(holonomic, nonholonomic)
         law = read_law(
             self.program_table, self.entries, self.entries.expressions.with_names(words), bool(holonomic + nonholonomic)

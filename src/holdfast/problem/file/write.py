@@ -13,6 +13,7 @@ from holdfast.problem.file.function_table import OPEN, function_entries
 from holdfast.problem.file.law_table import law_entries
 from holdfast.problem.file.mass_table import mass_entries
 from holdfast.problem.file.read import PLAIN_TABLES, SCHEMA
+from holdfast.problem.keep import kept_states
 from holdfast.problem.laws.linear import Unstabilised
 from holdfast.problem.problem import Problem
 from holdfast.problem.text.written import decimal_text, text_of
@@ -31,6 +32,7 @@ def written(problem: Problem) -> str:
     lines += [*_system(problem), *_program(problem)]
     lines += _table("start", problem.start, "start")
     lines += _table("run", problem.run.stated(), "run")
+    lines += _table("family", problem.family, "family")
     lines += _table("lyapunov", problem.lyapunov, "lyapunov")
     for name in PLAIN_TABLES:
         lines += _table(name, getattr(problem, name), name)
@@ -44,8 +46,11 @@ def _system(problem: Problem) -> list[str]:
     entries |= {key: value for key in ("potential", "dissipation") if (value := getattr(system, key)) != 0}
     lines = ["", "[system]", f"coordinates = [{names}]"]
     lines += [f"{key} = {_value(value, f'system.{key}', number=False)}" for key, value in entries.items()]
+    kept = kept_states(problem.program)
+    stated: dict[str, Mapping[str, Any]] = {"forces": system.forces, "noise": system.noise}
+    stated |= {"states": {name: rate for name, rate in system.states.items() if name not in kept}}
     for key in ("forces", "states", "noise"):
-        lines += _table(f"system.{key}", getattr(system, key), f"system.{key}")
+        lines += _table(f"system.{key}", stated[key], f"system.{key}")
     for name, mass in system.masses.items():
         lines += _table(f"system.masses.{name}", mass_entries(mass), f"system.masses.{name}")
     letters = {letter.name: OPEN for letter in system.letters}
@@ -59,8 +64,11 @@ def _system(problem: Problem) -> list[str]:
 def _program(problem: Problem) -> list[str]:
     program = problem.program
     lines = ["", "[program]", f"reactions = {_value(program.reactions, 'program')}"] if program.reactions else []
-    for key in ("holonomic", "nonholonomic", "controls"):
-        lines += _table(f"program.{key}", getattr(program, key), f"program.{key}")
+    for key in ("holonomic", "nonholonomic", "keep", "controls"):
+        rows = getattr(program, key)
+        if key in ("holonomic", "nonholonomic"):
+            rows = {name: row for name, row in rows.items() if name not in program.keep}
+        lines += _table(f"program.{key}", rows, f"program.{key}")
     if program.constraints or program.law != Unstabilised():
         lines += _table("program.law", law_entries(program.law), "program.law")
     return lines

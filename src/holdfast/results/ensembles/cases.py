@@ -14,7 +14,7 @@ import sympy as sp
 from holdfast.common.frozen import Frozen
 from holdfast.equations.dynamics.sample import constant_value, symbols_within
 from holdfast.equations.equations import Equations
-from holdfast.equations.values import parameter_vector, state_vector
+from holdfast.equations.values import parameter_vector, settled, state_vector
 from holdfast.errors import BadRequest
 from holdfast.problem.vocabulary import CONSTANT, by_name, name_of
 from holdfast.results.start.start import stated_names
@@ -67,6 +67,7 @@ def cases_of(
     cases: Mapping[Any, Any],
     start: Mapping[Any, Any] | Sequence[float] | None,
     parameters: Mapping[Any, Any],
+    begin: float | None = None,
 ) -> Cases:
     """Check the columns and spread them over the start and the constants that all cases share."""
     columns = _columns(equations, cases, start, parameters)
@@ -87,7 +88,12 @@ def cases_of(
             constants[:, equations.parameter_names.index(name)] = values
     if start is None or isinstance(start, Mapping):
         _spread_start(equations, start or {}, columns, stated, states)
-    return Cases(Frozen(columns), states, constants, stated_names(equations, start) | frozenset(columns))
+    names = stated_names(equations, start) | frozenset(columns)
+    if equations.problem.program.keep:
+        begin = equations.problem.run.begin if begin is None else begin
+        pairs = zip(states.tolist(), constants.tolist(), strict=True)
+        states = np.array([settled(equations, state, own, begin, names) for state, own in pairs])
+    return Cases(Frozen(columns), states, constants, names)
 
 
 def _columns(
@@ -95,7 +101,7 @@ def _columns(
 ) -> dict[str, np.ndarray]:
     known = (*equations.state_names, *equations.parameter_names)
     columns = {}
-    for name, values in by_name(cases, where="cases").items():
+    for name, values in equations.by_state_name(cases, where="cases").items():
         if name not in known:
             near = get_close_matches(name, known, n=1)
             hint = f"did you mean {near[0]!r}?" if near else "known: " + ", ".join(known)
@@ -129,7 +135,7 @@ def _spread_start(
     """Start values that are stated by parameters follow those that differ between cases."""
     names = equations.problem.names
     expressions = dict(equations.problem.start)
-    for name, value in by_name(given, where="start").items():
+    for name, value in equations.by_state_name(given, where="start").items():
         expressions[name] = names.admit(value, CONSTANT, where=f"start.{name}")
     for name, expression in expressions.items():
         moving = sorted(symbols_within(expression, equations.problem.system.definitions) & set(columns))

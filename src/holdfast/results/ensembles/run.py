@@ -60,7 +60,7 @@ def ensemble(
         times = request.begin + np.linspace(0.0, request.duration, ROWS + 1)
         request = replace(request, at=times)
     columns = stated_cases(equations.problem) if cases is None else cases
-    chosen = cases_of(equations, columns, start, parameters or {})
+    chosen = cases_of(equations, columns, start, parameters or {}, request.begin)
     policy, projected = chosen_policy(equations, start_policy)
     check_size(request, len(chosen.states) * chosen.states.shape[1])
     kernel = compiled(equations.field, request.scheme)

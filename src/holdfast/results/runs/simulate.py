@@ -24,6 +24,7 @@ from holdfast.results.runs.event import watch_of
 from holdfast.results.runs.job import Job, check_size
 from holdfast.results.runs.passage import KernelCall
 from holdfast.results.runs.request import Request, RunOptions, request_of, resolved
+from holdfast.results.start.integrals import OntoIntegrals, keeps_integrals_only
 from holdfast.results.start.projection import Projection
 from holdfast.results.start.start import consistent_start
 from holdfast.results.trajectory import Trajectory
@@ -78,7 +79,7 @@ def simulate(
         rates = kernel.rates(request.begin, state, constants)
         inertia = np.diag(mass_at(equations, request.begin, begun.state, constants))
         request = replace(request, absolute=resolved(equations, request, state, rates, inertia))
-    back = _ProjectAfterStep(Projection(equations, equations.constraints), constants) if project else None
+    back = _ProjectAfterStep(_way_back(equations), constants) if project else None
     if project and request.step is None:
         raise BadRequest("projection after each step needs a fixed step", fix="choose a fixed-step scheme")
     job = Job(equations, request, kernel, begun, constants, watch, back)
@@ -89,6 +90,12 @@ def simulate(
     if back is not None and back.failed:
         return replace(job.named(_without_last(rows), Outcome.projection_failed), projected=project)
     return replace(job.named(rows), projected=project)
+
+
+def _way_back(equations: Equations) -> Projection | OntoIntegrals:
+    if keeps_integrals_only(equations):
+        return OntoIntegrals(equations)
+    return Projection(equations, equations.constraints)
 
 
 def _refuse_for_canonical(**given: Any) -> None:
@@ -110,7 +117,7 @@ def under_law(equations: Equations, law: Law | None, *, verb: str) -> Equations:
 class _ProjectAfterStep:
     """Moves a state back onto the program after its step; a failure is noted, for the run to end there."""
 
-    projection: Projection
+    projection: Projection | OntoIntegrals
     constants: list[float]
     failed: bool = field(default=False)
 

@@ -18,9 +18,8 @@ import numpy as np
 
 from holdfast.common.frozen import Frozen
 from holdfast.equations.equations import Equations
-from holdfast.equations.values import parameter_vector, state_vector, values_at
+from holdfast.equations.values import parameter_vector, settled, state_vector, values_at
 from holdfast.errors import BadRequest
-from holdfast.problem.vocabulary import by_name
 from holdfast.results.start.projection import NoState, Projection, Unmet
 from holdfast.results.start.term_sizes import ROUNDING_NOISE, deviation_sizes
 
@@ -107,7 +106,7 @@ def stated_names(equations: Equations, given: Mapping[Any, Any] | Sequence[float
     """The names of the start values that somebody stated: in the problem, or in what is given over it."""
     if given is not None and not isinstance(given, Mapping):
         return frozenset(equations.state_names)
-    return frozenset(equations.problem.start) | frozenset(by_name(given or {}, where="start"))
+    return frozenset(equations.problem.start) | frozenset(equations.by_state_name(given or {}, where="start"))
 
 
 def started(
@@ -126,9 +125,11 @@ def started(
     """
     policy, projected = chosen_policy(equations, policy)
     _refuse_infinite(equations, stated)
+    stated = np.array(settled(equations, stated.tolist(), constants, begin, names))
     deviation, used = deviations_at(equations, kernel, stated, constants, begin), stated
     if _deviates(equations, deviation, equations.problem.program.deviation_names(projected), stated, begin, constants):
         used = solved_start(equations, policy, projected, stated, names, begin, constants)
+        used = np.array(settled(equations, used.tolist(), constants, begin, names))
         deviation = deviations_at(equations, kernel, used, constants, begin)
     refuse_undefined(equations, kernel, used, begin, constants)
     start = start_from(equations, policy, stated, used, deviation, begin, constants, names)
@@ -239,7 +240,7 @@ def chosen_policy(equations: Equations, policy: str | None) -> tuple[str, tuple[
     }  # fmt: skip
     if name not in projected:
         raise BadRequest(f"start_policy = {policy!r} is not known", fix='"project", "keep" or "raise"')
-    return name, tuple(projected[name])
+    return name, tuple(row for row in projected[name] if row not in program.keep)
 
 
 def off_program(

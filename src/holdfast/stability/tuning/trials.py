@@ -194,6 +194,15 @@ class Trials:
         kernel = compiled(_watched(equations), self.request.scheme)
         return self._measure(kernel, np.array([parameter_vector(equations, parameters)]))
 
+    @property
+    def watched(self) -> Field:
+        """The field with what is measured for observables."""
+        return self._field
+
+    def measure_field(self, kernel: Kernel, constants: np.ndarray) -> MeasuredGains:
+        """The three numbers of another field with these observables, from the same start, for rows of constants."""
+        return self._measure(kernel, constants)
+
     def _measure(self, kernel: Kernel, constants: np.ndarray) -> MeasuredGains:
         states = np.tile(self.state, (len(constants), 1))
         if self.request.step is None:

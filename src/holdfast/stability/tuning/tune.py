@@ -29,8 +29,9 @@ from holdfast.problem.types import ByName, StateLike
 from holdfast.results.runs.request import StepOptions, request_of
 from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.stability.tuning.candidates import RATIOS, swept_rates, textbook
+from holdfast.stability.tuning.penalty import measured_penalty, penalty_rates, strength
 from holdfast.stability.tuning.trials import MeasuredGains, Trials
-from holdfast.stability.tuning.tuning import GainMap, MarkedGains, Numbers, Tuning
+from holdfast.stability.tuning.tuning import GainMap, MarkedGains, MarkedPenalty, Numbers, Tuning
 
 TWICE = 2.0  # the errors allowed, beside those without gains
 COST = 1.25  # evaluations allowed to an adaptive scheme, beside those without gains
@@ -114,6 +115,7 @@ class _Search:
                 self._refine_each()
         except KeyboardInterrupt:
             self.interrupted = True
+        penalty = self._penalty()
         feedback = self._only_feedback()
         law, rate, ratio, numbers = self._attracting() if feedback else self._choice(per_constraint)
         return Tuning(
@@ -135,6 +137,7 @@ class _Search:
             limits=Frozen(self.limits),
             runs=len(self.rates) + 1 + (own is not None),
             notes=self._notes(),
+            penalty=penalty,
             criterion=self._criterion(feedback),
             feedback=feedback,
         )
@@ -177,6 +180,16 @@ class _Search:
         return tuple(
             MarkedGains(r.name, r.rate, r.ratio, _numbers(measured, k), bool(good[k])) for k, r in enumerate(rules)
         )
+
+    def _penalty(self) -> MarkedPenalty | None:
+        """The penalty with the least deviation among those whose runs end; nothing where none does."""
+        rates = penalty_rates(self.trials)
+        measured = measured_penalty(self.trials, rates)
+        if measured is None or not np.isfinite(measured.deviation).any():
+            return None
+        best = int(np.argmin(measured.deviation))
+        rate, letter = float(rates[best]), "k" if self.trials.holonomic else "c"
+        return MarkedPenalty(letter, rate, Frozen(strength(self.trials, rate)), _numbers(measured, best))
 
     def _best(self, *, penalised: bool = False) -> int | None:
         """The number of the best point that is allowed; or the best where errors beyond their limits count as well."""

@@ -15,6 +15,7 @@ from holdfast.problem.laws.linear import Law, Unstabilised
 from holdfast.stability.tuning.dialects import Words, dialects, in_words
 
 ROUNDING = 1e-13  # of the scale of a deviation
+PENALTY = "penalty: nothing is held, springs and dampers push back what has left the program; for comparison only."
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,21 @@ class MarkedGains:
     allowed: bool
 
 
+@dataclass(frozen=True, slots=True)
+class MarkedPenalty:
+    """The penalty with the least deviation: its rate ω, its strength by constraint (k, or c of rates), its numbers."""
+
+    letter: str
+    rate: float
+    strength: Mapping[str, float]
+    numbers: Numbers
+
+    @property
+    def name(self) -> str:
+        listed = ", ".join(dict.fromkeys(f"{k:.3g}" for k in self.strength.values()))
+        return f"penalty {self.letter} = {listed}"
+
+
 @dataclass(frozen=True, eq=False)
 class GainMap:
     """The worst scaled deviation for every rate and damping ratio swept, infinite where the run diverged."""
@@ -81,6 +97,7 @@ class Tuning:
     limits: Mapping[str, float]  # on state_error, energy_error and, for adaptive schemes, evaluations
     runs: int
     notes: tuple[str, ...] = ()
+    penalty: MarkedPenalty | None = None  # the rival way: nothing held, springs and dampers in the place of reactions
     criterion: str = ""  # what the law was chosen by, in a sentence
     feedback: bool = False  # controls hold the program, and only rounding drifts: the gains were not chosen by drift
 
@@ -110,6 +127,8 @@ class Tuning:
             lines.append(f"  {self.criterion}")
         if self.stabilised and not self.feedback and self._forgone(self.numbers):
             lines.append(f"  {self._forgone(self.numbers)}")
+        if self.penalty is not None:
+            lines.append(f"  {PENALTY}")
         scales = ", ".join(f"{name} / {value:.4g}" for name, value in self.scales.items())
         lines.append(f"  deviations are scaled: {scales}")
         lines += [f"  {note}" for note in self.notes]
@@ -126,6 +145,8 @@ class Tuning:
         rows |= {mark.name: mark.numbers for mark in self.textbook}
         if self.tightest is not None and not self.tightest.allowed:
             rows[f"{self.tightest.name}: rate {self.tightest.rate:.4g}"] = self.tightest.numbers
+        if self.penalty is not None:
+            rows[self.penalty.name] = self.penalty.numbers
         return rows
 
     def _answer(self) -> str:
@@ -191,6 +212,9 @@ class Tuning:
             "no_gains": _numbers(self.unstabilised),
             "own_law": None if self.own is None else _numbers(self.own),
             "textbook": {mark.name: _numbers(mark.numbers) for mark in self.textbook},
+            "penalty": None
+            if self.penalty is None
+            else {"rate": self.penalty.rate, "strength": dict(self.penalty.strength)} | _numbers(self.penalty.numbers),
             "scales": dict(self.scales),
             "limits": {name: _plain(value) for name, value in self.limits.items()},
             "runs": self.runs,
