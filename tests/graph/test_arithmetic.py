@@ -8,6 +8,7 @@ import flint
 import pytest
 
 from holdfast.errors import Undecided
+from holdfast.graph.arithmetics.arrays import ARRAYS
 from holdfast.graph.arithmetics.balls import ball, ball_series, balls, precision
 from holdfast.graph.arithmetics.floats import FLOATS, float_power
 
@@ -148,3 +149,9 @@ def test_constants_are_exact_until_the_arithmetic_takes_them():
     with precision(200):
         assert balls().constant(Fraction(1, 3)).contains(flint.arb(flint.fmpq(1, 3)))
     assert FLOATS.constant(Fraction(1, 10)) == 0.1
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_constants_beyond_doubles_are_infinite(sign):
+    for arithmetic in (FLOATS, ARRAYS):
+        assert float(arithmetic.constant(Fraction(sign * 10**400))) == sign * inf

@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from holdfast.errors import BadRequest
+from holdfast.graph.arithmetics.floats import nearest_double
 from holdfast.graph.nodes import Node, ancestors
 from holdfast.graph.table import TablePart
 
@@ -191,7 +192,4 @@ def _shared_denominators(nodes: Sequence[Node]) -> dict[int, Operand | None]:
 
 
 def _double(node: Node) -> float:
-    try:
-        return float(node.data)
-    except OverflowError:
-        return math.copysign(math.inf, node.data)
+    return nearest_double(node.data)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from holdfast.graph.arithmetics.arithmetic import Arithmetic
-from holdfast.graph.arithmetics.floats import float_power
+from holdfast.graph.arithmetics.floats import float_power, nearest_double
 
 ARRAYS = Arithmetic(
     name="arrays",
@@ -16,6 +16,6 @@ ARRAYS = Arithmetic(
         "min": np.minimum, "max": np.maximum, "select": lambda c, a, b: np.where(np.asarray(c) > 0, a, b),
         "table": lambda a, part: np.vectorize(part.at, otypes=[float])(a),
     },
-    constant=lambda number: np.float64(float(number)),
+    constant=lambda number: np.float64(nearest_double(number)),
     pi=lambda: np.float64(np.pi),
 )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 
 from holdfast.graph.arithmetics.arithmetic import Arithmetic
 
@@ -74,6 +75,14 @@ def _float_sign(a: float) -> float:
     return 1.0 if a > 0 else -1.0 if a < 0 else a
 
 
+def nearest_double(value: Fraction) -> float:
+    """The double next to an exact number; infinite where it is beyond them."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
 FLOATS = Arithmetic(
     name="floats",
     functions={
@@ -84,6 +93,6 @@ FLOATS = Arithmetic(
         "min": _float_min, "max": _float_max, "select": lambda c, a, b: a if c > 0 else b,
         "table": lambda a, part: part.at(a),
     },
-    constant=float,
+    constant=nearest_double,
     pi=lambda: math.pi,
 )  # fmt: skip
