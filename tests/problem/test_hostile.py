@@ -550,3 +550,15 @@ def test_no_mutation_of_a_file_does_harm(data):
         told = str(error)
         assert told.startswith("error: ")
     assert time.perf_counter() - begin < SOON
+
+
+@pytest.mark.parametrize("power", ["x**3.141592653589793", "(x**0.12345)**0.67891"])
+def test_an_exponent_of_many_digits_is_to_be_named(power):
+    """SymPy asks whether tanh of such a power is real by a polynomial whose degree has as many digits."""
+    text = f'schema = 1\n[system]\ncoordinates = ["x"]\nkinetic = "x_dot**2/2"\npotential = "log(1/tanh({power}))"\n'
+    started = time.perf_counter()
+    with pytest.raises(hf.BadFile, match="too many digits"):
+        hf.loads(text)
+    assert time.perf_counter() - started < 3
+    named = text.replace(power, "x**p") + "[parameters]\np = 3.141592653589793\n[start]\nx = 0.5\n"
+    assert hf.derive(hf.loads(named)).coordinates == ("x",)

@@ -120,6 +120,8 @@ def readable(trajectory: Trajectory) -> tuple[Trajectory, list[str]]:
     if trajectory.success or not wild.any():
         return trajectory, []
     kept = max(1, int(np.argmax(wild)))
+    if kept == len(trajectory.times):
+        return trajectory, []
     columns = Frozen({name: values[:kept] for name, values in trajectory.columns.items()})
     left = f"From t = {number(float(trajectory.times[kept]))} on the run blew up; those rows are not drawn."
     return replace(trajectory, times=trajectory.times[:kept], columns=columns), [left]

@@ -25,6 +25,7 @@ from holdfast.problem.text.magnitude import Magnitude, Refusal
 
 MAX_EXPONENT = 64  # of a written power
 MAX_COMBINED_EXPONENT = 1024  # of powers that multiply up
+MOST_ROOTS = 10**5  # numerator and denominator of an exponent: SymPy may make polynomials of that degree
 LARGEST_DERIVATIVE = 2000  # parts; a larger one is left to the graph, which shares what is equal
 
 SYMPY = {name: getattr(sp, name) for name in "exp log sin cos tan asin acos atan atan2 sinh cosh tanh sign".split()}
@@ -88,6 +89,9 @@ def power(base: Scalar, exponent: Scalar) -> Scalar:
             f"this exponent is beyond {MAX_EXPONENT}", "write large powers as products or with exp", operand=1
         )
     if e.is_Rational and not e.is_Integer:
+        if not base.magnitude and max(abs(e.p), e.q) > MOST_ROOTS:
+            hint = 'name it, [parameters] p = ..., and write "x**p"'
+            raise Refusal("this exponent has too many digits", hint, operand=1)
         for part in sp.Mul.make_args(base.expression):
             _check_root(part, e)
     shadow = None
@@ -216,6 +220,8 @@ def _made(expression: sp.Expr, parts: Sequence[Scalar], shadow: Magnitude | None
             magnitude.of_fraction(_fraction(part)).checked()
         elif part.is_Pow and part.exp.is_Rational and abs(part.exp) > MAX_COMBINED_EXPONENT:
             raise Refusal(f"powers multiply up beyond {MAX_COMBINED_EXPONENT}")
+        elif part.is_Pow and part.exp.is_Rational and not part.base.is_number and part.exp.q > MOST_ROOTS:
+            raise Refusal("powers multiply up to an exponent of too many digits", "name the exponent as a parameter")
     if not is_complex and expression.is_number and (shadow is None or expression.is_Add):
         shadow = shadow_of(expression, {})
     return Scalar(expression, 1 + sum(part.size for part in parts), shadow, is_complex)
