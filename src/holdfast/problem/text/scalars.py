@@ -89,11 +89,11 @@ def power(base: Scalar, exponent: Scalar) -> Scalar:
             f"this exponent is beyond {MAX_EXPONENT}", "write large powers as products or with exp", operand=1
         )
     if e.is_Rational and not e.is_Integer:
+        for part in sp.Mul.make_args(base.expression):
+            _check_root(part, e)
         if not base.magnitude and max(abs(e.p), e.q) > MOST_ROOTS:
             hint = 'name it, [parameters] p = ..., and write "x**p"'
             raise Refusal("this exponent has too many digits", hint, operand=1)
-        for part in sp.Mul.make_args(base.expression):
-            _check_root(part, e)
     shadow = None
     if base.magnitude and exponent.magnitude:
         shadow = magnitude.power(base.magnitude, exponent.magnitude)
