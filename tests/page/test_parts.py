@@ -285,3 +285,31 @@ def test_curves_are_grouped_evenly(count, most):
 
 def test_nouns_follow_their_numbers():
     assert [counted(k, "step") for k in (0, 1, 2, 1000)] == ["0 steps", "1 step", "2 steps", "1,000 steps"]
+
+
+EXTREME = [[1e-320, 1e308], [-1e308, 1e308], [1.7e308] * 2, [0, 5e-324], [1e16, 1e16 + 2], [np.inf, 1], [0, 0]]
+    [1e-320, 1e308],
+    [-1e308, 1e308],
+    [1.7e308] * 2,
+    [0, 5e-324],
+    [1e16, 1e16 + 2],
+    [np.inf, 1],
+    [0, 0],
+    [np.nan] * 2,
+]
+
+
+@pytest.mark.parametrize("values", EXTREME, ids=str)
+@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize("equal", [False, True])
+def test_whatever_a_run_gives_can_be_drawn(values, log, equal):
+    def draw(axes):
+        axes.log = log
+        axes.plot(values, values, label="curve")
+        axes.plot(values, values, "o")
+        axes.axhline(values[0], color="C1")
+        axes.legend()
+
+    made = figure("extreme", "", draw, equal=equal)
+    ElementTree.fromstring(made)
+    assert not re.search(r"\b(nan|inf)\b", made)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.page.figures.scale import Scale, limits
+from holdfast.page.figures.scale import Scale, drawable, limits
 from holdfast.page.markup.figure_text import FigureText, words
 from holdfast.page.markup.html import Markup, element
 
@@ -118,7 +118,8 @@ class Panel:
         up = [shape.y for shape in self.shapes]
         up += [np.array([at]) for kind, at, _ in self.lines if kind == "h"]
         x = self.x_limits or limits(across, 0.01 if not any(shape.mark for shape in self.shapes) else 0.05)
-        return x, self.y_limits or limits(up, 0.05, log=self.log)
+        y = self.y_limits or limits(up, 0.05, log=self.log)
+        return drawable(*x), drawable(*y, log=self.log)
 
 
 def _class(color: str) -> str:
@@ -219,15 +220,20 @@ def _line(line: tuple[str, float, str], across: Scale, up: Scale, box: Box) -> s
     kind, at, paint = line
     left, top, right, bottom = box
     if kind == "h":
-        return f'<path d="M{left:g} {float(up(at)):.2f}H{right:g}" {paint} fill="none"/>'
-    return f'<path d="M{float(across(at)):.2f} {top:.1f}V{bottom:.1f}" {paint} fill="none"/>'
+        return f'<path d="M{left:g} {_near(up(at)):.2f}H{right:g}" {paint} fill="none"/>'
+    return f'<path d="M{_near(across(at)):.2f} {top:.1f}V{bottom:.1f}" {paint} fill="none"/>'
+
+
+def _near(place: np.ndarray) -> float:
+    """A place on the paper, or just off it."""
+    return float(np.clip(np.nan_to_num(place, nan=-9999.0), -9999, 9999))
 
 
 def _shape(shape: Shape, across: Scale, up: Scale) -> str:
     x, y = across(shape.x), up(shape.y)
-    seen = np.isfinite(x) & np.isfinite(y)
+    seen = np.isfinite(x) & np.isfinite(y) & np.isfinite(shape.x) & np.isfinite(shape.y)
     if shape.mark:
-        return "".join(_mark(shape, a, b) for a, b in zip(x[seen], y[seen], strict=True))
+        return "".join(_mark(shape, a, b) for a, b in zip(x[seen], y[seen], strict=True) if max(abs(a), abs(b)) < 9999)
     x, y = np.clip(x, -9999, 9999), np.clip(y, -9999, 9999)
     parts, drawing = [], False
     for a, b, here in zip(x.tolist(), y.tolist(), seen.tolist(), strict=True):

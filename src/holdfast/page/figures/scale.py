@@ -10,6 +10,7 @@ import numpy as np
 from holdfast.page.markup.figure_text import FigureText, number, power_of_ten
 
 DECADES = 6  # labels of a logarithmic axis, at most
+FARTHEST = 1e100  # of what is drawn: beyond, a value is off the paper
 PLAIN = (-3, 4)  # powers of ten between which numbers are written out
 
 
@@ -27,7 +28,8 @@ class Scale:
         with np.errstate(all="ignore"):
             at = np.log10(values) if self.log else np.asarray(values, float)
         low, high = (math.log10(self.low), math.log10(self.high)) if self.log else (self.low, self.high)
-        found: np.ndarray = self.start + (at - low) / (high - low) * (self.end - self.start)
+        with np.errstate(all="ignore"):
+            found: np.ndarray = self.start + (at - low) / (high - low) * (self.end - self.start)
         return found
 
     def ticks(self, most: int) -> tuple[list[float], list[FigureText], FigureText | None]:
@@ -63,12 +65,21 @@ def limits(values: list[np.ndarray], room: float, *, log: bool = False) -> tuple
     finite = [part[np.isfinite(part) & ((part > 0) if log else True)] for part in values]
     low = min((float(part.min()) for part in finite if len(part)), default=1e-17 if log else 0.0)
     high = max((float(part.max()) for part in finite if len(part)), default=1.0)
+    low, high = drawable(low, high, log=log)
     if log:
-        low, high = max(low, 1e-300), max(high, 1e-300)
-        beside = (high / low) ** room if high > low else 3.0
+        beside = (high / low) ** room
         return low / beside, high * beside
-    width = high - low
-    if not width > 1e-12 * max(abs(low), abs(high)):  # a flat line: as much room as its value has size
-        width = 0.1 * abs(high) or 1.0
-        return low - width / 2, high + width / 2
-    return low - room * width, high + room * width
+    return low - room * (high - low), high + room * (high - low)
+
+
+def drawable(low: float, high: float, *, log: bool = False) -> tuple[float, float]:
+    """Ends that can be drawn: apart from each other, and where differences and quotients are still numbers."""
+    if log:
+        low, high = (min(max(end, 1 / FARTHEST), FARTHEST) for end in (low, high))
+        return (low, high) if high > low * (1 + 1e-12) else (low / 3, high * 3)
+    low, high = (min(max(end, -FARTHEST), FARTHEST) for end in (low, high))
+    size = max(abs(low), abs(high))
+    if high - low > 1e-12 * size and high - low > 1 / FARTHEST:
+        return low, high
+    half = 0.05 * size if size > 1 / FARTHEST else 0.5  # a flat line: as much room as its value has size
+    return low - half, high + half

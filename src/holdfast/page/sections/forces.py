@@ -30,6 +30,8 @@ def _ideal(subject: PageFacts) -> Markup | None:
         return None
     values = equations.evaluate(run.y[:, 0].tolist(), float(run.times[0]), parameters=dict(run.parameters))
     gradients, directions = np.asarray(values.jacobian), np.asarray(values.holders).T
+    if not (np.isfinite(gradients).all() and np.isfinite(directions).all()):
+        return None
     beside = np.linalg.matrix_rank(np.vstack([gradients, directions])) - np.linalg.matrix_rank(gradients)
     if not beside:
         return None
