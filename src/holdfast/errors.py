@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 
 class HoldfastError(Exception):
-    """An error in three parts, so that terminal, page and studio word it alike."""
+    """An error in three parts, so that terminal and page word it alike."""
 
     def __init__(self, what: str, *, where: str = "", fix: str = "") -> None:
         super().__init__(what, where, fix)

@@ -6,7 +6,7 @@ second: no pattern of input makes them go on. An honest problem that needs more 
     with hf.limits(seconds=60):
         equations = hf.derive(hf.load("crane.toml"))
 
-The command line's ``--limit SECONDS`` does the same, and besides has the process watched from outside (`cli_watch`).
+The command line's ``--limit SECONDS`` does the same, and besides has the process watched from outside (`cli/watch.py`).
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from holdfast.equations.forms.canonical import Canonical
 from holdfast.equations.values import parameter_vector
 from holdfast.results.runs.event import EventWatch
 from holdfast.results.runs.job import Job
-from holdfast.results.runs.passage import KernelCall, Told
+from holdfast.results.runs.kernel_call import KernelCall, Told
 from holdfast.results.runs.request import Request
 from holdfast.results.start.start import consistent_start
 from holdfast.results.trajectory import Trajectory

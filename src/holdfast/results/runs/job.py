@@ -19,7 +19,7 @@ from holdfast.results.judgement.finding import Judgement
 from holdfast.results.judgement.judgement import Facts, ended, judged
 from holdfast.results.judgement.outcome import Outcome
 from holdfast.results.runs.event import After, EventWatch, noted_times
-from holdfast.results.runs.passage import KernelCall
+from holdfast.results.runs.kernel_call import KernelCall
 from holdfast.results.runs.request import Request, rows_of_steps
 from holdfast.results.runs.state_error import finer
 from holdfast.results.start.start import Start

@@ -22,7 +22,7 @@ from holdfast.results.judgement.outcome import Outcome
 from holdfast.results.runs.canonical_run import canonical_motion
 from holdfast.results.runs.event import watch_of
 from holdfast.results.runs.job import Job, check_size
-from holdfast.results.runs.passage import KernelCall
+from holdfast.results.runs.kernel_call import KernelCall
 from holdfast.results.runs.request import Request, RunOptions, request_of, resolved
 from holdfast.results.start.integrals import OntoIntegrals, keeps_integrals_only
 from holdfast.results.start.projection import Projection
@@ -85,8 +85,8 @@ def simulate(
     job = Job(equations, request, kernel, begun, constants, watch, back)
     told = _teller(request, progress, back)
     directions = [watch.directions[name] for name in watch.terminal]
-    passage = KernelCall(request, job.every, constants, directions, back, told)
-    rows = passage.run(kernel, begun.state)
+    call = KernelCall(request, job.every, constants, directions, back, told)
+    rows = call.run(kernel, begun.state)
     if back is not None and back.failed:
         return replace(job.named(_without_last(rows), Outcome.projection_failed), projected=project)
     return replace(job.named(rows), projected=project)
