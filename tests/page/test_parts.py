@@ -287,7 +287,7 @@ def test_nouns_follow_their_numbers():
     assert [counted(k, "step") for k in (0, 1, 2, 1000)] == ["0 steps", "1 step", "2 steps", "1,000 steps"]
 
 
-EXTREME = [[1e-320, 1e308], [-1e308, 1e308], [1.7e308] * 2, [0, 5e-324], [1e16, 1e16 + 2], [np.inf, 1], [0, 0]]
+EXTREME = [
     [1e-320, 1e308],
     [-1e308, 1e308],
     [1.7e308] * 2,
