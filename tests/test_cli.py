@@ -1,6 +1,7 @@
 """The command line: verbs, exit codes, files, and how little --help loads."""
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -448,3 +449,57 @@ def test_sample_says_what_it_cannot_do(tmp_path):
     assert calm.exit_code == 2
     assert "no noise" in calm.stderr
     assert invoke("sample", "-", "-o", tmp_path / "a.nc", input=text).exit_code == 2
+
+
+LETTERS = """
+schema = 1
+[system]
+coordinates = ["x"]
+kinetic = "m*x_dot**2/2"
+potential = "k*x**2/2"
+forces = { x = "eta" }
+[parameters]
+m = "?"
+k = 3
+[functions]
+eta = "?"
+[start]
+x = 1
+[run]
+scheme = "dop853"
+tolerance = 1e-11
+duration = 2
+"""
+
+
+def test_letters_are_given_beside_the_file(tmp_path):
+    path = tmp_path / "letters.toml"
+    path.write_text(LETTERS)
+    answer = invoke("simulate", path, "--set", "m=3", "--set", "eta=2*k*sin(t)", "--json")
+    assert answer.exit_code == 0, answer.output
+    t = 2.0  # x'' + x = 2 sin t from x = 1 at rest
+    assert json.loads(answer.stdout)["final"]["x"] == pytest.approx(math.sin(t) + (1 - t) * math.cos(t), abs=1e-9)
+    (tmp_path / "wind.csv").write_text("time,speed\n" + "".join(f"{i / 4},0\n" for i in range(12)))
+    answer = invoke("simulate", path, "--set", "m=3", "--set", "eta=wind.csv", "--set", "k=12", "--json")
+    assert json.loads(answer.stdout)["final"]["x"] == pytest.approx(math.cos(2 * t), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("given", "what"),
+    [
+        ("m", "is not NAME=VALUE"),
+        ("=2", "is not NAME=VALUE"),
+        ("mm=2", "did you mean 'm'?"),
+        ("m=x", "'x' is a coordinate and may not occur here\n  where: value of m"),
+        ("eta=sin(q)", "unknown name 'q'\n  where: value of eta"),
+        ("eta=../wind.csv", "not below the folder"),
+        ("x=2", "neither a parameter nor a function"),
+        ("k=3", "m, eta(t) have no value"),
+    ],
+)
+def test_values_that_cannot_be_taken_are_refused_by_name(given, what, tmp_path):
+    path = tmp_path / "letters.toml"
+    path.write_text(LETTERS)
+    answer = invoke("simulate", path, "--set", given)
+    assert answer.exit_code == 2
+    assert what in answer.stderr

@@ -135,3 +135,51 @@ def test_what_is_no_first_order_family_is_refused(changed, what, fix):
         spiral(**changed)
     assert what in refused.value.what
     assert fix in refused.value.fix
+
+
+FILE = """
+schema = 1
+[system]
+coordinates = ["x", "y"]
+[program.holonomic]
+circle = "(x**2 + y**2 - 1)/2"
+[program.law]
+kind = "spring-damper"
+damping = 1.5
+[family]
+ORDER
+c0 = -1
+[start]
+x = 1.4
+y = 0.3
+[run]
+scheme = "dop853"
+tolerance = 1e-12
+duration = 2
+"""
+
+
+def test_a_file_states_it_by_its_order(tmp_path):
+    from click.testing import CliRunner
+
+    from holdfast.cli.main import main
+    from holdfast.cli.verbs.family import _family_of
+
+    problem = hf.loads(FILE.replace("ORDER", "order = 1"))
+    assert hf.loads(hf.dumps(problem)) == problem
+    run = hf.simulate(_family_of(problem))
+    assert_allclose([run["x"][-1], run["y"][-1]], [-0.61285057, 0.82261206], atol=5e-9)
+    path = tmp_path / "circle.toml"
+    path.write_text(FILE.replace("ORDER", "order = 1"))
+    answer = CliRunner().invoke(main, ["family", str(path)])
+    assert answer.exit_code == 0
+    assert "The member by c0:" in answer.output
+    assert "First-order system" in answer.output
+    assert "1 given integral" in answer.output
+
+
+@pytest.mark.parametrize("order", ["3", "true", '"1"', "1.0", "[1]"])
+def test_an_order_that_is_neither_1_nor_2_is_refused_at_its_line(order):
+    with pytest.raises(hf.BadFile, match="order 1 or 2") as refused:
+        hf.loads(FILE.replace("ORDER", f"order = {order}"))
+    assert "family.order" in str(refused.value)

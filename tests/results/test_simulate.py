@@ -143,6 +143,17 @@ def test_a_problem_that_begins_later_counts_its_steps_from_there():
 # ── projection ────────────────────────────────────────────────────────────────────────────────────
 
 
+def test_a_long_run_that_does_not_say_keeps_at_most_a_hundred_thousand_rows():
+    long = hf.simulate(oscillator(), hf.Euler, step=1e-5, duration=2.5)
+    assert long.every == 3
+    assert len(long.times) == 83335
+    whole = hf.simulate(oscillator(), hf.Euler, step=1e-5, duration=2.5, every=1)
+    assert len(whole.times) == 250_001
+    for name in whole.names:
+        assert_array_equal(long[name], whole[name][[*range(0, 250_000, 3), 250_000]])
+    assert hf.simulate(oscillator(), hf.Euler, step=1e-4, duration=10).every == 1
+
+
 @pytest.mark.parametrize("every", [1, 7])
 def test_a_projected_run_keeps_the_program_to_rounding(every):
     free = hf.simulate(pendulum(), hf.RK4, step=0.02, duration=2, law=hf.Unstabilised(), every=every)
@@ -259,7 +270,7 @@ def test_a_start_outside_of_the_domain_is_refused():
         ({"at": [0.005]}, "does not fall on a step"),
         ({"at": [2.0]}, "beyond the run"),
         ({"at": [-1.0, 0.5]}, "the run begins at 0"),
-        ({"step": 1e-8, "duration": 10}, "1000000001 rows would need"),
+        ({"step": 1e-8, "duration": 10, "every": 1}, "1000000001 rows would need"),
         ({"step": 1e-8, "at": [1e-8, 1.0], "duration": 1}, "at times with a common spacing"),
         ({"tolerance": 1e-8, "step": None}, "fixed step and takes no tolerance"),
         ({"scheme": "rk5"}, "there is no scheme 'rk5'"),

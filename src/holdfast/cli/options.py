@@ -8,12 +8,31 @@ from typing import Any, TypeVar
 import click
 
 F = TypeVar("F", bound=Callable[..., Any])
-FILE = click.argument("file", type=click.Path(allow_dash=True), metavar="FILE")
 JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 LATEX = click.option("--latex", "as_latex", is_flag=True, help="Print LaTeX.")
 QUIET = click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
 PAGE = click.option("-o", "--output", type=click.Path(dir_okay=False), help="The page; default: FILE's name, .html.")
 OPEN = click.option("--open", "opened", type=click.BOOL, default=False, show_default=True, help="Show it in a browser.")
+
+
+def _noted(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> None:
+    """NAME=VALUE of each, for `problem_in`."""
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip() or not value.strip():
+            raise click.BadParameter(f"{text!r} is not NAME=VALUE", context, option)
+        context.find_root().obj.setdefault("values", {})[name.strip()] = value.strip()
+
+
+SET = click.option(
+    "--set", multiple=True, metavar="NAME=VALUE", callback=_noted, expose_value=False,
+    help="A parameter or function: a number, an expression, a CSV file; may be repeated.",
+)  # fmt: skip
+
+
+def FILE(command: F) -> F:
+    """The problem file, and values in place of those it states."""
+    return click.argument("file", type=click.Path(allow_dash=True), metavar="FILE")(SET(command))
 
 
 def run_options(command: F) -> F:
@@ -25,7 +44,9 @@ def run_options(command: F) -> F:
         click.option("--longest-step", type=float, help="The longest step of an adaptive scheme."),
         click.option("--absolute", type=float, help="The absolute tolerance of an adaptive scheme."),
         click.option("--duration", type=float, help="How long the run lasts."),
-        click.option("--every", type=int, help="Keep every n-th step."),
+        click.option(
+            "--every", type=int, help="Keep every n-th step; default: each, of long runs at most 100 000 rows."
+        ),
         click.option(
             "--start-policy", type=click.Choice(["project", "keep", "raise"]), help="A start off the program."
         ),

@@ -74,12 +74,13 @@ def _entry(argument: re.Match[str]) -> str:
 
 def problem_in(file: str) -> hf.Problem:
     """The problem of a file, or of standard input; its text is kept for the places of later errors."""
+    values = click.get_current_context().find_root().obj.get("values", {})
     with limited("reading the problem"):
         if file == "-":
             content, name = _standard_input(), "standard input"
-            problem = hf.loads(content, name)
+            problem = hf.loads(content, name, values)
         else:
-            problem, name = hf.load(file), file
+            problem, name = hf.load(file, values), file
             content = _content(file)
     text = content.decode("utf-8-sig", "replace")
     click.get_current_context().find_root().obj["problem"] = (text, name)

@@ -30,11 +30,12 @@ def open_letters(names: Iterable[str], functions: Iterable[FunctionValue] = ()) 
     listed = [*names, *values]
     shown = ", ".join(listed[:SPELLED]) + (f" and {len(listed) - SPELLED} more" if len(listed) > SPELLED else "")
     examples = [f"{name!r}: 1" for name in names] + [f"{f.name!r}: ..." for f in functions]
+    given = ", ".join(examples[:3]) + (", ..." if len(examples) > 3 else "")
     in_file = "[parameters]" if not values else "[functions]" if not list(names) else "[parameters] and [functions]"
     return OpenLetters(
         f"this needs numbers, and {shown} {'has' if len(listed) == 1 else 'have'} no value",
         where=in_file,
-        fix=f"problem.with_values({{{', '.join(examples[:3])}{', ...' if len(examples) > 3 else ''}}}), or state "
+        fix=f"problem.with_values({{{given}}}), `--set NAME=VALUE`, or state "
         f"{'it' if len(listed) == 1 else 'them'} in {in_file}",
     )
 

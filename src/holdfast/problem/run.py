@@ -19,8 +19,9 @@ POSITIVE = ("step", "tolerance", "duration", "longest_step", "absolute")
 class Run:
     """Scheme, step or tolerance, and duration. `begin` is the time of the start values, `every` thins the rows kept.
 
-    An adaptive scheme takes no step longer than `longest_step` (default: a hundredth of the duration); `absolute` is
-    its absolute tolerance (default: for each state its size times the tolerance).
+    A run of fixed steps that states no `every` keeps each step, or as many as 100 000 rows have room for. An adaptive
+    scheme takes no step longer than `longest_step` (default: a hundredth of the duration); `absolute` is its absolute
+    tolerance (default: for each state its size times the tolerance).
     """
 
     scheme: str = "rk4"
@@ -28,7 +29,7 @@ class Run:
     tolerance: float | None = None
     duration: float | None = None
     begin: float = 0.0
-    every: int = 1
+    every: int | None = None
     seed: int = 0
     start_policy: StartPolicy | None = None
     longest_step: float | None = None
@@ -47,6 +48,8 @@ class Run:
             raise BadStatement(f"begin = {self.begin!r} is not a time", where="run.begin", fix="give a finite number")
         for name, least in (("every", 1), ("seed", 0)):
             value = getattr(self, name)
+            if value is None and name == "every":
+                continue
             if isinstance(value, bool) or not isinstance(value, int) or not least <= value < LARGEST:
                 shown = str(value) if not isinstance(value, int) or abs(value) < LARGEST else "a number out of range"
                 fix = f"a whole number, at least {least}, below 2**63"

@@ -13,7 +13,7 @@ from holdfast.cli.shared import print_json, problem_in, reports_errors
 from holdfast.cli.text import say
 from holdfast.cli.watch import limited
 
-LEAST = "The least of all, K(Y - gamma):"
+LEAST = {1: "The least of all, K(Phi - omega_t):", 2: "The least of all, K(Y - gamma):"}
 
 
 @click.command()
@@ -24,7 +24,7 @@ LEAST = "The least of all, K(Y - gamma):"
 def family(file: str, as_latex: bool, as_json: bool) -> None:
     """All systems that keep the program of FILE under its law, and the member that its [family] table chooses.
 
-    Energies, forces and controls are left out.
+    Energies, forces and controls are left out. With order = 1 in that table, the systems are of first order.
     """
     problem = problem_in(file)
     with limited("deriving the family"):
@@ -40,7 +40,8 @@ def family(file: str, as_latex: bool, as_json: bool) -> None:
         return
     if not as_latex:
         say(made.explain())
-        say("\n" + (f"The member by {', '.join(problem.family)}:" if problem.family else LEAST) + "\n")
+        chosen = [key for key in problem.family if key != "order"]
+        say("\n" + (f"The member by {', '.join(chosen)}:" if chosen else LEAST[_order(problem)]) + "\n")
     say(text, nl=False)
 
 
@@ -49,7 +50,8 @@ def _family_of(problem: hf.Problem) -> hf.Family:
     system, program = problem.system, problem.program
     return hf.family(
         hf.Program(holonomic=program.holonomic, nonholonomic=program.nonholonomic, law=program.law),
-        system.coordinates,
+        coordinates=None if _order(problem) == 1 else system.coordinates,
+        states=system.coordinates if _order(problem) == 1 else None,
         parameters=system.parameters,
         definitions=system.definitions,
         functions=system.functions,
@@ -60,9 +62,13 @@ def _family_of(problem: hf.Problem) -> hf.Family:
     )
 
 
+def _order(problem: hf.Problem) -> int:
+    return int(problem.family.get("order", 2))
+
+
 def _member(chosen: Mapping[str, Any]) -> dict[str, Any]:
     """What the file chooses, as arguments of `hf.family`."""
-    given = dict(chosen)
+    given = {key: value for key, value in chosen.items() if key != "order"}
     if "criterion" in given:
         table = dict(given["criterion"])
         kind = hf.Nearest if table.pop("kind") == "nearest" else hf.LeastEffort

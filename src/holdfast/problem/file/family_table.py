@@ -2,6 +2,7 @@
 
 c0, vectors             the cross-product form
 tangential, metric      the projected form: u by coordinate, M as rows
+order                   2, or 1: the names that [system] lists as coordinates are states of first-order systems
 criterion               the best member: { kind = "nearest", wanted = {...} } or { kind = "least-effort", ... }
 """
 
@@ -15,7 +16,7 @@ from holdfast.problem.file.places import Path
 from holdfast.problem.quantities import Coordinate
 from holdfast.problem.vocabulary import MOTION, POSITION
 
-FAMILY_KEYS = "c0 vectors tangential metric criterion".split()
+FAMILY_KEYS = "order c0 vectors tangential metric criterion".split()
 CRITERIA = {"nearest": ("wanted", "weights"), "least-effort": ("free", "mass", "weights")}
 FIELDS, MATRICES = ("tangential", "wanted", "free"), ("metric", "mass", "weights")
 
@@ -23,14 +24,23 @@ FIELDS, MATRICES = ("tangential", "wanted", "free"), ("metric", "mass", "weights
 def read_family(table: Mapping[str, Any], entries: Entries) -> dict[str, Any]:
     """What the table chooses; wrong entries are noted, each at its place."""
     entries.check_keys(table, ("family",), FAMILY_KEYS)
-    found = {}
+    found: dict[str, Any] = {}
     for key in table:
         path: Path = ("family", key)
-        if key == "criterion":
+        if key == "order":
+            found[key] = _order(table[key], path, entries)
+        elif key == "criterion":
             found[key] = _criterion(entries.table(table, path), path, entries)
         elif key in FAMILY_KEYS:
             found[key] = _value(key, table, path, entries)
     return found
+
+
+def _order(value: Any, path: Path, entries: Entries) -> int:
+    if value not in (1, 2) or isinstance(value, (bool, float)):
+        entries.findings.add(path, "systems of order 1 or 2 keep a program", "order = 1, or leave it out")
+        return 2
+    return int(value)
 
 
 def _criterion(table: Mapping[str, Any], path: Path, entries: Entries) -> dict[str, Any]:

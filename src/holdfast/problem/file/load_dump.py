@@ -10,9 +10,11 @@ import difflib
 import os
 import re
 import tomllib
+from collections.abc import Mapping
 from importlib import resources
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from sympy.core.parameters import distribute
 
@@ -21,6 +23,7 @@ from holdfast.common.limits import MORE, allowance
 from holdfast.errors import BadFile, BadRequest, BadStatement, HoldfastError, Misstatement
 from holdfast.problem.file.entries import WrittenNumber
 from holdfast.problem.file.findings import Findings
+from holdfast.problem.file.given import blamed_on_given, with_given
 from holdfast.problem.file.places import Places
 from holdfast.problem.file.read import read_problem
 from holdfast.problem.file.write import written
@@ -44,24 +47,24 @@ TOML_HINTS = {
 }
 
 
-def load(path: str | os.PathLike[str]) -> Problem:
-    """The problem stated in a file."""
+def load(path: str | os.PathLike[str], values: Mapping[str, Any] | None = None) -> Problem:
+    """The problem stated in a file; `values` take the place of those it states, written as it would write them."""
     if not isinstance(path, (str, os.PathLike)):
         raise BadRequest(f"{path!r} is not the name of a file", where="hf.load", fix='e.g. hf.load("pendulum.toml")')
     file = Path(path)
-    return _read(_text(file), str(file), file.parent)
+    return _read(_text(file), str(file), file.parent, values or {})
 
 
-def loads(text: str | bytes, name: str = "<text>") -> Problem:
+def loads(text: str | bytes, name: str = "<text>", values: Mapping[str, Any] | None = None) -> Problem:
     """The problem stated in a text, or in its bytes as UTF-8; `name` stands for the file in errors."""
     if isinstance(text, bytes):
         text = _decoded(text, name)
     if not isinstance(text, str):
         raise BadRequest(f"a problem is a text, not {type(text).__name__}", where="hf.loads", fix="decode it first")
-    return _read(text, name, None)
+    return _read(text, name, None, values or {})
 
 
-def _read(text: str, name: str, folder: Path | None) -> Problem:
+def _read(text: str, name: str, folder: Path | None, values: Mapping[str, Any]) -> Problem:
     """The problem of a text, whose data lie below the folder."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     _check_size(text, name)
@@ -71,8 +74,11 @@ def _read(text: str, name: str, folder: Path | None) -> Problem:
         raise _unusable(name, "lists or tables are nested too deeply") from None
     except ValueError as error:
         raise _not_toml(name, text, str(error)) from None
-    with distribute(False):  # set once: SymPy empties its cache at each change
-        return read_problem(raw, Findings(name, Places(text)), folder)
+    try:
+        with distribute(False):  # set once: SymPy empties its cache at each change
+            return read_problem(with_given(raw, values), Findings(name, Places(text)), folder)
+    except BadFile as error:
+        raise blamed_on_given(error, values) from None
 
 
 def _check_size(text: str, name: str) -> None:

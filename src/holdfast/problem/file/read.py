@@ -100,7 +100,7 @@ class _Reading:
         found["definitions"] = self._definitions()
         found["points"] = self._points()
         masses = self.entries.table(table, ("system", "masses"))
-        if "kinetic" not in table and not masses:
+        if "kinetic" not in table and not masses and "family" not in self.raw:  # a family needs no energies
             self.note(("system", "kinetic"), "the system has no kinetic energy", 'e.g. kinetic = "m*x_dot**2/2"')
         for key, allowed in (("kinetic", MOTION), ("potential", POSITION), ("dissipation", MOTION)):
             found[key] = self._expression(table.get(key, 0), ("system", key), allowed)

@@ -24,6 +24,7 @@ RESOLVED = 16  # units in the last place of the time that a step has to span
 RESIDUE = 1e-10  # of what the others amount to: a size below this is one of rounding,
 SMALL_PART = 1e-3  # and this part of theirs takes its place
 SMALLEST_TOLERANCE = 1e-15  # below, double precision cannot tell
+MOST_ROWS = 100_000  # of a run of fixed steps that does not say how many: more than any screen shows, 0.8 MB a column
 MOST_STEPS = 10**15  # of a run: a century of computing, and still exact as a double
 
 
@@ -89,7 +90,7 @@ def request_of(equations: Equations, scheme: Scheme | str | None = None, **optio
     _positive(length, "duration")
     _refuse_beyond_data(equations, begin, float(length))
     kept = run.every if every is None else every
-    if isinstance(kept, bool) or not isinstance(kept, (int, np.integer)) or not 1 <= kept <= MOST_STEPS:
+    if kept is not None and not (_is_whole(kept) and 1 <= kept <= MOST_STEPS):
         fix = f"keep every n-th row: a whole number, at least 1, at most {MOST_STEPS:.0e}"
         raise BadRequest(f"every = {kept!r}", where="every", fix=fix)
     if step is not None and tolerance is not None:
@@ -101,7 +102,7 @@ def request_of(equations: Equations, scheme: Scheme | str | None = None, **optio
         if longest is not None:
             _positive(longest, "longest_step")
         return Request(
-            chosen, begin, float(length), None, 0, limit, int(kept), wanted,
+            chosen, begin, float(length), None, 0, limit, int(kept or 1), wanted,
             float(longest) if longest is not None else float(length) / LEAST_STEPS, _tolerances(equations, absolute),
         )  # fmt: skip
     for name, value in (("longest_step", longest_step), ("absolute", absolute)):
@@ -114,7 +115,9 @@ def request_of(equations: Equations, scheme: Scheme | str | None = None, **optio
         raise BadRequest(f"{chosen.name} needs a step", where="step", fix="give step=")
     _positive(size, "step")
     _refuse_standing_time(begin, float(length), float(size))
-    return Request(chosen, begin, float(length), float(size), whole_steps(length, size), None, int(kept), wanted)
+    steps = whole_steps(length, size)
+    every = int(kept) if kept is not None else math.ceil(steps / MOST_ROWS)
+    return Request(chosen, begin, float(length), float(size), steps, None, every, wanted)
 
 
 def _refuse_beyond_data(equations: Equations, begin: float, duration: float) -> None:
@@ -214,6 +217,10 @@ def _both_given(scheme: Scheme) -> BadRequest:
     else:
         what, fix = f"{scheme.name} has a fixed step and takes no tolerance", "give step= alone"
     return BadRequest(what, where="step" if scheme.adaptive else "tolerance", fix=fix)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def _positive(value: Any, name: str) -> None:
