@@ -451,7 +451,7 @@ def test_sample_says_what_it_cannot_do(tmp_path):
     assert invoke("sample", "-", "-o", tmp_path / "a.nc", input=text).exit_code == 2
 
 
-LETTERS = """
+PUSHED = """
 schema = 1
 [system]
 coordinates = ["x"]
@@ -474,7 +474,7 @@ duration = 2
 
 def test_letters_are_given_beside_the_file(tmp_path):
     path = tmp_path / "letters.toml"
-    path.write_text(LETTERS)
+    path.write_text(PUSHED)
     answer = invoke("simulate", path, "--set", "m=3", "--set", "eta=2*k*sin(t)", "--json")
     assert answer.exit_code == 0, answer.output
     t = 2.0  # x'' + x = 2 sin t from x = 1 at rest
@@ -499,7 +499,7 @@ def test_letters_are_given_beside_the_file(tmp_path):
 )
 def test_values_that_cannot_be_taken_are_refused_by_name(given, what, tmp_path):
     path = tmp_path / "letters.toml"
-    path.write_text(LETTERS)
+    path.write_text(PUSHED)
     answer = invoke("simulate", path, "--set", given)
     assert answer.exit_code == 2
     assert what in answer.stderr
