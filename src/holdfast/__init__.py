@@ -29,7 +29,7 @@ _HOMES = {
     "holdfast.problem.system": "System",
     "holdfast.problem.program": "Program",
     "holdfast.problem.keep": "keep",
-    "holdfast.problem.laws.linear": "SpringDamper Baumgarte critically_damped from_roots Quadratic "
+    "holdfast.problem.laws.linear": "SpringDamper Baumgarte critically_damped from_roots LinearLaw Quadratic "
     "ExcessEnergies GeneralLaw Unstabilised Tuned",
     "holdfast.problem.run": "Run",
     "holdfast.problem.problem": "Problem",

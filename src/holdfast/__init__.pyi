@@ -39,6 +39,7 @@ from holdfast.problem.keep import keep as keep
 from holdfast.problem.laws.linear import Baumgarte as Baumgarte
 from holdfast.problem.laws.linear import ExcessEnergies as ExcessEnergies
 from holdfast.problem.laws.linear import GeneralLaw as GeneralLaw
+from holdfast.problem.laws.linear import LinearLaw as LinearLaw
 from holdfast.problem.laws.linear import Quadratic as Quadratic
 from holdfast.problem.laws.linear import SpringDamper as SpringDamper
 from holdfast.problem.laws.linear import Tuned as Tuned

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 import holdfast as hf
-from holdfast.equations import derive
+from holdfast.equations.solving import degree
 from holdfast.page import study
 from holdfast.problem.file import load_dump
 from holdfast.problem.system import System
 from holdfast.stability.certificate.verify import Verification
 
 EXAMPLES = sorted((Path(hf.__file__).parent / "examples").glob("*.toml"))
-COUNTED = ((load_dump, "read_problem"), (System, "__post_init__"), (derive, "inputs_of"))
+COUNTED = ((load_dump, "read_problem"), (System, "__post_init__"), (degree, "inputs_of"))
 
 
 @pytest.fixture

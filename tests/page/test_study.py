@@ -30,7 +30,7 @@ def test_a_study_has_everything_that_follows_from_a_problem(name):
 
 
 def test_equations_are_derived_once(monkeypatch):
-    derivation = import_module("holdfast.equations.derive")
+    derivation = import_module("holdfast.equations.solving.degree")
     counted = []
     original = derivation.dynamics_of
     monkeypatch.setattr(derivation, "dynamics_of", lambda *given: counted.append(1) or original(*given))

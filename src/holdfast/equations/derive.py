@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from holdfast.common.arguments import clear_arguments
 from holdfast.equations.dynamics.demand import demand_of
-from holdfast.equations.dynamics.deviation import deviations_of
-from holdfast.equations.dynamics.holders import holders_of
-from holdfast.equations.dynamics.inputs import inputs_of
-from holdfast.equations.dynamics.lagrange import dynamics_of
 from holdfast.equations.dynamics.mass_checks import check_masses, check_thrust
-from holdfast.equations.dynamics.sample import samples_of
 from holdfast.equations.equations import Equations
-from holdfast.equations.solving.control_states import check_order, with_controls
+from holdfast.equations.solving.control_states import check_order, with_controls, with_extensions
+from holdfast.equations.solving.degree import stated_motion
 from holdfast.equations.solving.self_check import require_solved
 from holdfast.equations.solving.solution import solution_of
 from holdfast.equations.solving.solver import solver_of
@@ -30,28 +28,26 @@ def derive(problem: Problem, *, second_order: bool = True) -> Equations:
     """
     if not isinstance(problem, Problem):
         raise BadRequest(f"derive() takes a Problem, not {type(problem).__name__}", fix="hf.Problem(system, program)")
-    form = problem.law_form
-    inputs = inputs_of(problem, form)
-    dynamics = dynamics_of(problem.system, inputs)
-    deviations = deviations_of(problem.program, inputs)
-    check_order(problem, inputs, dynamics, deviations)
-    samples = samples_of(problem, form, inputs, (*deviations.y, *deviations.w))
+    stated = stated_motion(problem)
+    form, inputs, dynamics, holders = stated.form, stated.inputs, stated.dynamics, stated.holders
+    deviations, samples = stated.deviations, stated.samples
+    if deviations.degrees:
+        check_order(problem, inputs, dynamics, deviations)
     if not problem.open_letters:  # random letters are no reason to refuse a mass
         check_masses(dynamics.points, samples[0])
-    names = [c.name for c in problem.system.coordinates]
-    holders = holders_of(problem.program, deviations, inputs, names)
     check_thrust(problem, dynamics.points, holders, samples[1])
     solver = solver_of(problem, inputs, dynamics, deviations, holders, samples)
     demand = demand_of(form, problem.program, inputs, dynamics, deviations, holders, samples)
-    solution = solution_of(inputs, solver, demand, dynamics, deviations, second_order)
+    solution, last_rates = solution_of(inputs, solver, demand, dynamics, deviations, second_order)
+    names = [c.name for c in problem.system.coordinates]
     require_solved((*names, *problem.program.constraints), dynamics, deviations, holders, solution, samples)
     return Equations(
         problem=problem,
         form=form,
         second_order=second_order,
-        inputs=with_controls(inputs, problem.program, solution),
+        inputs=with_extensions(with_controls(inputs, problem.program, solution), deviations, last_rates),
         dynamics=dynamics,
-        deviations=deviations,
+        deviations=replace(deviations, drift=solution.drift),
         holders=holders,
         solver=solver,
         demand_law=demand,

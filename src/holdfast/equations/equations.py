@@ -78,8 +78,9 @@ class Equations:
 
     @property
     def state_names(self) -> tuple[str, ...]:
-        """The components of the state vector (q, v, s)."""
-        return (*self.coordinates, *(f"{name}_dot" for name in self.coordinates), *self.problem.system.states)
+        """The components of the state vector (q, v, s), then the states of controls that were given rates of their own."""
+        rates = (f"{name}_dot" for name in self.coordinates)
+        return (*self.coordinates, *rates, *self.problem.system.states, *self.deviations.states)
 
     @property
     def constraints(self) -> tuple[str, ...]:
@@ -87,8 +88,16 @@ class Equations:
 
     @property
     def deviation_names(self) -> tuple[str, ...]:
-        """y_ of the holonomic constraints, then w_ of all, as the observables have them."""
-        return self.problem.program.deviation_names()
+        """y_ of the holonomic constraints, then w_ of all, as the observables have them; of constraints above the usual
+        degree also the rates between, and w2_, w3_, ... in the place of w_.
+        """
+        return self.deviations.names
+
+    @property
+    def degrees(self) -> dict[str, int]:
+        """How often each constraint is differentiated until what holds it appears: the order of its law."""
+        program, above = self.problem.program, self.deviations.degrees
+        return {name: above.get(name, 2 if name in program.holonomic else 1) for name in program.constraints}
 
     @property
     def holder_names(self) -> tuple[str, ...]:
@@ -136,7 +145,7 @@ class Equations:
     def with_law(self, law: Law) -> Equations:
         """The same equations under another law; free when the law has the same form, derived anew otherwise."""
         problem = self.problem.with_law(law)
-        form = problem.law_form
+        form = problem.program.law_form(problem.names, degrees=self.deviations.degrees)
         if (
             form.demand == self.form.demand
             and form.excess == self.form.excess
@@ -261,8 +270,9 @@ class Equations:
         symbols |= {name: Parameter(name) for name in system.parameters}
         symbols |= {letter.name: letter for letter in system.letters}
         symbols |= {name: Gain(name) for name in self.form.gains}
+        symbols |= {name: State(name) for name in self.deviations.states}
         symbols |= {f"y_{name}": Deviation(name) for name in program.holonomic}
-        symbols |= {f"w_{name}": DeviationRate(f"w_{name}") for name in program.constraints}
+        symbols |= {name: DeviationRate(name) for name in self.deviation_names if not name.startswith("y_")}
         return Display(self.inputs.graph, symbols)
 
     def _matrix(self, rows: Rows, columns: int) -> sp.Matrix:
@@ -361,15 +371,15 @@ class Equations:
 
     @cached_property
     def deviation_matrix(self) -> sp.Matrix:
-        """H of d(y, w)/dt = H (y, w), on the program: [[0, S], [K, B]]."""
+        """H of d(y, w)/dt = H (y, w), on the program: [[S], [K, B]], where S picks the rate of each y."""
         m, r = len(self.deviations.y), len(self.deviations.w)
         rows = [
             dict(zip(row, without_idle_gains(self, [*row.values()]), strict=True)) for row in self.demand_law.matrix
         ]
         lower = self._matrix(rows, m + r)
         upper = sp.zeros(m, m + r)
-        for i in range(m):
-            upper[i, m + i] = 1
+        for i, place in enumerate(self.deviations.follows):
+            upper[i, place] = 1
         return upper.col_join(lower)
 
     @cached_property

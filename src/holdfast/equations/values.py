@@ -152,7 +152,8 @@ class Values:
     def deviation_matrix(self) -> Array:
         """H of d(y, w)/dt = H (y, w), at this state."""
         m, r = len(self.deviation), len(self.deviation_rate)
-        upper = np.hstack([np.zeros((m, m)), np.eye(m, r)])
+        upper = np.zeros((m, m + r))
+        upper[range(m), self.equations.deviations.follows] = 1
         return np.vstack([upper, self.law_matrix])
 
     # ── along and across the program ──────────────────────────────────────────────────────────────
@@ -263,9 +264,10 @@ def state_vector(equations: Equations, given: StateLike | None, parameters: Mapp
         own = [values[name] for name in equations.state_names]
         own = settled(equations, own, constants, equations.problem.run.begin, equations.problem.start)
         values = dict(zip(equations.state_names, own, strict=True))
+    values |= {name: 0.0 for name in equations.deviations.states}  # on the program
     for name, value in equations.by_state_name(given or {}, where="state").items():
-        symbol = names.find(name, (Coordinate, Rate, State), where="state")
-        values[symbol.name] = _number(equations, value, f"state.{name}", parameters)
+        known = name if name in values else names.find(name, (Coordinate, Rate, State), where="state").name
+        values[known] = _number(equations, value, f"state.{name}", parameters)
     return [values[name] for name in equations.state_names]
 
 
@@ -279,7 +281,7 @@ def settled(
         return list(state)
     found = [0.0 if name in kept else x for name, x in zip(names, state, strict=True)]
     place = {name: names.index(name) for name in kept}
-    deviations = dict(zip(program.holonomic, equations.deviations.y, strict=True))
+    deviations = dict(zip(program.holonomic, equations.deviations.y, strict=False))
     rates = dict(zip(program.constraints, equations.deviations.w, strict=True))
     rows = tuple(deviations.get(row, rates[row]) for row in kept.values())
     tape = equations.deviations.memo.once((settled, tuple(kept)), lambda: Tape(equations.field.inputs, rows))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -133,11 +133,24 @@ class Program:
             ),
         )
 
-    def law_form(self, names: Vocabulary, law: Law | None = None) -> LawForm:
-        """The law (or another one for the same constraints) as equations."""
-        holonomic, nonholonomic = tuple(self.holonomic), tuple(self.nonholonomic)
-        words = names.with_deviations(holonomic, nonholonomic)
-        return (law or self.law).form(Constraints(holonomic, nonholonomic, words))
+    def law_form(self, names: Vocabulary, law: Law | None = None, degrees: Mapping[str, int] | None = None) -> LawForm:
+        """The law (or another one for the same constraints) as equations.
+
+        `degrees` are those of constraints above the usual. Before they are known, a constraint that controls hold has
+        the one that the law states.
+        """
+        law, holonomic, nonholonomic = law or self.law, tuple(self.holonomic), tuple(self.nonholonomic)
+        if degrees is None:
+            held = [name for name in self.constraints if name not in self.held_by_reaction]
+            degrees = stated_degrees(law, held, holonomic)
+        words = names.with_deviations(holonomic, nonholonomic, degrees)
+        return law.form(Constraints(holonomic, nonholonomic, words, Frozen(degrees)))
+
+
+def stated_degrees(law: Law, held: Iterable[str], holonomic: Collection[str]) -> dict[str, int]:
+    """The degrees above the usual that a law itself gives to constraints which controls hold."""
+    stated = {name: law.stated_degree(name, name in holonomic) for name in held}
+    return {name: degree for name, degree in stated.items() if degree > (2 if name in holonomic else 1)}
 
 
 def _not_a_law(given: Any) -> BadStatement:

@@ -32,6 +32,7 @@ from holdfast.problem.quantities import (
     State,
     Time,
     check_name,
+    deviation_chain,
     time,
 )
 
@@ -121,13 +122,25 @@ class Vocabulary:
         """What the rate of a first-order state depends on, once it has been admitted."""
         self._depends[state] = frozenset(self.dependence(rate))
 
-    def with_deviations(self, holonomic: Iterable[str], nonholonomic: Iterable[str]) -> Vocabulary:
-        """This vocabulary and the deviations that a law may speak of."""
+    def with_deviations(
+        self, holonomic: Iterable[str], nonholonomic: Iterable[str], degrees: Mapping[str, int] | None = None
+    ) -> Vocabulary:
+        """This vocabulary and the deviations that a law may speak of; `degrees` are those above the usual."""
         wider = self.copy()
         for constraint in holonomic:
             wider._symbols[f"y_{constraint}"] = Deviation(constraint)
         for constraint in (*holonomic, *nonholonomic):
             wider._symbols[f"w_{constraint}"] = DeviationRate(f"w_{constraint}")
+        for constraint, degree in (degrees or {}).items():
+            for name in deviation_chain(constraint, constraint in holonomic, degree)[1:]:
+                if name in self:
+                    raise BadStatement(
+                        f"the name {name!r} is given twice: {constraint!r} is of degree {degree}, and a rate of its "
+                        "deviation is called so",
+                        where=name,
+                        fix="rename it",
+                    )
+                wider._symbols[name] = DeviationRate(name)
         return wider.closed()
 
     def _claim(self, name: str, word: str, where: str) -> None:

@@ -79,7 +79,12 @@ class Deviator:
     def __init__(self, equations: Equations, parameters: Mapping[Any, Any] | None = None) -> None:
         inputs, deviations = equations.inputs, equations.deviations
         z = [*deviations.y, *deviations.w]
-        moving = (*inputs.q, *inputs.v)
+        moving = (*inputs.q, *inputs.v, *deviations.states.values())
+        others = len(inputs.s) - len(deviations.states)  # states that no constraint moves
+        self._columns = [
+            *range(2 * len(inputs.q)),
+            *range(2 * len(inputs.q) + others, 2 * len(inputs.q) + len(inputs.s)),
+        ]
         zero = inputs.graph.zero
         slopes = [row.get(j, zero) for row in jacobian(z, moving) for j in range(len(moving))]
         self._shape = (len(z), len(moving))
@@ -93,13 +98,12 @@ class Deviator:
     def moved(self, times: Array, states: Array, wanted: Array) -> tuple[Array, Array]:
         """The states with the wanted deviations, and which rows succeeded."""
         states = np.array(states, dtype=float)
-        count = self._shape[1]
         for _ in range(30):
             lacking = wanted - self.deviations(times, states)
             good = np.isfinite(lacking).all(axis=1)
             slopes = self._slopes(times[good], states[good]).reshape(-1, *self._shape)
             change = np.linalg.pinv(slopes) @ lacking[good][:, :, None]
-            states[np.ix_(good, range(count))] += change[:, :, 0]
+            states[np.ix_(good, self._columns)] += change[:, :, 0]
             if not good.any() or np.abs(lacking[good]).max() < 1e-13:
                 break
         lacking = np.abs(wanted - self.deviations(times, states)).max(axis=1)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from holdfast.common.frozen import Frozen
 from holdfast.common.memo import Memo
 from holdfast.equations.dynamics.inputs import Inputs
 from holdfast.graph.derivatives import jacobian
@@ -20,18 +22,64 @@ class Deviations:
         w = (df/dt ; f(q, v, t))                 their rates, then the nonholonomic functions
         dw/dt = J a + γ,   J = ∂w/∂v,   γ = rate of w with v held
 
-    One formula serves both kinds.
+    One formula serves both kinds. Of a constraint of higher degree (`climb`) w is the last rate of its deviation before
+    its control appears, and the rates before it follow the holonomic functions in y.
     """
 
     y: tuple[Node, ...]
     w: tuple[Node, ...]
     jacobian: Rows
     drift: tuple[Node, ...]
+    names: tuple[str, ...]  # of y, then of w
+    owners: tuple[str, ...]  # whose they are, by constraint
+    follows: tuple[int, ...]  # for each of y, the place of its rate among all
+    degrees: Frozen[int] = Frozen()  # of constraints above the usual degree
+    extensions: tuple[Extension, ...] = ()
     memo: Memo = field(init=False, repr=False, default_factory=Memo)
+
+    def names_of(self, constraints: Iterable[str]) -> tuple[str, ...]:
+        """The deviations of some constraints."""
+        chosen = set(constraints)
+        return tuple(name for name, owner in zip(self.names, self.owners, strict=True) if owner in chosen)
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """For each deviation the place of its constraint."""
+        places = {name: k for k, name in enumerate(self.owners[len(self.y) :])}
+        return tuple(places[name] for name in self.owners)
+
+    @property
+    def rates_above(self) -> tuple[int, ...]:
+        """For each deviation, how many rates of it are deviations too: 0 for w, 1 for the usual y."""
+        above = [0] * len(self.names)
+        for _ in self.y:  # no chain is longer
+            for i, place in enumerate(self.follows):
+                above[i] = above[place] + 1
+        return tuple(above)
+
+    @property
+    def states(self) -> dict[str, Node]:
+        """The states that extensions add, by name."""
+        return {name: node for extension in self.extensions for name, node in extension.states.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Extension:
+    """A constraint that its control holds at once, and whose demand is a state with rates of its own: dynamic extension.
+
+    J a + γ = z₀,    z₀' = z₁,   ...,    z_last' = Y
+    """
+
+    constraint: str
+    control: str
+    states: dict[str, Node]  # z, by name
+    last_rate: Node  # an input that stands for Y
 
 
 def deviations_of(program: Program, inputs: Inputs) -> Deviations:
     """Walk the constraints and differentiate them on the graph."""
     y = [inputs.walk(f) for f in program.holonomic.values()]
     w = inputs.rate(y) + [inputs.walk(f) for f in program.nonholonomic.values()]
-    return Deviations(tuple(y), tuple(w), jacobian(w, inputs.v), tuple(inputs.rate(w)))
+    names, owners = program.deviation_names(), (*program.holonomic, *program.constraints)
+    follows = tuple(len(y) + i for i in range(len(y)))
+    return Deviations(tuple(y), tuple(w), jacobian(w, inputs.v), tuple(inputs.rate(w)), names, owners, follows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -16,6 +17,7 @@ from holdfast.graph.walk import Function, Walker
 from holdfast.problem.data import Data
 from holdfast.problem.laws.linear import LawForm
 from holdfast.problem.problem import Problem
+from holdfast.problem.quantities import deviation_chain
 from holdfast.problem.system import System
 
 
@@ -60,8 +62,11 @@ class Inputs:
         return directional(nodes, self.direction | dict(zip(self.v, self.a, strict=True)))
 
 
-def inputs_of(problem: Problem, form: LawForm) -> Inputs:
-    """Make the inputs and walk the definitions and the rates of first-order states."""
+def inputs_of(problem: Problem, form: LawForm, degrees: Mapping[str, int] | None = None) -> Inputs:
+    """Make the inputs and walk the definitions and the rates of first-order states.
+
+    Of a constraint above the usual degree, `w` is its last rate, and those before it follow the others in `y`.
+    """
     system, program, graph = problem.system, problem.program, Graph()
     time = graph.input("t")
     q = {c.name: graph.input(c.name) for c in system.coordinates}
@@ -71,8 +76,12 @@ def inputs_of(problem: Problem, form: LawForm) -> Inputs:
     gains = {name: graph.input(name) for name in form.gains}
     a = {c.acceleration.name: graph.input(c.acceleration.name) for c in system.coordinates}
     controls = {name: graph.input(name) for name in system.announced_controls}
+    chains = {
+        name: deviation_chain(name, name in program.holonomic, degree) for name, degree in (degrees or {}).items()
+    }
     y = {name: graph.input(f"y_{name}") for name in program.holonomic}
-    w = {name: graph.input(f"w_{name}") for name in program.constraints}
+    y |= {word: graph.input(word) for chain in chains.values() for word in chain[:-1] if not word.startswith("y_")}
+    w = {name: graph.input(chains[name][-1] if name in chains else f"w_{name}") for name in program.constraints}
 
     direction: dict[Node, Node] = {time: graph.one, **dict(zip(q.values(), v.values(), strict=True))}
     deviations = {node.data: node for node in (*y.values(), *w.values())}

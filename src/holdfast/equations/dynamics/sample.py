@@ -129,10 +129,13 @@ def start_values(problem: Problem, parameters: Mapping[str, float]) -> dict[str,
     return {name: stated.get(name, 0.0) for name in names}
 
 
-def samples_of(problem: Problem, form: LawForm, inputs: Inputs, deviations: Sequence[Node]) -> list[Sample]:
+def samples_of(
+    problem: Problem, form: LawForm, inputs: Inputs, deviations: Sequence[Node], extended: Sequence[Node] = ()
+) -> list[Sample]:
     """The start, and two generic states near it (the same ones every time).
 
-    `deviations` are the nodes that stand for the inputs y and w, in their order. Letters have other random values in
+    `deviations` are the nodes that stand for the inputs y and w, in their order; `extended` are states of extensions,
+    which start at 0. Letters have other random values in
     each sample, and the start is then as arbitrary as they are.
     """
     gains = {node: float(form.gains[name]) for name, node in inputs.gains.items()}
@@ -147,6 +150,7 @@ def samples_of(problem: Problem, form: LawForm, inputs: Inputs, deviations: Sequ
         parameters = sampled_parameters(problem, seed) if problem.system.letters and seed else parameters
         values = {inputs.time: problem.run.begin + size}
         values |= {node: x + size * reach[node] * shake.uniform(-1, 1) for node, x in moving.items()}
+        values |= {node: size * shake.uniform(-1, 1) for node in extended}
         values |= {node: parameters[name] for name, node in inputs.parameters.items()} | gains
         deviating = Sample(values, seed).of(deviations)
         known = dict(zip((*inputs.y.values(), *inputs.w.values()), deviating, strict=True))

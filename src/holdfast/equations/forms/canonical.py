@@ -188,6 +188,12 @@ def canonical(equations: Equations) -> Canonical:
     """Hamilton's form of the equations, with the same program, law and multipliers."""
     if not isinstance(equations, Equations):
         raise BadRequest(f"canonical() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first")
+    for name, degree in equations.deviations.degrees.items():
+        raise BadRequest(
+            f"{name!r} is of degree {degree}, and canonical forms are written up to degree 2",
+            where="canonical",
+            fix="run the equations with rates",
+        )
     inputs, graph = equations.inputs, equations.inputs.graph
     p = tuple(graph.input(_momentum_name(equations, name)) for name in equations.coordinates)
     rates = rates_of_momenta(equations, p, momenta_of(equations))

@@ -7,6 +7,7 @@ force is the control itself.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from holdfast.equations.dynamics.deviation import Deviations
@@ -38,6 +39,18 @@ def _refuse(whose: str, where: str, nodes: list[Node], inputs: Inputs) -> None:
             where=where,
             fix="let constraints be free of such states, and state their inertia as hf.MovingMass(..., thrust=(...))",
         )
+
+
+def with_extensions(inputs: Inputs, deviations: Deviations, last_rates: Mapping[str, Node]) -> Inputs:
+    """The inputs with the states that extensions add, each with its rate: the next one, and of the last what the law
+    demands.
+    """
+    states, rates = list(inputs.s), list(inputs.state_rates)
+    for extension in deviations.extensions:
+        chain = list(extension.states.values())
+        states += chain
+        rates += [*chain[1:], last_rates[extension.constraint]]
+    return replace(inputs, s=tuple(states), state_rates=tuple(rates)) if deviations.extensions else inputs
 
 
 def with_controls(inputs: Inputs, program: Program, solution: Solution) -> Inputs:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 ZERO_SINGULAR_VALUE = 1e-10  # relative size below which a singular value counts as zero
 INVOLVED = 1e-6  # the least share of a constraint in a combination that vanishes
+DEFINITE = 1e-6  # a scaled Cholesky pivot below this (an angle of 1e-3 between directions) is no inertia of its own
 NO_RANK = 1e13  # a condition number beyond this leaves no digit that rounding has not spoilt
 
 
@@ -72,6 +73,22 @@ def why_undefined(values: Values, state: str = "the start") -> HoldfastError | N
 def singular(mass: np.ndarray, jacobian: np.ndarray, holders: np.ndarray) -> bool:
     """Whether accelerations and holders are not determined: the saddle system, in units of its own, has no inverse."""
     return not condition_of(mass, jacobian, holders) < NO_RANK
+
+
+def dependent_rows(jacobian: np.ndarray) -> bool:
+    """Whether constraints depend on each other, whoever holds them."""
+    return bool(_null_space(_scaled(jacobian)).size)
+
+
+def definite(matrix: np.ndarray) -> bool:
+    """Whether a symmetric matrix is positive definite, in units of its own."""
+    scale = np.sqrt(np.abs(np.diag(matrix)))
+    if not (scale > 0).all():
+        return False
+    try:  # pivots of the scaled matrix are at most 1, so a small one is a small eigenvalue
+        return bool(np.diag(np.linalg.cholesky(matrix / scale / scale[:, None])).min() > DEFINITE)
+    except np.linalg.LinAlgError:
+        return False
 
 
 def condition_of(mass: np.ndarray, jacobian: np.ndarray, holders: np.ndarray) -> float:

@@ -59,8 +59,12 @@ class Solution:
 
 def solution_of(
     inputs: Inputs, solver: Solver, demand: Demand, dynamics: Dynamics, deviations: Deviations, second_order: bool
-) -> Solution:
-    """Put the actual deviations in the place of the inputs y and w; without second order, m₂ and Y₂ are dropped."""
+) -> tuple[Solution, dict[str, Node]]:
+    """Put the actual deviations in the place of the inputs y and w; without second order, m₂ and Y₂ are dropped.
+
+    Beside it, what the law demands of the last state of each extension, by constraint: there the rate that its control
+    holds is the first state.
+    """
     zero = inputs.graph.zero
     excess = demand.excess_bias if second_order and demand.excess_bias is not None else (zero,) * len(dynamics.bias)
     rest = demand.rest if second_order and demand.rest is not None else (zero,) * len(deviations.w)
@@ -68,4 +72,23 @@ def solution_of(
     actual = dict(zip((*inputs.y.values(), *inputs.w.values()), (*deviations.y, *deviations.w), strict=True))
     flat = iter(substitute([*excess, *wanted, *demand.linear, *rest], actual))
     m2, value, linear, second = (tuple(next(flat) for _ in nodes) for nodes in (excess, wanted, demand.linear, rest))
-    return Solution(solver, dynamics.bias, deviations.drift, m2, value, linear, second)
+    drift, last = deviations.drift, {}
+    for extension in deviations.extensions:
+        row, first = inputs_row(inputs, extension.constraint), next(iter(extension.states.values()))
+        last[extension.constraint] = value[row]
+        value, linear, second = (
+            _replaced(nodes, row, x) for nodes, x in ((value, first), (linear, first), (second, zero))
+        )
+    if last:
+        rates = {extension.last_rate: last[extension.constraint] for extension in deviations.extensions}
+        drift = tuple(substitute(drift, rates))
+    return Solution(solver, dynamics.bias, drift, m2, value, linear, second), last
+
+
+def inputs_row(inputs: Inputs, constraint: str) -> int:
+    """The row of a constraint in w."""
+    return list(inputs.w).index(constraint)
+
+
+def _replaced(nodes: Nodes, place: int, node: Node) -> Nodes:
+    return (*nodes[:place], node, *nodes[place + 1 :])

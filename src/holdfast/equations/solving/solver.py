@@ -27,7 +27,7 @@ from holdfast.equations.dynamics.deviation import Deviations
 from holdfast.equations.dynamics.inputs import Inputs
 from holdfast.equations.dynamics.lagrange import Dynamics
 from holdfast.equations.dynamics.sample import Sample
-from holdfast.equations.solving.diagnosis import singular, why_singular
+from holdfast.equations.solving.diagnosis import definite, singular, why_singular
 from holdfast.equations.solving.first_integrals import are_first_integrals, eased
 from holdfast.equations.solving.solver_form import SolutionForm, Solver
 from holdfast.errors import SingularSystem
@@ -43,8 +43,6 @@ from holdfast.graph.linear_algebra import (
 )
 from holdfast.graph.nodes import Graph, Node
 from holdfast.problem.problem import Problem
-
-DEFINITE = 1e-6  # a scaled Cholesky pivot below this (an angle of 1e-3 between directions) is no inertia of its own
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,11 +159,11 @@ class _Choice:
             if r == n:
                 return InverseDynamics(graph, self.dynamics.mass, self._general(jacobian), self._general(self.holders))
             if self.dynamics.symmetric:
-                if regular is None or _definite(regular.dense(self.dynamics.mass, n)):
+                if regular is None or definite(regular.dense(self.dynamics.mass, n)):
                     return self._reduced(self.dynamics.mass)
                 weights = self._weights()
                 mass = _sum(self.dynamics.mass, product(transposed(self._scaled(weights), n), jacobian))
-                if _definite(regular.dense(mass, n)):
+                if definite(regular.dense(mass, n)):
                     return self._reduced(mass, weights)
             saddle: Rows = [dict(row) for row in self.dynamics.mass] + [dict(row) for row in jacobian]
             for i, row in enumerate(self.holders):
@@ -193,7 +191,7 @@ class _Choice:
         """Whether masses are definite at the first sample where they are defined, whatever the constraints are."""
         masses = (sample.dense(self.dynamics.mass, n) for sample in self.samples)
         found = next((mass for mass in masses if np.isfinite(mass).all()), None)
-        return found is not None and _definite(found)
+        return found is not None and definite(found)
 
     @cached_property
     def _regular(self) -> Sample | None:
@@ -282,14 +280,3 @@ def _sum(left: Rows, right: Rows) -> Rows:
 
 def _power_of_two(size: float) -> Fraction:
     return Fraction(2) ** (math.frexp(size)[1] - 1)
-
-
-def _definite(matrix: np.ndarray) -> bool:
-    """Whether a symmetric matrix is positive definite, in units of its own."""
-    scale = np.sqrt(np.abs(np.diag(matrix)))
-    if not (scale > 0).all():
-        return False
-    try:  # pivots of the scaled matrix are at most 1, so a small one is a small eigenvalue
-        return bool(np.diag(np.linalg.cholesky(matrix / scale / scale[:, None])).min() > DEFINITE)
-    except np.linalg.LinAlgError:
-        return False

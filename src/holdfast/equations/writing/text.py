@@ -120,11 +120,30 @@ def _shortened(expression: sp.Expr) -> str:
 
 def _program_lines(equations: Equations) -> Iterable[str]:
     program = equations.problem.program
-    for name, value in zip(program.holonomic, equations.deviation, strict=True):
-        yield f"{name}: {_shortened(value)}"
-    m = len(program.holonomic)
-    for name, value in zip(program.nonholonomic, equations.deviation_rate[m:], strict=True):
-        yield f"{name}: {_shortened(value)}"
+    values = (*equations.deviation, *equations.deviation_rate)
+    shown = dict(zip(equations.deviation_names, values, strict=True))
+    for name in program.constraints:
+        yield f"{name}: {_shortened(shown[f'y_{name}' if name in program.holonomic else f'w_{name}'])}"
+    yield from degree_lines(equations)
+
+
+def degree_lines(equations: Equations) -> Iterable[str]:
+    """In words: where controls appear later than usual, and which of them were given rates of their own."""
+    held = {extension.constraint: extension for extension in equations.deviations.extensions}
+    for name, degree in equations.deviations.degrees.items():
+        if name not in held:
+            yield f"{name} is of degree {degree}: its control appears in its {ordinal(degree)} derivative"
+            continue
+        states = ", ".join(held[name].states)
+        yield (
+            f"{name} is held at once by {held[name].control}, which is given rates of its own (states {states}), so that "
+            f"its law is of order {degree}: the controls ask for the same direction otherwise"
+        )
+
+
+def ordinal(number: int) -> str:
+    """3rd, 4th, ..."""
+    return f"{number}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(number, 'th') }"
 
 
 def _law_lines(equations: Equations) -> Iterable[str]:
@@ -133,7 +152,8 @@ def _law_lines(equations: Equations) -> Iterable[str]:
         yield "none: deviations stay where they are, or drift"
         return
     for name, demand in zip(equations.constraints, equations.demand, strict=True):
-        left = f"y_{name}''" if name in equations.problem.program.holonomic else f"w_{name}'"
+        letter, order = "y" if name in equations.problem.program.holonomic else "w", equations.degrees[name]
+        left = f"{letter}_{name}" + ("'" * order if order < 4 else f"^({order})")
         yield f"{left} = {_shortened(demand)}"
     if isinstance(law, Tuned) and values:
         yield "with gains still to be chosen, for a scheme and a step: hf.tuned(problem), or holdfast tune"
@@ -208,15 +228,21 @@ def _latex_program(equations: Equations) -> Sequence[str]:
     program = equations.problem.program
     lines = [
         f"{latex_name('y_' + name)} = {formula(value)}"
-        for name, value in zip(program.holonomic, equations.deviation, strict=True)
+        for name, value in zip(program.holonomic, equations.deviation, strict=False)
+    ]
+    m = len(equations.deviation)
+    tops = equations.deviation_names[m:]
+    lines += [
+        f"{latex_name(name)} = {formula(value)}"
+        for name, value in zip(
+            (*equations.deviation_names[len(program.holonomic) : m], *tops),
+            (*equations.deviation[len(program.holonomic) :], *equations.deviation_rate),
+            strict=True,
+        )
     ]
     lines += [
-        f"{latex_name('w_' + name)} = {formula(value)}"
-        for name, value in zip(equations.constraints, equations.deviation_rate, strict=True)
-    ]
-    lines += [
-        rf"\frac{{d}}{{dt}}{latex_name('w_' + name)} = {formula(value)}"
-        for name, value in zip(equations.constraints, equations.demand, strict=True)
+        rf"\frac{{d}}{{dt}}{latex_name(name)} = {formula(value)}"
+        for name, value in zip(tops, equations.demand, strict=True)
     ]
     if equations.constraints:
         lines.append(rf"J = {formula(equations.jacobian)}, \quad \gamma = {formula(equations.drift_term)}")

@@ -31,6 +31,7 @@ from holdfast.problem.laws.linear import (
     ExcessEnergies,
     GeneralLaw,
     Law,
+    LinearLaw,
     Quadratic,
     Roots,
     SpringDamper,
@@ -45,13 +46,14 @@ KINDS: dict[str, tuple[type[Law], tuple[str, ...]]] = {
     "baumgarte": (Baumgarte, ("alpha", "beta", "kappa")),
     "critically-damped": (CriticallyDamped, ("rate",)),
     "roots": (Roots, ("roots",)),
+    "linear": (LinearLaw, ("coefficients",)),
     "quadratic": (Quadratic, ("a0", "a1", "a2")),
     "excess-energies": (ExcessEnergies, ("kinetic", "potential", "dissipation", "inertia", "damping", "stiffness")),
     "general": (GeneralLaw, ()),
     "unstabilised": (Unstabilised, ()),
     "tuned": (Tuned, ()),
 }
-NEEDED = {"baumgarte": "alpha", "critically-damped": "rate", "roots": "roots"}
+NEEDED = {"baumgarte": "alpha", "critically-damped": "rate", "roots": "roots", "linear": "coefficients"}
 PATH: Path = ("program", "law")
 
 
@@ -75,7 +77,7 @@ def read_law(program: Mapping[str, Any], entries: Entries, reader: Expressions, 
         entries.findings.add(
             PATH,
             f"a law of the kind {kind!r} needs {needed!r}",
-            f"e.g. {needed} = " + ("[-1, -2]" if kind == "roots" else "10"),
+            f"e.g. {needed} = " + {"roots": "[-1, -2]", "linear": "[2, 3]"}.get(kind, "10"),
         )
         return Unstabilised()
     found = {key: reading.value(value, (*PATH, key)) for key, value in given.items() if key in keys}

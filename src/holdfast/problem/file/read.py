@@ -26,15 +26,16 @@ from holdfast.problem.file.mass_table import read_masses
 from holdfast.problem.file.places import Path
 from holdfast.problem.functions import StatedFunction
 from holdfast.problem.keep import VALUE, depends_on_rates, names_integral, start_states
+from holdfast.problem.laws.law import HIGHEST
 from holdfast.problem.laws.linear import Constraints, Law
 from holdfast.problem.problem import Problem
-from holdfast.problem.program import Program
+from holdfast.problem.program import Program, stated_degrees
 from holdfast.problem.quantities import Control, Coordinate, Definition, NamedSymbol, Parameter, Rate, State
 from holdfast.problem.run import Run
 from holdfast.problem.system import System
 from holdfast.problem.text.magnitude import Refusal
 from holdfast.problem.text.spelling import WORD
-from holdfast.problem.vocabulary import CONSTANT, MOTION, POSITION, STATE_RATE, Kinds
+from holdfast.problem.vocabulary import CONSTANT, MOTION, POSITION, STATE_RATE, Kinds, Vocabulary
 
 SCHEMA = 1
 LARGEST_PLAIN = 10**300  # of a number that stands as it is, in [certificate], [ensemble] and the like
@@ -297,16 +298,25 @@ class _Reading:
         fast = tuple(name for name, e in program["keep"].items() if depends_on_rates(e, self.names))
         holonomic = (*program["holonomic"], *(name for name in program["keep"] if name not in fast))
         nonholonomic = (*program["nonholonomic"], *fast)
-        words = self.names.with_deviations(holonomic, nonholonomic)
+        held = [n for n in (*holonomic, *nonholonomic) if program["controls"] and n not in program["reactions"]]
+        words = self._with_rates(holonomic, nonholonomic, held)
         law = read_law(
             self.program_table, self.entries, self.entries.expressions.with_names(words), bool(holonomic + nonholonomic)
         )
         try:
-            law.form(Constraints(holonomic, nonholonomic, words))
+            degrees = stated_degrees(law, held, holonomic)
+            law.form(Constraints(holonomic, nonholonomic, words, Frozen(degrees)))
         except BadStatement as error:
             if not self.entries.findings.any_within(("program", "law")):
                 self.entries.findings.blame_where(error)
         return law
+
+    def _with_rates(self, holonomic: tuple[str, ...], nonholonomic: tuple[str, ...], held: list[str]) -> Vocabulary:
+        """The words of a law; those of constraints that controls hold may be of any order."""
+        try:
+            return self.names.with_deviations(holonomic, nonholonomic, dict.fromkeys(held, HIGHEST))
+        except BadStatement:  # a name of the problem is among them
+            return self.names.with_deviations(holonomic, nonholonomic)
 
     def lyapunov(self, program: Mapping[str, Any]) -> dict[str, Any]:
         words = self.names.with_deviations(program["holonomic"], program["nonholonomic"])

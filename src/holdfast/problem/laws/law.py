@@ -12,8 +12,10 @@ import sympy as sp
 from holdfast.common.frozen import Frozen
 from holdfast.common.nearest import did_you_mean
 from holdfast.errors import BadStatement
-from holdfast.problem.quantities import Deviation, DeviationRate, NamedSymbol, latex_name
+from holdfast.problem.quantities import Deviation, DeviationRate, NamedSymbol, deviation_chain, latex_name
 from holdfast.problem.vocabulary import MOTION, Vocabulary, exact
+
+HIGHEST = 8  # degree of a constraint: formulas grow with each derivative, and no machine in use asks for more
 
 
 class Gain(NamedSymbol):
@@ -44,10 +46,31 @@ class Constraints:
     holonomic: tuple[str, ...]
     nonholonomic: tuple[str, ...]
     vocabulary: Vocabulary
+    degrees: Frozen[int] = Frozen()  # of those that are above the usual: 2 of holonomic, 1 of nonholonomic ones
 
     @property
     def all(self) -> tuple[str, ...]:
         return self.holonomic + self.nonholonomic
+
+    def degree(self, name: str) -> int:
+        """The order of the law of a constraint: how often it is differentiated until what holds it appears."""
+        return self.degrees.get(name, 2 if name in self.holonomic else 1)
+
+    def chain(self, name: str) -> tuple[NamedSymbol, ...]:
+        """The deviation of a constraint and its rates, as many as its degree."""
+        names = deviation_chain(name, name in self.holonomic, self.degree(name))
+        return tuple(Deviation(name) if word.startswith("y_") else DeviationRate(word) for word in names)
+
+    def require_usual(self, law: str) -> None:
+        """Refuse a law of second order where a constraint asks for a higher one."""
+        for name, degree in self.degrees.items():
+            roots = ", ".join(str(-k) for k in range(1, degree + 1))
+            raise BadStatement(
+                f"{law} is of second order, and {name!r} needs a law of order {degree}: its control appears in its "
+                f"derivative of that order",
+                where="program.law",
+                fix=f'e.g. hf.critically_damped(rate), or hf.from_roots({{"{name}": ({roots})}})',
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +92,10 @@ class Law(ABC):
     @abstractmethod
     def form(self, constraints: Constraints) -> LawForm:
         """The law as one expression per constraint."""
+
+    def stated_degree(self, constraint: str, holonomic: bool) -> int:
+        """The order that the law itself gives a constraint, by so many roots or coefficients; 0 where it says none."""
+        return 0
 
 
 def frozen_gains(value: Any, where: str = "program.law") -> Any:
@@ -189,6 +216,13 @@ class Linear:
         for row, column, number in coupling.entries():
             deviation = Deviation(column) if on is Deviation else DeviationRate(f"w_{column}")
             self.subtract(row, self.number(kind, (row, column), number) * deviation)
+
+    def chain(self, row: str, coefficients: Sequence[Any]) -> None:
+        """Subtract c₀ y + c₁ y' + ... of a constraint, as many terms as its degree."""
+        usual = ("stiffness", "damping") if row in self.constraints.holonomic else ("damping",)
+        kinds = usual if len(coefficients) == len(usual) else [f"c{k}" for k in range(len(coefficients))]
+        for kind, value, deviation in zip(kinds, coefficients, self.constraints.chain(row), strict=True):
+            self.subtract(row, self.number(kind, (row, row), value) * deviation)
 
     def form(self) -> LawForm:
         return LawForm(demand=Frozen(self.demand), gains=Frozen(self.gains))

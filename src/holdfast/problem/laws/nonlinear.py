@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -44,6 +45,7 @@ class Quadratic(Law):
             object.__setattr__(self, name, frozen_gains(getattr(self, name)))
 
     def form(self, constraints: Constraints) -> LawForm:
+        constraints.require_usual("a quadratic law")
         linear = Linear(constraints)
         linear.couple("stiffness", self.a0, Deviation)
         linear.couple("damping", self.a1, DeviationRate)
@@ -85,6 +87,12 @@ class GeneralLaw(Law):
                 "a general law maps constraints to expressions", where="law", fix='{"rod": -4*y - 3*y.rate}'
             )
         object.__setattr__(self, "demand", frozen_gains(self.demand))
+
+    def stated_degree(self, constraint: str, holonomic: bool) -> int:
+        """As far as its expressions go: w3 is the third rate of a deviation y, the second of a deviation w."""
+        used = {s.name for e in self.demand.values() if isinstance(e, sp.Expr) for s in e.free_symbols}
+        found = [int(m[1]) for name in used if (m := re.fullmatch(rf"w(\d+)_{re.escape(constraint)}", name))]
+        return max(found) + holonomic if found else 0
 
     def form(self, constraints: Constraints) -> LawForm:
         missing = [name for name in constraints.all if name not in self.demand]
@@ -132,6 +140,7 @@ class ExcessEnergies(Law):
         return self.kinetic is None and self.potential is None and self.dissipation is None
 
     def form(self, constraints: Constraints) -> LawForm:
+        constraints.require_usual("a law of excess energies")
         linear = Linear(constraints)
         energies = self._from_coefficients(linear) if self.by_coefficients else self._from_energies(constraints)
         return LawForm(demand=Frozen(), gains=Frozen(linear.gains), excess=Frozen(energies))

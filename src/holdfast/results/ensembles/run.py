@@ -114,7 +114,7 @@ def _started(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The state each case starts from, and whether there is one; cases that differ in gains only share theirs."""
     names = equations.deviation_names
-    chosen = [names.index(name) for name in equations.problem.program.deviation_names(projected)]
+    chosen = [names.index(name) for name in equations.deviations.names_of(projected)]
     used, startable = cases.states.copy(), np.ones(len(cases.states), dtype=bool)
     if not chosen:
         return used, startable

@@ -88,5 +88,6 @@ def law_matrices(equations: Equations, states: np.ndarray, time: float, constant
     else:
         law = np.array(list(map(Tape(inputs, tuple(nodes)), rows)))
     law = law.reshape(-1, r, m + r)
-    upper = np.hstack([np.zeros((m, m)), np.eye(m, r)])
+    upper = np.zeros((m, m + r))
+    upper[range(m), equations.deviations.follows] = 1
     return np.concatenate([np.broadcast_to(upper, (len(law), m, m + r)), law], axis=1)

@@ -77,7 +77,7 @@ def _unstable(equations: Equations, start: Start) -> Finding | None:
     matrix = law_matrices(equations, np.array([start.state]), begin, constants)[0]
     if not np.isfinite(matrix).all():
         return None
-    names = [*equations.problem.program.holonomic, *equations.constraints]
+    names = equations.deviations.owners
     for block in decoupled_blocks(matrix):
         roots = np.linalg.eigvals(matrix[np.ix_(block, block)])
         worst = float(roots.real.max())

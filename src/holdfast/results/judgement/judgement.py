@@ -273,7 +273,7 @@ def _noise(facts: Facts) -> np.ndarray:
     """What rounding of the forces could have made of each deviation: a part of what they alone would do."""
     equations, rows = facts.equations, facts.rows
     parameters = dict(zip(equations.parameter_names, facts.constants, strict=True))
-    m, time, moved = len(equations.deviations.y), facts.duration, np.zeros(len(equations.constraints))
+    time, moved = facts.duration, np.zeros(len(equations.constraints))
     try:
         values = values_at(equations, rows.states[0].tolist(), float(rows.times[0]), parameters)
         forces = np.abs(values.bias) + np.abs(values.held_forces)
@@ -281,7 +281,8 @@ def _noise(facts: Facts) -> np.ndarray:
         moved = np.where(np.isfinite(moved), moved + np.abs(values.drift_term), 0.0)
     except np.linalg.LinAlgError:
         pass  # nothing is known of the forces there
-    return np.concatenate([moved[:m] * time**2, moved * time]) * NOISE
+    owners, above = list(equations.deviations.rows), np.array(equations.deviations.rates_above)
+    return np.asarray(moved[owners] * time ** (1.0 + above) * NOISE)
 
 
 # ── everything else ───────────────────────────────────────────────────────────────────────────────

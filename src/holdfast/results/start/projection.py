@@ -48,9 +48,10 @@ class Projection:
     def __init__(self, equations: Equations, constraints: Sequence[str], free: np.ndarray | None = None) -> None:
         program = equations.problem.program
         self._names = equations.constraints
-        self._position_rows = [k for k, name in enumerate(program.holonomic) if name in constraints]
-        self._rate_rows = [k for k, name in enumerate(program.constraints) if name in constraints]
-        self._n, self._m, self._r = len(equations.coordinates), len(program.holonomic), len(program.constraints)
+        usual = [name for name in constraints if name not in equations.deviations.degrees]
+        self._position_rows = [k for k, name in enumerate(program.holonomic) if name in usual]
+        self._rate_rows = [k for k, name in enumerate(program.constraints) if name in usual]
+        self._n, self._m, self._r = len(equations.coordinates), len(equations.deviations.y), len(program.constraints)
         self._free = np.ones(2 * self._n, dtype=bool) if free is None else free[: 2 * self._n]
         self._tape, self._sizes = _tape(equations), deviation_sizes(equations)
 

@@ -127,7 +127,7 @@ def started(
     _refuse_infinite(equations, stated)
     stated = np.array(settled(equations, stated.tolist(), constants, begin, names))
     deviation, used = deviations_at(equations, kernel, stated, constants, begin), stated
-    if _deviates(equations, deviation, equations.problem.program.deviation_names(projected), stated, begin, constants):
+    if _deviates(equations, deviation, equations.deviations.names_of(projected), stated, begin, constants):
         used = solved_start(equations, policy, projected, stated, names, begin, constants)
         used = np.array(settled(equations, used.tolist(), constants, begin, names))
         deviation = deviations_at(equations, kernel, used, constants, begin)
@@ -184,7 +184,7 @@ def _within_digits(
     values = values_at(equations, stated.tolist(), begin, parameters)
     seen = dict(zip(equations.deviation_names, (*values.deviation, *values.deviation_rate), strict=True))
     limits = dict(zip(equations.deviation_names, digits(equations, stated, begin, constants), strict=True))
-    return all(abs(seen[name]) <= limits[name] for name in equations.problem.program.deviation_names(projected))
+    return all(abs(seen[name]) <= limits[name] for name in equations.deviations.names_of(projected))
 
 
 def _contradiction(equations: Equations, residue: Unmet, stated: np.ndarray, free: np.ndarray) -> BadRequest:

@@ -149,13 +149,13 @@ def conditions(equations: Equations, V: Any = None, *, letters: Iterable[Any] | 
             f"conditions() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first"
         )
     program = equations.problem.program
-    names, H = program.deviation_names(), _with_numbers(equations, letters)
+    names, H = equations.deviation_names, _with_numbers(equations, letters)
     z = [Deviation(n[2:]) if n.startswith("y_") else DeviationRate(n) for n in names]
     G = None if V is None else _matrix_of(equations, V, z)
     links = H if G is None else H.applyfunc(abs) + G.applyfunc(abs)
     pattern = np.array([[float(entry != 0) for entry in links.row(i)] for i in range(len(names))])
     varying = varying_entries(equations)
-    m, blocks = len(program.holonomic), []
+    m, blocks = len(equations.deviations.y), []
     for rows in decoupled_blocks(pattern.reshape(len(names), len(names))):
         held = tuple(name for k, name in enumerate(program.constraints) if m + k in rows)
         if len(rows) > MOST_ROWS:
@@ -208,7 +208,7 @@ def _matrix_of(equations: Equations, V: Any, z: Sequence[sp.Symbol]) -> sp.Matri
     for name, letter in letters_in(V)[0].items():  # V may have letters of its own
         if name not in names:
             names.declare(letter, where="V")
-    words = names.with_deviations(program.holonomic, program.nonholonomic)
+    words = names.with_deviations(program.holonomic, program.nonholonomic, equations.deviations.degrees)
     value = parse(V, words) if isinstance(V, str) else V
     expression = words.admit(value, LAW, where="V")
     G = sp.hessian(expression, list(z)) if z else sp.zeros(0, 0)

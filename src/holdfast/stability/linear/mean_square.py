@@ -145,6 +145,12 @@ def mean_square(
     """
     if not equations.constraints:
         raise BadRequest("there is no program, hence no deviation", where="mean_square", fix="Program(holonomic=...)")
+    for name, degree in equations.deviations.degrees.items():
+        raise BadRequest(
+            f"{name!r} is of degree {degree}, and the mean square is known up to degree 2",
+            where="mean_square",
+            fix="hf.sample_paths measures it",
+        )
     if project is None:
         project = not equations.problem.program.controls
     felt = _FeltNoise.of(equations, project, deviation_noise)

@@ -137,7 +137,7 @@ def spectrum(
     values = equations.evaluate(state, time, parameters=parameters)
     matrix = values.deviation_matrix
     program, m = equations.problem.program, len(values.deviation)
-    names = program.deviation_names()
+    names = equations.deviation_names
     varying = varying_entries(equations)
     linear = equations.demand_law.is_linear or not equations.second_order
     jumps = equations.demand_law.jumps and equations.second_order

@@ -115,17 +115,20 @@ def blocks_of(equations: Equations, parameters: Mapping[Any, Any]) -> list[Proof
     for places in decoupled_blocks(_structure(equations, full)):
         rows = [equations.demand_law.matrix[i - m] for i in places if i >= m]
         nodes = [node for row in rows for node in row.values()]
-        obstacle = _obstacle(equations, any(node in moving for node in ancestors(nodes)))
-        held = [names[i].split("_", 1)[1] for i in places]
+        held = [equations.deviations.owners[i] for i in places]
+        obstacle = _obstacle(equations, held, any(node in moving for node in ancestors(nodes)))
         matrix = full[np.ix_(places, places)]
         chosen = tuple(names[i] for i in places)
         result.append(ProofBlock(tuple(dict.fromkeys(held)), tuple(places), chosen, matrix, not obstacle, obstacle))
     return result
 
 
-def _obstacle(equations: Equations, moves: bool) -> str:
+def _obstacle(equations: Equations, held: Sequence[str], moves: bool) -> str:
     """Why H does not say all about the law; nothing where it does."""
     law = equations.demand_law
+    above = [name for name in held if name in equations.deviations.degrees]
+    if above:
+        return f"the law of {above[0]!r} is of order {equations.degrees[above[0]]}, and drift is proved up to order 2"
     if law.jumps:
         return "the law branches on the deviations, so that its slopes say nothing of its values"
     if not law.is_linear:

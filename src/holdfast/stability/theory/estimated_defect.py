@@ -142,10 +142,10 @@ def _largest(found: _Worst, known: _Worst | None) -> _Worst:
 
 def _places(equations: Equations, constraints: tuple[str, ...] | None) -> list[int]:
     """Where the deviations (y, w) of some constraints stand among all."""
-    program = equations.problem.program
-    holonomic, every = tuple(program.holonomic), program.constraints
-    wanted = every if constraints is None else constraints
-    return [holonomic.index(n) for n in wanted if n in holonomic] + [len(holonomic) + every.index(n) for n in wanted]
+    wanted = equations.constraints if constraints is None else constraints
+    owners, m = equations.deviations.owners, len(equations.deviations.y)
+    lower = [i for name in wanted for i, owner in enumerate(owners[:m]) if owner == name]
+    return lower + [m + equations.constraints.index(name) for name in wanted]
 
 
 def _directions(function: LyapunovFunction, tolerance: float, count: int, seed: int, euclidean: bool) -> Array:

@@ -52,8 +52,7 @@ class RateFormulas:
         """V̇ with the accelerations as quantities of their own."""
         inputs = self._equations.inputs
         along = inputs.direction | dict(zip(inputs.v, inputs.a, strict=True))
-        along |= {inputs.y[name]: inputs.w[name] for name in inputs.y}
-        along |= dict(zip(inputs.w.values(), self._function.demand, strict=True))
+        along |= self._function.rates
         return directional([self._function.node], along)[0]
 
     @cached_property

@@ -190,24 +190,23 @@ class _VaryingLaw:
         if unknown or not wanted:
             what = f"there is no constraint {unknown[0]!r}" if unknown else "there is nothing to hold"
             raise BadRequest(what, where="constraints", fix="constraints: " + ", ".join(program.constraints))
-        held = [name for name in wanted if name in program.holonomic]
-        self.names = (*(f"y_{name}" for name in held), *(f"w_{name}" for name in wanted))
-        self._entries = self._matrix(held, wanted)
+        self.names = equations.deviations.names_of(wanted)
+        self._entries = self._matrix()
         moving = {equations.inputs.time, *equations.inputs.q, *equations.inputs.v, *equations.inputs.s}
         self.constant = not moving & set(ancestors(self._entries))
 
-    def _matrix(self, held: list[str], wanted: tuple[str, ...]) -> list[Node]:
+    def _matrix(self) -> list[Node]:
         """H, dense: rows dy/dt = w, then dw/dt = K y + B w."""
-        equations, graph = self._equations, self._equations.inputs.graph
+        equations, graph, deviations = self._equations, self._equations.inputs.graph, self._equations.deviations
         names, rows = equations.deviation_names, equations.demand_law.matrix
-        columns = [names.index(name) for name in self.names]
-        entries = [graph.one if name == f"w_{row}" else graph.zero for row in held for name in self.names]
-        for name in wanted:
-            row = rows[equations.constraints.index(name)]
+        columns, m = [names.index(name) for name in self.names], len(deviations.y)
+        entries = []
+        for place in columns:
+            row = {deviations.follows[place]: graph.one} if place < m else rows[place - m]
             outside = [names[j] for j in row if j not in columns]
             if outside:
                 raise BadRequest(
-                    f"the law of {name!r} depends on {outside[0]}, which is left out",
+                    f"the law of {deviations.owners[place]!r} depends on {outside[0]}, which is left out",
                     where="constraints",
                     fix="name all constraints of the block, or none",
                 )

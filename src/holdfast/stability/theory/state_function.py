@@ -69,7 +69,9 @@ class StateFunction:
     def __init__(self, equations: Equations, expression: Any) -> None:
         self.equations = equations
         program = equations.problem.program
-        vocabulary = equations.problem.names.with_deviations(program.holonomic, program.nonholonomic)
+        vocabulary = equations.problem.names.with_deviations(
+            program.holonomic, program.nonholonomic, equations.deviations.degrees
+        )
         self.expression: sp.Expr = vocabulary.admit(expression, LAW, where="V")
         inputs = equations.inputs
         self._y, self._w = list(inputs.y.values()), list(inputs.w.values())
@@ -93,16 +95,14 @@ class StateFunction:
     def constraints(self) -> tuple[str, ...]:
         """The constraints whose deviations V contains."""
         used = set(ancestors([self.node]))
-        named = (*self.equations.inputs.y.items(), *self.equations.inputs.w.items())
+        named = zip(self.equations.deviations.owners, (*self._y, *self._w), strict=True)
         found = {name for name, node in named if node in used}
         return tuple(name for name in self.equations.constraints if name in found)
 
     @property
     def names(self) -> tuple[str, ...]:
         """z of V: y and w of its constraints, as the observables have them."""
-        inputs = self.equations.inputs
-        held = [f"y_{name}" for name in self.constraints if name in inputs.y]
-        return (*held, *(f"w_{name}" for name in self.constraints))
+        return self.equations.deviations.names_of(self.constraints)
 
     @cached_property
     def deviations(self) -> tuple[Node, ...]:
@@ -139,6 +139,13 @@ class StateFunction:
         law = self.equations.demand_law
         return law.value if self.equations.second_order else law.linear
 
+    @cached_property
+    def rates(self) -> dict[Node, Node]:
+        """The rate of each deviation, in the deviations: the next one, or what the law demands."""
+        z = (*self._y, *self._w)
+        found = {y: z[place] for y, place in zip(self._y, self.equations.deviations.follows, strict=True)}
+        return found | dict(zip(self._w, self.demand, strict=True))
+
     def hessian(self) -> list[Node]:
         """∂²V/∂z² by the deviations of V, dense."""
         zero, z = self.equations.inputs.graph.zero, self.deviations
@@ -148,10 +155,9 @@ class StateFunction:
 
     def law_slopes(self) -> list[Node]:
         """∂ż/∂z by the deviations of V, dense: dy/dt = w, dw/dt = Y."""
-        graph, inputs, z = self.equations.inputs.graph, self.equations.inputs, self.deviations
-        demand = dict(zip(inputs.w, self.demand, strict=True))
-        moved = [inputs.w[name] for name in self.constraints if name in inputs.y]
-        moved += [demand[name] for name in self.constraints]
+        graph, z = self.equations.inputs.graph, self.deviations
+        rates = self.rates
+        moved = [rates[node] for node in z]
         return [row.get(j, graph.zero) for row in jacobian(moved, z) for j in range(len(z))]
 
     def coupled(self) -> str:
@@ -159,7 +165,7 @@ class StateFunction:
         inputs = self.equations.inputs
         demand = dict(zip(inputs.w, self.demand, strict=True))
         used = set(ancestors([demand[name] for name in self.constraints]))
-        named = (*inputs.y.items(), *inputs.w.items())
+        named = zip(self.equations.deviations.owners, (*self._y, *self._w), strict=True)
         return next((name for name, node in named if node in used and name not in self.constraints), "")
 
     def forms(self) -> FormNodes:

@@ -68,6 +68,12 @@ def tune(
         raise BadRequest(f"tune() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first")
     if not equations.constraints:
         raise BadRequest("there is nothing to hold, so nothing to tune", fix="state a program")
+    for name, degree in equations.deviations.degrees.items():
+        raise BadRequest(
+            f"{name!r} needs a law of order {degree}, and gains are tuned up to order 2",
+            where="program.law",
+            fix="choose a rate by hand: hf.critically_damped(rate), some times faster than the motion",
+        )
     stated = equations if law is None else equations.with_law(law)
     plain = stated.with_law(SpringDamper(stiffness=0, damping=0))
     request = request_of(plain, scheme, **run)
