@@ -78,7 +78,7 @@ class Equations:
 
     @property
     def state_names(self) -> tuple[str, ...]:
-        """The components of the state vector (q, v, s), then the states of controls that were given rates of their own."""
+        """The components of the state vector (q, v, s), then the states of controls that have rates of their own."""
         rates = (f"{name}_dot" for name in self.coordinates)
         return (*self.coordinates, *rates, *self.problem.system.states, *self.deviations.states)
 

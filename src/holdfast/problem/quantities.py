@@ -161,7 +161,7 @@ class DeviationRate(NamedSymbol):
 
 
 def deviation_chain(constraint: str, holonomic: bool, degree: int) -> tuple[str, ...]:
-    """The names of a deviation and its rates, `degree` of them: y, w = y', w2 = y'', ...; w, w2, ... where it has no y."""
+    """The names of a deviation and its rates, `degree` of them: y, w = y', w2 = y'', ...; w, w2, ... without a y."""
     rates = (f"w{k if k > 1 else ''}_{constraint}" for k in range(1, degree + 1 - holonomic))
     return (*((f"y_{constraint}",) if holonomic else ()), *rates)
 

@@ -4,13 +4,13 @@
 
 Degrees 2 (holonomic) and 1 (nonholonomic functions) are the usual ones. Above them, a constraint is *raised*: its last
 rate is differentiated along the motion that the holders so far leave. Where the remaining constraints ask for the same
-control, so that D is singular everywhere, one of them is *held* at once by one control, and its demand becomes a state z₀
-with rates of its own (dynamic extension):
+control, so that D is singular everywhere, one of them is *held* at once by one control, and its demand becomes a state
+z₀ with rates of its own (dynamic extension):
 
     J a + γ = z₀,   z₀' = z₁,   ...,   z_last' = Y
 
-The others are differentiated on, through z, until their own controls appear. The states z are deviations (f'', f''', ...):
-they are 0 on the program, so that a run can start there.
+The others are differentiated on, through z, until their own controls appear. The states z are deviations,
+second and higher rates of f: they are 0 on the program, so that a run can start there.
 
 Isidori (1995), Nonlinear Control Systems, sections 5.1 and 5.4.
 """
@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -124,7 +125,7 @@ class Climb:
         inputs = self.ground.inputs
         along = inputs.direction | dict(zip(inputs.v, self.passive, strict=True))
         for name, states in self.extended.items():
-            along |= dict(zip(states, states[1:], strict=False))
+            along |= dict(pairwise(states))
             if last is not None:
                 along[states[-1]] = last[name]
         return along
@@ -163,7 +164,7 @@ class Climb:
     def _without_accelerations(self) -> dict[Node, Node]:
         along = dict(self.ground.inputs.direction)
         for states in self.extended.values():
-            along |= dict(zip(states, states[1:], strict=False))
+            along |= dict(pairwise(states))
         return along
 
     # ── what controls can do ──────────────────────────────────────────────────────────────────────
@@ -249,7 +250,7 @@ def moves_of(ground: Ground) -> tuple[Move, ...]:
 
     What controls can move is decided at the samples. An error by name where no degree up to `HIGHEST` gives an answer.
     """
-    climb, moves = Climb(ground), []
+    climb, moves = Climb(ground), list[Move]()
     while climb.waiting:
         seen = np.abs(climb.cosines())
         names = climb.waiting
@@ -297,7 +298,7 @@ def _best(names: Sequence[str], controls: Sequence[str], seen: np.ndarray) -> Mo
     """Which constraint to hold at once, and by which control: the pair that stays apart at all states looked at."""
     least = seen.min(axis=0)
     least = least if least.max() > NOTHING else seen.mean(axis=0)
-    k, j = np.unravel_index(int(least.argmax()), least.shape)
+    k, j = divmod(int(least.argmax()), len(controls))
     return Move("hold", names[k], controls[j])
 
 

@@ -65,7 +65,7 @@ class Deviations:
 
 @dataclass(frozen=True, eq=False)
 class Extension:
-    """A constraint that its control holds at once, and whose demand is a state with rates of its own: dynamic extension.
+    """A constraint that its control holds at once, its demand being a state with rates of its own: dynamic extension.
 
     J a + γ = z₀,    z₀' = z₁,   ...,    z_last' = Y
     """

@@ -157,7 +157,8 @@ def _ranges(run: Trajectory, equations: Equations) -> np.ndarray:
             beside = _together(values, inertia, ranges[part])
             floor = np.fmax(MOVING * beside, least)
             ranges[part] = np.fmax(ranges[part], np.where(np.isfinite(floor), floor, 0.0))
-    return ranges
+    extended = len(equations.deviations.states)  # deviations: what they do wrong, coordinates and rates show
+    return np.concatenate([ranges[: len(ranges) - extended], np.full(extended, np.inf)])
 
 
 def _energy_terms(run: Trajectory, equations: Equations) -> float:
