@@ -34,6 +34,10 @@ def agree(ours, theirs):
 @pytest.mark.parametrize("name", NAMES)
 def test_every_example_has_the_same_multipliers_and_motion(name, size):
     equations = example(name)
+    if equations.deviations.degrees:
+        with pytest.raises(hf.BadRequest, match="canonical forms are written up to degree 2"):
+            hf.canonical(equations)
+        return
     state, time = beside(equations, size)
     theirs, ours = equations.evaluate(state, time), hf.canonical(equations).evaluate(state, time)
     agree(ours, theirs)

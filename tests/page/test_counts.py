@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 import holdfast as hf
-from holdfast.equations.solving import degree
+from holdfast.equations import derive
 from holdfast.page import study
 from holdfast.problem.file import load_dump
 from holdfast.problem.system import System
 from holdfast.stability.certificate.verify import Verification
 
 EXAMPLES = sorted((Path(hf.__file__).parent / "examples").glob("*.toml"))
-COUNTED = ((load_dump, "read_problem"), (System, "__post_init__"), (degree, "inputs_of"))
+COUNTED = ((load_dump, "read_problem"), (System, "__post_init__"), (derive, "stated_motion"))
 
 
 @pytest.fixture
@@ -39,6 +39,6 @@ def test_the_main_job_reads_states_and_derives_once(file, counts, monkeypatch):
     monkeypatch.setattr(study, "verify", lambda certificate, **asked: Verification(True, ()))
     made = hf.study(hf.load(file), effort=0.01)
     assert made.report().html
-    assert counts["inputs_of"] == 1
+    assert counts["stated_motion"] == 1
     assert counts["read_problem"] <= 2
     assert counts["__post_init__"] == counts["read_problem"]

@@ -367,6 +367,7 @@ def test_the_name_of_a_shipped_example_is_recognised(tmp_path, name):
 
 
 LAW_TABLES = {  # a table of each kind, with every key that it has
+    "linear": "coefficients = [4, 3]",
     "spring-damper": "stiffness = 25\ndamping = { rod = 10 }",
     "baumgarte": "alpha = 5\nbeta = 3\nkappa = 0",
     "critically-damped": "rate = { rod = 7 }",

@@ -58,6 +58,12 @@ class Deviations:
         return tuple(above)
 
     @property
+    def own_states(self) -> tuple[int, ...]:
+        """The deviations that are states themselves, of extensions."""
+        states = set(self.states.values())
+        return tuple(k for k, node in enumerate((*self.y, *self.w)) if node in states)
+
+    @property
     def states(self) -> dict[str, Node]:
         """The states that extensions add, by name."""
         return {name: node for extension in self.extensions for name, node in extension.states.items()}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from holdfast.equations.values import Values
 
 ZERO_SINGULAR_VALUE = 1e-10  # relative size below which a singular value counts as zero
+NONE: Mapping[str, int] = MappingProxyType({})
 INVOLVED = 1e-6  # the least share of a constraint in a combination that vanishes
 DEFINITE = 1e-6  # a scaled Cholesky pivot below this (an angle of 1e-3 between directions) is no inertia of its own
 NO_RANK = 1e13  # a condition number beyond this leaves no digit that rounding has not spoilt
@@ -27,6 +29,7 @@ def why_singular(
     holders: np.ndarray,
     deviations: np.ndarray,
     state: str = "",
+    degrees: Mapping[str, int] = NONE,
 ) -> HoldfastError:
     """The error that explains why the accelerations and multipliers are not determined.
 
@@ -35,6 +38,9 @@ def why_singular(
     so ("the start"); nothing, if it is so at every one.
     """
     program, constraints = problem.program, problem.program.constraints
+    lost = _lost_degree(program, jacobian, degrees, state)
+    if lost is not None:
+        return lost
     there = f" at {state}" if state else ""
     dependent = _null_space(_scaled(jacobian))
     if not dependent.size:
@@ -62,12 +68,29 @@ def why_singular(
     return _dependent(program, dependent[:, -1], _misfit(jacobian, dependent[:, -1], deviations), state)
 
 
+def _lost_degree(
+    program: Program, jacobian: np.ndarray, degrees: Mapping[str, int], state: str
+) -> HoldfastError | None:
+    """A constraint above the usual degree that nothing moves at this state, though elsewhere its control does."""
+    for name, row in zip(program.constraints, jacobian, strict=True):
+        if state and name in degrees and not np.abs(row).max(initial=0.0) > 0:
+            many = "controls" if len(program.controls) > 1 else "control"
+            return NoAuthority(
+                f"the {many} {_listed(list(program.controls))} cannot move {name!r} at {state}: elsewhere its "
+                f"derivative of order {degrees[name]} contains them, and there it does not; its degree is not defined",
+                where="program.controls",
+                fix="start where they move it, or hold a function whose degree is the same everywhere",
+            )
+    return None
+
+
 def why_undefined(values: Values, state: str = "the start") -> HoldfastError | None:
     """Why the accelerations are not finite at one state, where a singular system is the reason; nothing otherwise."""
     parts = (values.mass_matrix, values.jacobian, values.holders)
     if not all(np.isfinite(part).all() for part in parts) or not singular(*parts):
         return None
-    return why_singular(values.equations.problem, *parts, np.zeros((0, len(values.deviation))), state)
+    degrees = values.equations.deviations.degrees
+    return why_singular(values.equations.problem, *parts, np.zeros((0, len(values.deviation))), state, degrees)
 
 
 def singular(mass: np.ndarray, jacobian: np.ndarray, holders: np.ndarray) -> bool:

@@ -136,8 +136,8 @@ def degree_lines(equations: Equations) -> Iterable[str]:
             continue
         states = ", ".join(held[name].states)
         yield (
-            f"{name} is held at once by {held[name].control}, which is given rates of its own (states {states}): its law "
-            f"is of order {degree}; without them the controls can only push in one direction"
+            f"{name} is held at once by {held[name].control}, which is given rates of its own (states {states}): its "
+            f"law is of order {degree}; without them the controls can only push in one direction"
         )
 
 

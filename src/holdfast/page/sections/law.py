@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from holdfast.equations.writing.text import degree_lines
 from holdfast.equations.writing.text import formula as latex
 from holdfast.errors import HoldfastError
 from holdfast.page.facts import PageFacts, number
@@ -40,8 +41,8 @@ def _equations(subject: PageFacts) -> Markup:
     if isinstance(subject.problem.program.law, Unstabilised):
         return paragraph("There is no law: deviations stay where they are, or drift.")
     lines = [
-        formula(rf"\frac{{d}}{{dt}} {latex_name('w_' + name)} = {latex(value)}")
-        for name, value in zip(equations.constraints, equations.demand, strict=True)
+        formula(rf"\frac{{d}}{{dt}} {latex_name(name)} = {latex(value)}")
+        for name, value in zip(equations.deviation_names[len(equations.deviation) :], equations.demand, strict=True)
     ]
     gains = [
         joined(mathml(latex_name(Gain(name).letter)), " = ", number(float(subject.trajectory.parameters[name]), 6))
@@ -51,7 +52,8 @@ def _equations(subject: PageFacts) -> Markup:
     note = paragraph(
         "Deviations y are the values of the holonomic functions; w are their rates, and the nonholonomic functions."
     )
-    return joined(note, *lines, paragraph("with ", *separated) if gains else None)
+    degrees = [paragraph(f"{line[0].upper()}{line[1:]}.") for line in degree_lines(equations)]
+    return joined(note, *degrees, *lines, paragraph("with ", *separated) if gains else None)
 
 
 def _dialects(subject: PageFacts) -> Markup:

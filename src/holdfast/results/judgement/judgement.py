@@ -53,6 +53,7 @@ DOUBTFUL = 0.01  # of the size of its terms at three rows: a deviation beyond th
 GROWTH = 10  # times what the law predicts of it
 BLOWN = 1e6  # times its usual size along the run: what has run away
 NOTICEABLE = 1e-6  # of its scale: a trial that deviates less has not grown
+BEYOND_ANY = 1e290  # a size that no deviation reaches
 NOISE = 1e3 * EPSILON  # of what forces alone would do: below this, rounding noise
 PUMPED = 0.1  # of the energy in motion: a change beyond this is an error of the run
 NEGATIVE = 1e-9  # of the largest eigenvalue of the mass matrix: below minus this, the kinetic energy is not positive
@@ -218,6 +219,7 @@ def _far_off(facts: Facts, deviation: np.ndarray, chosen: np.ndarray) -> Departu
     states, times = rows.states[chosen], rows.times[chosen]
     reach = sizes_at_rows(equations, moving_sizes(equations, times, states), states)
     sizes = deviation_sizes(equations).natural(times, states, constants, reach)
+    sizes[:, list(equations.deviations.own_states)] = BEYOND_ANY  # they have no terms: their constraint is judged
     seen = np.abs(deviation[chosen])
     usual = np.nanquantile(np.where(np.isfinite(sizes), sizes, np.nan), QUARTILE, axis=0)
     early = sizes[: max(FEW // 4, len(sizes) // 10)].max(axis=0)  # of what ran away from the start on

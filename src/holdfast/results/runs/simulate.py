@@ -24,6 +24,7 @@ from holdfast.results.runs.event import watch_of
 from holdfast.results.runs.job import Job, check_size
 from holdfast.results.runs.kernel_call import KernelCall
 from holdfast.results.runs.request import Request, RunOptions, request_of, resolved
+from holdfast.results.start.chains import Chains
 from holdfast.results.start.integrals import OntoIntegrals, keeps_integrals_only
 from holdfast.results.start.projection import Projection
 from holdfast.results.start.start import consistent_start
@@ -92,7 +93,9 @@ def simulate(
     return replace(job.named(rows), projected=project)
 
 
-def _way_back(equations: Equations) -> Projection | OntoIntegrals:
+def _way_back(equations: Equations) -> Projection | OntoIntegrals | Chains:
+    if equations.deviations.degrees:
+        return Chains(equations, equations.constraints)
     if keeps_integrals_only(equations):
         return OntoIntegrals(equations)
     return Projection(equations, equations.constraints)
@@ -117,7 +120,7 @@ def under_law(equations: Equations, law: Law | None, *, verb: str) -> Equations:
 class _ProjectAfterStep:
     """Moves a state back onto the program after its step; a failure is noted, for the run to end there."""
 
-    projection: Projection | OntoIntegrals
+    projection: Projection | OntoIntegrals | Chains
     constants: list[float]
     failed: bool = field(default=False)
 

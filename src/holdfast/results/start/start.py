@@ -20,6 +20,7 @@ from holdfast.common.frozen import Frozen
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector, settled, state_vector, values_at
 from holdfast.errors import BadRequest
+from holdfast.results.start.chains import Chains
 from holdfast.results.start.projection import NoState, Projection, Unmet
 from holdfast.results.start.term_sizes import ROUNDING_NOISE, deviation_sizes
 
@@ -163,6 +164,8 @@ def solved_start(
     constants: Sequence[float],
 ) -> np.ndarray:
     """The state on the program: of what is left open, or, where a policy allows it, of everything."""
+    if policy == "project" and set(projected) & set(equations.deviations.degrees):
+        return Chains(equations, projected).of(stated, begin, constants)
     if policy == "project":
         return Projection(equations, projected).of(stated, begin, constants)
     free = np.array([name not in names for name in equations.state_names])

@@ -115,8 +115,9 @@ class Sizes:
     ) -> None:
         """`slopes` by inputs, for nodes that are taken to first order: what is large for them is Σ|slope|·size."""
         self._slopes = slopes or {}
-        self._nodes, states, gains = list(nodes), len(equations.field.state), len(equations.inputs.gains)
-        self._inputs = equations.field.inputs[: len(equations.field.inputs) - gains]  # the law does not enter
+        self._nodes, states = list(nodes), len(equations.field.state)
+        gains = 0 if equations.deviations.degrees else len(equations.inputs.gains)  # the law does not enter, unless
+        self._inputs = equations.field.inputs[: len(equations.field.inputs) - gains]  # rates of higher order contain it
         self._parameters = len(self._inputs) - states - 1
 
     def rounding(self, time: float, state: Sequence[float], constants: Sequence[float]) -> Array:

@@ -45,6 +45,7 @@ SCHEMA = 1
 LONGEST_TEXT = 8_000_000  # characters of all that is not a column
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:]{0,199}")
 POLICIES = ("default", "project", "keep", "raise")
+EXTENDED = re.compile(r"set_w\d_\w+")  # the states of a control that has rates of its own
 LARGEST = 1e300  # of a number beside the columns
 Check = Callable[[Any], Any]
 
@@ -154,7 +155,9 @@ def as_told(
         system = problem.system
         own = [c.name for c in system.coordinates]
         expected = [*own, *(f"{name}_dot" for name in own), *system.states]
-        require(data["state_names"] == expected, "the state is not that of its problem")
+        told, more = data["state_names"], data["state_names"][len(expected) :]
+        given = not more or (bool(problem.program.controls) and all(EXTENDED.fullmatch(name) for name in more))
+        require(told[: len(expected)] == expected and given, "the state is not that of its problem")
     for array in (times, *columns.values()):
         array.flags.writeable = False
     start = data["start"]
