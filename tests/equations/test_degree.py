@@ -244,3 +244,34 @@ def test_a_file_states_it(tmp_path):
     assert hf.loads(hf.dumps(problem)) == problem
     text = hf.dumps(problem)
     assert 'kind = "linear"' in text
+
+
+def test_a_quadrotor_in_space_follows_a_path_and_turns():
+    x, y, z, roll, pitch, yaw = hf.coordinates("x y z roll pitch yaw")
+    sin, cos = sp.sin, sp.cos
+    p = roll.rate - yaw.rate * sin(pitch)
+    q = pitch.rate * cos(roll) + yaw.rate * cos(pitch) * sin(roll)
+    r = -pitch.rate * sin(roll) + yaw.rate * cos(pitch) * cos(roll)
+    up = (
+        cos(roll) * sin(pitch) * cos(yaw) + sin(roll) * sin(yaw),
+        cos(roll) * sin(pitch) * sin(yaw) - sin(roll) * cos(yaw),
+        cos(roll) * cos(pitch),
+    )
+    kinetic = (x.rate**2 + y.rate**2 + z.rate**2) / 2 + R(1, 100) * p**2 + R(1, 80) * q**2 + R(1, 50) * r**2
+    system = hf.System(coordinates=(x, y, z, roll, pitch, yaw), kinetic=kinetic, potential=R("9.81") * z)
+    torque = {
+        name: {a: sp.diff(w, a.rate) for a in (roll, pitch, yaw)} for name, w in (("tp", p), ("tq", q), ("tr", r))
+    }
+    program = hf.Program(
+        holonomic={"px": x - sin(t), "py": y - cos(t) / 2, "pz": z - 1 - t / 10, "turn": yaw - t / 5},
+        controls={"F": dict(zip((x, y, z), up, strict=True)), **torque},
+        law=hf.critically_damped(5),
+    )
+    start = {"y": R(1, 2), "z": 1, "x_dot": 1}
+    equations = hf.derive(hf.Problem(system, program, start=start, run=hf.Run(step=0.005, duration=10)))
+    assert equations.degrees == {"px": 4, "py": 4, "pz": 4, "turn": 2}
+    run = hf.simulate(equations)
+    assert run.success
+    thrust = np.linalg.norm([-np.sin(10), -np.cos(10) / 2, 9.81])  # of a unit mass: what its path and its weight ask
+    assert run["F"][-1] == pytest.approx(thrust, abs=1e-8)
+    assert max(abs(run[f"y_{name}"][-1]) for name in program.constraints) < 1e-9

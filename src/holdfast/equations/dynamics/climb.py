@@ -40,6 +40,7 @@ from holdfast.problem.program import Program
 from holdfast.problem.quantities import deviation_chain
 
 NOTHING = 1e-9  # the cosine between a constraint's slope and what a control moves: below, rounding
+PART = 1e-6  # the least share of a constraint in a combination
 BITS = 192  # of the balls in which a slope is told from 0
 
 
@@ -252,12 +253,11 @@ def moves_of(ground: Ground) -> tuple[Move, ...]:
     """
     climb, moves = Climb(ground), list[Move]()
     while climb.waiting:
-        seen = np.abs(climb.cosines())
-        names = climb.waiting
-        unmoved = [name for k, name in enumerate(names) if not (seen[:, k] > NOTHING).any()]
-        if not unmoved and _independent(climb.cosines()):
+        cosines, names = climb.cosines(), climb.waiting
+        unmoved = [name for k, name in enumerate(names) if not (np.abs(cosines[:, k]) > NOTHING).any()]
+        if not unmoved and _independent(cosines):
             return tuple(moves)
-        steps = [Move("raise", name) for name in unmoved] or [_best(names, climb.free, seen)]
+        steps = [Move("raise", name) for name in unmoved] or [_best(names, climb.free, cosines)]
         for step in steps:
             if step.kind == "raise" and len(climb.below[step.constraint]) + 1 >= HIGHEST:
                 raise _nothing_moves(ground.program, unmoved)
@@ -294,12 +294,26 @@ def _independent(cosines: np.ndarray) -> bool:
     return False
 
 
-def _best(names: Sequence[str], controls: Sequence[str], seen: np.ndarray) -> Move:
-    """Which constraint to hold at once, and by which control: the pair that stays apart at all states looked at."""
-    least = seen.min(axis=0)
-    least = least if least.max() > NOTHING else seen.mean(axis=0)
+def _best(names: Sequence[str], controls: Sequence[str], cosines: np.ndarray) -> Move:
+    """Which constraint to hold at once, and by which control.
+
+    Of those that ask for the same direction, the pair that belongs together most at all states looked at.
+    """
+    shared = _sharing(cosines)
+    least = np.abs(cosines).min(axis=0)[shared]
+    least = least if least.max() > NOTHING else np.abs(cosines).mean(axis=0)[shared]
     k, j = divmod(int(least.argmax()), len(controls))
-    return Move("hold", names[k], controls[j])
+    return Move("hold", names[shared[k]], controls[j])
+
+
+def _sharing(cosines: np.ndarray) -> list[int]:
+    """The rows that take part in a combination that no control moves."""
+    found: set[int] = set()
+    for D in cosines[1:]:
+        rows, sizes, _ = np.linalg.svd(D)
+        lost = rows[:, int((sizes > NOTHING * max(sizes[0], NOTHING)).sum()) :]
+        found |= {int(k) for k in np.nonzero(np.abs(lost).max(axis=1, initial=0.0) > PART)[0]}
+    return sorted(found) or list(range(cosines.shape[1]))
 
 
 def _nothing_moves(program: Program, names: Sequence[str]) -> NoAuthority:
