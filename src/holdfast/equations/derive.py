@@ -35,7 +35,8 @@ def derive(problem: Problem, *, second_order: bool = True) -> Equations:
         check_order(problem, inputs, dynamics, deviations)
     if not problem.open_letters:  # random letters are no reason to refuse a mass
         check_masses(dynamics.points, samples[0])
-    check_thrust(problem, dynamics.points, holders, samples[1])
+    if stated.effort is None:
+        check_thrust(problem, dynamics.points, holders, samples[1])
     solver = solver_of(problem, inputs, dynamics, deviations, holders, samples)
     demand = demand_of(form, problem.program, inputs, dynamics, deviations, holders, samples)
     solution, last_rates = solution_of(inputs, solver, demand, dynamics, deviations, second_order)
@@ -45,13 +46,14 @@ def derive(problem: Problem, *, second_order: bool = True) -> Equations:
         problem=problem,
         form=form,
         second_order=second_order,
-        inputs=with_extensions(with_controls(inputs, problem.program, solution), deviations, last_rates),
+        inputs=with_extensions(with_controls(inputs, problem.program, solution, stated.effort), deviations, last_rates),
         dynamics=dynamics,
         deviations=replace(deviations, drift=solution.drift),
         holders=holders,
         solver=solver,
         demand_law=demand,
         solution=solution,
+        effort=stated.effort,
     )
 
 

@@ -12,6 +12,7 @@ import sympy as sp
 from holdfast.common.memo import Memo
 from holdfast.equations.dynamics.demand import Demand
 from holdfast.equations.dynamics.deviation import Deviations
+from holdfast.equations.dynamics.effort import Effort
 from holdfast.equations.dynamics.inputs import Inputs
 from holdfast.equations.dynamics.lagrange import Dynamics
 from holdfast.equations.dynamics.masses import powers
@@ -54,6 +55,7 @@ class Equations:
     solver: Solver
     demand_law: Demand
     solution: Solution
+    effort: Effort | None = None
     memo: Memo = field(init=False, repr=False, default_factory=Memo)
 
     # ── names ─────────────────────────────────────────────────────────────────────────────────────
@@ -101,8 +103,13 @@ class Equations:
 
     @property
     def holder_names(self) -> tuple[str, ...]:
-        """The components of μ: multipliers of the constraints held by reactions, then the controls."""
+        """The components of μ: multipliers of the constraints held by reactions, then the controls.
+
+        Where more controls than programs share the work, one ``effort_`` for each program takes their place.
+        """
         program = self.problem.program
+        if self.effort is not None:
+            return self.effort.names
         return (*(f"lambda_{name}" for name in program.held_by_reaction), *program.controls)
 
     @property
@@ -165,6 +172,14 @@ class Equations:
         return tuple(tuple(times(self.holders, mu, graph)) for mu in (self.solution.mu, *self.solution.mu_parts))
 
     @cached_property
+    def controls_nodes(self) -> dict[str, Node]:
+        """The controls by name."""
+        if self.effort is not None:
+            return self.effort.controls(self.solution.mu)
+        first, controls = len(self.problem.program.held_by_reaction), self.problem.program.controls
+        return dict(zip(controls, self.solution.mu[first:], strict=True))
+
+    @cached_property
     def observables(self) -> dict[str, Node]:
         """What a result shows beside the state: multipliers, controls, held forces, deviations, energies and powers.
 
@@ -175,7 +190,7 @@ class Equations:
         """
         graph, inputs, dynamics = self.inputs.graph, self.inputs, self.dynamics
         total, _, first, second = self.held_forces_nodes
-        named: dict[str, Node] = dict(zip(self.holder_names, self.solution.mu, strict=True))
+        named: dict[str, Node] = dict(zip(self.holder_names, self.solution.mu, strict=True)) | self.controls_nodes
         named |= {f"R_{name}": node for name, node in zip(self.coordinates, total, strict=True)}
         named |= dict(zip(self.deviation_names, (*self.deviations.y, *self.deviations.w), strict=True))
         v = inputs.v
@@ -200,7 +215,7 @@ class Equations:
     @property
     def solved_inputs(self) -> dict[Node, Node]:
         """What takes the place of the inputs that stand for accelerations and controls."""
-        inputs, mu = self.inputs, dict(zip(self.holder_names, self.solution.mu, strict=True))
+        inputs, mu = self.inputs, dict(zip(self.holder_names, self.solution.mu, strict=True)) | self.controls_nodes
         found = dict(zip(inputs.a, self.solution.accelerations, strict=True))
         return found | {node: mu[name] for name, node in inputs.controls.items()}
 

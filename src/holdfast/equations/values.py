@@ -81,7 +81,7 @@ class Values:
     @property
     def controls(self) -> Array:
         """The control forces, in their order."""
-        return self.mu[len(self.equations.problem.program.held_by_reaction) :]
+        return np.array([self.observables[name] for name in self.equations.problem.program.controls])
 
     @property
     def energy(self) -> float:

@@ -15,7 +15,7 @@ from holdfast.errors import BadStatement
 from holdfast.problem.keep import Kept, stated
 from holdfast.problem.laws.linear import Constraints, Law, LawForm, Unstabilised
 from holdfast.problem.system import directions
-from holdfast.problem.vocabulary import MOTION, POSITION, Vocabulary, by_name
+from holdfast.problem.vocabulary import CONSTANT, MOTION, POSITION, Vocabulary, by_name
 
 
 @clear_arguments
@@ -25,8 +25,10 @@ class Program:
 
     `holonomic` functions f(q, t) and `nonholonomic` functions f(q, v, t) (linear or not in the rates) by name. They
     are held by ideal reactions unless `controls` are given: named directions {coordinate: component}. In a mixed
-    program, `reactions` names the constraints that keep their own reaction; controls and reactions together must be as
-    many as the constraints. `keep` are first integrals kept at their start values, as rows `hf.keep(...)` are.
+    program, `reactions` names the constraints that keep their own reaction. Controls and reactions together are as many
+    as the constraints; more controls share the work with the least effort Σ R u², whose weights R, `effort`, are 1 in
+    the units of each control unless given by name. `keep` are first integrals kept at their start values, as rows
+    `hf.keep(...)` are.
     """
 
     holonomic: Frozen[sp.Expr] = Frozen()
@@ -34,6 +36,7 @@ class Program:
     keep: Frozen[Any] = Frozen()
     controls: Frozen[Frozen[sp.Expr]] = Frozen()
     reactions: tuple[str, ...] = ()
+    effort: Frozen[sp.Expr] = Frozen()
     law: Law = field(default_factory=Unstabilised)
 
     def __post_init__(self) -> None:
@@ -45,6 +48,7 @@ class Program:
         directed = {name: by_name(given, where=f"program.controls.{name}") for name, given in controls.items()}
         put(self, "controls", Frozen({name: Frozen(components) for name, components in directed.items()}))
         put(self, "reactions", _names(self.reactions))
+        put(self, "effort", Frozen(by_name(self.effort, where="program.effort")))
         if not isinstance(self.law, Law):
             raise _not_a_law(self.law)
         self._check_holders()
@@ -99,7 +103,7 @@ class Program:
         if not self.controls and not self.reactions:
             return
         holders, constraints = len(self.controls) + len(self.reactions), len({*self.constraints, *self.keep})
-        if holders != constraints:
+        if holders < constraints or (holders > constraints and len(self.reactions) >= constraints):
             counts = [counted(len(self.controls), "control"), counted(len(self.reactions), "reaction")]
             cure = "add a control, or name a constraint in reactions" if holders < constraints else "remove the others"
             raise BadStatement(
@@ -107,6 +111,23 @@ class Program:
                 where="program.controls" if self.controls else "program.reactions",
                 fix=f"give one holder per constraint: {cure}",
             )
+
+    @property
+    def shares_effort(self) -> bool:
+        """Whether there are more controls than they have to hold."""
+        return len(self.controls) + len(self.reactions) > len(self.constraints) and bool(self.controls)
+
+    def _admitted_effort(self, names: Vocabulary) -> Frozen[sp.Expr]:
+        found = {}
+        for name, weight in self.effort.items():
+            where = f"program.effort.{name}"
+            if name not in self.controls:
+                hint = did_you_mean(name, self.controls, "controls: " + ", ".join(self.controls))
+                raise BadStatement(f"{name!r} is not a control", where=where, fix=hint)
+            found[name] = names.admit(weight, CONSTANT, where=where)
+            if found[name].is_number and not found[name].is_positive:
+                raise BadStatement(f"the weight of {name!r} is not positive", where=where, fix="e.g. 1")
+        return Frozen(found)
 
     def admitted(self, names: Vocabulary) -> Program:
         """This program in the words of a problem, which learn its names; each expression is checked."""
@@ -124,6 +145,7 @@ class Program:
             ),
             controls=Frozen({n: directions(d, names, where=f"program.controls.{n}") for n, d in self.controls.items()}),
             reactions=self.reactions,
+            effort=self._admitted_effort(names),
             law=self.law,
             keep=Frozen(
                 {

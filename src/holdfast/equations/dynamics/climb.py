@@ -78,7 +78,7 @@ class Climb:
             self.below[name].append(y)
         self.top: dict[str, Node] = dict(zip(program.constraints, deviations.w, strict=True))
         self.held: dict[str, Node] = dict(ground.demands)  # what each is to have for the rate of its top
-        self.columns = transposed(ground.holders, len(program.constraints))
+        self.columns = transposed(ground.holders, len(program.held_by_reaction) + len(program.controls))
         self.holder = {name: k for k, name in enumerate(program.held_by_reaction)}
         self.control = {name: len(self.holder) + k for k, name in enumerate(program.controls)}
         self.extended: dict[str, list[Node]] = {}

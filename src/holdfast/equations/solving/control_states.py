@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from holdfast.equations.dynamics.deviation import Deviations
+from holdfast.equations.dynamics.effort import Effort
 from holdfast.equations.dynamics.inputs import Inputs
 from holdfast.equations.dynamics.lagrange import Dynamics
 from holdfast.equations.solving.solution import Solution
@@ -53,11 +54,13 @@ def with_extensions(inputs: Inputs, deviations: Deviations, last_rates: Mapping[
     return replace(inputs, s=tuple(states), state_rates=tuple(rates)) if deviations.extensions else inputs
 
 
-def with_controls(inputs: Inputs, program: Program, solution: Solution) -> Inputs:
+def with_controls(inputs: Inputs, program: Program, solution: Solution, effort: Effort | None = None) -> Inputs:
     """The inputs with the controls that were found in the rates of states."""
     if not inputs.controls:
         return inputs
-    first = len(program.held_by_reaction)
-    values = dict(zip(program.controls, solution.mu[first:], strict=True))
+    if effort is not None:
+        values = effort.controls(solution.mu)
+    else:
+        values = dict(zip(program.controls, solution.mu[len(program.held_by_reaction) :], strict=True))
     found = {node: values[name] for name, node in inputs.controls.items()}
     return replace(inputs, state_rates=tuple(substitute(inputs.state_rates, found)))

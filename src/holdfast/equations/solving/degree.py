@@ -9,6 +9,7 @@ import numpy as np
 
 from holdfast.equations.dynamics.climb import Ground, climbed, moves_of
 from holdfast.equations.dynamics.deviation import Deviations, deviations_of
+from holdfast.equations.dynamics.effort import Effort, shared_holders
 from holdfast.equations.dynamics.holders import holders_of
 from holdfast.equations.dynamics.inputs import Inputs, inputs_of
 from holdfast.equations.dynamics.lagrange import Dynamics, dynamics_of
@@ -20,6 +21,7 @@ from holdfast.graph.linear_algebra import Rows
 from holdfast.graph.nodes import Node, ancestors, substitute
 from holdfast.problem.laws.linear import LawForm
 from holdfast.problem.problem import Problem
+from holdfast.problem.program import Program
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +34,7 @@ class StatedMotion:
     deviations: Deviations
     holders: Rows
     samples: list[Sample]
+    effort: Effort | None = None
 
 
 def stated_motion(problem: Problem) -> StatedMotion:
@@ -39,14 +42,23 @@ def stated_motion(problem: Problem) -> StatedMotion:
     program, made = problem.program, _usual(problem, problem.law_form)
     if not program.controls:
         return made
-    if not _without_authority(made):
-        stated = any(program.law.stated_degree(name, name in program.holonomic) for name in program.constraints)
-        return replace(made, form=program.law_form(problem.names, degrees={})) if stated else made
+    if program.shares_effort or _without_authority(made):
+        made = _climbed(problem, made)
+    elif any(program.law.stated_degree(name, name in program.holonomic) for name in program.constraints):
+        made = replace(made, form=program.law_form(problem.names, degrees={}))
+    return made
+
+
+def _climbed(problem: Problem, made: StatedMotion) -> StatedMotion:
+    """What is stated, in the degrees that controls ask for; more of them than programs share the effort."""
+    program = problem.program
     definite = made.dynamics.symmetric and _definite(made)
     nothing = {name: made.inputs.graph.zero for name in program.held_by_reaction}
     found = Ground(program, made.inputs, made.dynamics, made.deviations, made.holders, nothing, definite, made.samples)
     moves = moves_of(found)
     degrees = climbed(found, moves).degrees
+    if not moves:
+        return _shared(program, made, definite)
     form = program.law_form(problem.names, degrees=degrees)
     again = _usual(problem, form, degrees)
     demands = _demands(problem, form, again)
@@ -55,7 +67,14 @@ def stated_motion(problem: Problem) -> StatedMotion:
     states = tuple(deviations.states.values())
     _refuse_taken(problem, deviations)
     samples = samples_of(problem, form, again.inputs, (*deviations.y, *deviations.w), states)
-    return replace(again, deviations=deviations, samples=samples)
+    made = replace(again, deviations=deviations, samples=samples)
+    return _shared(program, made, definite) if program.shares_effort else made
+
+
+def _shared(program: Program, made: StatedMotion, definite: bool) -> StatedMotion:
+    """With one direction for each program that several controls hold together."""
+    holders, effort = shared_holders(program, made.inputs, made.dynamics, made.deviations, made.holders, definite)
+    return replace(made, holders=holders, effort=effort)
 
 
 def _usual(problem: Problem, form: LawForm, degrees: Mapping[str, int] | None = None) -> StatedMotion:

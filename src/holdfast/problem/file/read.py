@@ -40,7 +40,7 @@ from holdfast.problem.vocabulary import CONSTANT, MOTION, POSITION, STATE_RATE, 
 SCHEMA = 1
 LARGEST_PLAIN = 10**300  # of a number that stands as it is, in [certificate], [ensemble] and the like
 SYSTEM_KEYS = "coordinates kinetic potential dissipation forces masses states noise".split()
-PROGRAM_KEYS = "holonomic nonholonomic keep controls reactions law".split()
+PROGRAM_KEYS = "holonomic nonholonomic keep controls reactions effort law".split()
 RUN_KEYS = [field.name for field in fields(Run)]
 PLAIN_TABLES = "certificate ensemble units animation".split()
 TOP_KEYS = (
@@ -275,6 +275,8 @@ class _Reading:
             found[key] = self._expressions(table, ("program", key), allowed)
         found["keep"] = self._kept()
         found["controls"] = self._directions(self.program_table, ("program", "controls"), "control")
+        efforts = self.entries.table(self.program_table, ("program", "effort"))
+        found["effort"] = self._expressions(efforts, ("program", "effort"), CONSTANT)
         found["reactions"] = tuple(self.entries.listed_names(self.program_table, ("program", "reactions")))
         try:
             Program(**found)
