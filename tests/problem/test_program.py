@@ -51,7 +51,11 @@ def test_a_bad_program_is_refused_when_it_meets_its_system(given, what, where, f
             "2 constraints cannot be held by 1 control ",
             "add",
         ),
-        ({"holonomic": {"a": x}, "controls": {"F": {x: 1}, "G": {z: 1}}}, "1 constraint cannot be held by 2", "remove"),
+        (
+            {"holonomic": {"a": x}, "controls": {"F": {x: 1}}, "reactions": ("a",)},
+            "1 constraint cannot be held by 1 control and 1 reaction",
+            "remove",
+        ),
         ({"holonomic": {"a": x, "b": z}, "reactions": ("a",)}, "2 constraints cannot be held by 0 controls", "add"),
         ({"holonomic": {"a": x}, "reactions": ("b",)}, "no constraint 'b'", "a"),
         (
