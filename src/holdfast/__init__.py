@@ -47,6 +47,8 @@ _HOMES = {
     "holdfast.equations.forms.criterion": "Nearest LeastEffort",
     "holdfast.equations.forms.canonical": "canonical Canonical",
     "holdfast.equations.quasi.quasi": "quasi Quasi",
+    "holdfast.equations.quasi.maggi": "maggi Maggi",
+    "holdfast.equations.quasi.appell": "appell Appell",
     "holdfast.equations.forms.added_forces": "added_forces AddedForces",
     "holdfast.structure.conditions.helmholtz": "helmholtz",
     "holdfast.structure.lagrangian": "lagrangian LagrangeForm",

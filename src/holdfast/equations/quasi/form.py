@@ -143,6 +143,11 @@ class QuasiForm:
         symbols |= {name: QuasiVelocity(name) for name in self.velocity_names}
         return Display(self.equations.inputs.graph, symbols)
 
+    @property
+    def on_program(self) -> QuasiForm:
+        """The form that formulas are written of."""
+        return self
+
     def shown(self, node: Node) -> sp.Expr:
         """A node as it is read."""
         return self.display.tidy(simplified(node, self.display))
@@ -150,23 +155,25 @@ class QuasiForm:
     @cached_property
     def quasi_velocities(self) -> dict[str, sp.Expr]:
         """What each quasi-velocity is in coordinates and rates, by name."""
-        return {name: self.shown(u) for name, u in zip(self.velocity_names, self.kinematics.meanings, strict=True)}
+        meanings = self.on_program.kinematics.meanings
+        return {name: self.shown(u) for name, u in zip(self.velocity_names, meanings, strict=True)}
 
     @cached_property
     def coordinate_rates(self) -> dict[str, sp.Expr]:
         """q' = S u + s₀, by coordinate."""
-        return {c: self.shown(v) for c, v in zip(self.equations.coordinates, self.kinematics.rates, strict=True)}
+        rates = self.on_program.kinematics.rates
+        return {c: self.shown(v) for c, v in zip(self.equations.coordinates, rates, strict=True)}
 
     @cached_property
     def mass_matrix(self) -> sp.Matrix:
         """M_u = Sᵀ M S."""
-        k = len(self.mass)
-        return sp.Matrix(k, k, lambda i, j: self.shown(self.mass[i][j]) if j in self.mass[i] else sp.S.Zero)
+        k, mass = len(self.mass), self.on_program.mass
+        return sp.Matrix(k, k, lambda i, j: self.shown(mass[i][j]) if j in mass[i] else sp.S.Zero)
 
     @cached_property
     def bias(self) -> sp.Matrix:
         """h_u of M_u u' = h_u + held forces."""
-        return sp.Matrix([self.shown(node) for node in self.forces])
+        return sp.Matrix([self.shown(node) for node in self.on_program.forces])
 
     @cached_property
     def holder_matrix(self) -> sp.Matrix:

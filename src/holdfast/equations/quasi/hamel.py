@@ -30,10 +30,16 @@ def projected(kinematics: Kinematics) -> Terms:
     inner = product(transposed(slopes, len(kinematics.u)), product(mass, slopes))
     carried = times(mass, kinematics.carried, graph)
     bias = kinematics.in_u(equations.dynamics.bias)
-    short = (
-        inner if depends((n for row in inner for n in row.values()), kinematics.u) else simplified_rows(inner, display)
-    )
-    return short, kinematics.along([h - c for h, c in zip(bias, carried, strict=True)])
+    if equations.dynamics.symmetric:
+        inner = _symmetric([{j: node for j, node in row.items() if j <= i} for i, row in enumerate(inner)], display)
+    return inner, kinematics.along([h - c for h, c in zip(bias, carried, strict=True)])
+
+
+def _symmetric(lower: Rows, display: Display) -> Rows:
+    """A symmetric matrix from its lower triangle, made short: zeros found in one half are zeros of the other."""
+    short = simplified_rows(lower, display)
+    mirrored = transposed(short, len(short))
+    return [dict(sorted((mirrored[i] | row).items())) for i, row in enumerate(short)]
 
 
 def boltzmann_hamel(kinematics: Kinematics) -> Terms:

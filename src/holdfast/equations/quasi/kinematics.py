@@ -29,6 +29,7 @@ class Kinematics:
     definitions: Nodes
     meanings: Nodes
     pivots: tuple[Pivot, ...] = ()
+    attracted: bool = False  # whether s₀ brings the positions back to a program
 
     @property
     def names(self) -> tuple[str, ...]:

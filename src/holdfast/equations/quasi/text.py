@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import sympy as sp
 
 from holdfast.equations.quasi.symbols import QuasiVelocity
-from holdfast.equations.writing.text import formula, text
+from holdfast.equations.writing.text import LONGEST_FORMULA, formula
+from holdfast.equations.writing.text import text as whole_text
 from holdfast.problem.quantities import latex_name
 
 if TYPE_CHECKING:
@@ -28,6 +29,12 @@ def rows(form: QuasiForm) -> list[Row]:
         )
         for i in range(len(rates))
     ]
+
+
+def text(expression: sp.Expr) -> str:
+    """An expression on one line; of a long one, how long it is."""
+    shown = whole_text(expression)
+    return shown if len(shown) <= LONGEST_FORMULA else f"[a formula of {sp.count_ops(expression)} operations]"
 
 
 def summary(form: QuasiForm) -> str:
