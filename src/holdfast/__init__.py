@@ -49,6 +49,7 @@ _HOMES = {
     "holdfast.equations.quasi.quasi": "quasi Quasi",
     "holdfast.equations.quasi.maggi": "maggi Maggi",
     "holdfast.equations.quasi.appell": "appell Appell",
+    "holdfast.equations.forms.routh": "routh Routh",
     "holdfast.equations.forms.added_forces": "added_forces AddedForces",
     "holdfast.structure.conditions.helmholtz": "helmholtz",
     "holdfast.structure.lagrangian": "lagrangian LagrangeForm",

@@ -11,6 +11,8 @@ from holdfast.equations.forms.criterion import LeastEffort as LeastEffort
 from holdfast.equations.forms.criterion import Nearest as Nearest
 from holdfast.equations.forms.family import Family as Family
 from holdfast.equations.forms.family import family as family
+from holdfast.equations.forms.routh import Routh as Routh
+from holdfast.equations.forms.routh import routh as routh
 from holdfast.equations.forms.state_family import StateFamily as StateFamily
 from holdfast.equations.quasi.appell import Appell as Appell
 from holdfast.equations.quasi.appell import appell as appell
