@@ -41,6 +41,7 @@ from holdfast.problem.system import System
 from holdfast.problem.types import Key
 from holdfast.problem.vocabulary import by_name
 
+FEW = 3  # coordinates whose reasons are listed
 ON_PROGRAM = 1e-9  # of the terms of a constraint: what is left of them at a start that keeps it
 
 
@@ -107,10 +108,8 @@ def routh(given: System | Problem | Equations, cyclic: Iterable[Key] | Key | Non
     found = tuple(name for i, name in enumerate(whole.coordinates) if not why_not_cyclic(whole, i))
     chosen = found if cyclic is None else chosen_cyclic(whole, cyclic)
     if not chosen:
-        reason = (
-            why_not_cyclic(whole, 0) if len(whole.coordinates) == 1 else "on each of them something depends or acts"
-        )
-        raise BadStatement(f"no coordinate is cyclic: {reason}", where="system", fix="use hf.derive")
+        listed = [f"of {name!r}, {why_not_cyclic(whole, i)}" for i, name in enumerate(whole.coordinates[:FEW])]
+        raise BadStatement(f"no coordinate is cyclic: {'; '.join(listed)}", where="system", fix="use hf.derive")
     if len(chosen) == len(whole.coordinates):
         raise BadStatement(
             "all coordinates are cyclic: every momentum is constant, and no equation is left",

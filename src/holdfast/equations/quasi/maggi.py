@@ -22,7 +22,7 @@ from holdfast.equations.equations import Equations
 from holdfast.equations.quasi.form import QuasiForm
 from holdfast.equations.quasi.found import require_same, with_found, with_velocities
 from holdfast.equations.quasi.hamel import projected
-from holdfast.equations.quasi.independent import free_rates
+from holdfast.equations.quasi.independent import FreeRates, free_rates
 from holdfast.equations.quasi.kinematics import Kinematics
 from holdfast.equations.quasi.velocities import (
     completed,
@@ -160,13 +160,24 @@ def _by_free_rates(equations: Equations, targets: Sequence[Node], seen: Sequence
     wanted = [target - rest for target, rest in zip(targets, at_rest, strict=True)]
     shift, pivots = _shift(equations, wanted, seen)
     rates = [a + b for a, b in zip(times(free.basis, u, graph), shift, strict=True)]
+    moving = (*inputs.q, *inputs.s, inputs.time)
     across = [v - s for v, s in zip(inputs.v, shift, strict=True)]
     mass = equations.dynamics.mass
     columns = transposed(free.basis, len(u))
     factor = _factor(equations, product(columns, product(mass, free.basis)), seen)
     definitions = factor.solve(times(columns, times(mass, across, graph), graph))
-    meanings = [across[i] / scale for i, scale in zip(free.coordinates, free.scales, strict=True)]
+    meanings = [_meaning(k, free, columns, across, moving) for k in range(len(u))]
     return Kinematics(equations, u, tuple(rates), tuple(definitions), tuple(meanings), (*free.pivots, *pivots))
+
+
+def _meaning(k: int, free: FreeRates, columns: Rows, across: Sequence[Node], moving: Sequence[Node]) -> Node:
+    """ν_k in the rates: N_k·v/|N_k|² where its column stands alone, x' cos φ + y' sin φ rather than x'/cos φ."""
+    column, i = columns[k], free.coordinates[k]
+    alone = not any(column.keys() & other.keys() for j, other in enumerate(columns) if j != k)
+    if not alone or not depends((free.scales[k],), moving):
+        return across[i] / free.scales[k]
+    graph = across[i].graph
+    return graph.sum(n * across[j] for j, n in column.items()) / graph.sum(n * n for n in column.values())
 
 
 def _shift(

@@ -46,7 +46,10 @@ def summary(form: QuasiForm) -> str:
         terms = [f"({text(part)})*{name}" if part != 1 else name for part, name in held]
         right = [text(force)] if force != 0 or not terms else []
         lines.append(f"  {text(inertia)} = " + " + ".join([*right, *terms]))
-    return "\n".join([*lines, *form.more_lines()]) + "\n"
+    lines += form.more_lines()
+    if form.display.letters:
+        lines += ["", f"Not written out: {', '.join(form.display.letters)}; evaluate() and runs compute them."]
+    return "\n".join(lines) + "\n"
 
 
 def latex(form: QuasiForm) -> str:
