@@ -149,6 +149,46 @@ def test_positions_come_back_by_the_attraction():
     )
 
 
+def quaternion_body(potential, inertia, start):
+    """A body with a fixed point by four numbers, their norm a program; mass matrix of rank 3."""
+    e = hf.coordinates("e0 e1 e2 e3")
+    v = [c.rate for c in e]
+    spins = {
+        "w1": 2 * (e[0] * v[1] - e[1] * v[0] + e[3] * v[2] - e[2] * v[3]),
+        "w2": 2 * (e[0] * v[2] - e[2] * v[0] + e[1] * v[3] - e[3] * v[1]),
+        "w3": 2 * (e[0] * v[3] - e[3] * v[0] + e[2] * v[1] - e[1] * v[2]),
+    }
+    kinetic = sum(i * w**2 for i, w in zip(inertia, spins.values(), strict=True)) / 2
+    system = hf.System(coordinates=e, kinetic=kinetic, potential=potential(*e))
+    norm = hf.Program(holonomic={"norm": (sum(c**2 for c in e) - 1) / 2}, law=hf.critically_damped(5))
+    return hf.maggi(hf.derive(hf.Problem(system, norm, start=start(e))), spins)
+
+
+def test_a_free_body_in_quaternions_obeys_eulers_equations():
+    """I = (1, 2, 3), w = (1, 0, 1): w(5) by elliptic functions."""
+    form = quaternion_body(lambda *e: 0, (1, 2, 3), lambda e: {e[0]: 1, e[1].rate: 0.5, e[3].rate: 0.5})
+    run = hf.simulate(form, hf.DOP853, tolerance=1e-13, duration=5, at=[0, 5])
+    found = [run[name][-1] for name in ("w1", "w2", "w3")]
+    assert_allclose(found, [-0.164350429765, -0.986402015527, 0.821991699829], rtol=0, atol=1e-9)
+    assert abs(run["y_norm"][-1]) < 1e-12
+
+
+def test_a_top_in_quaternions_has_the_figures_of_its_spin():
+    """m = 1, l = 0.5, A = 0.05 + m l², C = 0.1, leaning by 30 degrees about x, w = (0.3, -0.2, 20)."""
+
+    def height(e0, e1, e2, e3):
+        return 9.81 * 0.5 * (e0**2 - e1**2 - e2**2 + e3**2)
+
+    half = sp.pi / 12
+    form = quaternion_body(height, (0.3, 0.3, 0.1), lambda e: {e[0]: sp.cos(half), e[1]: sp.sin(half)})
+    start = {"w1": 0.3, "w2": -0.2, "w3": 20}
+    assert_allclose(form.evaluate(start).velocity_rates, [5.5083333, -4, 0], rtol=0, atol=5e-8)
+    run = hf.simulate(form, hf.DOP853, tolerance=1e-13, duration=2, start=start, at=[0, 2])
+    found = [run[name][-1] for name in ("e0", "e1", "e2", "e3", "w1", "w2", "w3")]
+    wanted = [-0.72347711, -0.47175484, 0.46452412, 0.19556479, 1.7756447, 4.6112086, 20]
+    assert_allclose(found, wanted, rtol=0, atol=6e-8)
+
+
 def test_gibbs_function_gives_the_equations():
     made = hf.appell(sleigh(), SPEEDS)
     v, w = (made.display.symbols[name] for name in ("v", "w"))

@@ -131,6 +131,39 @@ def test_what_is_missing_is_filled_with_rates():
     assert form.mass_matrix.inv() * form.bias == sp.Matrix([0, areal**2 / x**3])  # areal is constant
 
 
+def test_a_start_may_be_given_in_quasi_velocities():
+    form = hf.quasi(body(), SPINS)
+    start = {theta: 0.8, phi: 0.4, "w1": 1, "w3": -2}
+    at = form.evaluate(start)
+    assert_allclose(at.velocities, [1, 0, -2], rtol=0, atol=1e-15)
+    assert_allclose(at.velocity_rates, [0, (3 - 1) * -2 * 1 / 2, 0], rtol=0, atol=1e-14)  # I2 w2' = (I3 - I1) w3 w1
+    run = hf.simulate(form, hf.RK4, step=0.01, duration=0.1, start=start)
+    assert_allclose([run[name][0] for name in SPINS], [1, 0, -2], rtol=0, atol=1e-15)
+    with pytest.raises(hf.BadRequest, match="both the rate 'psi_dot' and the quasi-velocity 'w1'"):
+        form.evaluate({"w1": 1, psi.rate: 2})
+
+
+def test_letters_stay_letters():
+    spins = (I1 * SPINS["w1"] ** 2 + I2 * SPINS["w2"] ** 2 + I3 * SPINS["w3"] ** 2) / 2
+    form = hf.quasi(hf.derive(hf.Problem(hf.System(coordinates=(psi, theta, phi), kinetic=spins))), SPINS)
+    assert form.mass_matrix == sp.diag(I1, I2, I3)
+    with pytest.raises(hf.OpenLetters, match="I1"):
+        form.evaluate()
+
+
+def test_a_velocity_may_contain_a_state():
+    """The momentum of a mass that burns away, as a velocity: what leaves is stopped in space."""
+    s = hf.states("s")
+    system = hf.System(coordinates=(x,), kinetic=s * x.rate**2 / 2, potential=3 * x, states={s: -s / 4 - x.rate / 9})
+    equations = hf.derive(hf.Problem(system, start={s: 2, x.rate: 1}))
+    form = hf.quasi(equations, {"p": s * x.rate})
+    assert form.evaluate().velocity_rates == pytest.approx([-3])  # Lagrange: p' = -dP/dx
+    theirs = hf.simulate(equations, hf.DOP853, tolerance=1e-12, duration=1, at=[0, 1])
+    ours = hf.simulate(form, hf.DOP853, tolerance=1e-12, duration=1, at=[0, 1])
+    for name in equations.state_names:
+        assert_allclose(ours[name], theirs[name], rtol=0, atol=1e-10)
+
+
 def test_velocities_that_say_nothing_are_refused():
     equations = body()
     for given_, words in (

@@ -14,11 +14,13 @@ from holdfast.equations.equations import Equations
 from holdfast.equations.quasi.kinematics import Kinematics
 from holdfast.equations.quasi.simplified import simplified
 from holdfast.equations.quasi.symbols import QuasiVelocity
+from holdfast.errors import BadRequest
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.display import Display
 from holdfast.graph.field import Field
 from holdfast.graph.linear_algebra import Pivot, Rows, transposed
 from holdfast.graph.nodes import Node
+from holdfast.problem.vocabulary import by_name
 
 Nodes = tuple[Node, ...]
 
@@ -111,11 +113,15 @@ class QuasiForm:
     def evaluate(
         self, state: Any = None, time: float | None = None, *, parameters: Mapping[Any, Any] | None = None
     ) -> QuasiValues:
-        """This form as numbers at a state given by coordinates and rates, as `Equations.evaluate` takes it."""
+        """This form as numbers at a state given by coordinates and rates, as `Equations.evaluate` takes it.
+
+        A mapping may have quasi-velocities in the place of the rates.
+        """
         from holdfast.equations.values import parameter_vector
 
-        at = self.equations.evaluate(state, time, parameters=parameters)
         constants = parameter_vector(self.equations, parameters or {})
+        moment = self.equations.problem.run.begin if time is None else time
+        at = self.equations.evaluate(self.with_rates(state, moment, constants), time, parameters=parameters)
         x = self.state_of(at.state, at.time, constants)
         k, n, zero = len(self.velocity_names), len(self.equations.coordinates), self.equations.inputs.graph.zero
         mass = tuple(row.get(j, zero) for row in self.mass for j in range(k))
@@ -124,6 +130,30 @@ class QuasiForm:
         cut = np.cumsum([len(block) for block in blocks])
         u_rates, rates, accelerations, mu, matrix, forces = np.split(np.array(numbers), cut[:-1])
         return QuasiValues(x[n : n + k], u_rates, rates, accelerations, mu, matrix.reshape(k, k), forces)
+
+    def with_rates(self, given: Any, time: float, constants: Sequence[float]) -> Any:
+        """A state or start with rates in the place of quasi-velocities; of these, what is not given is 0."""
+        from holdfast.equations.values import state_vector
+
+        if not isinstance(given, Mapping):
+            return given
+        named, equations = by_name(given, where="start"), self.equations
+        u = {name: named.pop(name) for name in self.velocity_names if name in named}
+        if not u:
+            return given
+        rates = [f"{name}_dot" for name in equations.coordinates]
+        both = [name for name in rates if name in named]
+        if both:
+            raise BadRequest(
+                f"the start has both the rate {both[0]!r} and the quasi-velocity {next(iter(u))!r}",
+                where="start",
+                fix="give either rates or quasi-velocities",
+            )
+        values = dict(zip(equations.parameter_names, constants, strict=True))
+        n, state = len(rates), state_vector(equations, named, values)
+        own = [float(u.get(name, 0)) for name in self.velocity_names]
+        v = Tape(self.field.inputs, self.kinematics.rates)([time, *state[:n], *own, *state[2 * n :], *constants])
+        return {**named, **dict(zip(rates, v, strict=True))}
 
     def state_of(self, state: Sequence[float] | np.ndarray, time: float, constants: Sequence[float]) -> np.ndarray:
         """(q, u, s) from (q, v, s)."""

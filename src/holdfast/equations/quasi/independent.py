@@ -14,12 +14,13 @@ import numpy as np
 
 from holdfast.equations.dynamics.sample import Sample
 from holdfast.equations.equations import Equations
+from holdfast.equations.quasi.minors import determinant
 from holdfast.equations.quasi.simplified import simplified
 from holdfast.equations.quasi.velocities import depends, first_finite
 from holdfast.errors import BadStatement
 from holdfast.graph.general_solver import factor_general
 from holdfast.graph.linear_algebra import Pivot, Rows
-from holdfast.graph.nodes import Graph, Node
+from holdfast.graph.nodes import Node
 
 LARGEST_BLOCK = 3  # rows whose determinant is written out
 PREFERRED = 10.0  # how much smaller a slope may be that does not change, and still be divided by
@@ -108,8 +109,8 @@ class _Basis:
                 if all(node.is_zero for node in right):
                     continue
                 matrix = [[jacobian[row].get(j, graph.zero) for j in places] for row in rows]
-                det = simplified(_determinant(matrix, graph), display)
-                solved = [-_determinant(_with_column(matrix, k, right), graph) for k in range(len(places))]
+                det = simplified(determinant(matrix, graph), display)
+                solved = [-determinant(_with_column(matrix, k, right), graph) for k in range(len(places))]
                 if depends((det,), moving):
                     column = {j: node * det for j, node in column.items()}
                     scaled = [scale * node for node in solved]
@@ -140,18 +141,6 @@ class _Basis:
                 if not node.is_zero:
                     basis[j][k] = node
         return FreeRates(tuple(self._free), (graph.one,) * len(self._free), basis, factor.pivots)
-
-
-def _determinant(matrix: Sequence[Sequence[Node]], graph: Graph) -> Node:
-    """By the first row."""
-    if not matrix:
-        return graph.one
-    total = graph.zero
-    for j, node in enumerate(matrix[0]):
-        if not node.is_zero:
-            minor = _determinant([[*row[:j], *row[j + 1 :]] for row in matrix[1:]], graph)
-            total = total + (node * minor if j % 2 == 0 else -(node * minor))
-    return total
 
 
 def _with_column(matrix: Sequence[Sequence[Node]], k: int, column: Sequence[Node]) -> list[list[Node]]:

@@ -10,11 +10,11 @@ import sympy as sp
 
 from holdfast.graph.display import Display, expanded_terms, tree_size
 from holdfast.graph.linear_algebra import Rows
-from holdfast.graph.nodes import Node, ancestors
+from holdfast.graph.nodes import Node, ancestors, operation_count
 
 SHORT = 3  # nodes of a coefficient that cannot be made shorter
-LONG = 1000  # nodes of the tree of one that SymPy is not asked about: it would take seconds
-MOST_TERMS = 400  # of the same, with its products written out
+LONG = 400  # nodes of the tree of one that SymPy is not asked about: it would take seconds
+MOST_TERMS = 60  # of the same, with its products written out
 UNTOUCHED = {"function", "table", "select", "min", "max", "abs", "sign", "pow"}  # what polynomials do not know
 
 
@@ -29,10 +29,9 @@ def simplified(node: Node, display: Display) -> Node:
         short = shortest(raw)
     except sp.PolynomialError:  # functions that are no polynomial of sines and cosines
         return node
-    if sp.count_ops(short) >= sp.count_ops(raw):
-        return node
     found = display.walk(short)
-    return found if display.same(found, node) else node
+    shorter = operation_count((found,)) < operation_count((node,))
+    return found if shorter and display.same(found, node) else node
 
 
 def shortest(expression: sp.Expr) -> sp.Expr:

@@ -9,6 +9,7 @@ import numpy as np
 
 from holdfast.equations.dynamics.sample import Sample, samples_of
 from holdfast.equations.equations import Equations
+from holdfast.equations.quasi.minors import inverse_by_minors
 from holdfast.equations.quasi.simplified import simplified, simplified_rows
 from holdfast.errors import BadStatement
 from holdfast.graph.derivatives import jacobian
@@ -124,17 +125,16 @@ def rates_from(
     inputs, display = equations.inputs, equations.display
     matrix = simplified_rows(jacobian(given, inputs.v), display)
     at_rest = substitute(list(given), {v: inputs.graph.zero for v in inputs.v})
-    sizes = next((rows for sample in reversed(seen) if _finite(rows := sample.rows(matrix))), None)
+    wanted = [value - rest for value, rest in zip(values, at_rest, strict=True)]
     try:
+        small = inverse_by_minors(matrix, inputs.graph, display)
+        if small is not None:
+            return times(small[0], wanted, inputs.graph), _short_pivots(equations, small[1])
+        sizes = next((rows for sample in reversed(seen) if _finite(rows := sample.rows(matrix))), None)
         factor = factor_general(matrix, inputs.graph, sizes)
     except StructurallySingular:
         raise BadStatement("the quasi-velocities do not fix the rates", where="velocities") from None
-    columns = [factor.solve([inputs.graph.one if i == j else inputs.graph.zero for i in range(len(given))])
-               for j in range(len(given))]  # fmt: skip
-    n = len(inputs.v)
-    inverse: Rows = [{j: columns[j][i] for j in range(n) if not columns[j][i].is_zero} for i in range(n)]
-    wanted = [value - rest for value, rest in zip(values, at_rest, strict=True)]
-    return times(simplified_rows(inverse, display), wanted, inputs.graph), _short_pivots(equations, factor.pivots)
+    return factor.solve(wanted), factor.pivots
 
 
 def _short_pivots(equations: Equations, pivots: Sequence[Pivot]) -> tuple[Pivot, ...]:

@@ -33,10 +33,12 @@ def form_motion(
     parameters: Mapping[Any, Any],
     told: Told,
 ) -> Trajectory:
-    """The motion in (q, p, s) or (q, u, s). It starts from coordinates and rates, as every run does."""
+    """The motion in (q, p, s) or (q, u, s). It starts from coordinates and rates, as every run does, or from u."""
     equations, own = form.equations, own_names(form)
-    begun = consistent_start(equations, start, policy, parameters, request.begin)
     constants = parameter_vector(equations, parameters)
+    if isinstance(form, QuasiForm):
+        start = form.with_rates(start, request.begin, constants)
+    begun = consistent_start(equations, start, policy, parameters, request.begin)
     kernel = compiled(form.field, request.scheme)
     state = form.state_of(begun.state, request.begin, constants)
     job = Job(equations, request, kernel, begun, constants, EventWatch({}, {}, {}))
