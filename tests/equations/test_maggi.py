@@ -8,6 +8,7 @@ import sympy as sp
 from numpy.testing import assert_allclose
 
 import holdfast as hf
+from holdfast.graph.nodes import operation_count
 from tests.equations.mechanisms import example
 
 NAMES = sorted(file.stem for file in (Path(hf.__file__).parent / "examples").glob("*.toml"))
@@ -171,6 +172,8 @@ def test_a_free_body_in_quaternions_obeys_eulers_equations():
     found = [run[name][-1] for name in ("w1", "w2", "w3")]
     assert_allclose(found, [-0.164350429765, -0.986402015527, 0.821991699829], rtol=0, atol=1e-9)
     assert abs(run["y_norm"][-1]) < 1e-12
+    assert form.mass_matrix == sp.diag(1, 2, 3)  # as T is written in the spins
+    assert operation_count(form.field.rates) < operation_count(form.equations.field.rates) / 2
 
 
 def test_a_top_in_quaternions_has_the_figures_of_its_spin():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import click
@@ -13,12 +12,7 @@ from holdfast.cli.shared import derived, print_json, problem_in, reports_errors
 from holdfast.cli.text import say
 from holdfast.cli.watch import limited
 
-FORMS: dict[str, Callable[[hf.Equations], Any]] = {
-    "hamilton": hf.canonical,
-    "maggi": hf.maggi,
-    "appell": hf.appell,
-    "routh": hf.routh,
-}
+FORMS = {"hamilton": "canonical", "maggi": "maggi", "appell": "appell", "routh": "routh"}  # and who writes each
 
 
 @click.command()
@@ -34,7 +28,7 @@ def forms(file: str, forms: tuple[str, ...], as_latex: bool, as_json: bool) -> N
     for name in forms or FORMS:
         with limited(f"writing {name.title()}'s form"):
             try:
-                found[name] = _written(FORMS[name](equations), as_latex, as_json)
+                found[name] = _written(getattr(hf, FORMS[name])(equations), as_latex, as_json)
             except hf.HoldfastError as reason:
                 if len(forms) == 1:
                     raise

@@ -42,6 +42,24 @@ def _symmetric(lower: Rows, display: Display) -> Rows:
     return [dict(sorted((mirrored[i] | row).items())) for i, row in enumerate(short)]
 
 
+def reduced(kinematics: Kinematics) -> Terms:
+    """The terms along a program: of Boltzmann and Hamel with w among the quasi-velocities, then kept; or projected.
+
+    Where T is written in the quasi-velocities themselves, the former are far shorter.
+    """
+    if kinematics.wider is None or kinematics.equations.dynamics.points:
+        return projected(kinematics)
+    (wider, kept), k, graph = kinematics.wider, len(kinematics.u), kinematics.equations.inputs.graph
+    mass, bias = boltzmann_hamel(wider)
+    known = dict(zip(wider.u[k:], kept, strict=True))
+    moved = directional(list(kept), kinematics.direction)
+    flat = iter(substitute([node for row in mass[:k] for node in row.values()], known))
+    rows: Rows = [{j: next(flat) for j in row} for row in mass[:k]]
+    carried = [graph.sum(node * moved[j - k] for j, node in row.items() if j >= k) for row in rows]
+    forces = [h - c for h, c in zip(substitute(bias[:k], known), carried, strict=True)]
+    return [{j: node for j, node in row.items() if j < k and not node.is_zero} for row in rows], forces
+
+
 def boltzmann_hamel(kinematics: Kinematics) -> Terms:
     """∂²T*/∂u² and the other terms of the Boltzmann–Hamel equations."""
     equations, u = kinematics.equations, kinematics.u

@@ -30,6 +30,7 @@ class Kinematics:
     meanings: Nodes
     pivots: tuple[Pivot, ...] = ()
     attracted: bool = False  # whether s₀ brings the positions back to a program
+    wider: tuple[Kinematics, Nodes] | None = None  # with w as the further quasi-velocities, and what w is kept at
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from holdfast.equations.dynamics.sample import Sample
 from holdfast.equations.equations import Equations
 from holdfast.equations.quasi.form import QuasiForm
 from holdfast.equations.quasi.found import require_same, with_found, with_velocities
-from holdfast.equations.quasi.hamel import projected
+from holdfast.equations.quasi.hamel import reduced
 from holdfast.equations.quasi.independent import FreeRates, free_rates
 from holdfast.equations.quasi.kinematics import Kinematics
 from holdfast.equations.quasi.velocities import (
@@ -78,7 +78,7 @@ def maggi(equations: Equations, velocities: ByName | None = None, *, attraction:
     Formulas are written on the program, y = 0; numbers and runs have the attraction too.
     """
     kinematics, seen = reduced_kinematics(equations, velocities, attraction, "maggi")
-    made = Maggi(kinematics, *solved(kinematics, *projected(kinematics), seen))
+    made = Maggi(kinematics, *solved(kinematics, *reduced(kinematics), seen))
     return replace(made, formulas=lambda: maggi(equations, velocities, attraction=0)) if kinematics.attracted else made
 
 
@@ -97,8 +97,12 @@ def reduced_kinematics(
     stated = stated_velocities(equations, velocities, f"{verb}.velocities")
     stated = completed(equations, stated, equations.deviations.jacobian, seen)
     u = tuple(equations.inputs.graph.input(name) for name in stated.names)
-    rates, pivots = rates_from(equations, (*stated.nodes, *equations.deviations.w), (*u, *targets), seen)
-    return Kinematics(equations, u, tuple(rates), stated.nodes, stated.nodes, pivots, attracted), seen
+    given, w = (*stated.nodes, *equations.deviations.w), tuple(equations.inputs.w.values())
+    rates, pivots = rates_from(equations, given, (*u, *w), seen)
+    wider = Kinematics(equations, (*u, *w), tuple(rates), given, given, pivots)
+    kept = tuple(substitute(rates, dict(zip(w, targets, strict=True))))
+    made = Kinematics(equations, u, kept, stated.nodes, stated.nodes, pivots, attracted, (wider, tuple(targets)))
+    return made, seen
 
 
 def _require_reactions(equations: Equations, verb: str) -> None:

@@ -15,14 +15,17 @@ from holdfast.graph.nodes import Node, ancestors, operation_count
 SHORT = 3  # nodes of a coefficient that cannot be made shorter
 LONG = 400  # nodes of the tree of one that SymPy is not asked about: it would take seconds
 MOST_TERMS = 60  # of the same, with its products written out
+MOST_PLAIN_TERMS = 400  # where there are no sines and cosines, each of which doubles the work
 UNTOUCHED = {"function", "table", "select", "min", "max", "abs", "sign", "pow"}  # what polynomials do not know
 
 
 def simplified(node: Node, display: Display) -> Node:
     """The node, or a shorter one of the same values."""
-    if not SHORT < tree_size(node) <= LONG or expanded_terms(node) > MOST_TERMS:
+    if not SHORT < tree_size(node) <= LONG:
         return node
-    if any(part.op in UNTOUCHED for part in ancestors((node,))):
+    ops = {part.op for part in ancestors((node,))}
+    most = MOST_TERMS if ops & {"sin", "cos", "tan"} else MOST_PLAIN_TERMS
+    if ops & UNTOUCHED or expanded_terms(node) > most:
         return node
     raw = display.raw(node)
     try:
