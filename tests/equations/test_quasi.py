@@ -141,6 +141,8 @@ def test_a_start_may_be_given_in_quasi_velocities():
     assert_allclose([run[name][0] for name in SPINS], [1, 0, -2], rtol=0, atol=1e-15)
     with pytest.raises(hf.BadRequest, match="both the rate 'psi_dot' and the quasi-velocity 'w1'"):
         form.evaluate({"w1": 1, psi.rate: 2})
+    with pytest.raises(hf.BadRequest, match="do not give the rates"):
+        form.evaluate({theta: 0, "w1": 1})
 
 
 def test_letters_stay_letters():

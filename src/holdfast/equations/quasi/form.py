@@ -153,6 +153,10 @@ class QuasiForm:
         n, state = len(rates), state_vector(equations, named, values)
         own = [float(u.get(name, 0)) for name in self.velocity_names]
         v = Tape(self.field.inputs, self.kinematics.rates)([time, *state[:n], *own, *state[2 * n :], *constants])
+        if not np.isfinite(v).all():
+            raise BadRequest(
+                "the quasi-velocities do not give the rates at this state", where="start", fix="give other coordinates"
+            )
         return {**named, **dict(zip(rates, v, strict=True))}
 
     def state_of(self, state: Sequence[float] | np.ndarray, time: float, constants: Sequence[float]) -> np.ndarray:

@@ -30,7 +30,7 @@ def simplified(node: Node, display: Display) -> Node:
     raw = display.raw(node)
     try:
         short = shortest(raw)
-    except sp.PolynomialError:  # functions that are no polynomial of sines and cosines
+    except (sp.PolynomialError, NotImplementedError):  # functions that are no polynomial of sines and cosines
         return node
     found = display.walk(short)
     shorter = operation_count((found,)) < operation_count((node,))
