@@ -1,15 +1,18 @@
 """Maggi's and Appell's equations: the motion of the multiplier form, without its reactions."""
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 import sympy as sp
+from hypothesis import assume, given, settings
 from numpy.testing import assert_allclose
 
 import holdfast as hf
 from holdfast.graph.nodes import operation_count
 from tests.equations.mechanisms import example
+from tests.properties.strategies import derived, mechanisms
 
 NAMES = sorted(file.stem for file in (Path(hf.__file__).parent / "examples").glob("*.toml"))
 x, y, z, th, psi, phi = hf.coordinates("x y z th psi phi")
@@ -130,6 +133,43 @@ def test_every_example_without_controls_moves_the_same(name):
     assert_allclose(ours.mu, at.mu, rtol=0, atol=near)
 
 
+def kept_motion(equations, form, state, time, K):
+    """Accelerations by hand, J a = K² y − γ, at the state that the form makes of a given one; and those of the form."""
+    first = form.evaluate(state, time)
+    n = len(equations.coordinates)
+    given_ = equations.evaluate(state, time)
+    moved = np.array([*given_.state[:n], *first.rates, *given_.state[2 * n :]])
+    at = equations.evaluate(moved, time)
+    m_ = len(at.deviation)
+    assert_allclose(at.deviation_rate[:m_], -K * at.deviation, rtol=0, atol=1e-9 * (1 + np.abs(moved).max()))
+    assert_allclose(at.deviation_rate[m_:], 0, rtol=0, atol=1e-9 * (1 + np.abs(moved).max()))
+    wanted = -at.drift_term + np.concatenate([K**2 * at.deviation, np.zeros(len(at.mu) - m_)])
+    whole = np.block([[at.mass_matrix, -at.jacobian.T], [at.jacobian, np.zeros((len(wanted),) * 2)]])
+    found = np.linalg.solve(whole, np.concatenate([at.bias, wanted]))
+    ours = form.evaluate(moved, time)
+    scale = 1 + np.abs(found).max()
+    assert_allclose(np.concatenate([ours.accelerations, ours.mu]), found, rtol=0, atol=1e-8 * scale * at.condition)
+
+
+@given(mechanisms())
+@settings(max_examples=15, deadline=None)
+def test_random_mechanisms_move_as_the_multipliers_say(mechanism):
+    try:
+        equations, _ = derived(mechanism)
+    except hf.ConstraintsDependent:  # at this very state
+        assume(False)
+    try:
+        form = hf.maggi(equations, attraction=2)
+    except hf.BadStatement as refusal:
+        assume(not re.search("works along|nothing free|not linear", str(refusal)))
+        raise
+    kept_motion(equations, form, mechanism.state, mechanism.time, 2)
+
+
+def test_a_moving_program_is_kept_off_it_too():
+    kept_motion(example("bead_on_hoop"), hf.maggi(example("bead_on_hoop"), attraction=2), {"x": 0.4, "z": -1.3}, 0.3, 2)
+
+
 @pytest.mark.parametrize("name", ["pendulum", "four_bar", "bead_on_hoop", "piston_line"])
 def test_a_holonomic_program_is_run_and_kept(name):
     equations = example(name)
@@ -140,8 +180,8 @@ def test_positions_come_back_by_the_attraction():
     """y' = −K y from a start that is off by 0.1: with K = 3, y(1) = y(0) e⁻³."""
     equations = example("pendulum")
     start = {"x": 1.05, "z": 0}
-    for rate, given in ((3, 3), (3, {"rod": 3}), (0, 0)):
-        form = hf.maggi(equations, attraction=given)
+    for rate, stated in ((3, 3), (3, {"rod": 3}), (0, 0)):
+        form = hf.maggi(equations, attraction=stated)
         run = hf.simulate(form, hf.DOP853, tolerance=1e-12, duration=1, start=start, start_policy="keep", at=[0, 1])
         assert run["y_rod"][1] == pytest.approx(run["y_rod"][0] * np.exp(-rate), rel=1e-9)
     assert hf.maggi(equations).on_program is not hf.maggi(equations)

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sympy as sp
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from numpy.testing import assert_allclose
 
 import holdfast as hf
@@ -105,7 +105,10 @@ def test_every_example_has_the_same_multipliers_and_motion(name, size):
 @given(mechanisms())
 @settings(max_examples=8, deadline=None)
 def test_random_mechanisms_have_the_same_motion(mechanism):
-    equations, theirs = derived(mechanism)
+    try:
+        equations, theirs = derived(mechanism)
+    except hf.ConstraintsDependent:  # at this very state
+        assume(False)
     ours = hf.quasi(equations, mixed(equations)).evaluate(mechanism.state, mechanism.time)
     scale = 1 + np.abs(theirs.mu).max() + np.abs(theirs.accelerations).max()
     assert_allclose(ours.accelerations, theirs.accelerations, rtol=0, atol=1e-9 * scale * theirs.condition)
