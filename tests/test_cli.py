@@ -243,6 +243,24 @@ def test_check_derive_and_examples(cart, tmp_path, monkeypatch):
     assert invoke("examples", "unicycle").exit_code == 2
 
 
+def test_forms_are_written_where_there_are_some(cart, tmp_path):
+    skate = tmp_path / "skate.toml"
+    skate.write_text((EXAMPLES / "skate.toml").read_text())
+    shown = invoke("forms", skate)
+    assert shown.exit_code == 0
+    for words in ("Hamiltonian", "m*nu_x' = g*m*sin(slope)*cos(phi)", "Gibbs's function", "no coordinate is cyclic"):
+        assert words in shown.stdout
+    data = json.loads(invoke("forms", skate, "--json").stdout)
+    assert data["maggi"]["quasi_velocities"]["nu_phi"] == "phi_dot"
+    assert data["routh"] is None
+    alone = invoke("forms", skate, "--form", "maggi", "--latex")
+    assert alone.stdout.startswith(r"\[")
+    refused = invoke("forms", cart, "--form", "maggi")
+    assert refused.exit_code == 2
+    assert "control 'F' works along" in refused.stderr
+    assert invoke("forms", cart).exit_code == 0
+
+
 @pytest.fixture
 def open_gains(tmp_path):
     """The pendulum with gains that are still to be chosen."""

@@ -17,6 +17,7 @@ CALLS = {
     "check": ["cart_rod"],
     "derive": ["cart_rod"],
     "conditions": ["cart_rod"],
+    "forms": ["cart_rod"],
     "simulate": ["cart_rod", "--duration", "1"],
     "ensemble": ["cart_rod", "--duration", "1"],
     "sample": ["gusts", "--paths", "5", "--duration", "1"],

@@ -11,7 +11,15 @@ from holdfast.equations.forms.criterion import LeastEffort as LeastEffort
 from holdfast.equations.forms.criterion import Nearest as Nearest
 from holdfast.equations.forms.family import Family as Family
 from holdfast.equations.forms.family import family as family
+from holdfast.equations.forms.routh import Routh as Routh
+from holdfast.equations.forms.routh import routh as routh
 from holdfast.equations.forms.state_family import StateFamily as StateFamily
+from holdfast.equations.quasi.appell import Appell as Appell
+from holdfast.equations.quasi.appell import appell as appell
+from holdfast.equations.quasi.maggi import Maggi as Maggi
+from holdfast.equations.quasi.maggi import maggi as maggi
+from holdfast.equations.quasi.quasi import Quasi as Quasi
+from holdfast.equations.quasi.quasi import quasi as quasi
 from holdfast.errors import BadExpression as BadExpression
 from holdfast.errors import BadFile as BadFile
 from holdfast.errors import BadRequest as BadRequest

@@ -18,6 +18,7 @@ from holdfast.cli.verbs.derive import derive
 from holdfast.cli.verbs.ensemble import ensemble
 from holdfast.cli.verbs.examples import examples
 from holdfast.cli.verbs.family import family
+from holdfast.cli.verbs.forms import forms
 from holdfast.cli.verbs.lagrangian import lagrangian
 from holdfast.cli.verbs.lyapunov import lyapunov
 from holdfast.cli.verbs.report import report
@@ -79,6 +80,7 @@ for verb in (
     family,
     check,
     derive,
+    forms,
     conditions,
     examples,
 ):

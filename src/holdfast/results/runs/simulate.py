@@ -13,14 +13,15 @@ from holdfast.engine.kernel import compiled
 from holdfast.engine.run.rows import Rows
 from holdfast.equations.equations import Equations
 from holdfast.equations.forms.canonical import Canonical
+from holdfast.equations.quasi.form import QuasiForm
 from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest
 from holdfast.problem.laws.linear import Law
 from holdfast.problem.types import ByName, StateLike
 from holdfast.results.judgement.judgement import mass_at
 from holdfast.results.judgement.outcome import Outcome
-from holdfast.results.runs.canonical_run import canonical_motion
 from holdfast.results.runs.event import watch_of
+from holdfast.results.runs.form_run import form_motion
 from holdfast.results.runs.job import Job, check_size
 from holdfast.results.runs.kernel_call import KernelCall
 from holdfast.results.runs.request import Request, RunOptions, request_of, resolved
@@ -36,7 +37,7 @@ Progress = Callable[[float], None]
 
 @with_options(RunOptions)
 def simulate(
-    equations: Equations | Canonical,
+    equations: Equations | Canonical | QuasiForm,
     scheme: Scheme | str | None = None,
     *,
     start: StateLike | None = None,
@@ -60,14 +61,12 @@ def simulate(
     follow from the size of each state.
 
     Of a canonical form (`hf.canonical`) the motion is run in (q, p, s), and shows the momenta ``p_x`` beside the rates;
-    it takes no `law`, `events` or `project`.
+    of one in quasi-velocities (`hf.quasi`, `hf.maggi`) in (q, u, s). Such a form takes no `law`, `events` or `project`.
     """
-    if isinstance(equations, Canonical):
-        _refuse_for_canonical(law=law, events=events, project=project or None)
+    if isinstance(equations, Canonical | QuasiForm):
+        _refuse_for_form(law=law, events=events, project=project or None)
         request = request_of(equations.equations, scheme, **run)
-        return canonical_motion(
-            equations, request, start, start_policy, parameters or {}, _teller(request, progress, None)
-        )
+        return form_motion(equations, request, start, start_policy, parameters or {}, _teller(request, progress, None))
     equations = under_law(equations, law, verb="simulate")
     request = request_of(equations, scheme, **run)
     check_size(request, len(equations.state_names) + len(equations.observables))
@@ -101,11 +100,13 @@ def _way_back(equations: Equations) -> Projection | OntoIntegrals | Chains:
     return Projection(equations, equations.constraints)
 
 
-def _refuse_for_canonical(**given: Any) -> None:
+def _refuse_for_form(**given: Any) -> None:
     for name, value in given.items():
         if value is not None:
             raise BadRequest(
-                f"a canonical form takes no {name}", where=f"simulate({name}=...)", fix="run its equations, with rates"
+                f"this form of the equations takes no {name}",
+                where=f"simulate({name}=...)",
+                fix="run its equations, with rates",
             )
 
 
