@@ -143,8 +143,9 @@ def samples_of(
     sizes = SIZES_WITH_LETTERS if problem.open_letters else SIZES
     parameters = sampled_parameters(problem, 0)
     start = start_values(problem, parameters)
-    moving = dict(zip((*inputs.q, *inputs.v, *inputs.s), start.values(), strict=True))
-    reach = {node: size for group in (inputs.q, inputs.v, inputs.s) for node, size in _reaches(group, moving).items()}
+    own, extended = inputs.s[: len(problem.system.states)], (*extended, *inputs.s[len(problem.system.states) :])
+    moving = dict(zip((*inputs.q, *inputs.v, *own), start.values(), strict=True))
+    reach = {node: size for group in (inputs.q, inputs.v, own) for node, size in _reaches(group, moving).items()}
     samples = []
     for seed, size in enumerate(sizes):
         parameters = sampled_parameters(problem, seed) if problem.system.letters and seed else parameters
