@@ -37,12 +37,14 @@ class Chains:
         self._free = np.ones(len(moving), dtype=bool) if free is None else free.copy()
         own = len(inputs.s) - len(deviations.states)
         n = len(inputs.q)
-        self._free[2 * n : 2 * n + own] = False  # no constraint moves a first-order state
+        self._free[2 * n :] = False  # no constraint moves a first-order state,
+        self._extended = slice(2 * n + own, None)  # and those of extensions are deviations: 0 is their place
         self._sizes = deviation_sizes(equations)
 
     def of(self, state: np.ndarray, time: float, constants: Sequence[float]) -> np.ndarray:
         """The state moved onto the constraints."""
         used, best, smallest = state.copy(), state, np.inf
+        used[self._extended] = 0.0
         for _ in range(ITERATIONS):
             deviation, slopes, masses = self._at(used, time, constants)
             terms = self._sizes.rounding(time, used.tolist(), constants)[self._places]

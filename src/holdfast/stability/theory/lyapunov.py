@@ -14,6 +14,7 @@ possible only where all roots lie on one line Re λ = −p/2. Functions whose co
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -193,7 +194,14 @@ class LyapunovSeries:
 
 
 def deviations_along(trajectory: Trajectory, constraints: tuple[str, ...] | None = None) -> Array:
-    """The rows (y, w) of a run, for some constraints: the y of those that have one, then all w."""
+    """The rows (y, w) of a run, for some constraints: the y of those that have one, then all w.
+
+    With constraints above the usual degree, all their rates, in the order of the run's columns.
+    """
+    found = [(name, kind[1]) for name in trajectory.columns if (kind := re.fullmatch(r"(?:y|w\d*)_(\w+)", name))]
+    if any(re.match(r"w\d", name) for name, _ in found):
+        chosen = [name for name, owner in found if constraints is None or owner in constraints]
+        return np.array([trajectory[name] for name in chosen]).T
     rates = [name for name in trajectory.columns if name.startswith("w_") and name not in trajectory.state_names]
     wanted = [name.removeprefix("w_") for name in rates] if constraints is None else list(constraints)
     names = [f"y_{name}" for name in wanted if f"y_{name}" in trajectory] + [f"w_{name}" for name in wanted]
