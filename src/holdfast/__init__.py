@@ -46,6 +46,7 @@ _HOMES = {
     "holdfast.equations.forms.state_family": "StateFamily",
     "holdfast.equations.forms.criterion": "Nearest LeastEffort",
     "holdfast.equations.forms.canonical": "canonical Canonical",
+    "holdfast.equations.forms.coefficients": "coefficients RateCoefficients",
     "holdfast.equations.forms.added_forces": "added_forces AddedForces",
     "holdfast.structure.conditions.helmholtz": "helmholtz",
     "holdfast.structure.lagrangian": "lagrangian LagrangeForm",

@@ -7,6 +7,8 @@ from holdfast.equations.forms.added_forces import AddedForces as AddedForces
 from holdfast.equations.forms.added_forces import added_forces as added_forces
 from holdfast.equations.forms.canonical import Canonical as Canonical
 from holdfast.equations.forms.canonical import canonical as canonical
+from holdfast.equations.forms.coefficients import RateCoefficients as RateCoefficients
+from holdfast.equations.forms.coefficients import coefficients as coefficients
 from holdfast.equations.forms.criterion import LeastEffort as LeastEffort
 from holdfast.equations.forms.criterion import Nearest as Nearest
 from holdfast.equations.forms.family import Family as Family

@@ -1,0 +1,117 @@
+"""Quotients and roots in few operations: what a person would do with a fraction before printing it.
+
+A formula is tried as it is, over one denominator with both parts factored, and the same with r² in place of x² + y²
+where r = √(x² + y²) occurs; the shortest wins. Who shows a formula checks it against the graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import comb
+
+import sympy as sp
+
+MOST_OPERATIONS = 300  # of a formula that is put over one denominator: a limit on work
+MOST_MONOMIALS = 200  # of a polynomial that is factored: a few hundredths of a second
+
+
+def length(expression: sp.Expr) -> int:
+    """Operations of a formula as it is written."""
+    return int(sp.count_ops(expression, visual=False))
+
+
+def shortest(*candidates: sp.Expr) -> sp.Expr:
+    """The one with the fewest operations; of equals the first."""
+    return min(candidates, key=length)
+
+
+def short(expression: sp.Expr) -> sp.Expr:
+    """The shortest form of a formula that is found within the limits on work."""
+    if length(expression) > MOST_OPERATIONS or monomials(expression) > MOST_MONOMIALS:
+        return expression
+    plain, roots = _without_roots(expression)
+    above, below = sp.fraction(sp.together(plain))
+    pairs = [(above, below)]
+    if roots:
+        pairs += [(_reduced(above, roots, inward), _reduced(below, roots, inward)) for inward in (True, False)]
+    quotients = [_factored(*pair) for pair in pairs if max(map(monomials, pair)) <= MOST_MONOMIALS]
+    written = {symbol: sp.sqrt(base) for symbol, base in roots.items()}
+    return shortest(expression, *(quotient.xreplace(written) for quotient in quotients))
+
+
+def cramer(matrix: sp.Matrix, right: Sequence[sp.Expr]) -> list[sp.Expr]:
+    """x of A x = b, with the minors and the determinant as short as they come: x = adj(A) b / det A."""
+    common, rest = _common_factor(matrix)
+    whole = short(rest.det(method="berkowitz")) * common
+    minors = rest.adjugate().applyfunc(short) if rest.rows > 1 else sp.ones(1, 1)
+    sums = [sp.Add(*(m * b for m, b in zip(minors.row(i), right, strict=True))) for i in range(rest.rows)]
+    return [signed(total) / whole for total in sums]
+
+
+def _common_factor(matrix: sp.Matrix) -> tuple[sp.Expr, sp.Matrix]:
+    """What all entries share, and the matrix without it."""
+    marks = [sp.Dummy() for _ in matrix]
+    marked = sp.factor_terms(sp.Add(*(mark * entry for mark, entry in zip(marks, matrix, strict=True))))
+    common = sp.factor_terms(marked).as_independent(*marks, as_Add=False)[0]
+    return common, matrix.applyfunc(lambda entry: sp.cancel(entry / common) if common != 1 else entry)
+
+
+def difference(wanted: sp.Expr, given: sp.Expr) -> sp.Expr:
+    """wanted − given, each as short as it comes, with a sign that all terms share in front."""
+    return signed(_spread(short(wanted)) - _spread(short(given)))
+
+
+def signed(total: sp.Expr) -> sp.Expr:
+    """A sum all of whose terms are negative, with the sign in front."""
+    if not total.is_Add or not all(term.as_coeff_Mul()[0].is_negative for term in total.args):
+        return total
+    return sp.Mul(-1, sp.Add(*(-term for term in total.args)), evaluate=False)
+
+
+def _spread(expression: sp.Expr) -> sp.Expr:
+    """A number in front of a sum, multiplied in."""
+    number, rest = expression.as_coeff_Mul()
+    return sp.Add(*(number * term for term in rest.args)) if rest.is_Add else expression
+
+
+def monomials(expression: sp.Expr) -> float:
+    """How many terms an expression has at most when it is multiplied out."""
+    if expression.is_Add:
+        return sum(monomials(part) for part in expression.args)
+    if expression.is_Mul:
+        return float(sp.prod([sp.Float(monomials(part)) for part in expression.args]))
+    if expression.is_Pow and expression.exp.is_Integer:
+        inner, times = monomials(expression.base), min(abs(int(expression.exp)), 64)
+        return float(comb(int(min(inner, 1e4)) + times - 1, times))
+    return 1.0
+
+
+def _without_roots(expression: sp.Expr) -> tuple[sp.Expr, dict[sp.Symbol, sp.Expr]]:
+    """√base as a symbol wherever a power of half an integer of a sum stands, and the base of each symbol."""
+    halves = [p for p in expression.atoms(sp.Pow) if p.exp.is_Rational and p.exp.q == 2 and p.base.is_Add]
+    bases = list(sp.ordered({power.base for power in halves}))
+    roots = {sp.Dummy(f"root_{k}", positive=True): base for k, base in enumerate(bases)}
+    symbols = {base: symbol for symbol, base in roots.items()}
+    return expression.xreplace({power: symbols[power.base] ** (2 * power.exp) for power in halves}), roots
+
+
+def _reduced(polynomial: sp.Expr, roots: dict[sp.Symbol, sp.Expr], inward: bool) -> sp.Expr:
+    """The polynomial with r² in place of what its base begins with (`inward`), or the base in place of r²."""
+    for symbol, base in roots.items():
+        variables = list(sp.ordered(base.free_symbols))
+        generators = [*variables, symbol] if inward else [symbol, *variables]
+        try:
+            polynomial = sp.reduced(polynomial, [base - symbol**2], *generators)[1].as_expr()
+        except sp.PolynomialError:
+            continue
+    return polynomial
+
+
+def _factored(above: sp.Expr, below: sp.Expr) -> sp.Expr:
+    """A quotient in lowest terms, each part in the shorter of its sum and its factors."""
+    try:
+        quotient = sp.cancel(above / below)
+        above, below = sp.fraction(quotient)
+        return shortest(*(top / shortest(below, sp.factor(below)) for top in (above, sp.factor(above))))
+    except sp.PolynomialError:
+        return above / below
