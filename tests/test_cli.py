@@ -118,6 +118,15 @@ def test_a_missing_word_of_the_run_is_asked_for_as_one_writes_it(cart, entries, 
     assert "give duration=" not in result.stderr
 
 
+def test_derive_sorts_accelerations_by_powers_of_the_rates():
+    shown = invoke("derive", EXAMPLES / "bertrand.toml", "--coefficients")
+    assert shown.exit_code == 0
+    assert "h[areal; x] = -b_areal*y" in shown.output
+    data = json.loads(invoke("derive", EXAMPLES / "bertrand.toml", "--coefficients", "--json").stdout)
+    assert {"upper": "areal", "lower": ["x"], "value": "-law.damping.areal*y"} in data["h"]
+    assert r"h^{\mathrm{areal}}_{x}" in invoke("derive", EXAMPLES / "bertrand.toml", "--coefficients", "--latex").stdout
+
+
 def test_a_damaged_run_exits_2(tmp_path):
     (tmp_path / "run.npz").write_bytes(b"PK\x03\x04 and no more")
     result = invoke("report", tmp_path / "run.npz")

@@ -29,7 +29,7 @@ def short(expression: sp.Expr) -> sp.Expr:
     """The shortest form of a formula that is found within the limits on work."""
     if length(expression) > MOST_OPERATIONS or monomials(expression) > MOST_MONOMIALS:
         return expression
-    plain, roots = _without_roots(expression)
+    plain, roots = _without_roots(_over_one_divisor(expression))
     above, below = sp.fraction(sp.together(plain))
     pairs = [(above, below)]
     if roots:
@@ -84,6 +84,14 @@ def monomials(expression: sp.Expr) -> float:
         inner, times = monomials(expression.base), min(abs(int(expression.exp)), 64)
         return float(comb(int(min(inner, 1e4)) + times - 1, times))
     return 1.0
+
+
+def _over_one_divisor(expression: sp.Expr) -> sp.Expr:
+    """What stands under a root as one fraction: √(1 − x²/(1 + x²)) is 1/√(1 + x²)."""
+    sums = (p for p in expression.atoms(sp.Pow) if p.exp.is_Rational and p.exp.q == 2 and p.base.is_Add)
+    return expression.xreplace(
+        {p: sp.factor(p.base) ** p.exp for p in sums if sp.fraction(sp.together(p.base))[1] != 1}
+    )
 
 
 def _without_roots(expression: sp.Expr) -> tuple[sp.Expr, dict[sp.Symbol, sp.Expr]]:
