@@ -47,6 +47,8 @@ _HOMES = {
     "holdfast.equations.forms.criterion": "Nearest LeastEffort",
     "holdfast.equations.forms.canonical": "canonical Canonical",
     "holdfast.equations.forms.coefficients": "coefficients RateCoefficients",
+    "holdfast.equations.forms.multiplier_parts": "multiplier_parts MultiplierParts",
+    "holdfast.equations.forms.exhaust_formulas": "exhaust_formulas ExhaustFormulas",
     "holdfast.equations.forms.added_forces": "added_forces AddedForces",
     "holdfast.structure.conditions.helmholtz": "helmholtz",
     "holdfast.structure.lagrangian": "lagrangian LagrangeForm",
