@@ -2,10 +2,12 @@
 
 import pytest
 import sympy as sp
+from hypothesis import given, settings
 
 import holdfast as hf
 from holdfast.equations.writing.short import cramer, difference, length, short
 from tests.equations.mechanisms import example
+from tests.properties.strategies import derived, mechanisms
 
 x, y = hf.coordinates("x y")
 ecc, p, c0 = hf.parameters("ecc p c0")
@@ -46,19 +48,33 @@ def test_the_summary_writes_it_out():
     assert "(x*y' - y*x')^2/(x^2 + y^2)^(3/2)" in shown
 
 
+@pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("name", ["bead_on_hoop", "portfolio", "pendulum", "skate", "bertrand", "adaptive_optics"])
-def test_a_closed_form_is_what_the_elimination_computes(name):
-    """Against numbers of the compiled solution, at a state that is not the start's."""
+def test_a_closed_form_is_what_the_elimination_computes(name, sign):
+    """Against numbers of the solution at states of either sign: a root taken wrongly would show at one of them."""
     equations = example(name)
     closed = equations.inverse_dynamics
     assert set(closed) == set(equations.holder_names)
-    state = {symbol: 0.3 + 0.17 * k for k, symbol in enumerate(equations.state_names)}
+    state = {symbol: sign * (0.3 + 0.17 * k) for k, symbol in enumerate(equations.state_names)}
     at = equations.evaluate(state, time=0.4)
     numbers = dict(zip(equations.state_names, at.state, strict=True)) | equations.parameter_values | {"t": 0.4}
     numbers |= {name: at[name] for name in equations.deviation_names}
     for holder, formula in closed.items():
         value = formula.subs({symbol: numbers[symbol.name] for symbol in formula.free_symbols})
         assert float(value) == pytest.approx(at[holder], rel=1e-12, abs=1e-12)
+
+
+@given(mechanisms())
+@settings(max_examples=25, deadline=None)
+def test_closed_forms_of_random_mechanisms_are_their_multipliers(mechanism):
+    equations, at = derived(mechanism)
+    numbers = dict(zip(equations.state_names, at.state, strict=True)) | equations.parameter_values | {"t": at.time}
+    numbers |= {name: at[name] for name in equations.deviation_names}
+    scale = 1 + abs(at.mu).max(initial=0) + abs(at.accelerations).max(initial=0)
+    for holder, formula in equations.inverse_dynamics.items():
+        if {symbol.name for symbol in formula.free_symbols} <= set(numbers):  # no letter for a long formula
+            value = formula.subs({symbol: numbers[symbol.name] for symbol in formula.free_symbols})
+            assert float(value) == pytest.approx(at[holder], rel=0, abs=1e-9 * scale * at.condition)
 
 
 def test_a_divisor_that_is_one_is_not_written():

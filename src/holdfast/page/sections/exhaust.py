@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.equations.forms.exhaust_formulas import AXES, exhaust_formulas
+from holdfast.equations.writing.text import formula as latex
 from holdfast.errors import HoldfastError
 from holdfast.page.facts import PageFacts, number
 from holdfast.page.figures.chart import figure
@@ -39,9 +40,10 @@ def _of_point(subject: PageFacts, name: str, several: bool) -> Markup:
 
 def _formulas(subject: PageFacts, name: str) -> Markup:
     try:
-        lines = exhaust_formulas(subject.equations, name).latex_lines()
+        found = exhaust_formulas(subject.equations, name).lines()
     except HoldfastError as error:
         return paragraph(f"There are no formulas: {error.what}.")
+    lines = [f"{letter} = {latex(value)}" for _, letter, value in found]
     return joined(*(formula(line) for line in lines if len(line) <= LONGEST_LINE))
 
 
