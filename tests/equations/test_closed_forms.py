@@ -5,7 +5,7 @@ import sympy as sp
 from hypothesis import given, settings
 
 import holdfast as hf
-from holdfast.equations.writing.short import cramer, difference, length, short
+from holdfast.equations.writing.short import CramersRule, difference, length, short
 from tests.equations.mechanisms import example
 from tests.properties.strategies import derived, mechanisms
 
@@ -94,8 +94,8 @@ def test_the_sign_of_all_terms_goes_in_front():
 
 def test_cramer_divides_by_one_determinant():
     a, b, c, d = sp.symbols("a b c d")
-    found = cramer(sp.Matrix([[a, b], [c, d]]), [x, y])
+    found = CramersRule(sp.Matrix([[a, b], [c, d]])).solve([x, y])
     assert [zero(f - g) for f, g in zip(found, [(d * x - b * y) / (a * d - b * c), (a * y - c * x) / (a * d - b * c)],
                                         strict=True)] == [True, True]  # fmt: skip
-    (single,) = cramer(sp.Matrix([[a * b]]), [x])
+    (single,) = CramersRule(sp.Matrix([[a * b]])).solve([x])
     assert single == x / (a * b)

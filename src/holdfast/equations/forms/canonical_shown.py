@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import sympy as sp
 
 from holdfast.equations.forms.rates_from_momenta import kinetic_of, momenta_of
-from holdfast.equations.writing.short import cramer, short, shortest
+from holdfast.equations.writing.short import CramersRule, short, shortest
 from holdfast.graph.derivatives import jacobian
 from holdfast.graph.nodes import Node, ancestors, substitute
 from holdfast.problem.quantities import Momentum
@@ -94,7 +94,7 @@ class ShownCanonical:
         for block in _blocks(matrix):
             if len(block) > LARGEST_BLOCK:
                 return None
-            solved = cramer(matrix.extract(block, block), [moved[i] for i in block])
+            solved = CramersRule(matrix.extract(block, block)).solve([moved[i] for i in block])
             for i, rate in zip(block, solved, strict=True):
                 rates[i] = short(rate)
             total += _half_square([moved[i] for i in block], solved)

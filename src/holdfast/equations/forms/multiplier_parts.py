@@ -43,6 +43,8 @@ class MultiplierParts:
     @cached_property
     def formulas(self) -> dict[str, tuple[sp.Expr, sp.Expr, sp.Expr]]:
         """λ⁽⁰⁾, λ⁽¹⁾, λ⁽²⁾ by name, in q, v, t and the deviations y, w."""
+        if not self.equations.inverse_dynamics:  # what has no closed form as a whole has none in parts
+            return {}
         parts = [closed_form(self.equations, causes) for causes in self._causes()]
         if not all(parts):
             return {}

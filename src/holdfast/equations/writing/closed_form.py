@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import sympy as sp
 
-from holdfast.equations.writing.short import cramer, difference, length, short, shortest, signed
+from holdfast.equations.writing.short import CramersRule, difference, length, short, shortest, signed
 from holdfast.equations.writing.tidied import without_idle_gains
 from holdfast.graph.display import expanded_terms, tree_size
-from holdfast.graph.linear_algebra import times
+from holdfast.graph.linear_algebra import Rows, times
 from holdfast.graph.nodes import Node
 
 if TYPE_CHECKING:
@@ -100,16 +100,21 @@ def _square(equations: Equations, causes: Causes) -> list[sp.Expr]:
     """As many constraints as coordinates: a = J⁻¹(Y − γ), then the forces that it takes."""
     n, mass, tidy = len(equations.coordinates), equations.mass_matrix, equations.display.tidy
     wanted = [difference(tidy(y), tidy(d)) for y, d in zip(causes.demand, causes.drift, strict=True)]
-    a = cramer(equations.jacobian, wanted)
+    a = _rule(equations, "J", equations.jacobian).solve(wanted)
     free = equations.bias if causes.bias is equations.dynamics.bias else map(tidy, causes.bias)
     own = [difference(h, tidy(m)) for h, m in zip(free, causes.excess, strict=True)]
     needed = [signed(sp.Add(*(mass[i, j] * a[j] for j in range(n)), -own[i])) for i in range(n)]
-    return cramer(equations.holder_matrix, needed)
+    return _rule(equations, "E", equations.holder_matrix).solve(needed)
+
+
+def _rule(equations: Equations, letter: str, matrix: sp.Matrix) -> CramersRule:
+    """Cramer's rule for one of the matrices of the equations: its determinants are written out once."""
+    return equations.memo.once((_rule, letter), lambda: CramersRule(matrix))
 
 
 def _reduced(equations: Equations, causes: Causes) -> list[sp.Expr] | None:
     """Fewer constraints than coordinates: A μ = Y − γ − J M⁻¹(h − m₂)."""
-    factor, entries, r = equations.mass_factor, equations.authority_nodes, len(equations.constraints)
+    factor, entries = equations.mass_factor, equations.authority_nodes
     if factor is None or entries is None:
         return None
     moved = times(equations.deviations.jacobian, factor.solve(causes.forces), equations.inputs.graph)
@@ -117,8 +122,16 @@ def _reduced(equations: Equations, causes: Causes) -> list[sp.Expr] | None:
     if max(sizes) > LARGEST_FORMULA:
         return None
     tidy = equations.display.tidy
-    matrix = sp.Matrix(r, r, lambda i, j: short(tidy(entries[i][j])) if j in entries[i] else sp.S.Zero)
-    return cramer(matrix, [difference(tidy(y), tidy(b)) for y, b in zip(causes.wanted, moved, strict=True)])
+    matrix = equations.memo.once(_reduced, lambda: _shown_authority(equations, entries))
+    right = [difference(tidy(y), tidy(b)) for y, b in zip(causes.wanted, moved, strict=True)]
+    if sum(map(length, (*matrix, *right))) > LONGEST_CLOSED:
+        return None  # x has each of them, and more
+    return _rule(equations, "A", matrix).solve(right)
+
+
+def _shown_authority(equations: Equations, entries: Rows) -> sp.Matrix:
+    tidy, r = equations.display.tidy, len(equations.constraints)
+    return sp.Matrix(r, r, lambda i, j: short(tidy(entries[i][j])) if j in entries[i] else sp.S.Zero)
 
 
 def _tidy_quotient(equations: Equations, node: Node) -> sp.Expr:

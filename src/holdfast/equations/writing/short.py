@@ -7,12 +7,13 @@ where r = √(x² + y²) occurs; the shortest wins. Who shows a formula checks i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from math import comb
 
 import sympy as sp
 
-MOST_OPERATIONS = 300  # of a formula that is put over one denominator: a limit on work
-MOST_MONOMIALS = 200  # of a polynomial that is factored: a few hundredths of a second
+MOST_OPERATIONS = 200  # of a formula that is put over one denominator: a limit on work
+MOST_MONOMIALS = 120  # of a polynomial that is factored: a few hundredths of a second
 
 
 def length(expression: sp.Expr) -> int:
@@ -39,20 +40,45 @@ def short(expression: sp.Expr) -> sp.Expr:
     return shortest(expression, *(quotient.xreplace(written) for quotient in quotients))
 
 
-def cramer(matrix: sp.Matrix, right: Sequence[sp.Expr]) -> list[sp.Expr]:
-    """x of A x = b, with the minors and the determinant as short as they come: x = adj(A) b / det A."""
-    common, rest = _common_factor(matrix)
-    whole = short(rest.det(method="berkowitz")) * common
-    minors = rest.adjugate().applyfunc(short) if rest.rows > 1 else sp.ones(1, 1)
-    sums = [sp.Add(*(m * b for m, b in zip(minors.row(i), right, strict=True))) for i in range(rest.rows)]
-    return [signed(total) / whole for total in sums]
+class CramersRule:
+    """A x = b by determinants, x = adj(A) b / det A, with the minors and the determinant as short as they come."""
+
+    def __init__(self, matrix: sp.Matrix) -> None:
+        self._common, self._rest = _common_factor(matrix)
+
+    @cached_property
+    def _whole(self) -> sp.Expr:
+        return short(_determinant(self._rest)) * self._common
+
+    @cached_property
+    def _minors(self) -> list[list[sp.Expr]]:
+        """adj(A), row by row."""
+        size = range(self._rest.rows)
+        return [[short((-1) ** (i + j) * _determinant(_without(self._rest, j, i))) for j in size] for i in size]
+
+    def solve(self, right: Sequence[sp.Expr]) -> list[sp.Expr]:
+        sums = [sp.Add(*(m * b for m, b in zip(row, right, strict=True))) for row in self._minors]
+        return [signed(total) / self._whole for total in sums]
+
+
+def _determinant(matrix: sp.Matrix) -> sp.Expr:
+    """By the first row, and left as it is: SymPy's own tries to simplify on the way."""
+    if not matrix.rows:
+        return sp.S.One
+    entries = enumerate(matrix.row(0))
+    return sp.Add(*((-1) ** j * e * _determinant(_without(matrix, 0, j)) for j, e in entries if e != 0))
+
+
+def _without(matrix: sp.Matrix, row: int, column: int) -> sp.Matrix:
+    rows, columns = ([k for k in range(matrix.rows) if k != gone] for gone in (row, column))
+    return matrix.extract(rows, columns)
 
 
 def _common_factor(matrix: sp.Matrix) -> tuple[sp.Expr, sp.Matrix]:
     """What all entries share, and the matrix without it."""
     marks = [sp.Dummy() for _ in matrix]
     marked = sp.factor_terms(sp.Add(*(mark * entry for mark, entry in zip(marks, matrix, strict=True))))
-    common = sp.factor_terms(marked).as_independent(*marks, as_Add=False)[0]
+    common = marked.as_independent(*marks, as_Add=False)[0]
     return common, matrix.applyfunc(lambda entry: sp.cancel(entry / common) if common != 1 else entry)
 
 
