@@ -119,6 +119,38 @@ def test_a_missing_word_of_the_run_is_asked_for_as_one_writes_it(cart, entries, 
     assert "give duration=" not in result.stderr
 
 
+def test_derive_sorts_accelerations_by_powers_of_the_rates():
+    shown = invoke("derive", EXAMPLES / "bertrand.toml", "--show", "coefficients")
+    assert shown.exit_code == 0
+    assert "h[areal; x] = -b_areal*y" in shown.output
+    data = json.loads(invoke("derive", EXAMPLES / "bertrand.toml", "--show", "coefficients", "--json").stdout)
+    assert {"upper": "areal", "lower": ["x"], "value": "-law.damping.areal*y"} in data["h"]
+    assert (
+        r"h^{\mathrm{areal}}_{x}"
+        in invoke("derive", EXAMPLES / "bertrand.toml", "--show", "coefficients", "--latex").stdout
+    )
+
+
+@pytest.mark.parametrize(
+    ("what", "text", "key", "name"),
+    [
+        ("parts", "P2[1] = ", "parts", "P2[1]"),
+        ("exhaust", "u_y = y' - P2/burn", "exhaust", "u_y"),
+    ],
+)
+def test_derive_shows_forces_by_cause_and_the_exhaust(what, text, key, name):
+    rocket = EXAMPLES / "rocket_ascent.toml"
+    assert text in invoke("derive", rocket, "--show", what).stdout
+    assert name in json.loads(invoke("derive", rocket, "--show", what, "--json").stdout)[key]
+    assert invoke("derive", rocket, "--show", what, "--latex").stdout.startswith("\\[")
+
+
+def test_the_exhaust_of_what_has_no_thrust_is_refused():
+    result = invoke("derive", EXAMPLES / "bertrand.toml", "--show", "exhaust")
+    assert result.exit_code == 2
+    assert "thrust" in result.stderr
+
+
 def test_a_damaged_run_exits_2(tmp_path):
     (tmp_path / "run.npz").write_bytes(b"PK\x03\x04 and no more")
     result = invoke("report", tmp_path / "run.npz")

@@ -7,10 +7,16 @@ from holdfast.equations.forms.added_forces import AddedForces as AddedForces
 from holdfast.equations.forms.added_forces import added_forces as added_forces
 from holdfast.equations.forms.canonical import Canonical as Canonical
 from holdfast.equations.forms.canonical import canonical as canonical
+from holdfast.equations.forms.coefficients import RateCoefficients as RateCoefficients
+from holdfast.equations.forms.coefficients import coefficients as coefficients
 from holdfast.equations.forms.criterion import LeastEffort as LeastEffort
 from holdfast.equations.forms.criterion import Nearest as Nearest
+from holdfast.equations.forms.exhaust_formulas import ExhaustFormulas as ExhaustFormulas
+from holdfast.equations.forms.exhaust_formulas import exhaust_formulas as exhaust_formulas
 from holdfast.equations.forms.family import Family as Family
 from holdfast.equations.forms.family import family as family
+from holdfast.equations.forms.multiplier_parts import MultiplierParts as MultiplierParts
+from holdfast.equations.forms.multiplier_parts import multiplier_parts as multiplier_parts
 from holdfast.equations.forms.routh import Routh as Routh
 from holdfast.equations.forms.routh import routh as routh
 from holdfast.equations.forms.state_family import StateFamily as StateFamily

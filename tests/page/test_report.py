@@ -48,6 +48,7 @@ def test_every_section_of_an_example_is_there(file, shelf):
     _, html = page(file.stem, shelf)
     problem, tree = hf.load(file), parsed(html)
     stated = {"lyapunov"} if problem.lyapunov else set()
+    stated |= {"exhaust"} if any(mass.thrust for mass in problem.system.masses.values()) else set()
     assert set(section_names(html)) == ALWAYS | (HELD if problem.program.constraints else set()) | stated
     assert tree.find(".//*[@id='verdict']") is not None
     anchors = {link.get("href").removeprefix("#") for link in tree.iter("a")}

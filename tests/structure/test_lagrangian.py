@@ -317,3 +317,10 @@ def test_a_push_across_of_an_undetermined_function_has_no_rayleigh_function():
     f = hf.function("f", of=x)
     found = hf.helmholtz([x.acceleration, y.acceleration + f], coordinates=(x, y))
     assert "diff(f, x)" in str(found)
+
+
+def test_a_state_that_is_not_a_number_is_refused():
+    x = hf.coordinates("x")
+    p = hf.parameters("p")
+    with pytest.raises(hf.BadRequest, match="p is not a number"):
+        hf.lagrangian([x.acceleration + p * x], (x,), state={x: p})

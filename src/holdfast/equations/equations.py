@@ -345,7 +345,7 @@ class Equations:
     @cached_property
     def authority(self) -> sp.Matrix:
         """A = J M⁻¹ E (S where all holders are reactions); for the saddle form it does not exist."""
-        rows = self._authority_nodes
+        rows = self.authority_nodes
         if rows is None or not all(self.display.readable(node) for row in rows for node in row.values()):
             raise BadRequest(
                 f"A = J M⁻¹ E is not written out here: {'M is singular' if rows is None else 'it is too long'}",
@@ -354,7 +354,7 @@ class Equations:
         return self._matrix(rows, len(self.constraints))
 
     @property
-    def _authority_nodes(self) -> Rows | None:
+    def authority_nodes(self) -> Rows | None:
         """A as nodes, where the mass matrix has an inverse."""
         if isinstance(self.solver, EasedIntegrals) or (isinstance(self.solver, Reduced) and not self.solver.weights):
             return self.solver.authority

@@ -113,7 +113,8 @@ def _kept(subject: PageFacts) -> str:
     sizes = np.abs(run.deviation if run.deviation.size else run.deviation_rate).max(axis=1)
     kept = f"the deviation ends at {number(float(sizes[-1]), 2)} and never exceeded {rounded_up(float(sizes.max()))}"
     if run.deviation.size:
-        kept += f" (its rate {rounded_up(float(np.abs(run.deviation_rate).max()))})"
+        kept += f" (its rate {rounded_up(float(np.abs(run.deviation_rate).max()))}, "
+        kept += f"and the norm of both ‖z‖ {rounded_up(float(run.deviation_norm.max()))})"
     return kept
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from holdfast.equations.derive import derive
 from holdfast.equations.dynamics.masses import Point
 from holdfast.equations.equations import Equations
+from holdfast.equations.forms.exhaust_formulas import driven_mass
 from holdfast.errors import BadRequest
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.nodes import substitute
@@ -59,7 +60,7 @@ def exhaust(trajectory: Trajectory, mass: str | None = None) -> Exhaust:
     """The exhaust that gives the thrust of a point along a run (the only one with a `thrust`, if none is named)."""
     if not isinstance(trajectory, Trajectory) or trajectory.problem is None:
         raise BadRequest("exhaust() takes a run with its problem", fix="hf.exhaust(hf.simulate(equations, ...))")
-    name = _chosen(trajectory, mass)
+    name = driven_mass(trajectory.problem, mass)
     equations = trajectory.equations or derive(trajectory.problem)
     point = next(point for point in equations.dynamics.points if point.name == name)
     m, m_rate, v = _along(trajectory, equations, point)
@@ -85,18 +86,6 @@ def exhaust(trajectory: Trajectory, mass: str | None = None) -> Exhaust:
         burning=exchanged & (m_rate < 0),
         ratio_defined=moving & exchanged[:, None],
     )
-
-
-def _chosen(trajectory: Trajectory, mass: str | None) -> str:
-    assert trajectory.problem is not None
-    driven = [name for name, point in trajectory.problem.system.masses.items() if point.thrust]
-    if mass is None and len(driven) == 1:
-        return driven[0]
-    if mass in driven:
-        return str(mass)
-    known = "with a thrust: " + ", ".join(driven) if driven else "give a hf.MovingMass its thrust=(...)"
-    what = f"{mass!r} is not a mass whose thrust is a control" if mass else "it is not said whose exhaust is wanted"
-    raise BadRequest(what, fix=known)
 
 
 def _along(trajectory: Trajectory, equations: Equations, point: Point) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

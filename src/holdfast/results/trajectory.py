@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from holdfast.common.frozen import Frozen
+from holdfast.common.memo import Memo
 from holdfast.common.nearest import did_you_mean
 from holdfast.errors import BadRequest, HoldfastError
 from holdfast.problem.problem import Problem
@@ -65,11 +66,24 @@ class Trajectory:
         key = name_of(name)
         if key in self.columns:
             return self.columns[key]
+        if (found := self._computed_column(key)) is not None:
+            return found
         known = ", ".join(list(self.columns)[:40])
         raise BadRequest(f"the run has no quantity {key!r}", fix=did_you_mean(key, self.columns, f"known: {known}"))
 
     def __contains__(self, name: object) -> bool:
-        return name_of(name) in self.columns
+        key = name_of(name)
+        return key in self.columns or self._computed_column(key) is not None
+
+    def _computed_column(self, name: str) -> Array | None:
+        """What is not kept but can be computed: ``lambda_rod[1]``, ``deviation_norm``; once for each name."""
+        from holdfast.results.computed import computed
+
+        return self._memo.once(name, lambda: computed(self, name, lambda: self._own_equations))
+
+    @cached_property
+    def _memo(self) -> Memo:
+        return Memo()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -185,6 +199,11 @@ class Trajectory:
     def deviation_rate(self) -> Array:
         """w, one column per constraint."""
         return self._stack("w_")
+
+    @property
+    def deviation_norm(self) -> Array:
+        """‖z‖ = √(Σ y² + Σ w²) at each row: the deviation as the papers measure it, whatever its units."""
+        return self["deviation_norm"]
 
     @property
     def initial_deviation(self) -> Mapping[str, float]:

@@ -27,6 +27,7 @@ from holdfast.structure.classical import ClassicalForm, classical
 from holdfast.structure.conditions.helmholtz import Helmholtz, helmholtz
 from holdfast.structure.conditions.second_order import SecondOrder
 from holdfast.structure.construction import Construction, constructed
+from holdfast.structure.leaf import Leaf, leaves
 from holdfast.structure.residual import Residual, residual_of
 from holdfast.structure.verdicts import GLOBALLY, LOCALLY, FormVerdict, dissipative
 
@@ -48,6 +49,7 @@ class LagrangeForm:
     construction: Construction | None
     residual: Residual | None
     notes: tuple[str, ...] = ()
+    leaf: Leaf | None = None  # L and D of the motions that a program keeps, where the equations as they stand have none
 
     @property
     def system(self) -> SecondOrder:
@@ -200,7 +202,8 @@ def lagrangian(
     conditions = helmholtz(f, coordinates, solved=solved, parameters=parameters, state=state)
     system, noise = conditions.system, _noise_note(f, solved) if isinstance(f, Equations) else ()
     if conditions.defects:
-        return LagrangeForm(conditions, None, None, noise)
+        leaf = _leaf(f, system, solved, time_limit) if isinstance(f, Equations) else None
+        return LagrangeForm(conditions, None, None, noise, leaf)
     clock = Clock(time_limit, each=min(6.0, time_limit / 3), closed_forms=closed_forms)
     found = constructed(conditions, clock)
     notes = [*noise, *(f"{what} was given up after its time limit" for what in dict.fromkeys(clock.stalled))]
@@ -208,6 +211,16 @@ def lagrangian(
         notes.append("L and D contain integrals without a closed form; they are evaluated by quadrature")
     notes += [f"{period}: L keeps no potential for these forces, D keeps them" for period in found.loops]
     return LagrangeForm(conditions, found, residual_of(system, found.L, found.D), tuple(notes))
+
+
+def _leaf(equations: Equations, system: SecondOrder, solved: bool, time_limit: float) -> Leaf | None:
+    """The first leaf on which there are L and D: a kept velocity function taken for its constant."""
+    for name, function, value, f in leaves(equations, solved=solved):
+        parameters, state = dict(system.values), dict(system.near)
+        form = lagrangian(f, system.q, parameters=parameters, state=state, time_limit=time_limit)
+        if form.wide:
+            return Leaf(name, function, value, f, form)
+    return None
 
 
 def _noise_note(equations: Equations, solved: bool) -> tuple[str, ...]:

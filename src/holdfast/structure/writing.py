@@ -58,6 +58,24 @@ def _no(form: LagrangeForm) -> list[str]:
     return [
         f"  no: {MEANINGS[first]} ({first} fails), so that no L and D exist",
         *_conditions(form, ("K1", "K2", "K3")),
+        *_leaf(form),
+    ]
+
+
+def _leaf(form: LagrangeForm) -> list[str]:
+    """What there is on the motions that the program keeps."""
+    leaf = form.leaf
+    if leaf is None:
+        return []
+    words = [f"    {name}: {getattr(leaf.form, name)}" for name in QUESTIONS]
+    return [
+        f"  hint: on the leaf {text(leaf.function)} = {text(leaf.value)} = const, which {leaf.constraint} keeps, "
+        "there are L and D:",
+        f"    L = {text(sp.sympify(leaf.form.L))}",
+        f"    D = {text(sp.sympify(leaf.form.D))}",
+        f"    check: f with the constant, minus the right side, is {leaf.form.residual}",
+        *words,
+        "    off this leaf the two systems differ",
     ]
 
 
@@ -107,5 +125,13 @@ def as_data(form: LagrangeForm) -> dict[str, Any]:
             {"condition": d.condition, "at": list(d.indices), "value": str(d.value)}
             for d in (*form.conditions.defects, *form.conditions.strict_defects)
         ],
+        "leaf": None
+        if form.leaf is None
+        else {
+            "constraint": form.leaf.constraint,
+            "function": str(form.leaf.function),
+            "value": str(form.leaf.value),
+            **{key: value for key, value in as_data(form.leaf.form).items() if key in ("L", "D", "exact", "residual")},
+        },
         "notes": list(form.notes),
     }

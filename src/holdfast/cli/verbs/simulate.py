@@ -57,6 +57,14 @@ def _balance(run: hf.Trajectory) -> dict[str, float]:
     return {part: float(getattr(balance, part)[-1]) for part in parts}
 
 
+def _norm(run: hf.Trajectory) -> dict[str, float]:
+    """The norm of all deviations together: at the start, at its largest, at the end."""
+    if not run.deviation_rate.shape[1]:
+        return {}
+    norm = run.deviation_norm
+    return {"start": float(norm[0]), "largest": float(norm.max()), "final": float(norm[-1])}
+
+
 def _run_data(run: hf.Trajectory, tuning: hf.Tuning | None, output: str | None) -> dict[str, Any]:
     return {
         "schema": 1,
@@ -79,6 +87,7 @@ def _run_data(run: hf.Trajectory, tuning: hf.Tuning | None, output: str | None) 
         },
         "final": {name: float(run[name][-1]) for name in run.names},
         "largest_deviation": _largest(run),
+        "deviation_norm": _norm(run),
         "energy_balance": _balance(run),
         "tuning": None if tuning is None else tuning.to_dict(),
         "output": output,
@@ -99,7 +108,7 @@ def _print_run(run: hf.Trajectory, title: str, tuning: hf.Tuning | None, output:
     line("run", f"{run.scheme}, {run.steps} {size}, {len(run.times)} rows to t = {run.times[-1]:.6g}")
     line("final", listed({name: float(run[name][-1]) for name in run.state_names}))
     if run.deviation_rate.shape[1]:
-        line("largest", listed(_largest(run)))
+        line("largest", listed({**_largest(run), "norm": float(run.deviation_norm.max())}))
     balance = _balance(run)
     line("energy", listed({name: balance[name] for name in balance if name == "change" or balance[name]}))
     if output:

@@ -50,6 +50,14 @@ class Demand:
         return self.rest is None
 
 
+def bent_rows(demand: Demand, deviating: Sequence[Node]) -> list[bool]:
+    """Which rows of Y are not linear in the deviations, by the graph; all of them where the law branches."""
+    if demand.is_linear:
+        return [False] * len(demand.value)
+    slopes = jacobian(demand.value, deviating)
+    return [demand.jumps or _depend(list(row.values()), deviating) for row in slopes]
+
+
 def demand_of(
     form: LawForm,
     program: Program,

@@ -22,7 +22,9 @@ import sympy as sp
 from holdfast.equations.dynamics.masses import added_forces
 from holdfast.equations.dynamics.sample import Sample, samples_of
 from holdfast.equations.equations import Equations
-from holdfast.equations.forms.rates_from_momenta import rates_of_momenta
+from holdfast.equations.forms.canonical_shown import ShownCanonical
+from holdfast.equations.forms.rates_from_momenta import kinetic_of, momenta_of, rates_of_momenta
+from holdfast.equations.forms.real_branch import RealBranch
 from holdfast.errors import BadRequest, BadStatement
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.derivatives import directional, gradient, jacobian
@@ -50,6 +52,8 @@ class Canonical:
     holders: Rows
     mu: Nodes
     pivots: tuple[Pivot, ...]
+    given: Nodes  # Q − D_v − m₂, at the rates of the momenta
+    branch: RealBranch | None = None  # where T is not quadratic and p = ∂T/∂v has no simple solution
 
     def __repr__(self) -> str:
         return f"<Canonical equations of {', '.join(self.equations.coordinates)}; summary() writes them out>"
@@ -75,6 +79,8 @@ class Canonical:
     @cached_property
     def accelerations(self) -> Nodes:
         """d/dt Ham_p along the motion: what Lagrange's form calls a."""
+        if self.branch is not None:
+            return tuple(substitute(list(self.equations.solution.accelerations), self._at_momenta))
         return tuple(directional(self.rates, _motion(self.equations, self.rates, self.p, self.p_rates)))
 
     @cached_property
@@ -115,7 +121,8 @@ class Canonical:
         constants = parameter_vector(self.equations, parameters or {})
         x = self.state_of(at.state, at.time, constants)
         blocks = (self.rates, self.p_rates, self.accelerations, self.mu, (self.energy,))
-        numbers = Tape(self.field.inputs, tuple(node for block in blocks for node in block))([at.time, *x, *constants])
+        tape = Tape(self.field.inputs, tuple(node for block in blocks for node in block))
+        numbers = tape([at.time, *x.tolist(), *constants])
         cut = np.cumsum([len(block) for block in blocks])
         rates, p_rates, accelerations, mu, energy = np.split(np.array(numbers), cut[:-1])
         n = len(self.p)
@@ -140,9 +147,13 @@ class Canonical:
         return Display(self.equations.inputs.graph, symbols)
 
     @cached_property
+    def _shown(self) -> ShownCanonical:
+        return ShownCanonical(self)
+
+    @cached_property
     def hamiltonian(self) -> sp.Expr:
-        """Ham(q, p, t)."""
-        return self.display.tidy(self.energy)
+        """Ham(q, p, t); where the rates have no closed form, in p and in the rates that solve p = ∂T/∂v."""
+        return self._shown.hamiltonian
 
     @cached_property
     def momenta(self) -> dict[str, sp.Expr]:
@@ -153,13 +164,28 @@ class Canonical:
     @cached_property
     def coordinate_rates(self) -> dict[str, sp.Expr]:
         """dq/dt = Ham_p, by coordinate."""
-        return {c: self.display.tidy(v) for c, v in zip(self.equations.coordinates, self.rates, strict=True)}
+        return dict(zip(self.equations.coordinates, self._shown.rates, strict=True))
 
     @cached_property
     def momentum_rates(self) -> dict[str, sp.Expr]:
         """dp/dt without the holders, by momentum."""
-        shown = (self.display.tidy(node) for node in self.free_rates)
-        return dict(zip(self.momentum_names, shown, strict=True))
+        return dict(zip(self.momentum_names, self._shown.momentum_rates, strict=True))
+
+    @property
+    def closed(self) -> bool:
+        """Whether the rates are formulas in the momenta; else they are solved for, by Newton's method."""
+        return self.branch is None or self.branch.formulas is not None
+
+    @property
+    def energy_in_rates(self) -> Node:
+        """p·v − T + P, in p and v."""
+        return _energy_in_rates(self.equations, self.p)
+
+    @property
+    def free_in_rates(self) -> Nodes:
+        """dp/dt without the holders, in q and v."""
+        equations = self.equations
+        return _free_in_rates(equations, _given_forces(equations), self.p)
 
     def latex(self) -> str:
         from holdfast.equations.forms.canonical_text import latex
@@ -196,28 +222,33 @@ def canonical(equations: Equations) -> Canonical:
         )
     inputs, graph = equations.inputs, equations.inputs.graph
     p = tuple(graph.input(_momentum_name(equations, name)) for name in equations.coordinates)
-    rates = rates_of_momenta(equations, p, momenta_of(equations))
+    rates, branch = rates_of_momenta(equations, p, momenta_of(equations))
     at = dict(zip(inputs.v, rates, strict=True))
+    holders = _substituted(equations.holders, at)
+    forces = _given_forces(equations)
+    given = substitute(forces, at)
+    if branch is not None:  # nothing is differentiated through Newton's method: the derivatives are those at fixed v
+        free = substitute(list(_free_in_rates(equations, forces, p)), at)
+        mu, pivots = _lagranges_multipliers(equations, at)
+        (energy,) = substitute([_energy_in_rates(equations, p)], at)
+        return Canonical(equations, p, tuple(rates), energy, tuple(free), holders, mu, pivots, tuple(given), branch)
     (kinetic, potential) = substitute([kinetic_of(equations), equations.dynamics.potential], at)
     energy = graph.dot(p, rates) - kinetic + potential
     by_position = gradient(energy, inputs.q)
-    given = substitute(_given_forces(equations), at)
     free = [force - by_position.get(q, graph.zero) for force, q in zip(given, inputs.q, strict=True)]
-    holders = _substituted(equations.holders, at)
     mu, pivots = _multipliers(equations, p, rates, free, holders, at)
-    return Canonical(equations, p, tuple(rates), energy, tuple(free), holders, mu, pivots)
+    return Canonical(equations, p, tuple(rates), energy, tuple(free), holders, mu, pivots, tuple(given))
 
 
-def kinetic_of(equations: Equations) -> Node:
-    """T with the points of variable mass."""
-    dynamics = equations.dynamics
-    return equations.inputs.graph.sum([dynamics.kinetic, *(point.kinetic for point in dynamics.points)])
+def _energy_in_rates(equations: Equations, p: Nodes) -> Node:
+    return equations.inputs.graph.dot(p, equations.inputs.v) - kinetic_of(equations) + equations.dynamics.potential
 
 
-def momenta_of(equations: Equations) -> Nodes:
-    """∂T/∂v as nodes in q, v, s and t."""
-    slopes = gradient(kinetic_of(equations), equations.inputs.v)
-    return tuple(slopes.get(v, equations.inputs.graph.zero) for v in equations.inputs.v)
+def _free_in_rates(equations: Equations, forces: Sequence[Node], p: Nodes) -> Nodes:
+    """Forces − Ham_q at fixed p, which is forces + T_q − P_q at fixed v: p − T_v is zero."""
+    inputs, graph = equations.inputs, equations.inputs.graph
+    slopes = gradient(_energy_in_rates(equations, p), inputs.q)
+    return tuple(force - slopes.get(q, graph.zero) for force, q in zip(forces, inputs.q, strict=True))
 
 
 def _momentum_name(equations: Equations, coordinate: str) -> str:
@@ -271,10 +302,7 @@ def _multipliers(
     if not equations.constraints:
         return (), ()
     if equations.solver.form == "eased":  # first integrals kept together: eased alike, or the forms would differ
-        pivots = equations.solver.pivots
-        values, scales = (substitute([getattr(x, part) for x in pivots], at) for part in ("value", "scale"))
-        eased = tuple(replace(x, value=v, scale=s) for x, v, s in zip(pivots, values, scales, strict=True))
-        return tuple(substitute(list(equations.solution.mu), at)), eased
+        return _lagranges_multipliers(equations, at)
     graph = equations.inputs.graph
     deviating = substitute(list(equations.deviations.w), at)
     drift = directional(deviating, _motion(equations, rates, p, free))
@@ -283,6 +311,14 @@ def _multipliers(
     factor = factor_general(matrix, graph, _sizes(equations, p, matrix))
     mu = factor.solve([want - have for want, have in zip(demand, drift, strict=True)])
     return tuple(mu), factor.pivots
+
+
+def _lagranges_multipliers(equations: Equations, at: dict[Node, Node]) -> tuple[Nodes, tuple[Pivot, ...]]:
+    """Those of Lagrange's form, at the rates of the momenta."""
+    pivots = equations.solver.pivots
+    values, scales = (substitute([getattr(x, part) for x in pivots], at) for part in ("value", "scale"))
+    moved = tuple(replace(x, value=v, scale=s) for x, v, s in zip(pivots, values, scales, strict=True))
+    return tuple(substitute(list(equations.solution.mu), at)), moved
 
 
 def _sizes(equations: Equations, p: Nodes, matrix: Rows) -> list[dict[int, float]] | None:

@@ -19,12 +19,20 @@ def _held(canonical: Canonical) -> list[list[tuple[sp.Expr, str]]]:
     return [[(tidy(node), names[k]) for k, node in row.items()] for row in canonical.holders]
 
 
+def _rates(canonical: Canonical) -> list[str]:
+    return [f"{c}'" for c in canonical.equations.coordinates]
+
+
 def summary(canonical: Canonical) -> str:
     """Momenta, Hamiltonian and canonical equations as text."""
     lines = [canonical.equations.problem.title or "Canonical equations", "", "Momenta"]
     lines += [f"  {name} = {text(value)}" for name, value in canonical.momenta.items()]
     lines += ["", "Hamiltonian", f"  {text(canonical.hamiltonian)}", "", "Canonical equations"]
-    lines += [f"  {c}' = {text(value)}" for c, value in canonical.coordinate_rates.items()]
+    if canonical.closed:
+        lines += [f"  {c}' = {text(value)}" for c, value in canonical.coordinate_rates.items()]
+    else:
+        listed = [", ".join(names) for names in (_rates(canonical), canonical.momenta)]
+        lines.append(f"  {listed[0]}: solved for by Newton's method, from {listed[1]} above")
     for (name, value), held in zip(canonical.momentum_rates.items(), _held(canonical), strict=True):
         terms = [f"({text(part)})*{holder}" if part != 1 else holder for part, holder in held]
         lines.append(f"  {name}' = " + " + ".join([*([text(value)] if value != 0 or not terms else []), *terms]))
@@ -35,7 +43,8 @@ def latex(canonical: Canonical) -> str:
     """The same as LaTeX."""
     parts = [f"{latex_name(name)} = {formula(value)}" for name, value in canonical.momenta.items()]
     parts.append(f"H = {formula(canonical.hamiltonian)}")
-    parts += [rf"{latex_name(f'{c}_dot')} = {formula(value)}" for c, value in canonical.coordinate_rates.items()]
+    if canonical.closed:
+        parts += [rf"{latex_name(f'{c}_dot')} = {formula(value)}" for c, value in canonical.coordinate_rates.items()]
     for (name, value), held in zip(canonical.momentum_rates.items(), _held(canonical), strict=True):
         terms = [rf"\left({formula(part)}\right) {latex_name(holder)}" for part, holder in held]
         parts.append(

@@ -26,6 +26,7 @@ import sympy as sp
 from holdfast.equations.derive import derive, derived_again
 from holdfast.equations.equations import Equations
 from holdfast.equations.forms.criterion import Criterion, member
+from holdfast.equations.writing.short import difference, short
 from holdfast.errors import BadRequest, BadStatement
 from holdfast.problem.problem import Problem
 from holdfast.problem.program import Program, counted
@@ -100,7 +101,8 @@ class Family(Equations):
         if not len(self.constraints):
             return sp.zeros(len(self.coordinates), 0), sp.zeros(0, 1)
         response = self.mass_matrix.inv() * self.holder_matrix  # M⁻¹Gᵀ, or M⁻¹E
-        return response * (self.jacobian * response).inv(), self.demand - self.drift_term
+        wanted = [difference(y, d) for y, d in zip(self.demand, self.drift_term, strict=True)]
+        return (response * (self.jacobian * response).inv()).applyfunc(short), sp.Matrix(wanted)
 
     def cross_product(self, *vectors: Sequence[Any]) -> sp.Matrix:
         """[g¹ ... gᵐ c ...] as a formula, for n − 1 − m vectors c."""

@@ -1,19 +1,22 @@
-"""Rates from momenta: p = ∂T/∂v solved for v, by elimination where T is quadratic in the rates, by SymPy otherwise."""
+"""Rates from momenta: p = ∂T/∂v solved for v, by elimination where T is quadratic in the rates, by SymPy where that
+finds a real solution without roots of cubics, and as `real_branch` does otherwise.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import sympy as sp
 
 from holdfast.equations.dynamics.sample import Sample, samples_of
+from holdfast.equations.forms.real_branch import RealBranch, real_branch
 from holdfast.errors import BadStatement
-from holdfast.graph.derivatives import jacobian
+from holdfast.graph.derivatives import gradient, jacobian
 from holdfast.graph.linear_algebra import factor_symmetric
 from holdfast.graph.nodes import Node, ancestors, substitute
-from holdfast.graph.walk import Walker
+from holdfast.graph.walk import FUNCTIONS, Walker
 from holdfast.problem.quantities import Momentum
 
 if TYPE_CHECKING:
@@ -23,8 +26,22 @@ MOST_MOMENTA = 3  # momenta that SymPy is asked to solve at once
 SAME_MOMENTA = 1e-8
 
 
-def rates_of_momenta(equations: Equations, p: Sequence[Node], momenta: Sequence[Node]) -> list[Node]:
-    """v(q, p, t): M⁻¹(p − b) for a quadratic T, the inverse of ∂T/∂v otherwise."""
+def kinetic_of(equations: Equations) -> Node:
+    """T with the points of variable mass."""
+    dynamics = equations.dynamics
+    return equations.inputs.graph.sum([dynamics.kinetic, *(point.kinetic for point in dynamics.points)])
+
+
+def momenta_of(equations: Equations) -> tuple[Node, ...]:
+    """∂T/∂v as nodes in q, v, s and t."""
+    slopes = gradient(kinetic_of(equations), equations.inputs.v)
+    return tuple(slopes.get(v, equations.inputs.graph.zero) for v in equations.inputs.v)
+
+
+def rates_of_momenta(
+    equations: Equations, p: Sequence[Node], momenta: Sequence[Node]
+) -> tuple[list[Node], RealBranch | None]:
+    """v(q, p, t): M⁻¹(p − b) for a quadratic T, the inverse of ∂T/∂v otherwise; and the branch, where it is one."""
     inputs, graph = equations.inputs, equations.inputs.graph
     mass = jacobian(momenta, inputs.v)
     samples = samples_of(equations.problem, equations.form, inputs, (*equations.deviations.y, *equations.deviations.w))
@@ -32,7 +49,7 @@ def rates_of_momenta(equations: Equations, p: Sequence[Node], momenta: Sequence[
     if any(node in inputs.v for node in ancestors([node for row in mass for node in row.values()])):
         return _inverted(equations, p, momenta, samples)
     at_rest = substitute(list(momenta), {v: graph.zero for v in inputs.v})
-    return factor_symmetric(mass, graph).solve([a - b for a, b in zip(p, at_rest, strict=True)])
+    return factor_symmetric(mass, graph).solve([a - b for a, b in zip(p, at_rest, strict=True)]), None
 
 
 def _refuse_massless(equations: Equations, samples: Sequence[Sample]) -> None:
@@ -56,32 +73,51 @@ def _refuse_massless(equations: Equations, samples: Sequence[Sample]) -> None:
 
 def _inverted(
     equations: Equations, p: Sequence[Node], momenta: Sequence[Node], samples: Sequence[Sample]
-) -> list[Node]:
+) -> tuple[list[Node], RealBranch | None]:
     """The solution of p = ∂T/∂v(v) that gives back the rates one started from."""
-    inputs, display = equations.inputs, equations.display
-    unknown = [display.raw(v) for v in inputs.v]
-    symbols = [Momentum(node.data) for node in p]
-    solutions: list[dict[sp.Symbol, sp.Expr]] = []
-    if len(p) <= MOST_MOMENTA:
-        laws = [display.raw(node) - symbol for node, symbol in zip(momenta, symbols, strict=True)]
-        try:
-            solutions = sp.solve(laws, unknown, dict=True)
-        except NotImplementedError:
-            solutions = []
-    walk = Walker(
-        inputs.graph, {**inputs.walk.names, **{symbol.name: node for symbol, node in zip(symbols, p, strict=True)}}
-    )
-    for solution in solutions:
-        if set(solution) != set(unknown):
-            continue
-        nodes = [walk(solution[v]) for v in unknown]
-        if all(_gives_back(nodes, p, momenta, inputs.v, sample) for sample in samples[1:]):
-            return nodes
+    v = equations.inputs.v
+    for nodes in _solutions(equations, p, momenta):
+        if all(_gives_back(nodes, p, momenta, v, sample) for sample in samples[1:]):
+            return nodes, None
+    branch = real_branch(equations, p, momenta, samples)
+    if branch is not None and all(_gives_back(branch.rates, p, momenta, v, sample) for sample in samples[1:]):
+        return list(branch.rates), branch
     raise BadStatement(
-        "there is no canonical form in closed form: the momenta ∂T/∂v cannot be solved for the rates",
+        "there is no canonical form: near the start the momenta ∂T/∂v cannot be solved for the rates, neither in "
+        "closed form nor by Newton's method",
         where="system.kinetic",
         fix="use Lagrange's form (the equations themselves)",
     )
+
+
+def _solutions(equations: Equations, p: Sequence[Node], momenta: Sequence[Node]) -> Iterator[list[Node]]:
+    """What SymPy finds, as nodes: real formulas only, without the cancelling roots of cubics and quartics."""
+    inputs, display = equations.inputs, equations.display
+    unknown = [display.raw(v) for v in inputs.v]
+    symbols = [Momentum(node.data) for node in p]
+    if len(p) > MOST_MOMENTA:
+        return
+    laws = [display.raw(node) - symbol for node, symbol in zip(momenta, symbols, strict=True)]
+    if any(law.is_polynomial(*unknown) and sp.Poly(law, *unknown).total_degree() > 2 for law in laws):
+        return
+    try:
+        solutions = sp.solve(laws, unknown, dict=True)
+    except NotImplementedError:
+        return
+    walk = Walker(inputs.graph, {**inputs.walk.names, **{s.name: node for s, node in zip(symbols, p, strict=True)}})
+    for solution in solutions:
+        if set(solution) == set(unknown) and not any(map(_doubtful, solution.values())):
+            yield [walk(solution[v]) for v in unknown]
+
+
+def _doubtful(formula: sp.Expr) -> bool:
+    """Whether a formula is complex, or a root of a cubic that is real only by cancelling."""
+    if formula.has(sp.I) or not formula.free_symbols:
+        return True
+    known = (sp.Pow, sp.Add, sp.Mul, sp.Number, sp.NumberSymbol, sp.Symbol, *FUNCTIONS)
+    if not all(isinstance(part, known) for part in sp.preorder_traversal(formula)):
+        return True
+    return any(power.exp.is_Rational and power.exp.q > 2 and power.base.is_Add for power in formula.atoms(sp.Pow))
 
 
 def _gives_back(

@@ -7,10 +7,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
+import sympy as sp
 
+from holdfast.equations.dynamics.sample import symbols_within
 from holdfast.errors import ConstraintsDependent, HoldfastError, NoAuthority, SingularSystem
 from holdfast.problem.problem import Problem
 from holdfast.problem.program import Program
+from holdfast.problem.quantities import RateOf
 
 if TYPE_CHECKING:
     from holdfast.equations.values import Values
@@ -65,7 +68,7 @@ def why_singular(
         dependent = _null_space(
             _scaled(jacobian), small=np.inf
         )  # held by reactions alone, nothing else can be the cause
-    return _dependent(program, dependent[:, -1], _misfit(jacobian, dependent[:, -1], deviations), state)
+    return _dependent(problem, dependent[:, -1], _misfit(jacobian, dependent[:, -1], deviations), state)
 
 
 def _lost_degree(
@@ -166,20 +169,13 @@ def _misfit(jacobian: np.ndarray, combination: np.ndarray, deviations: np.ndarra
     return None
 
 
-def _dependent(program: Program, combination: np.ndarray, misfit: float | None, state: str) -> HoldfastError:
+def _dependent(problem: Problem, combination: np.ndarray, misfit: float | None, state: str) -> HoldfastError:
+    program = problem.program
     names = _involved(program.constraints, combination)
     last, others = names[-1], names[:-1]
     where = f"program.{'holonomic' if last in program.holonomic else 'nonholonomic'}.{last}"
     if not others:
-        return ConstraintsDependent(
-            f"nothing can hold the constraint {last!r}"
-            + (f" at {state}: there it" if state else ": it")
-            + " changes with no coordinate, and with no rate",
-            where=where,
-            fix="choose another state"
-            if state
-            else "state it in the coordinates (or rates) that it is to hold, or remove it",
-        )
+        return _not_held(problem, last, where, state)
     hold = "holds" if len(others) == 1 else "hold"
     if misfit is None:
         return ConstraintsDependent(
@@ -202,6 +198,42 @@ def _dependent(program: Program, combination: np.ndarray, misfit: float | None, 
         if state
         else "remove it: its multiplier is not determined, and the motion is the same without it",
     )
+
+
+def _not_held(problem: Problem, name: str, where: str, state: str) -> HoldfastError:
+    """A function that no acceleration changes: by what it depends on, or at this state."""
+    program, system = problem.program, problem.system
+    stated = {**program.holonomic, **program.nonholonomic}[name]
+    known = symbols_within(stated, system.definitions)
+    coordinates = [c.name for c in system.coordinates if c.name in known]
+    rates = [c.rate.name for c in system.coordinates if c.rate.name in known]
+    if name in program.nonholonomic and coordinates and not rates and not _has_rate(stated, system.definitions):
+        return ConstraintsDependent(
+            f"the nonholonomic constraint {name!r} contains no rate: it depends on {_listed(coordinates)} alone, and "
+            "what is nonholonomic is held by changing rates",
+            where=where,
+            fix=f"state it as holonomic: program.holonomic.{name}",
+        )
+    if coordinates or rates:
+        place = state or "every state looked at"
+        level = "coordinate" if name in program.holonomic else "rate"
+        return ConstraintsDependent(
+            f"nothing can hold the constraint {name!r} at {place}: there it changes with no {level}",
+            where=where,
+            fix="choose another state" if state else "state it in the coordinates (or rates) that it is to hold",
+        )
+    what = "time" if "t" in known else "states" if known & set(system.states) else "nothing that moves"
+    return ConstraintsDependent(
+        f"nothing can hold the constraint {name!r}: it depends on {what}, and on no coordinate or rate",
+        where=where,
+        fix="state it in the coordinates (or rates) that it is to hold, or remove it",
+    )
+
+
+def _has_rate(expression: sp.Expr, definitions: Mapping[str, sp.Expr]) -> bool:
+    """Whether d/dt of something stands in it, by itself or in its definitions."""
+    used = [expression, *(definitions[name] for name in symbols_within(expression, definitions) if name in definitions)]
+    return any(part.has(RateOf) for part in used)
 
 
 def _scaled(matrix: np.ndarray) -> np.ndarray:

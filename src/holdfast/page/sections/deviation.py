@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.page.facts import PageFacts, counted
+from holdfast.page.facts import PageFacts, counted, number
 from holdfast.page.figures.chart import figure
 from holdfast.page.figures.curve import thinned
 from holdfast.page.markup.figure_text import quantity
 from holdfast.page.markup.html import Markup, joined, paragraph
 from holdfast.page.section import Section, side_by_side
+from holdfast.page.verdict import rounded_up
 
 MOST_FIGURES = 6  # blocks with a figure of their own
 
@@ -29,7 +30,32 @@ def write(subject: PageFacts) -> Markup:
     )
     bounded = any(_bounds(subject, name) for block in blocks for name in block.names)
     words = "Dashed: the certificate's bound." if bounded else "There is no bound to draw in."
-    return joined(paragraph(words, class_="quiet"), side_by_side(*made), note)
+    return joined(_norm_words(subject), paragraph(words, class_="quiet"), side_by_side(_norm(subject), *made), note)
+
+
+def _norm_words(subject: PageFacts) -> Markup:
+    """The deviation as the papers give it: at the start, at its largest, at the end."""
+    norm = subject.trajectory.deviation_norm
+    return paragraph(
+        f"‖z‖ = √(Σ y² + Σ w²), the norm of all deviations together, starts at {number(float(norm[0]))}, "
+        f"never exceeds {rounded_up(float(norm.max()))} and ends at {number(float(norm[-1]))}."
+    )
+
+
+def _norm(subject: PageFacts) -> Markup:
+    """One curve for all deviations."""
+    run = subject.trajectory
+    seen = run.deviation_norm > 0
+    if not seen.any():
+        return Markup("")
+
+    def draw(axes: Any) -> None:
+        axes.plot(*thinned(run.times[seen], run.deviation_norm[seen]), color="C0")
+        axes.log = True
+        axes.set_xlabel(quantity("t"))
+        axes.set_ylabel("‖z‖")
+
+    return figure("deviation-norm", "Norm of the deviation, ‖z‖", draw)
 
 
 def _block(subject: PageFacts, place: int, names: list[str]) -> Markup:

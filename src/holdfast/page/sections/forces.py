@@ -10,6 +10,7 @@ from holdfast.page.figures.curves import curves
 from holdfast.page.markup.html import Markup, details, joined, paragraph
 from holdfast.page.markup.mathml import formula
 from holdfast.page.section import Section, side_by_side
+from holdfast.page.sections.causes import causes
 from holdfast.problem.quantities import latex_name
 
 MOST_STATEMENTS = 60  # statements that are typeset
@@ -19,7 +20,7 @@ CURVES = 9
 def write(subject: PageFacts) -> Markup:
     if not subject.held:
         return Markup("")
-    return joined(_ideal(subject), _formulas(subject), side_by_side(*_curves(subject)))
+    return joined(_ideal(subject), _formulas(subject), side_by_side(*_curves(subject)), causes(subject))
 
 
 def _ideal(subject: PageFacts) -> Markup | None:

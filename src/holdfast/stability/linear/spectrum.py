@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from holdfast.equations.dynamics.blocks import decoupled_blocks
+from holdfast.equations.dynamics.demand import bent_rows
 from holdfast.equations.equations import Equations
 from holdfast.graph.nodes import Node, ancestors
 from holdfast.problem.laws.linear import Law
@@ -141,7 +142,10 @@ def spectrum(
     varying = varying_entries(equations)
     linear = equations.demand_law.is_linear or not equations.second_order
     jumps = equations.demand_law.jumps and equations.second_order
-    links = ((matrix != 0) | varying) | _nonlinear_links(equations, linear)
+    further = _nonlinear_links(equations, linear)
+    deviating = (*equations.inputs.y.values(), *equations.inputs.w.values())
+    bent = np.array([False] * m + bent_rows(equations.demand_law, deviating), dtype=bool)
+    links = ((matrix != 0) | varying) | further
     blocks = []
     for block in decoupled_blocks(links.astype(float)):
         held = [name for k, name in enumerate(program.constraints) if m + k in block]
@@ -153,7 +157,7 @@ def spectrum(
                 held,
                 matrix[part],
                 not varying[part].any(),
-                linear=linear,
+                linear=linear or not bent[block].any(),
                 jumps=jumps,
             )
         )

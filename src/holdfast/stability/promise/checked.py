@@ -74,9 +74,10 @@ class BlockAlongRun:
         worst, start = float(sizes.max()), float(np.linalg.norm(self.psi[0] @ norm.factor))
         epsilon = max(start, worst / (1 - norm.gamma))
         slack = 1 - worst / ((1 - norm.gamma) * epsilon) if epsilon > 0 else 1.0
-        frozen = "" if self.block.constant else " with H frozen at each step,"
+        taken = " with H frozen at each step," if self.block.moves else " with H as it is on the program,"
+        run = f"Along this run,{'' if self.block.constant else taken}"
         reason = (
-            f"Along this run,{frozen} one step contracts by {rounded_up(norm.gamma, 6)} and the defect stays below "
+            f"{run} one step contracts by {rounded_up(norm.gamma, 6)} and the defect stays below "
             f"{rounded_up(worst)}, so the deviation stays below {rounded_up(epsilon)} in the norm of the certificate."
         )
         return replace(

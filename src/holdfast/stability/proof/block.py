@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.equations.dynamics.blocks import decoupled_blocks
+from holdfast.equations.dynamics.demand import bent_rows
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest
@@ -94,6 +95,7 @@ class ProofBlock:
     matrix: np.ndarray
     constant: bool  # the law is linear, with coefficients that do not move
     obstacle: str = ""  # what keeps H from saying all about the law, where it does not
+    moves: bool = False  # H depends on the motion or on time
 
 
 def bound_numbers(equations: Equations, parameters: Mapping[Any, Any]) -> dict[Node, Node]:
@@ -109,22 +111,26 @@ def blocks_of(equations: Equations, parameters: Mapping[Any, Any]) -> list[Proof
     names = equations.deviation_names
     values = equations.evaluate(parameters=parameters)
     full = values.deviation_matrix
-    moving = set((equations.inputs.time, *equations.inputs.q, *equations.inputs.v, *equations.inputs.s))
+    inputs = equations.inputs
+    moving = dict(zip((inputs.time, *inputs.q, *inputs.v, *inputs.s), ("t", *equations.state_names), strict=True))
     m = len(values.deviation)
     result = []
     for places in decoupled_blocks(_structure(equations, full)):
         rows = [equations.demand_law.matrix[i - m] for i in places if i >= m]
         nodes = [node for row in rows for node in row.values()]
         held = [equations.deviations.owners[i] for i in places]
-        obstacle = _obstacle(equations, held, any(node in moving for node in ancestors(nodes)))
+        found = set(ancestors(nodes))
+        movers = [name for node, name in moving.items() if node in found]
+        obstacle = _obstacle(equations, held, movers)
         matrix = full[np.ix_(places, places)]
         chosen = tuple(names[i] for i in places)
-        result.append(ProofBlock(tuple(dict.fromkeys(held)), tuple(places), chosen, matrix, not obstacle, obstacle))
+        own = tuple(dict.fromkeys(held))
+        result.append(ProofBlock(own, tuple(places), chosen, matrix, not obstacle, obstacle, bool(movers)))
     return result
 
 
-def _obstacle(equations: Equations, held: Sequence[str], moves: bool) -> str:
-    """Why H does not say all about the law; nothing where it does."""
+def _obstacle(equations: Equations, held: Sequence[str], movers: Sequence[str]) -> str:
+    """Why H does not say all about the law; nothing where it does. `movers` are what entries of H depend on."""
     law = equations.demand_law
     above = [name for name in held if name in equations.deviations.degrees]
     if above:
@@ -132,10 +138,14 @@ def _obstacle(equations: Equations, held: Sequence[str], moves: bool) -> str:
     if law.jumps:
         return "the law branches on the deviations, so that its slopes say nothing of its values"
     if not law.is_linear:
-        return "the law is not linear"
+        rows = bent_rows(law, (*equations.inputs.y.values(), *equations.inputs.w.values()))
+        bent = [name for name, is_bent in zip(equations.constraints, rows, strict=True) if is_bent]
+        return "the law is not linear" if set(bent) & set(held) else f"the law of {', '.join(bent)} is not linear"
     if equations.solver.form == "eased":
         return "the law is eased where the first integrals become dependent"
-    return "H depends on the state" if moves else ""
+    if movers == ["t"]:
+        return "H depends on time"
+    return f"H depends on the state ({', '.join(movers)})" if movers else ""
 
 
 def _structure(equations: Equations, full: np.ndarray) -> np.ndarray:

@@ -179,11 +179,13 @@ def _admitted(value: Any, q: tuple[Coordinate, ...], where: str) -> sp.Expr:
 def _values(given: Mapping[Any, Any] | None, system: SecondOrder) -> dict[sp.Symbol, sp.Expr]:
     """Numbers by the symbols of the system, from numbers by symbol or name."""
     symbols = {s.name: s for s in (*system.q, *system.v, *system.a, *system.parameters, time)}
-    return {
-        symbols[name]: exact(value, where=name)
-        for name, value in by_name(given or {}, where="parameters").items()
-        if name in symbols
-    }
+    stated = {name: exact(value, where=name) for name, value in by_name(given or {}, where="parameters").items()}
+    for name, value in stated.items():
+        if value.free_symbols:
+            raise BadRequest(
+                f"{value} is not a number", where=name, fix="give numbers for parameters and for the state"
+            )
+    return {symbols[name]: value for name, value in stated.items() if name in symbols}
 
 
 def _from_equations(equations: Equations, *, solved: bool, near: Mapping[Any, Any] | None) -> SecondOrder:
