@@ -21,6 +21,8 @@ def test_three_controls_share_one_program_as_theory_says():
     )
     equations = hf.derive(hf.Problem(system, program, start={x: -1}))
     assert equations.holder_names == ("effort_p",)
+    assert "b = 1/2*effort_p" in equations.summary()
+    assert "least effort a^2 + 4*b^2 + 2*c^2" in equations.summary()
     assert_allclose(equations.evaluate().controls, [24 / 17, 12 / 17, 6 / 17], rtol=1e-14)
     run = hf.simulate(equations, hf.RK4, step=0.01, duration=1)
     assert_allclose([run[name][0] for name in "abc"], [24 / 17, 12 / 17, 6 / 17], rtol=1e-14)

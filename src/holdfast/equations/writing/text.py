@@ -176,12 +176,28 @@ def _forces_title(equations: Equations) -> str:
 def _force_lines(equations: Equations) -> Iterable[str]:
     closed = equations.inverse_dynamics
     if closed:
-        return [f"{name} = {_shortened(value)}" for name, value in closed.items()]
+        return [f"{name} = {_shortened(value)}" for name, value in closed.items()] + effort_lines(equations)
     if not equations.constraints:
         return []
     names, count = equations.holder_names, len(equations.statements)
     listed = ", ".join(names[:MOST_LINES]) + (", ..." if len(names) > MOST_LINES else "")
-    return [f"{listed}: by elimination, in {count} statements (--latex and --json show them)"]
+    eliminated = f"{listed}: by elimination, in {count} statements (--latex and --json show them)"
+    return [eliminated, *effort_lines(equations)]
+
+
+def effort_lines(equations: Equations) -> list[str]:
+    """Which part of each program's effort each control takes, where they share it."""
+    if equations.effort is None:
+        return []
+    tidy, names = equations.display.tidy, equations.effort.names
+    lines = []
+    for control, shares in equations.effort.shares.items():
+        terms = [_times(tidy(share), names[column]) for column, share in shares.items()]
+        lines.append(f"{control} = " + (" + ".join(terms).replace("+ -", "- ") or "0"))
+    program = equations.problem.program
+    weights = {name: program.effort.get(name, sp.S.One) for name in program.controls}
+    effort = " + ".join(_times(weight, f"{name}^2") for name, weight in weights.items())
+    return [*lines, f"with the least effort {effort}, in the units of each control"]
 
 
 # ── LaTeX ─────────────────────────────────────────────────────────────────────────────────────────

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from holdfast.equations.writing.text import effort_lines
 from holdfast.equations.writing.text import formula as latex
 from holdfast.page.facts import PageFacts, counted, number
 from holdfast.page.figures.curves import curves
@@ -20,7 +21,8 @@ CURVES = 9
 def write(subject: PageFacts) -> Markup:
     if not subject.held:
         return Markup("")
-    return joined(_ideal(subject), _formulas(subject), side_by_side(*_curves(subject)), causes(subject))
+    shared = [paragraph(f"{line}.") for line in effort_lines(subject.equations)]
+    return joined(_ideal(subject), _formulas(subject), *shared, side_by_side(*_curves(subject)), causes(subject))
 
 
 def _ideal(subject: PageFacts) -> Markup | None:
@@ -66,7 +68,9 @@ def _formulas(subject: PageFacts) -> Markup:
 
 
 def _curves(subject: PageFacts) -> list[Markup]:
-    return curves(subject, subject.equations.holder_names[:CURVES], "forces", "Held forces over time")
+    program = subject.problem.program
+    shown = [*(f"lambda_{name}" for name in program.held_by_reaction), *program.controls]
+    return curves(subject, tuple(shown)[:CURVES], "forces", "Held forces over time")
 
 
 SECTION = Section("forces", "Multipliers and control forces", write)
