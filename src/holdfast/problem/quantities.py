@@ -173,6 +173,13 @@ class Definition(NamedSymbol):
     rank = 1
 
 
+class Result(NamedSymbol):
+    """Something that a run shows beside its state: a multiplier, a control, a deviation, an energy."""
+
+    __slots__ = ()
+    rank = 3
+
+
 class Time(NamedSymbol):
     __slots__ = ()
     rank = 0
@@ -273,7 +280,7 @@ def rate(expression: Any) -> Any:
     expression = sp.sympify(expression) if isinstance(expression, (int, float)) else expression
     if not isinstance(expression, sp.Expr):
         raise BadExpression(f"rate() cannot differentiate {type(expression).__name__}", fix="give a SymPy expression")
-    if expression.has(sp.Abs, sp.sign, sp.Min, sp.Max, sp.Heaviside, RateOf, Definition, State):
+    if expression.has(sp.Abs, sp.sign, sp.Min, sp.Max, sp.Heaviside, RateOf, Definition, State, Result):
         return RateOf(expression)
     return derivative(expression, _rate_of)
 

@@ -29,6 +29,7 @@ from holdfast.problem.quantities import (
     Parameter,
     Rate,
     RateOf,
+    Result,
     State,
     Time,
     check_name,
@@ -41,12 +42,14 @@ CONSTANT: Kinds = (Parameter,)
 POSITION: Kinds = (Parameter, Time, Coordinate, State)
 MOTION: Kinds = (Parameter, Time, Coordinate, State, Rate)
 STATE_RATE: Kinds = (*MOTION, Control)
+RESULT: Kinds = (Parameter, Time, Coordinate, State, Rate, Acceleration, Result)
 LAW: Kinds = (Parameter, Time, Coordinate, State, Rate, Deviation, DeviationRate)
 
 WORDS = {
     Coordinate: "coordinate",
     Rate: "rate",
     Acceleration: "acceleration",
+    Result: "result",
     Time: "time",
     State: "state",
     Parameter: "parameter",
@@ -141,6 +144,14 @@ class Vocabulary:
                         fix="rename it",
                     )
                 wider._symbols[name] = DeviationRate(name)
+        return wider.closed()
+
+    def with_results(self, names: Iterable[str]) -> Vocabulary:
+        """This vocabulary and the names of what a run shows: forces, deviations, energies, accelerations."""
+        wider = self.copy()
+        for name in names:
+            if not isinstance(wider._symbols.get(name), (Coordinate, Rate, State, Parameter)):
+                wider._symbols[name] = Result(name)
         return wider.closed()
 
     def _claim(self, name: str, word: str, where: str) -> None:

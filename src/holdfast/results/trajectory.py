@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import sympy as sp
 
 from holdfast.common.frozen import Frozen
 from holdfast.common.memo import Memo
@@ -63,17 +64,47 @@ class Trajectory:
     # ── by name ───────────────────────────────────────────────────────────────────────────────────
 
     def __getitem__(self, name: Any) -> Array:
+        """A column by name or symbol, or any expression in them (see `at`)."""
         key = name_of(name)
         if key in self.columns:
             return self.columns[key]
         if (found := self._computed_column(key)) is not None:
             return found
+        if isinstance(name, sp.Expr) and not name.is_Symbol:
+            return self.at(name)
+        if not key.isidentifier() or key in self._further_names:
+            return self.at(key)
         known = ", ".join(list(self.columns)[:40])
         raise BadRequest(f"the run has no quantity {key!r}", fix=did_you_mean(key, self.columns, f"known: {known}"))
 
+    def at(self, expression: Any) -> Array:
+        """An expression, or its text as in problem files, at each row.
+
+        It may contain states, rates, accelerations (``x_ddot``), definitions, points (``tip.x``, ``ddt(tip)``),
+        parameters, multipliers, controls, deviations, energies and time.
+        """
+        from holdfast.results.quantities import along
+
+        equations = self._own_equations
+        if equations is None:
+            raise BadRequest("this run has no equations to compute it from", fix="make the run again")
+        key = expression if isinstance(expression, str) else sp.srepr(sp.sympify(expression))
+        states = [self.columns[name] for name in equations.state_names]
+        constants = [self.parameters[name] for name in equations.parameter_names]
+        return self._memo.once(("at", key), lambda: _fixed(along(equations, expression, self.times, states, constants)))
+
+    @cached_property
+    def _further_names(self) -> frozenset[str]:
+        """Names that are no columns and can be computed: definitions, parameters, accelerations."""
+        if self.problem is None:
+            return frozenset()
+        system = self.problem.system
+        accelerations = (f"{c.name}_ddot" for c in system.coordinates)
+        return frozenset((*system.definitions, *system.parameters, *system.functions, *accelerations))
+
     def __contains__(self, name: object) -> bool:
         key = name_of(name)
-        return key in self.columns or self._computed_column(key) is not None
+        return key in self.columns or key in self._further_names or self._computed_column(key) is not None
 
     def _computed_column(self, name: str) -> Array | None:
         """What is not kept but can be computed: ``lambda_rod[1]``, ``deviation_norm``; once for each name."""
