@@ -85,7 +85,7 @@ def test_the_rate_of_the_energy_is_the_power(run):
     ],
 )
 def test_what_is_no_quantity_is_refused_by_name(run, asked, what):
-    with pytest.raises(hf.BadRequest, match=".") as refused:
+    with pytest.raises(hf.BadRequest) as refused:
         run[asked]
     assert what in refused.value.what
 

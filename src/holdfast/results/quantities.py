@@ -52,7 +52,8 @@ def _node(equations: Equations, given: Any) -> Node:
     try:
         value = parse(given, words, equations.problem.system.points) if isinstance(given, str) else given
         if isinstance(value, (tuple, list)):
-            raise BadRequest(f"{shown!r} is a vector", fix=f"ask for a component, e.g. {shown}.x, or for dot({shown}, {shown})")
+            fix = f"ask for a component, e.g. {shown}.x, or for dot({shown}, {shown})"
+            raise BadRequest(f"{shown!r} is a vector", fix=fix)
         return walker(words.admit(value, RESULT, where=shown))
     except BadRequest:
         raise

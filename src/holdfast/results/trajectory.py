@@ -93,6 +93,12 @@ class Trajectory:
         constants = [self.parameters[name] for name in equations.parameter_names]
         return self._memo.once(("at", key), lambda: _fixed(along(equations, expression, self.times, states, constants)))
 
+    def reduce(self, text: str) -> float:
+        """One number for a quantity: ``max(abs(lambda_rod))``, ``rms(w_rod)``, ``final(x)``, ``first(tip.y)``, ..."""
+        from holdfast.results.reductions import reduced
+
+        return float(reduced(text, self.times, self.__getitem__))
+
     @cached_property
     def _further_names(self) -> frozenset[str]:
         """Names that are no columns and can be computed: definitions, parameters, accelerations."""

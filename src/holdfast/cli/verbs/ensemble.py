@@ -61,6 +61,7 @@ def _data(runs: hf.Ensemble, tuning: hf.Tuning | None, output: str | None) -> di
         "outcomes": [outcome.name for outcome in runs.outcomes],
         "cases": {name: values.tolist() for name, values in runs.cases.items()},
         "largest_deviation": {name: _finite(values) for name, values in _largest(runs).items()},
+        "reductions": {name: _finite(values) for name, values in runs.reductions.items()},
         "final": {name: _finite(runs[name][:, -1]) for name in runs.equations.state_names},
         "tuning": None if tuning is None else tuning.to_dict(),
         "output": output,
@@ -98,7 +99,10 @@ def _print(runs: hf.Ensemble, title: str, tuning: hf.Tuning | None, output: str 
         line("final", ", ".join(_range(name, runs[name][good, -1]) for name in runs.equations.state_names))
     if largest and good.any():
         line("largest", ", ".join(_range(name, values[good]) for name, values in largest.items()))
-    _print_table(runs, largest)
+    asked = runs.reductions
+    if asked and good.any():
+        line("reduced", ", ".join(_range(name, values[good]) for name, values in asked.items()))
+    _print_table(runs, largest, asked)
     if output:
         line("written", output)
 
@@ -108,18 +112,19 @@ def _range(name: str, values: Any) -> str:
     return f"{name} = {low:.4g}" if f"{low:.4g}" == f"{high:.4g}" else f"{name} = {low:.4g} .. {high:.4g}"
 
 
-def _print_table(runs: hf.Ensemble, largest: dict[str, Any]) -> None:
+def _print_table(runs: hf.Ensemble, largest: dict[str, Any], asked: dict[str, Any]) -> None:
     """The cases one by one; of many, those that did not go well, then those that deviate most."""
     worst = sum((values / max(float(values.max()), 1e-300) for values in largest.values()), 0.0 * runs.success)
     order = sorted(range(len(runs)), key=lambda k: (bool(runs.success[k]), -float(worst[k])))
     shown = sorted(order[:MOST_CASES])
-    head = ["case", *runs.cases, "outcome", *(f"largest |{name}|" for name in largest)]
+    head = ["case", *runs.cases, "outcome", *(f"largest |{name}|" for name in largest), *asked]
     rows = [
         [
             str(k),
             *(f"{float(values[k]):.6g}" for values in runs.cases.values()),
             runs.outcomes[k].name,
             *(f"{float(values[k]):.3g}" for values in largest.values()),
+            *(f"{float(values[k]):.6g}" for values in asked.values()),
         ]
         for k in shown
     ]

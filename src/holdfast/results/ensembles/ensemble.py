@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import sympy as sp
 
 from holdfast.engine.kernel import Kernel, compiled
 from holdfast.engine.run.rows import Rows
@@ -15,6 +16,7 @@ from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
 from holdfast.problem.vocabulary import name_of
 from holdfast.results.ensembles.cases import Cases
+from holdfast.results.ensembles.table import stated_reductions
 from holdfast.results.judgement.attraction import attracted
 from holdfast.results.judgement.first_look import doubtful_cases
 from holdfast.results.judgement.judgement import Facts, deviation_places, ended, judged
@@ -119,7 +121,32 @@ class Ensemble:
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
             return self.run(int(key))
+        if isinstance(key, sp.Expr) and not key.is_Symbol:
+            return self.at(key)
         return self.quantity(name_of(key))
+
+    def at(self, expression: Any) -> Array:
+        """An expression, or its text as in problem files, in all cases, (cases, rows); see `Trajectory.at`."""
+        from holdfast.results.quantities import along
+
+        key = expression if isinstance(expression, str) else sp.srepr(sp.sympify(expression))
+        if key not in self._observed:
+            states = np.moveaxis(self.states, -1, 0)
+            times = np.broadcast_to(self.all_times, self.states.shape[:2])
+            constants = [column[:, None] for column in self.made_of.constants.T]
+            self._observed[key] = along(self.equations, expression, times, list(states), constants)[:, self._shown]
+        return self._observed[key]
+
+    def reduce(self, text: str) -> Array:
+        """One number for each case: ``max(abs(lambda_rod))``, ``rms(w_rod)``, ``final(x)``, ``first(tip.y)``, ..."""
+        from holdfast.results.reductions import reduced
+
+        return reduced(text, self.times, self.__getitem__)
+
+    @property
+    def reductions(self) -> dict[str, Array]:
+        """Those that the problem's [ensemble] table asks for, by name."""
+        return {name: self.reduce(text) for name, text in stated_reductions(self.equations.problem).items()}
 
     @property
     def cases(self) -> Mapping[str, Array]:
@@ -152,6 +179,10 @@ class Ensemble:
         """One quantity of all cases, (cases, rows)."""
         if name in self.equations.state_names:
             return self.states[:, self._shown, self.equations.state_names.index(name)]
+        if name not in self.equations.observables and (
+            not name.isidentifier() or name in self.equations.problem.system.definitions or name.endswith("_ddot")
+        ):
+            return self.at(name)
         if name not in self.equations.observables:
             import difflib
 

@@ -86,13 +86,15 @@ def _save_netcdf(runs: Ensemble, path: Path) -> None:
 
 
 def _save_csv(runs: Ensemble, path: Path) -> None:
-    """One line for each case: its column values, how it ended, and its last row of states."""
+    """One line for each case: its column values, how it ended, what is asked of it, and its last row of states."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     states = runs.equations.state_names
-    writer.writerow(["run", *runs.cases, "outcome", "steps", *(f"final.{name}" for name in states)])
+    asked = runs.reductions
+    writer.writerow(["run", *runs.cases, "outcome", "steps", *asked, *(f"final.{name}" for name in states)])
     for number, outcome in enumerate(runs.outcomes):
         values = [repr(float(column[number])) for column in runs.cases.values()]
         last = [repr(float(value)) for value in runs.counts.final[number]]
-        writer.writerow([number, *values, outcome.name, int(runs.counts.steps[number]), *last])
+        found = [repr(float(column[number])) for column in asked.values()]
+        writer.writerow([number, *values, outcome.name, int(runs.counts.steps[number]), *found, *last])
     write(path, text.getvalue())

@@ -3,10 +3,11 @@
     [ensemble]
     grid = { m2 = [1, 2, 3], l = { from = 0.5, to = 1.5, count = 11 } }
     zip = { x = [0.1, 0.2], law.stiffness.home = [1, 4] }
+    reduce = { F = "max(abs(lambda_rod))" }
 
 `grid` takes every combination of its values, the last name fastest. The columns of `zip` are equally long and go
 together. With both, each line of `zip` is run with the whole grid. Names are states (their start values), parameters,
-and gains.
+and gains. `reduce` asks for numbers of each run, which the tables show (`reductions`).
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ import numpy as np
 from holdfast.errors import BadRequest
 from holdfast.problem.problem import Problem
 from holdfast.results.ensembles.cases import check_count, column, grid
+from holdfast.results.reductions import taken_apart
 
 RANGE = {"from", "to", "count"}
+EXAMPLE = 'e.g. { F = "max(abs(lambda_rod))" }'
 
 
 def stated_cases(problem: Problem) -> dict[str, np.ndarray]:
@@ -28,9 +31,10 @@ def stated_cases(problem: Problem) -> dict[str, np.ndarray]:
     table = problem.ensemble
     if not table:
         raise BadRequest("the problem states no ensemble", where="ensemble", fix="give cases=, or an [ensemble] table")
-    unknown = sorted(set(table) - {"grid", "zip"})
+    unknown = sorted(set(table) - {"grid", "zip", "reduce"})
     if unknown:
-        raise BadRequest(f"{unknown[0]!r} is not known here", where=f"ensemble.{unknown[0]}", fix='"grid" or "zip"')
+        fix = '"grid", "zip" or "reduce"'
+        raise BadRequest(f"{unknown[0]!r} is not known here", where=f"ensemble.{unknown[0]}", fix=fix)
     crossed = _axes(table.get("grid", {}), "ensemble.grid")
     together = _axes(table.get("zip", {}), "ensemble.zip")
     for name in crossed.keys() & together.keys():
@@ -48,6 +52,19 @@ def stated_cases(problem: Problem) -> dict[str, np.ndarray]:
     check_count(lines * cases, where="ensemble")
     repeated = {name: np.repeat(values, cases) for name, values in together.items()}
     return repeated | {name: np.tile(values, lines) for name, values in combined.items()}
+
+
+def stated_reductions(problem: Problem) -> dict[str, str]:
+    """What the table asks of each run, by name; each is a reduction of one quantity."""
+    table = problem.ensemble.get("reduce", {})
+    if not isinstance(table, Mapping):
+        raise BadRequest("expected a table of names and reductions", where="ensemble.reduce", fix=EXAMPLE)
+    for name, text in table.items():
+        try:
+            taken_apart(text)
+        except BadRequest as error:
+            raise BadRequest(error.what, where=f"ensemble.reduce.{name}", fix=error.fix) from None
+    return dict(table)
 
 
 def _axes(table: Any, where: str) -> dict[str, np.ndarray]:
