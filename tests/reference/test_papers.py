@@ -101,7 +101,8 @@ def test_an_economic_object_moves_as_a_point_of_variable_mass():
     for time, rate in ((0.0, 1.0), (4.0, 1.3)):
         at = equations.evaluate({"output_dot": rate}, time=time)
         mass, inflow, idle, cost = 10 + 0.5 * time, 0.5, 0.0, 0.2
-        assert mass * at.accelerations[0] == pytest.approx(at["effort"] - cost * rate + inflow * (idle - rate), rel=1e-13)
+        wanted = at["effort"] - cost * rate + inflow * (idle - rate)
+        assert mass * at.accelerations[0] == pytest.approx(wanted, rel=1e-13)
 
 
 def test_the_circuit_and_the_spring_of_the_file_move_alike():
