@@ -1,6 +1,7 @@
 """docs/papers.md: every place of the five papers is there, and every test, name, file and verb that it names exists."""
 
 import ast
+import inspect
 import re
 from functools import cache
 
@@ -112,6 +113,13 @@ def test_every_public_name_exists():
     names = {name for text in code() for name in re.findall(r"\bhf\.(\w+)", text)}
     assert len(names) > 60
     assert [name for name in sorted(names) if not hasattr(hf, name)] == []
+
+
+def test_every_argument_by_name_exists():
+    calls = [call for text in code() for call in re.findall(r"\bhf\.(\w+)\(([^()]*)", text)]
+    given = [(name, word) for name, inside in calls for word in re.findall(r"(\w+)=", inside)]
+    assert len(given) > 15
+    assert [pair for pair in given if pair[1] not in inspect.signature(getattr(hf, pair[0])).parameters] == []
 
 
 def test_every_attribute_of_equations_values_and_runs_exists():
