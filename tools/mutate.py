@@ -4,8 +4,9 @@
 
 The work is done in a copy of the tree. A mutation is caught when a test fails, one that passes on the tree as it is, or
 when the tests run out of time. It has survived when the fastest tests that run its line, and then those nearest to it,
-all pass. `equivalent.toml` lists mutations that change nothing a user could see, each with its reason; they count
-neither way. At least 90 % must be caught; the survivors are listed.
+all pass; the test that caught it in an earlier run comes before them all. `equivalent.toml` lists mutations that change
+nothing a user could see, each with its reason; they count neither way. At least 90 % must be caught; the survivors are
+listed.
 """
 
 import argparse
@@ -37,7 +38,7 @@ WAIT = 300.0  # seconds on the clock: for those that sleep
 FIRST = 25  # tests, the fastest
 FURTHER = 20.0  # seconds of further tests, as they took when measured
 OUT_OF_TIME = "out of time"
-SURVIVORS = FOLDER / "survivors.json"
+SURVIVORS, CAUGHT = FOLDER / "survivors.json", FOLDER / "caught.json"
 EQUIVALENT = Path(__file__).with_name("equivalent.toml")
 
 
@@ -49,6 +50,11 @@ class Fate:
     caught: bool
     how: str
     seconds: float
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """How a mutation is named in a list: its file, the line before and the line after."""
+        return str(self.mutation.path.relative_to(SOURCE)), self.before, self.after
 
     @property
     def test(self) -> str:
@@ -136,9 +142,11 @@ def tests_of(found: CoverageMap, mutation: Mutation) -> set[str]:
     return next((lines[n] for n in mutation.lines if lines.get(n)), set())
 
 
-def rounds(found: CoverageMap, mutation: Mutation) -> Iterator[list[str]]:
+def rounds(found: CoverageMap, mutation: Mutation, known: str | None = None) -> Iterator[list[str]]:
     """The fastest tests of a line; then those of its own room, then others, for as long as they may take."""
     order = sorted(tests_of(found, mutation), key=lambda test: (found.seconds[test], test))
+    if known in found.seconds:
+        yield [known]
     yield [*order[:FIRST], *(test for test in EVERYWHERE if test in order[FIRST:])]
     room = f"tests/{mutation.path.relative_to(SOURCE).parts[0]}/"
     rest, total, taken = sorted(order[FIRST:], key=lambda t: (not t.startswith(room), found.seconds[t])), 0.0, []
@@ -157,11 +165,11 @@ def known_equivalents() -> dict[tuple[str, str, str], str]:
 
 
 def judged(mutations: list[Mutation], found: CoverageMap) -> list[Fate]:
-    fates = []
+    fates, known = [], caught_before()
     with tempfile.TemporaryDirectory(prefix="mutate-") as folder:
         copy = Copy(Path(folder))
         for number, mutation in enumerate(mutations, 1):
-            fates.append(copy.judge(mutation, rounds(found, mutation)))
+            fates.append(copy.judge(mutation, rounds(found, mutation, known.get(named(mutation)))))
             print(f"[{number}/{len(mutations)}, {fates[-1].seconds:.0f} s] {fates[-1]}", flush=True)
         at_fault = {fate.test for fate in fates if fate.test in found.seconds}
         always = {test_in(line) for line in copy.failing(sorted(at_fault), 1800)}  # whatever is mutated
@@ -171,12 +179,7 @@ def judged(mutations: list[Mutation], found: CoverageMap) -> list[Fate]:
 def reported(fates: list[Fate]) -> bool:
     """Print the score, the equivalent mutations with their reasons and the survivors; whether enough were caught."""
     reasons = known_equivalents()
-    alike = {
-        id(fate): reasons[key]
-        for fate in fates
-        if not fate.caught
-        and (key := (str(fate.mutation.path.relative_to(SOURCE)), fate.before, fate.after)) in reasons
-    }
+    alike = {id(fate): reasons[fate.key] for fate in fates if not fate.caught and fate.key in reasons}
     caught = sum(fate.caught for fate in fates)
     survivors = [fate for fate in fates if not fate.caught and id(fate) not in alike]
     print("\nEquivalent:")
@@ -192,9 +195,22 @@ def reported(fates: list[Fate]) -> bool:
 
 
 def kept(fates: list[Fate]) -> None:
-    """Leave the survivors where `--again` finds them."""
-    left = [(str(f.mutation.path.relative_to(SOURCE)), f.before, f.after) for f in fates if not f.caught]
+    """Leave the survivors where `--again` finds them, and for the others the tests that caught them."""
+    left = [fate.key for fate in fates if not fate.caught]
     SURVIVORS.write_text(json.dumps(left, ensure_ascii=False, indent=1))
+    caught = caught_before() | {named(fate.mutation): fate.test for fate in fates if fate.caught}
+    CAUGHT.write_text(json.dumps(caught, ensure_ascii=False, indent=1))
+
+
+def caught_before() -> dict[str, str]:
+    """The tests that caught mutations in earlier runs."""
+    return json.loads(CAUGHT.read_text()) if CAUGHT.exists() else {}
+
+
+def named(mutation: Mutation) -> str:
+    """A mutation in one line, the same as long as its own line stays."""
+    before, after = mutation.change(mutation.path.read_bytes())
+    return f"{mutation.path.relative_to(SOURCE)}: {before} -> {after}"
 
 
 def survivors_of_the_last_run() -> list[Mutation]:
