@@ -7,6 +7,7 @@ helper keeps is made anew in every test.
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -123,6 +124,11 @@ def measure(files: list[str], rooms: list[str]) -> None:
     Path(f"{TABLE}.new").write_text(json.dumps({"seconds": notes.seconds, "users": notes.users}))
 
 
+def heed_ctrl_c() -> None:
+    """What a shell starts in the background ignores Ctrl-C, and a test that sends it would wait for ever."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def coverage_map(rooms: list[str], tests: list[str]) -> CoverageMap:
     """The map of the present tree: what has not changed since it was last measured is not measured again."""
     FOLDER.mkdir(parents=True, exist_ok=True)
@@ -139,7 +145,7 @@ def coverage_map(rooms: list[str], tests: list[str]) -> CoverageMap:
         print(f"measuring which lines {len(stale)} test files run", flush=True)
         code = f"from tools.coverage_map import measure; measure({stale}, {rooms})"
         environment = os.environ | {"PYTHONPATH": str(SOURCE.parent)}
-        subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, check=True)
+        subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, check=True, preexec_fn=heed_ctrl_c)
         found = json.loads(Path(f"{TABLE}.new").read_text())
         seconds |= found["seconds"]
         users = {name: [*{*users.get(name, ()), *found["users"].get(name, ())}] for name in users | found["users"]}

@@ -26,7 +26,7 @@ from itertools import islice
 from pathlib import Path
 from time import perf_counter
 
-from tools.coverage_map import EVERYWHERE, FOLDER, ROOT, SOURCE, CoverageMap, coverage_map
+from tools.coverage_map import EVERYWHERE, FOLDER, ROOT, SOURCE, CoverageMap, coverage_map, heed_ctrl_c
 from tools.mutations import Finder, Mutation, differs
 
 ROOMS = "equations graph stability results".split()
@@ -96,7 +96,7 @@ class Copy:
             [sys.executable, "-m", "pytest", *plain, *options, "-m", "", *tests],
             cwd=self.root, env=environment, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5)),
+            preexec_fn=lambda: (heed_ctrl_c(), resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))),
         )  # fmt: skip
         try:
             output, _ = running.communicate(timeout=WAIT / LIMIT * limit)
