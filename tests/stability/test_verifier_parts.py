@@ -29,7 +29,7 @@ from holdfast.stability.verifier.schemes import TABLEAUS
 from holdfast.stability.verifier.steps.cells import Cutter, Limit, boxes
 from holdfast.stability.verifier.steps.motion import WholeMotion
 from holdfast.stability.verifier.steps.step import coefficients, nearby
-from holdfast.stability.verifier.steps.unknowns import System, enclosed
+from holdfast.stability.verifier.steps.unknowns import System, _bounded, enclosed
 from holdfast.stability.verifier.steps.unknowns import _parts as unknowns_parts
 from tests.stability.held import pendulum
 
@@ -151,6 +151,30 @@ def test_krawczyk_encloses_the_solution_and_refuses_a_singular_matrix():
                 assert off <= flint.arb(float(z[k].r[cell, s]))
     singular = [[Form.constant(chosen, np.full(CELLS, 1.0)) for _ in range(2)] for _ in range(2)]
     assert not np.isfinite(enclosed(singular, right[:2])[0].r).any()
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-250])
+def test_what_bounds_the_unknowns_solves_its_inequality_exactly(scale):
+    """δ̄ ≥ start + distance ∗ δ̄, power by power, in fractions; infinite exactly where no such δ̄ exists."""
+    rng, terms, size = np.random.default_rng(9), 4, 3
+    distance = rng.uniform(0, 0.3, (20, size, size, terms))
+    distance[0] = 0
+    distance[1, :, :, 0] = 0.5  # beyond a contraction: rows of 1.5
+    distance[2, 0, 0, 1] = np.inf
+    start = scale * rng.uniform(0, 1, (20, size, terms)) * (rng.random((20, size, terms)) < 0.7)
+    start[3] = 0
+    start[4, 0, 0] = np.nan
+    found = _bounded(distance, start)
+    lost = [1, 2, 4]
+    assert np.isinf(found[lost]).all()
+    for g, s, d in (tuple(x[k] for x in (distance, start, found)) for k in range(20) if k not in lost):
+        for i in range(size):
+            for k in range(terms):
+                image = sum(Fraction(g[i, j, p]) * Fraction(d[j, k - p]) for j in range(size) for p in range(k + 1))
+                assert Fraction(d[i, k]) >= Fraction(s[i, k]) + image
+        first = np.linalg.inv(np.eye(size) - g[:, :, 0])
+        known = s[:, 0]
+        assert (d[:, 0] <= 1.01 * (first @ known) + 1e-280).all()  # and it is no wild guess
 
 
 def test_krawczyk_works_alike_in_any_units():

@@ -19,7 +19,10 @@ from click.testing import CliRunner
 
 import holdfast as hf
 from holdfast.cli.main import main
+from holdfast.stability.certificate.attack import RANDOM, NativeRun
 from holdfast.stability.certificate.certificate import certificate_from, digest
+from holdfast.stability.verifier.check import _limits, reading
+from holdfast.stability.verifier.reading.file import claims
 from holdfast.stability.verifier.reading.statement import statement
 from holdfast.stability.verifier.refusal import Refused
 from tests.stability.held import pendulum
@@ -353,6 +356,41 @@ def test_files_that_never_end_are_answered_at_once(tmp_path, honest):
     long = edited(honest, CODE, lambda x: x * 40_000)
     assert "too long" in verified(signed(long), tmp_path).findings[0]
     assert time.perf_counter() - started < 20
+
+
+def test_the_tube_is_as_wide_as_it_says_in_each_deviation(honest):
+    read = reading(claims(honest))
+    (block,), (wide, narrow) = read.claims.blocks, (30.0, 0.002)
+    limits = _limits(read, block, block.proof, [wide, narrow], read.equations.inputs)
+    by_node = {limit.node: limit for limit in limits}
+    for name, width in zip(block.names, (wide, narrow), strict=True):
+        limit = by_node[read.equations.psi[name]]
+        assert -limit.low == limit.high
+        assert block.proof.tube * width <= limit.high <= block.proof.tube * width * (1 + 1e-9)
+        assert limit.across
+    energy = by_node[read.equations.observables["energy"]]
+    assert (energy.low, energy.high) == block.proof.limits["energy"]
+    assert not energy.across
+    assert _limits(read, block, block.proof, [wide, narrow], ["x"]) == []  # y alone would decide, and is not there
+
+
+def test_the_random_steps_that_arrived_are_counted(honest, tmp_path, monkeypatch):
+    """Some states of the region are not steps at all: they count neither way, and are not told."""
+    step, calls = NativeRun.step, []
+
+    def some(self, moment, state):
+        calls.append(moment)
+        return step(self, moment, state) if len(calls) % 4 else None
+
+    told = verified(honest, tmp_path).findings[0]
+    monkeypatch.setattr(NativeRun, "step", some)
+    fewer = verified(honest, tmp_path).findings[0]
+    counts = [
+        int(re.search(r"; (\d+) random native steps add at most [\d.e-]+ of it", text)[1]) for text in (told, fewer)
+    ]
+    assert counts == [len(calls), len(calls) - len(calls) // 4]
+    assert 10 < len(calls) <= RANDOM  # the others lie outside the region
+    assert re.search(r"a step adds at most (0\.\d+|\de-\d+) of the defect", told)
 
 
 def test_a_budget_is_kept_and_named(honest, tmp_path):
