@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from holdfast.stability.verifier.numbers.dag import Dag
-from holdfast.stability.verifier.numbers.evaluate import double_values
+from holdfast.stability.verifier.numbers.evaluate import ball_power, ball_values, double_values
 from holdfast.stability.verifier.reading import file
 from holdfast.stability.verifier.reading.code import Code
 from holdfast.stability.verifier.reading.file import claims, digest, read
@@ -245,6 +245,21 @@ def test_code_in_balls_computes_what_its_operations_say():
     )
     assert either.contains(1)
     assert either.contains(5)
+
+
+def test_a_power_of_a_ball_round_zero_is_a_ball_round_zero():
+    """1/3 - 1/3 is 0 up to rounding, and so are its powers: they were once not a number, and a proof was refused."""
+    dag = Dag()
+    x = dag.input("x")
+    for base in (flint.arb(1) / 3 - flint.arb(1) / 3, flint.arb(0, 0.5), flint.arb(0)):
+        for exponent in (2, 3, 6):
+            (node,) = ball_values([dag.power(x, exponent)], {"x": base})
+            (code,) = Code(("x",), (("power", 0, exponent),), (1,)).balls({"x": base})
+            for found in (node, code):
+                assert found.contains(0)
+                assert found.overlaps(base.abs_upper() ** exponent if base.abs_upper() > 0 else flint.arb(0))
+                assert found.abs_upper() <= base.abs_upper() * (1 + 1e-6)
+    assert ball_power(flint.arb(1.5), 3) == flint.arb(3.375)
 
 
 # ── expressions ───────────────────────────────────────────────────────────────────────────────────
