@@ -12,7 +12,6 @@ listed.
 import argparse
 import json
 import os
-import random
 import resource
 import shutil
 import signal
@@ -20,9 +19,12 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from time import perf_counter
 
@@ -125,14 +127,20 @@ class Copy:
 
 
 def chosen(found: CoverageMap, rooms: list[str], count: int, seed: int, only: str) -> list[Mutation]:
-    """Random mutations of lines that some test runs."""
+    """Random mutations of lines that some test runs: the same for a seed, as long as their own lines stay."""
     every = []
     for path in sorted(p for room in rooms for p in (SOURCE / room).rglob("*.py")):
         if only in str(path.relative_to(SOURCE)):
             every += [mutation for mutation in Finder(path).mutations() if tests_of(found, mutation)]
     print(f"{len(every)} mutations are possible on lines that a test runs", flush=True)
-    random.Random(seed).shuffle(every)
-    return list(islice(filter(differs, every), count))
+    seen = Counter[str]()
+    order = []
+    for mutation in every:
+        name = named(mutation)
+        seen[name] += 1
+        order.append((sha256(f"{seed} {seen[name]} {name}".encode()).digest(), mutation))
+    order.sort(key=itemgetter(0))
+    return list(islice((mutation for _, mutation in order if differs(mutation)), count))
 
 
 def tests_of(found: CoverageMap, mutation: Mutation) -> set[str]:
