@@ -179,6 +179,7 @@ def judged(mutations: list[Mutation], found: CoverageMap) -> list[Fate]:
         for number, mutation in enumerate(mutations, 1):
             fates.append(copy.judge(mutation, rounds(found, mutation, known.get(named(mutation)))))
             print(f"[{number}/{len(mutations)}, {fates[-1].seconds:.0f} s] {fates[-1]}", flush=True)
+            remember(fates[-1:])
         at_fault = {fate.test for fate in fates if fate.test in found.seconds}
         always = {test_in(line) for line in copy.failing(sorted(at_fault), 1800)}  # whatever is mutated
     return [replace(fate, caught=False) if fate.test in always else fate for fate in fates]
@@ -203,9 +204,13 @@ def reported(fates: list[Fate]) -> bool:
 
 
 def kept(fates: list[Fate]) -> None:
-    """Leave the survivors where `--again` finds them, and for the others the tests that caught them."""
+    """Leave the survivors where `--again` finds them."""
     left = [fate.key for fate in fates if not fate.caught]
     SURVIVORS.write_text(json.dumps(left, ensure_ascii=False, indent=1))
+
+
+def remember(fates: list[Fate]) -> None:
+    """Leave the tests that caught mutations where the next run finds them."""
     caught = caught_before() | {named(fate.mutation): fate.test for fate in fates if fate.caught}
     CAUGHT.write_text(json.dumps(caught, ensure_ascii=False, indent=1))
 
