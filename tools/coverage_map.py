@@ -2,7 +2,7 @@
 
 A map is two files: the lines by test, as coverage stores them, and a table of tests with their seconds. Only tests
 that pass are in it. What tests share counts for each of them: a fixture of a module for all its users, and what a
-helper keeps is made anew in every test.
+helper or a room keeps (`functools.cache`) is made anew in every test.
 """
 
 import json
@@ -63,8 +63,9 @@ class CoverageMap:
 class _Notes:
     """A pytest plugin: each test is a context of the coverage, and its seconds are kept if it passes."""
 
-    def __init__(self, measured: coverage.Coverage) -> None:
+    def __init__(self, measured: coverage.Coverage, rooms: list[str]) -> None:
         self.measured, self.seconds, self._began = measured, {}, 0.0
+        self._owners = ("tests.", *(f"holdfast.{room}." for room in rooms))
         self.users: dict[str, list[str]] = {}
         self._failed: set[str] = set()
 
@@ -84,7 +85,7 @@ class _Notes:
             self.measured.switch_context(self._running)
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
-        _forget()
+        _forget(self._owners)
         self._running = nodeid
         self.measured.switch_context(nodeid)
         self._began = perf_counter()
@@ -103,12 +104,12 @@ def _named(fixture: pytest.FixtureDef) -> str:
     return f"fixture {fixture.argname} of {fixture.baseid}"
 
 
-def _forget() -> None:
-    """Empty what the helpers of tests keep from one test to the next."""
+def _forget(owners: tuple[str, ...]) -> None:
+    """Empty what functions of these modules keep from one test to the next."""
     for name, module in list(sys.modules.items()):
-        if name.startswith("tests."):
+        if name.startswith(owners):
             for value in list(vars(module).values()):
-                if callable(forget := getattr(value, "cache_clear", None)) and value.__module__.startswith("tests."):
+                if callable(forget := getattr(value, "cache_clear", None)) and value.__module__.startswith(owners):
                     forget()
 
 
@@ -117,7 +118,7 @@ def measure(files: list[str], rooms: list[str]) -> None:
     include = [f"{SOURCE / room}/*" for room in rooms]
     measured = coverage.Coverage(data_file=f"{LINES}.new", include=include, config_file=False)
     measured.start()
-    notes = _Notes(measured)
+    notes = _Notes(measured, rooms)
     pytest.main([*files, "-q", "-m", LEFT_OUT, "-p", "no:cacheprovider", "-p", "no:xdist", "--tb=no"], plugins=[notes])
     measured.stop()
     measured.save()
