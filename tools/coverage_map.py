@@ -119,7 +119,10 @@ def measure(files: list[str], rooms: list[str]) -> None:
     measured = coverage.Coverage(data_file=f"{LINES}.new", include=include, config_file=False)
     measured.start()
     notes = _Notes(measured, rooms)
-    pytest.main([*files, "-q", "-m", LEFT_OUT, "-p", "no:cacheprovider", "-p", "no:xdist", "--tb=no"], plugins=[notes])
+    plain = ["-q", "-m", LEFT_OUT, "-p", "no:cacheprovider", "-p", "no:xdist", "--tb=no"]
+    ended = pytest.main([*files, *plain], plugins=[notes])
+    if ended not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED):
+        sys.exit(f"the tests could not be measured: {ended!r}")  # one file that cannot be read hides all the others
     measured.stop()
     measured.save()
     Path(f"{TABLE}.new").write_text(json.dumps({"seconds": notes.seconds, "users": notes.users}))
