@@ -1,0 +1,173 @@
+"""Small parts of the promises, each by itself: sizes, margins, orders, and what is granted."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import sympy as sp
+
+import holdfast as hf
+from holdfast.stability.certificate.certificate import Label
+from holdfast.stability.letters.conditions import _cycles, _written
+from holdfast.stability.linear.mean_square import ALIKE, _differ
+from holdfast.stability.promise.proved_block import bounded_in_energy
+from holdfast.stability.proof.block import blocks_of
+from holdfast.stability.proof.omega import state_sizes, unproved_limits
+from holdfast.stability.proof.prove import Claim
+from holdfast.stability.theory.estimated_defect import _places, estimated_defect
+from holdfast.stability.theory.lyapunov import LyapunovFunction
+from holdfast.stability.theory.motion_step import _norm, _order
+from tests.stability.held import pendulum
+
+x, y = hf.coordinates("x y")
+
+# ── the estimated defect ──────────────────────────────────────────────────────────────────────────
+
+STEP, STIFF, DAMPED = 0.125, 4.0, 5.0
+LAW = np.array([[0.0, 1.0], [-STIFF, -DAMPED]])
+V = LyapunovFunction(np.array([[12.0, 2.0], [2.0, 3.0]]), LAW)
+
+
+def followed():
+    """x on sin t: what an Euler step leaves beside (I + τH)z is known, and does not depend on z."""
+    system = hf.System(coordinates=(x,), kinetic=x.rate**2 / 2)
+    program = hf.Program(
+        holonomic={"path": x - sp.sin(hf.time)}, controls={"F": {x: 1}},
+        law=hf.SpringDamper(stiffness=STIFF, damping=DAMPED),
+    )  # fmt: skip
+    return hf.derive(hf.Problem(system, program, start={x.rate: 1}))
+
+
+def left(times):
+    """d = (−sin(t+τ) + sin t + τ cos t, −cos(t+τ) + cos t − τ sin t)/τ²."""
+    after = times + STEP
+    rows = [
+        -np.sin(after) + np.sin(times) + STEP * np.cos(times),
+        -np.cos(after) + np.cos(times) - STEP * np.sin(times),
+    ]
+    return np.array(rows).T / STEP**2
+
+
+@pytest.mark.parametrize("euclidean", [True, False])
+def test_a_sampled_defect_finds_the_worst_time(euclidean):
+    times = np.linspace(0, 3, 30001)
+    sizes = V.norm(left(times))
+    found = estimated_defect(followed(), V, STEP, 0.01, domain={"t": (0, 3)}, count=20, euclidean=euclidean)
+    assert found.defect <= sizes.max() * (1 + 1e-9)
+    assert found.defect >= sizes.max() * (1 - 1e-4)  # looking again round the worst of 20 samples
+    assert found.worst_time == pytest.approx(times[sizes.argmax()], abs=0.05)
+    assert 0 <= found.worst_time <= 3
+    assert found.count == 20 + 3 * 20 * 20
+
+
+def test_a_sampled_curvature_is_that_of_v_over_a_step():
+    """W = 2|V(z⁺) − V(z) − τV̇(z)|/τ² at the border of the ball, by a scan of directions and times."""
+    tolerance = 0.01
+    found = estimated_defect(followed(), V, STEP, tolerance, domain={"t": (0, 3)}, count=2000, euclidean=True)
+    angles, times = np.meshgrid(np.linspace(0, 2 * np.pi, 181), np.linspace(0, 3, 301))
+    z = tolerance * np.column_stack([np.cos(angles.ravel()), np.sin(angles.ravel())])
+    after = z + STEP * z @ LAW.T + STEP**2 * left(times.ravel())
+    wanted = (2 * np.abs(V(after) - V(z) - STEP * V.derivative(z)) / STEP**2).max()
+    assert found.curvature == pytest.approx(wanted, rel=0.02)
+
+
+def test_deviations_are_found_among_all():
+    z, phi = hf.coordinates("z phi")
+    system = hf.System(coordinates=(x, z, phi), kinetic=(x.rate**2 + z.rate**2 + phi.rate**2) / 2)
+    program = hf.Program(holonomic={"a": x, "b": z}, nonholonomic={"c": phi.rate}, law=hf.critically_damped(1))
+    equations = hf.derive(hf.Problem(system, program))
+    assert _places(equations, None) == [0, 1, 2, 3, 4]
+    assert _places(equations, ("b",)) == [1, 3]
+    assert _places(equations, ("c",)) == [4]
+    assert _places(equations, ("b", "c")) == [1, 3, 4]
+
+
+# ── steps along the motion ────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("scheme", [hf.Euler, hf.Heun, hf.Kutta3, hf.RK4], ids=lambda s: s.name)
+def test_explicit_schemes_of_order_four_have_taylor_matrices(scheme):
+    assert _order(scheme) == scheme.order
+
+
+@pytest.mark.parametrize("scheme", [hf.ImplicitMidpoint, hf.DOPRI5, hf.Radau5, hf.DOP853], ids=lambda s: s.name)
+def test_implicit_adaptive_and_higher_schemes_have_none(scheme):
+    with pytest.raises(hf.BadRequest, match="explicit schemes of order 4 at most"):
+        _order(scheme)
+
+
+def test_the_norm_of_a_motion_contracts_all_its_steps():
+    """Two matrices that no Euclidean norm contracts, but a common one does; one that nothing contracts."""
+    steps = [np.array([[0.5, 4.0], [0.0, 0.5]]), np.array([[0.5, 3.0], [0.0, 0.6]])]
+    norm = _norm(None, steps, ("y", "w"))
+    assert all(norm.of_matrix(matrix) < 1 for matrix in steps)
+    assert _norm(None, steps[:1], ("y", "w")).of_matrix(steps[0]) < 1
+    assert (_norm(None, [np.eye(2), steps[0]], ("y", "w")).matrix == np.eye(2)).all()
+    with pytest.raises(hf.BadRequest, match="V speaks of 2 deviations, the law of 3"):
+        _norm(V, steps, ("a", "b", "c"))
+
+
+# ── letters ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_rows_that_influence_each_other_one_way_are_apart():
+    assert _cycles(sp.Matrix([[1, 1], [0, 1]])) == [[0], [1]]
+    assert _cycles(sp.Matrix([[1, 1], [1, 1]])) == [[0, 1]]
+    assert _cycles(sp.Matrix([[0, 0, 1], [0, 1, 0], [1, 1, 0]])) == [[0, 2], [1]]
+
+
+def test_a_polynomial_is_written_by_falling_powers():
+    r = sp.Symbol("lambda")
+    from holdfast.stability.letters.routh import ROOT
+
+    b, k = sp.symbols("b k")
+    word = lambda e: str(e.subs(ROOT, r)).replace("**", "^")  # noqa: E731
+    assert _written(ROOT**2 + b * ROOT + k, word, "*") == "lambda^2 + b*lambda + k"
+    assert _written(2 * ROOT**2 + (b + k) * ROOT - 1, word, "*") == "2*lambda^2 + (b + k)*lambda - 1"
+    assert _written((ROOT + b) * (ROOT - k), word, "*") in {"(lambda + b)*(lambda - k)", "(lambda - k)*(lambda + b)"}
+
+
+# ── what is granted and measured ──────────────────────────────────────────────────────────────────
+
+
+def test_the_energy_of_a_run_is_granted_with_a_margin():
+    """A twentieth of the largest kinetic energy, and a tenth of the energy's own range, to either side."""
+    equations = hf.derive(pendulum(0.5))
+    run = hf.simulate(equations, hf.Euler, step=0.01, duration=0.5)
+    region = {"t": (0.0, 0.5)} | {name: (run[name].min() - 0.1, run[name].max() + 0.1) for name in run.state_names}
+    (block,) = blocks_of(equations, {})
+    setting = Claim(equations, block, hf.Euler, 0.01, {}, region, {})
+    low, high = bounded_in_energy(setting, run).limits["energy"]
+    margin = 0.05 * run["kinetic"].max() + 0.1 * np.ptp(run["energy"])
+    assert low == pytest.approx(run["energy"].min() - margin)
+    assert high == pytest.approx(run["energy"].max() + margin)
+
+
+def test_sizes_of_states_are_tied_by_the_duration():
+    run = SimpleNamespace(
+        y=np.array([[1.0, -2.0], [0.0, 0.5], [3.0, 0.0], [0.0, 0.0], [0.0, 0.0]]), times=np.array([1.0, 5.0]),
+        state_names=("x", "y", "x_dot", "y_dot", "m"),
+    )  # fmt: skip
+    assert state_sizes(run, 2) == {"x": 12.0, "y": 12.0, "x_dot": 3.0, "y_dot": 3.0, "m": 1.0}
+    run.times = np.array([1.0, 1.25])
+    assert state_sizes(run, 2) == {"x": 2.0, "y": 2.0, "x_dot": 8.0, "y_dot": 8.0, "m": 1.0}
+    run.times = np.array([1.0, 1.0])
+    assert state_sizes(run, 2) == {"x": 2.0, "y": 2.0, "x_dot": 3.0, "y_dot": 3.0, "m": 1.0}
+
+
+def test_what_a_proof_takes_for_granted_counts_by_its_nearer_side():
+    limits = (("y_a", -1e-3, 2e-3), ("w_a", -5.0, 4.0), ("energy", -1.0, 1.0), ("y_b", -1.0, 1.0))
+    block = SimpleNamespace(label=Label.proved, proof=SimpleNamespace(limits=limits))
+    assert unproved_limits(block, {"y_a": 1e-3, "w_a": 4.0, "y_b": 1.0}) == {}
+    assert unproved_limits(block, {"y_a": 1.5e-3, "w_a": 4.5, "y_b": 1.0}) == {"y_a": 1e-3, "w_a": 4.0}
+    assert unproved_limits(block, {}) == {"y_a": 1e-3, "w_a": 4.0, "y_b": 1.0}
+    assert unproved_limits(SimpleNamespace(label=Label.checked, proof=None), {}) == {}
+
+
+def test_matrices_differ_by_their_own_size():
+    one = np.array([[1e6, 0.0], [0.0, 1.0]])
+    assert not _differ(one, one)
+    assert not _differ(one, one * (1 + ALIKE / 2))
+    assert _differ(one, one * (1 + 3 * ALIKE))
+    assert _differ(one, -one)
+    assert not _differ(np.zeros((0, 0)), np.zeros((0, 0)))
