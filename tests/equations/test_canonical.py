@@ -138,3 +138,12 @@ def test_the_canonical_form_keeps_undetermined_functions():
     text = found.summary()
     assert "U + p_x^2/(2*m) + p_y^2/(2*m*eta^2)" in text
     assert "p_y' = -diff(U, y)" in text
+
+
+@pytest.mark.parametrize("speed", [0.5, 3e4])
+def test_momenta_of_another_power_are_solved_at_any_speed(speed):
+    """T = v⁴/4: of the roots of p = v³ the real one gives the rates back, slow or fast."""
+    free = hf.derive(hf.Problem(hf.System(coordinates=x, kinetic=x.rate**4 / 4), start={x: 1.0, x.rate: speed}))
+    form = hf.canonical(free)
+    assert form.evaluate().rates == pytest.approx([speed], rel=1e-9)
+    assert form.evaluate().hamiltonian == pytest.approx(3 * speed**4 / 4, rel=1e-9)

@@ -293,3 +293,15 @@ def test_a_law_that_corrects_nothing_shows_no_gains():
     assert not {s.name for e in shown for s in sp.sympify(e).free_symbols} & set(equations.form.gains)
     held = equations.with_law(hf.critically_damped(3))
     assert {s.name for s in held.inverse_dynamics["lambda_rod"].free_symbols} >= set(held.form.gains)
+
+
+def test_a_law_that_does_not_vanish_on_the_program_is_told_with_its_value():
+    x, y = hf.coordinates("x y")
+    rod = hf.deviations("rod")
+    system = hf.System(coordinates=(x, y), kinetic=(x.rate**2 + y.rate**2) / 2)
+    law = hf.GeneralLaw({"rod": -rod + sp.Rational(2, 3)})
+    program = hf.Program(holonomic={"rod": x**2 + y**2 - 1}, law=law)
+    with pytest.raises(hf.BadStatement) as refused:
+        hf.derive(hf.Problem(system, program, start={x: 1}))
+    assert refused.value.what == "the law of 'rod' does not vanish on the program: there dw/dt = 0.666667"
+    assert refused.value.where == "law.rod"
