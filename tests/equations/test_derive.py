@@ -6,6 +6,9 @@ import sympy as sp
 from numpy.testing import assert_allclose
 
 import holdfast as hf
+from holdfast.equations.dynamics.masses import _cross
+from holdfast.graph.arithmetics.tape import Tape
+from holdfast.graph.nodes import Graph
 from tests.equations.mechanisms import double_pendulum, example
 
 x, z = hf.coordinates("x z")
@@ -305,3 +308,13 @@ def test_a_law_that_does_not_vanish_on_the_program_is_told_with_its_value():
         hf.derive(hf.Problem(system, program, start={x: 1}))
     assert refused.value.what == "the law of 'rod' does not vanish on the program: there dw/dt = 0.666667"
     assert refused.value.where == "law.rod"
+
+
+def test_a_turning_frame_turns_inner_motions_as_a_cross_product():
+    graph = Graph()
+    names = [graph.input(name) for name in ("a", "b", "c", "x", "y", "z")]
+    values = np.array([1.5, -0.7, 2.0, 0.3, -1.1, 0.9])
+    found = Tape(tuple(names), tuple(_cross(names[:3], names[3:])))(values)
+    assert found == pytest.approx(np.cross(values[:3], values[3:]))
+    turned = Tape(tuple(names), tuple(_cross(names[:1], names[3:5])))(values)
+    assert turned == pytest.approx([-1.5 * -1.1, 1.5 * 0.3])
