@@ -1,5 +1,6 @@
 """Small parts of the promises, each by itself: sizes, margins, orders, and what is granted."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 import sympy as sp
 
 import holdfast as hf
-from holdfast.stability.certificate.certificate import Label
+from holdfast.stability.certificate.certificate import BlockCertificate, Label, Proof
 from holdfast.stability.letters.conditions import _cycles, _written
 from holdfast.stability.linear.mean_square import ALIKE, _differ
 from holdfast.stability.promise.proved_block import bounded_in_energy
@@ -15,6 +16,7 @@ from holdfast.stability.proof.block import blocks_of
 from holdfast.stability.proof.omega import state_sizes, unproved_limits
 from holdfast.stability.proof.prove import Claim
 from holdfast.stability.theory.estimated_defect import _places, estimated_defect
+from holdfast.stability.theory.form_verdicts import SignVerdict, _counted, _states
 from holdfast.stability.theory.lyapunov import LyapunovFunction
 from holdfast.stability.theory.motion_step import _norm, _order
 from tests.stability.held import pendulum
@@ -171,3 +173,48 @@ def test_matrices_differ_by_their_own_size():
     assert _differ(one, one * (1 + 3 * ALIKE))
     assert _differ(one, -one)
     assert not _differ(np.zeros((0, 0)), np.zeros((0, 0)))
+
+
+# ── words ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_one_cell_and_one_state_are_told_in_the_singular():
+    assert [_counted(n) for n in (0, 1, 2)] == ["0 cells", "1 cell", "2 cells"]
+    assert [_states(n) for n in (0, 1, 2)] == ["0 states", "1 state", "2 states"]
+
+
+@pytest.mark.parametrize(
+    ("label", "holds"), [("proved", True), ("sampled", True), ("refuted", False), ("undecided", None)]
+)
+def test_a_sign_holds_where_it_is_proved_or_sampled(label, holds):
+    verdict = SignVerdict("V falls", label, "because")
+    assert verdict.holds is holds
+    assert bool(verdict) == bool(holds)
+    assert str(verdict) == f"V falls: {label}; because."
+
+
+def test_a_constant_form_is_proved_with_the_constants_it_has():
+    """V = 3y² + 4yw + 3w² under w' = −y − 4w/3: l₁ = 1, l₂ = 5, p = 4/3, to a part in 10⁹."""
+    system = hf.System(coordinates=(x,), kinetic=x.rate**2 / 2)
+    program = hf.Program(holonomic={"home": x}, controls={"F": {x: 1}}, law=hf.gains_from((3, 4, 3)).law("home"))
+    home = hf.deviations("home")
+    study = hf.lyapunov(hf.derive(hf.Problem(system, program)), 3 * home**2 + 4 * home * home.rate + 3 * home.rate**2)
+    positive, falls = study.positive, study.decreasing
+    assert (positive.label, falls.label) == ("proved", "proved")
+    assert positive.numbers["l1"] == pytest.approx(1, rel=1e-8)
+    assert positive.numbers["l2"] == pytest.approx(5, rel=1e-8)
+    assert positive.numbers["l1"] < 1 < 5 < positive.numbers["l2"]
+    assert falls.numbers["rate"] == pytest.approx(4 / 3, rel=1e-8)
+    assert "in 1 cell of balls" in positive.reason
+
+
+def test_the_region_of_a_proof_is_told_range_by_range():
+    proof = Proof(
+        factor=((1.0,),), gamma=0.5, tube=1.0, coefficient=1.0, rounding=0.0, radius=0.5,
+        region=(("t", 0.0, 2.0), ("x", -1.0, 1.0)), limits=(("y_a", -0.25, 0.25), ("energy", -3.0, 1.0)),
+    )  # fmt: skip
+    block = BlockCertificate(("rod",), Label.proved, "", names=("y_rod",), bounds=(0.5,), proof=proof)
+    assert block.omega() == "t in [0, 2], |x| <= 1, |y_a| <= 0.25, energy in [-3, 1]"
+    assert block.line() == "rod: proved while in Omega (|y_rod| <= 0.5)"
+    assert replace(block, settles=True).line() == "rod: proved while in Omega (once settled |y_rod| <= 0.5)"
+    assert replace(block, proof=None).omega() == ""
