@@ -11,6 +11,7 @@ import time
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,9 +20,9 @@ from click.testing import CliRunner
 
 import holdfast as hf
 from holdfast.cli.main import main
-from holdfast.stability.certificate.attack import RANDOM, NativeRun
+from holdfast.stability.certificate.attack import RANDOM, Attack, NativeRun
 from holdfast.stability.certificate.certificate import certificate_from, digest
-from holdfast.stability.verifier.check import _limits, reading
+from holdfast.stability.verifier.check import POINTS, _agree, _limits, reading
 from holdfast.stability.verifier.reading.file import claims
 from holdfast.stability.verifier.reading.statement import statement
 from holdfast.stability.verifier.refusal import Refused
@@ -391,6 +392,44 @@ def test_the_random_steps_that_arrived_are_counted(honest, tmp_path, monkeypatch
     assert counts == [len(calls), len(calls) - len(calls) // 4]
     assert 10 < len(calls) <= RANDOM  # the others lie outside the region
     assert re.search(r"a step adds at most (0\.\d+|\de-\d+) of the defect", told)
+
+
+def test_random_states_deviate_by_no_more_than_the_tube(honest, monkeypatch):
+    read = reading(claims(honest))
+    (block,) = read.claims.blocks
+    attack = Attack(read, SimpleNamespace(block=block, contraction=None, widths=None), NativeRun(read))
+    monkeypatch.setattr(Attack, "_inside", lambda self, times, states: (np.ones(len(times), dtype=bool), None))
+    times, states = attack._random()
+    sizes = np.linalg.norm(attack._doubles(times, states)[0] @ np.array(block.proof.factor), axis=1)
+    sizes = sizes[np.isfinite(sizes)]
+    tube = block.proof.tube
+    assert len(times) == RANDOM
+    assert np.quantile(sizes, 0.8) <= tube  # those that Newton's method brings there
+    assert 0.2 * tube < np.median(sizes) < 0.8 * tube
+    region = block.proof.region
+    assert ((times >= region["t"][0]) & (times <= region["t"][1])).all()
+
+
+def test_the_code_is_compared_at_cells_from_the_first_to_the_last():
+    seen = []
+    read = SimpleNamespace(
+        agreement=SimpleNamespace(check=lambda point: (seen.append(point[0]), point[0] != 0.0)[1]),
+        equations=SimpleNamespace(inputs=["x"]),
+    )
+    proof = SimpleNamespace(region={"x": (-2.0, -1.0)})
+    points = [np.array([float(k)]) for k in range(1000)]
+    counted = _agree(read, proof, SimpleNamespace(points=points))
+    centres = [x for x in seen if x >= 0]
+    assert (centres[0], centres[-1]) == (0.0, 999.0)
+    assert len(centres) == POINTS
+    assert np.diff(centres).max() < 1.2 * 1000 / POINTS
+    anywhere = [x for x in seen if x < 0]
+    assert len(anywhere) == POINTS
+    assert min(anywhere) >= -2 < max(anywhere) <= -1
+    assert counted == len(seen) - 1
+    read.agreement.check = lambda point: False
+    with pytest.raises(Refused, match="could not be compared"):
+        _agree(read, proof, SimpleNamespace(points=points[:3]))
 
 
 def test_a_budget_is_kept_and_named(honest, tmp_path):
