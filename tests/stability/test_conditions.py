@@ -248,3 +248,43 @@ def test_conditions_too_long_to_read_are_refused_and_fewer_letters_help():
     assert np.linalg.eigvals(made.evaluate().deviation_matrix).real.max() < 0
     with pytest.raises(hf.BadRequest, match="stifness"):
         hf.conditions(made, letters=("law.stifness.c0",))
+
+
+# ---------------------------------------------------------------- words
+
+
+def test_conditions_are_told_line_by_line():
+    y = hf.deviations("rod")
+    made = equations(hf.SpringDamper(stiffness=k, damping=b))
+    assert hf.conditions(made, k * y**2 + y.rate**2).summary().splitlines() == [
+        "rod",
+        "  characteristic polynomial: lambda^2 + b*lambda + k",
+        "  asymptotically stable exactly where b > 0, k > 0",
+        "  V = k*y_rod^2 + w_rod^2",
+        "  V' = -2*b*w_rod^2",
+        "  V > 0 where k > 0",
+        "  V' < 0 where nothing: for no values",
+    ]
+
+
+def test_letters_that_are_always_positive_need_no_condition_and_this_is_told():
+    text = hf.conditions(equations(hf.SpringDamper(stiffness=p, damping=q))).summary()
+    assert "exactly where always: for all values of the letters" in text
+
+
+@pytest.mark.parametrize(("value", "word"), [(2.0, "all of them"), (-2.0, "not all of them")])
+def test_whether_the_stated_numbers_satisfy_the_conditions_is_told(value, word):
+    system = hf.System(coordinates=(x, z), kinetic=m * (x.rate**2 + z.rate**2) / 2, parameters={m: 1, k: 4, b: value})
+    program = hf.Program(holonomic={"rod": x - 1}, law=hf.SpringDamper(stiffness=k, damping=b))
+    found = hf.conditions(hf.derive(hf.Problem(system, program)))
+    assert found.summary().splitlines()[-1] == f"  the stated numbers satisfy {word}"
+    assert found.hold is (value > 0)
+    data = found.to_dict()
+    assert (data["schema"], data["hold"], data["constant"]) == (1, value > 0, True)
+
+
+def test_nothing_to_hold_has_no_conditions():
+    free = hf.derive(hf.Problem(hf.System(coordinates=(x,), kinetic=x.rate**2 / 2)))
+    found = hf.conditions(free)
+    assert found.summary() == "There is nothing to hold.\n"
+    assert (found.inequalities, found.polynomial, found.hold) == ((), 1, True)
