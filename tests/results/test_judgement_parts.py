@@ -22,7 +22,9 @@ from holdfast.results.judgement.judgement import (
     _rows_to_look_at,
     _undefined,
     doubtful,
+    driven,
     ended,
+    energy_found,
     grown,
     mass_gone,
     moving_sizes,
@@ -207,3 +209,47 @@ def test_the_highest_local_maxima_are_found():
     assert set(_peaks(seen)) == {1, 3, 4, 6}
     assert _peaks(np.array([2.0])) == [0]
     assert _peaks(np.array([1.0, 2.0, 3.0])) == [2]
+
+
+@pytest.mark.parametrize(("part", "told"), [(0.2, True), (0.1, False)])
+def test_energy_that_changes_by_itself_speaks_against_a_run(part, told, monkeypatch):
+    equations = hf.derive(pendulum(0.5))
+    monkeypatch.setattr("holdfast.results.judgement.judgement.energy_lost", lambda *given: (part, 1.5))
+    given = SimpleNamespace(
+        equations=equations,
+        rows=SimpleNamespace(times=np.arange(3.0)),
+        constants=[],
+        start=SimpleNamespace(on_program=True),
+    )
+    found = energy_found(given)
+    if not told:
+        assert found is None
+        return
+    assert (found.name, found.failing, found.time, found.quantity) == ("energy_changed", True, 1.5, "energy")
+    assert found.text == "The energy changed by 20 % of what is in motion, though nothing does work."
+    given.rows.times = np.arange(1.0)
+    assert energy_found(given) is None
+    given.rows.times, given.start.on_program = np.arange(3.0), False
+    assert energy_found(given) is None
+
+
+@pytest.mark.parametrize(("part", "told"), [(0.2, True), (0.1, False)])
+def test_corrections_that_drive_the_motion_speak_against_a_run(part, told, monkeypatch):
+    equations = hf.derive(pendulum(0.5))
+    monkeypatch.setattr("holdfast.results.judgement.judgement.correction_work", lambda *given: (part, 1.5))
+    given = SimpleNamespace(
+        equations=equations,
+        rows=SimpleNamespace(times=np.arange(3.0)),
+        constants=[],
+        start=SimpleNamespace(on_program=True),
+    )
+    found = driven(given)
+    if not told:
+        assert found is None
+        return
+    assert (found.name, found.failing, found.time) == ("driven", True, 1.5)
+    assert found.text == "Correcting deviations did work of 20 % of the energy in motion."
+    given.rows.times = np.arange(2.0)
+    assert driven(given) is None
+    given.rows.times, given.start.on_program = np.arange(3.0), False
+    assert driven(given) is None

@@ -12,13 +12,15 @@ from holdfast.stability.certificate.certificate import BlockCertificate, Label, 
 from holdfast.stability.letters.conditions import _cycles, _written
 from holdfast.stability.linear.mean_square import ALIKE, _differ
 from holdfast.stability.promise.proved_block import bounded_in_energy
-from holdfast.stability.proof.block import blocks_of
+from holdfast.stability.proof.block import blocks_of, motion_of
 from holdfast.stability.proof.omega import state_sizes, unproved_limits
 from holdfast.stability.proof.prove import Claim
 from holdfast.stability.theory.estimated_defect import _places, estimated_defect
 from holdfast.stability.theory.form_verdicts import SignVerdict, _counted, _states
 from holdfast.stability.theory.lyapunov import LyapunovFunction
 from holdfast.stability.theory.motion_step import _norm, _order
+from holdfast.stability.tuning.trials import MeasuredGains
+from holdfast.stability.tuning.tune import _Search
 from tests.stability.held import pendulum
 
 x, y = hf.coordinates("x y")
@@ -218,3 +220,27 @@ def test_the_region_of_a_proof_is_told_range_by_range():
     assert block.line() == "rod: proved while in Omega (|y_rod| <= 0.5)"
     assert replace(block, settles=True).line() == "rod: proved while in Omega (once settled |y_rod| <= 0.5)"
     assert replace(block, proof=None).omega() == ""
+
+
+@pytest.mark.parametrize("entry", [(1, 0), (1, 1)])
+def test_a_matrix_that_is_not_exactly_the_law_is_no_ground_for_a_proof(entry):
+    equations = hf.derive(pendulum(0.5))
+    (block,) = blocks_of(equations, {})
+    assert motion_of(equations, block, {}) is not None
+    bent = block.matrix.copy()
+    bent[entry] *= 1 + 1e-15
+    with pytest.raises(hf.BadRequest, match="not exact in double precision"):
+        motion_of(equations, replace(block, matrix=bent), {})
+
+
+def test_the_search_counts_errors_beyond_their_limits():
+    """The deviation times the third power of each excess: 2 beyond a limit of 0.5 is 4 times, so 64."""
+    search = object.__new__(_Search)
+    search.limits = {"state_error": 0.5, "energy_error": 10.0}
+    measured = MeasuredGains(
+        np.array([1e-3, 1e-3, 1e-3, 1e-3]), np.array([0.4, 2.0, 0.5, 2.0]), np.array([1.0, 1.0, 20.0, 20.0]),
+        np.ones(4), np.array([True, True, True, False]),
+    )  # fmt: skip
+    assert search._penalised(measured).tolist() == pytest.approx([1e-3, 64e-3, 8e-3, np.inf])
+    search.limits = {"state_error": 0.0}
+    assert np.isinf(search._penalised(measured)).all()

@@ -332,6 +332,21 @@ def hf_start(product):
     return run.y[:, 0]
 
 
+def test_the_total_rate_of_an_expression_counts_all_that_moves():
+    """d(t x y')/dt + ds/dt, with s' = −s: x y' + t x' y' + t x y'' − s."""
+    text = """schema = 1
+[system]
+coordinates = ["x", "y"]
+kinetic = "(x_dot**2 + y_dot**2)/2"
+states = {s = "-s"}
+"""
+    stated = statement(text)
+    node = stated.scalar("t*x*y_dot + s", "here")
+    values = {"t": 2.0, "x": 3.0, "x_dot": 5.0, "y_dot": 7.0, "y_ddot": 11.0, "s": 13.0}
+    (found,) = double_values([stated.rate(node)], {name: np.array([x]) for name, x in values.items()}, 1)
+    assert found[0] == 3 * 7 + 2 * 5 * 7 + 2 * 3 * 11 - 13
+
+
 @pytest.mark.parametrize("gains", ["{rod = 25, rope = 3}", '{rod = 25, "rod.rope" = 3}', '{rod = 25, "rope.rod" = 3}'])
 def test_a_law_with_a_gain_of_no_constraint_is_refused(gains):
     text = hf.dumps(pendulum(0.3))
