@@ -21,7 +21,7 @@ from holdfast.stability.theory.lyapunov import LyapunovFunction
 from holdfast.stability.theory.motion_step import _norm, _order
 from holdfast.stability.tuning.trials import MeasuredGains
 from holdfast.stability.tuning.tune import _Search
-from tests.stability.held import pendulum
+from tests.stability.held import adaptive_optics, pendulum
 
 x, y = hf.coordinates("x y")
 
@@ -244,3 +244,23 @@ def test_the_search_counts_errors_beyond_their_limits():
     assert search._penalised(measured).tolist() == pytest.approx([1e-3, 64e-3, 8e-3, np.inf])
     search.limits = {"state_error": 0.0}
     assert np.isinf(search._penalised(measured)).all()
+
+
+class Seen(Exception):
+    """Carries what was seen out of a certificate that is not finished."""
+
+
+def test_effort_is_shared_among_the_blocks_that_may_be_proved(monkeypatch):
+    """Of two blocks one is only neutral: the other gets all of it; of two that attract each gets half."""
+
+    def each(self, seen, step, share, granted):
+        raise Seen(share)
+
+    monkeypatch.setattr("holdfast.stability.promise.assess.Assessment._each_certified", each)
+    with pytest.raises(Seen) as seen:
+        hf.certify(hf.derive(adaptive_optics()), hf.Euler, step=0.01, duration=0.1, effort=8)
+    assert seen.value.args == (8.0,)
+    both = adaptive_optics().with_law(hf.SpringDamper(stiffness=25, damping=10))
+    with pytest.raises(Seen) as seen:
+        hf.certify(hf.derive(both), hf.Euler, step=0.01, duration=0.1, effort=8)
+    assert seen.value.args == (4.0,)
