@@ -8,6 +8,7 @@ import pytest
 import holdfast as hf
 from holdfast.engine.run.status import Status
 from holdfast.results.judgement.along import _peaks
+from holdfast.results.judgement.check import _unstable
 from holdfast.results.judgement.finding import Finding
 from holdfast.results.judgement.judgement import (
     BLOWN,
@@ -253,3 +254,16 @@ def test_corrections_that_drive_the_motion_speak_against_a_run(part, told, monke
     assert driven(given) is None
     given.rows.times, given.start.on_program = np.arange(3.0), False
     assert driven(given) is None
+
+
+@pytest.mark.parametrize("entry", [0.0, np.nan, np.inf])
+def test_a_law_is_called_unstable_only_where_all_of_it_is_known(entry, monkeypatch):
+    """Roots with a positive real part, beside an entry that is not defined: then nothing is said."""
+    equations = hf.derive(pendulum(0.5))
+    matrix = np.array([[entry, 1.0], [-25.0, 10.0]])
+    monkeypatch.setattr("holdfast.results.judgement.check.law_matrices", lambda *given: matrix[None])
+    found = _unstable(equations, SimpleNamespace(state=[0.0, 0.0, 0.0, 0.0]))
+    assert (found is not None) == (entry == 0.0)
+    if found is not None:
+        assert found.text == "The law drives rod away: a root has the real part 5. Look at the signs of its gains."
+        assert found.failing

@@ -22,10 +22,11 @@ import holdfast as hf
 from holdfast.cli.main import main
 from holdfast.stability.certificate.attack import RANDOM, Attack, NativeRun
 from holdfast.stability.certificate.certificate import certificate_from, digest
-from holdfast.stability.verifier.check import POINTS, _agree, _limits, reading
+from holdfast.stability.verifier.check import POINTS, _agree, _limits, check_block, reading
 from holdfast.stability.verifier.reading.file import claims
 from holdfast.stability.verifier.reading.statement import statement
 from holdfast.stability.verifier.refusal import Refused
+from holdfast.stability.verifier.steps.cover import Budget
 from tests.stability.held import pendulum
 
 EXAMPLES = resources.files("holdfast") / "examples"
@@ -373,6 +374,19 @@ def test_the_tube_is_as_wide_as_it_says_in_each_deviation(honest):
     assert (energy.low, energy.high) == block.proof.limits["energy"]
     assert not energy.across
     assert _limits(read, block, block.proof, [wide, narrow], ["x"]) == []  # y alone would decide, and is not there
+
+
+@pytest.mark.parametrize(("factor", "holds"), [(1.0, True), (1 - 1e-9, False)])
+def test_a_bound_may_be_as_small_as_what_is_shown(honest, factor, holds):
+    read = reading(claims(honest))
+    (block,) = read.claims.blocks
+    shown = check_block(read, block, Budget(seconds=60, cells=10_000)).bounds
+    tight = replace(block, bounds=[bound * factor for bound in shown])
+    if holds:
+        assert check_block(read, tight, Budget(seconds=60, cells=10_000)).bounds == shown
+    else:
+        with pytest.raises(Refused, match="the bound of y_rod is smaller than what was shown"):
+            check_block(read, tight, Budget(seconds=60, cells=10_000))
 
 
 def test_the_random_steps_that_arrived_are_counted(honest, tmp_path, monkeypatch):
