@@ -73,7 +73,7 @@ def key_of(mutation: Mutation) -> tuple[str, str, str]:
 
 
 def test_in(line: str) -> str:
-    return line.removeprefix("FAILED ").split(" - ")[0]
+    return line.removeprefix("FAILED ").removeprefix("ERROR ").split(" - ")[0]
 
 
 class Copy:
