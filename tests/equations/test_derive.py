@@ -318,3 +318,12 @@ def test_a_turning_frame_turns_inner_motions_as_a_cross_product():
     assert found == pytest.approx(np.cross(values[:3], values[3:]))
     turned = Tape(tuple(names), tuple(_cross(names[:1], names[3:5])))(values)
     assert turned == pytest.approx([-1.5 * -1.1, 1.5 * 0.3])
+
+
+def test_energies_are_observables_of_their_own():
+    x, y = hf.coordinates("x y")
+    system = hf.System(coordinates=(x, y), kinetic=(x.rate**2 + 3 * y.rate**2) / 2, potential=5 * x + y**2)
+    equations = hf.derive(hf.Problem(system))
+    named = [equations.observables[name] for name in ("kinetic", "potential", "energy")]
+    found = Tape(equations.field.inputs, tuple(named))([0.0, 2.0, 3.0, 4.0, 1.0])
+    assert found == pytest.approx([9.5, 19.0, 28.5])

@@ -191,7 +191,8 @@ def test_masses_of_the_wrong_sign_are_found_in_any_units():
 
 
 @pytest.mark.parametrize(
-    ("last", "gone"), [((0.5, 0.4), False), ((0.5, 0.3), True), ((1e-5, 1e-5), True), ((0.5, 0.5), False)]
+    ("last", "gone"),
+    [((0.5, 0.4), False), ((0.5, 0.3), True), ((0.5, 0.31), False), ((1e-5, 1e-5), True), ((0.5, 0.5), False)],
 )
 def test_a_mass_is_gone_where_its_pace_takes_it_below_zero(last, gone):
     """The last two values, and one and a half times their change beyond; or next to nothing beside the first."""

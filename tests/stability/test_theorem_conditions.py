@@ -164,6 +164,13 @@ def test_theorem_2_bounds_its_step_from_both_sides(l2, holds):
         assert one.why.endswith("fails)")
 
 
+def test_theorem_2_weighs_alpha_by_the_shape_of_v():
+    """α l₁ = 1 with l₁ = 2: l₂ may be as large as 1 + 1/4."""
+    tall = {"positions": 0, "l1": 2.0, "norms": np.sqrt(VALUES) / 2}
+    assert theorem_2(record(l2=1.25, **tall), 1.0, 0.5)
+    assert not theorem_2(record(l2=1.25 + LITTLE, **tall), 1.0, 0.5)
+
+
 def test_a_function_that_does_not_fall_sets_no_least_step():
     assert theorem_2(record(l_prime=0.0), 1.0).numbers["least_step"] == math.inf
     assert theorem_2(record(l_prime=2.0, l2=4.0), 1.0).numbers["least_step"] == 1.75
