@@ -106,7 +106,7 @@ class Trajectory:
             return frozenset()
         system = self.problem.system
         accelerations = (f"{c.name}_ddot" for c in system.coordinates)
-        return frozenset((*system.definitions, *system.parameters, *system.functions, *accelerations))
+        return frozenset(("t", *system.definitions, *system.parameters, *system.functions, *accelerations))
 
     def __contains__(self, name: object) -> bool:
         key = name_of(name)
