@@ -15,6 +15,8 @@ from holdfast.equations.forms.exhaust_formulas import ExhaustFormulas as Exhaust
 from holdfast.equations.forms.exhaust_formulas import exhaust_formulas as exhaust_formulas
 from holdfast.equations.forms.family import Family as Family
 from holdfast.equations.forms.family import family as family
+from holdfast.equations.forms.linearised import Linearisation as Linearisation
+from holdfast.equations.forms.linearised import linearise as linearise
 from holdfast.equations.forms.multiplier_parts import MultiplierParts as MultiplierParts
 from holdfast.equations.forms.multiplier_parts import multiplier_parts as multiplier_parts
 from holdfast.equations.forms.routh import Routh as Routh

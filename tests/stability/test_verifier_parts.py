@@ -285,6 +285,8 @@ def test_the_verifier_and_the_product_derive_the_same(name):
     if isinstance(problem.program.law, hf.Tuned):
         problem = problem.with_law(hf.SpringDamper(stiffness=4, damping=4))
     product = hf.derive(problem)
+    if product.deviations.degrees:
+        pytest.skip("programs above degree 2 are never proved, and the verifier knows the usual degrees only")
     unread = {  # what is never proved, and refused by name
         "data": any(isinstance(function.value, hf.Data) for function in problem.system.functions.values()),
         "noise": bool(problem.system.noise),

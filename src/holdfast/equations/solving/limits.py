@@ -73,7 +73,7 @@ def limited(
     for column, value in zip(columns[reactions:], controls.values(), strict=True):
         for i, direction in column.items():
             forces[i] = forces[i] + direction * value
-    accelerations, reaction = _moved(
+    accelerations, reaction = under_forces(
         problem, inputs, dynamics, deviations, columns[:reactions], samples, wanted, forces
     )
     cut = (tuple(accelerations), (*reaction, *controls.values()))
@@ -83,7 +83,7 @@ def limited(
     )  # fmt: skip
 
 
-def _moved(
+def under_forces(
     problem: Problem, inputs: Inputs, dynamics: Dynamics, deviations: Deviations, reactions: Rows,
     samples: list[Sample], wanted: Solution, forces: Sequence[Node],
 ) -> tuple[Sequence[Node], Sequence[Node]]:  # fmt: skip
