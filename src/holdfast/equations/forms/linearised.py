@@ -15,15 +15,14 @@ import numpy as np
 import sympy as sp
 
 from holdfast.common.nearest import did_you_mean
-from holdfast.equations.dynamics.sample import samples_of
 from holdfast.equations.equations import Equations
-from holdfast.equations.solving.limits import under_forces
+from holdfast.equations.forms.plant import plant_of
 from holdfast.equations.values import parameter_vector, state_vector, values_at
 from holdfast.errors import BadRequest, HoldfastError
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.derivatives import jacobian
-from holdfast.graph.linear_algebra import Rows, transposed
-from holdfast.graph.nodes import Node, substitute
+from holdfast.graph.linear_algebra import Rows
+from holdfast.graph.nodes import Node
 from holdfast.problem.text.expression import parse
 from holdfast.problem.types import ByName, StateLike
 from holdfast.problem.vocabulary import MOTION, name_of
@@ -111,33 +110,11 @@ class _Taken:
                 fix = did_you_mean(name, known, "inputs are controls or parameters: " + ", ".join(known))
                 raise BadRequest(f"{name!r} is no input", where="linearise(inputs=...)", fix=fix)
         self.open = any(name in program.controls for name in names)
-        count = len(equations.state_names) - (len(equations.deviations.states) if self.open else 0)
-        self.states = equations.state_names[:count]
-        self.state_nodes = equations.field.state[:count]
-        self.u = {name: self._input(name) for name in (program.controls if self.open else ())}
-        self.rates = self._open_rates() if self.open else list(equations.field.rates)
-
-    def _input(self, name: str) -> Node:
-        return self.equations.inputs.graph.input(f"input {name}")
-
-    def _open_rates(self) -> list[Node]:
-        """The plant: controls as inputs, reactions holding."""
-        equations, inputs = self.equations, self.equations.inputs
-        problem, program = equations.problem, equations.problem.program
-        columns = _control_columns(equations)
-        forces = [h - m for h, m in zip(equations.dynamics.bias, equations.solution.excess_bias, strict=True)]
-        for name, column in zip(program.controls, columns, strict=True):
-            for i, node in column.items():
-                forces[i] = forces[i] + node * self.u[name]
-        deviations = equations.deviations
-        samples = samples_of(problem, equations.form, inputs, (*deviations.y, *deviations.w))
-        reactions = transposed(equations.holders, len(program.constraints))[: len(program.held_by_reaction)]
-        accelerations, _ = under_forces(
-            problem, inputs, equations.dynamics, deviations, reactions, samples, equations.solution, forces
-        )
-        stated = [inputs.walk(rate) for rate in problem.system.states.values()]
-        put = {node: self.u[name] for name, node in inputs.controls.items()}
-        return [*inputs.v, *accelerations, *substitute(stated, put)]
+        plant = plant_of(equations) if self.open else None
+        self.u: dict[str, Node] = plant.controls if plant else {}
+        self.rates = list(plant.rates if plant else equations.field.rates)
+        self.states = equations.state_names[: len(self.rates)]
+        self.state_nodes = equations.field.state[: len(self.rates)]
 
     def at(
         self, at: StateLike | None, time: float | None, outputs: Iterable[Any] | None, given: ByName, parameters: ByName
@@ -210,13 +187,6 @@ class _Taken:
             shown.append(text)
             nodes.append(self.equations.inputs.walk(expression))
         return tuple(shown), nodes
-
-
-def _control_columns(equations: Equations) -> Rows:
-    """The directions of the controls, whether they act alone or share their work."""
-    program, walk = equations.problem.program, equations.inputs.walk
-    place = {name: k for k, name in enumerate(equations.coordinates)}
-    return [{place[name]: walk(component) for name, component in way.items()} for way in program.controls.values()]
 
 
 def _dense(rows: Rows, columns: int, zero: Node) -> list[Node]:
