@@ -157,11 +157,21 @@ class _Reading:
 
     def _parameters(self) -> dict[str, sp.Expr | None]:
         values: dict[str, sp.Expr | None] = {}
-        for name, value in self.entries.table(self.raw, ("parameters",)).items():
+        table = self.entries.table(self.raw, ("parameters",))
+        for name, value in table.items():
             path = ("parameters", name)
             self._declare(Parameter, name, path)
-            values[name] = None if value == OPEN else self._expression(value, path, ())
+            if not self._by_others(name, value, table):
+                values[name] = None if value == OPEN else self._expression(value, path, ())
+        for name, value in table.items():  # by others, such as J = "m*l**2/12": they may come later
+            if self._by_others(name, value, table):
+                values[name] = self._expression(value, ("parameters", name), CONSTANT)
         return values
+
+    @staticmethod
+    def _by_others(name: str, value: Any, table: Mapping[str, Any]) -> bool:
+        """Whether a parameter is stated by other parameters."""
+        return isinstance(value, str) and value != OPEN and bool({*WORD.findall(value)} & {*table})
 
     def _definitions(self) -> dict[str, sp.Expr]:
         found = {}
