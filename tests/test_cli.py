@@ -553,3 +553,23 @@ def test_values_that_cannot_be_taken_are_refused_by_name(given, what, tmp_path):
     answer = invoke("simulate", path, "--set", given)
     assert answer.exit_code == 2
     assert what in answer.stderr
+
+
+def test_run_takes_another_scheme_step_and_duration(cart, tmp_path):
+    page = tmp_path / "cart.html"
+    answer = invoke(
+        "run", cart, "-o", page, "--scheme", "rk4", "--step", "0.05", "--duration", "2", "--effort", "0.2", "-q"
+    )
+    assert answer.exit_code == 0, answer.output
+    text = page.read_text()
+    assert "run with rk4, step 0.05" in text
+    assert "--scheme rk4 --step 0.05 --duration 2 --effort 0.2" in text
+    for wrong, what in (
+        (["--step", "0.1", "--tolerance", "1e-6"], "a step and a tolerance are both given"),
+        (["--step", "-1"], "is not positive"),
+        (["--scheme", "rk5"], "there is no scheme 'rk5'"),
+    ):
+        refused = invoke("run", cart, "-o", page, *wrong)
+        assert refused.exit_code == 2
+        assert what in refused.stderr
+    assert page.read_text() == text

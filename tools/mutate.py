@@ -4,14 +4,14 @@
 
 The work is done in a copy of the tree. A mutation is caught when a test fails, one that passes on the tree as it is, or
 when the tests run out of time. It has survived when the fastest tests that run its line, and then those nearest to it,
-all pass. `equivalent.toml` lists mutations that change nothing a user could see, each with its reason; they count
-neither way. At least 90 % must be caught; the survivors are listed.
+all pass; the test that caught it in an earlier run comes before them all. `equivalent.toml` lists mutations that change
+nothing a user could see, each with its reason; they count neither way. At least 90 % must be caught; the survivors are
+listed.
 """
 
 import argparse
 import json
 import os
-import random
 import resource
 import shutil
 import signal
@@ -19,13 +19,16 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from time import perf_counter
 
-from tools.coverage_map import EVERYWHERE, FOLDER, ROOT, SOURCE, CoverageMap, coverage_map
+from tools.coverage_map import EVERYWHERE, FOLDER, ROOT, SOURCE, CoverageMap, coverage_map, heed_ctrl_c
 from tools.mutations import Finder, Mutation, differs
 
 ROOMS = "equations graph stability results".split()
@@ -37,7 +40,7 @@ WAIT = 300.0  # seconds on the clock: for those that sleep
 FIRST = 25  # tests, the fastest
 FURTHER = 20.0  # seconds of further tests, as they took when measured
 OUT_OF_TIME = "out of time"
-SURVIVORS = FOLDER / "survivors.json"
+SURVIVORS, CAUGHT = FOLDER / "survivors.json", FOLDER / "caught.json"
 EQUIVALENT = Path(__file__).with_name("equivalent.toml")
 
 
@@ -51,6 +54,10 @@ class Fate:
     seconds: float
 
     @property
+    def key(self) -> tuple[str, str, str]:
+        return key_of(self.mutation)
+
+    @property
     def test(self) -> str:
         """The test that failed, if it was one."""
         return test_in(self.how)
@@ -60,8 +67,13 @@ class Fate:
         return f"{path}:{self.mutation.line}  {self.how[:150]}\n    - {self.before}\n    + {self.after}"
 
 
+def key_of(mutation: Mutation) -> tuple[str, str, str]:
+    """How a mutation is named in a list: its file, the line before and the line after."""
+    return str(mutation.path.relative_to(SOURCE)), *mutation.change(mutation.path.read_bytes())
+
+
 def test_in(line: str) -> str:
-    return line.removeprefix("FAILED ").split(" - ")[0]
+    return line.removeprefix("FAILED ").removeprefix("ERROR ").split(" - ")[0]
 
 
 class Copy:
@@ -90,7 +102,7 @@ class Copy:
             [sys.executable, "-m", "pytest", *plain, *options, "-m", "", *tests],
             cwd=self.root, env=environment, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5)),
+            preexec_fn=lambda: (heed_ctrl_c(), resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))),
         )  # fmt: skip
         try:
             output, _ = running.communicate(timeout=WAIT / LIMIT * limit)
@@ -104,14 +116,14 @@ class Copy:
         return failed or ([output.strip()[-200:]] if running.returncode else [])
 
     def judge(self, mutation: Mutation, rounds: Iterator[list[str]]) -> Fate:
-        """The fate of one mutation; the file is put back."""
+        """The fate of one mutation; the file is put back. One round is enough for those listed as equivalent."""
         began, source = perf_counter(), mutation.path.read_bytes()
         there = self.root / mutation.path.relative_to(ROOT)
         there.write_bytes(mutation.applied(source))
         for compiled in (there.parent / "__pycache__").glob(f"{there.stem}.*.pyc"):
             compiled.unlink()
         failed: list[str] = []
-        for tests in rounds:
+        for tests in islice(rounds, 1) if key_of(mutation) in known_equivalents() else rounds:
             failed = failed or self.failing(tests, LIMIT, "-x")
         there.write_bytes(source)
         how = failed[0] if failed else "survived"
@@ -119,14 +131,20 @@ class Copy:
 
 
 def chosen(found: CoverageMap, rooms: list[str], count: int, seed: int, only: str) -> list[Mutation]:
-    """Random mutations of lines that some test runs."""
+    """Random mutations of lines that some test runs: the same for a seed, as long as their own lines stay."""
     every = []
     for path in sorted(p for room in rooms for p in (SOURCE / room).rglob("*.py")):
         if only in str(path.relative_to(SOURCE)):
             every += [mutation for mutation in Finder(path).mutations() if tests_of(found, mutation)]
     print(f"{len(every)} mutations are possible on lines that a test runs", flush=True)
-    random.Random(seed).shuffle(every)
-    return list(islice(filter(differs, every), count))
+    seen = Counter[str]()
+    order = []
+    for mutation in every:
+        name = named(mutation)
+        seen[name] += 1
+        order.append((sha256(f"{seed} {seen[name]} {name}".encode()).digest(), mutation))
+    order.sort(key=itemgetter(0))
+    return list(islice((mutation for _, mutation in order if differs(mutation)), count))
 
 
 def tests_of(found: CoverageMap, mutation: Mutation) -> set[str]:
@@ -136,9 +154,11 @@ def tests_of(found: CoverageMap, mutation: Mutation) -> set[str]:
     return next((lines[n] for n in mutation.lines if lines.get(n)), set())
 
 
-def rounds(found: CoverageMap, mutation: Mutation) -> Iterator[list[str]]:
+def rounds(found: CoverageMap, mutation: Mutation, known: str | None = None) -> Iterator[list[str]]:
     """The fastest tests of a line; then those of its own room, then others, for as long as they may take."""
     order = sorted(tests_of(found, mutation), key=lambda test: (found.seconds[test], test))
+    if known in found.seconds:
+        yield [known]
     yield [*order[:FIRST], *(test for test in EVERYWHERE if test in order[FIRST:])]
     room = f"tests/{mutation.path.relative_to(SOURCE).parts[0]}/"
     rest, total, taken = sorted(order[FIRST:], key=lambda t: (not t.startswith(room), found.seconds[t])), 0.0, []
@@ -157,12 +177,13 @@ def known_equivalents() -> dict[tuple[str, str, str], str]:
 
 
 def judged(mutations: list[Mutation], found: CoverageMap) -> list[Fate]:
-    fates = []
+    fates, known = [], caught_before()
     with tempfile.TemporaryDirectory(prefix="mutate-") as folder:
         copy = Copy(Path(folder))
         for number, mutation in enumerate(mutations, 1):
-            fates.append(copy.judge(mutation, rounds(found, mutation)))
+            fates.append(copy.judge(mutation, rounds(found, mutation, known.get(named(mutation)))))
             print(f"[{number}/{len(mutations)}, {fates[-1].seconds:.0f} s] {fates[-1]}", flush=True)
+            remember(fates[-1:])
         at_fault = {fate.test for fate in fates if fate.test in found.seconds}
         always = {test_in(line) for line in copy.failing(sorted(at_fault), 1800)}  # whatever is mutated
     return [replace(fate, caught=False) if fate.test in always else fate for fate in fates]
@@ -171,12 +192,7 @@ def judged(mutations: list[Mutation], found: CoverageMap) -> list[Fate]:
 def reported(fates: list[Fate]) -> bool:
     """Print the score, the equivalent mutations with their reasons and the survivors; whether enough were caught."""
     reasons = known_equivalents()
-    alike = {
-        id(fate): reasons[key]
-        for fate in fates
-        if not fate.caught
-        and (key := (str(fate.mutation.path.relative_to(SOURCE)), fate.before, fate.after)) in reasons
-    }
+    alike = {id(fate): reasons[fate.key] for fate in fates if not fate.caught and fate.key in reasons}
     caught = sum(fate.caught for fate in fates)
     survivors = [fate for fate in fates if not fate.caught and id(fate) not in alike]
     print("\nEquivalent:")
@@ -193,8 +209,25 @@ def reported(fates: list[Fate]) -> bool:
 
 def kept(fates: list[Fate]) -> None:
     """Leave the survivors where `--again` finds them."""
-    left = [(str(f.mutation.path.relative_to(SOURCE)), f.before, f.after) for f in fates if not f.caught]
+    left = [fate.key for fate in fates if not fate.caught]
     SURVIVORS.write_text(json.dumps(left, ensure_ascii=False, indent=1))
+
+
+def remember(fates: list[Fate]) -> None:
+    """Leave the tests that caught mutations where the next run finds them."""
+    caught = caught_before() | {named(fate.mutation): fate.test for fate in fates if fate.caught}
+    CAUGHT.write_text(json.dumps(caught, ensure_ascii=False, indent=1))
+
+
+def caught_before() -> dict[str, str]:
+    """The tests that caught mutations in earlier runs."""
+    return json.loads(CAUGHT.read_text()) if CAUGHT.exists() else {}
+
+
+def named(mutation: Mutation) -> str:
+    """A mutation in one line, the same as long as its own line stays."""
+    file, before, after = key_of(mutation)
+    return f"{file}: {before} -> {after}"
 
 
 def survivors_of_the_last_run() -> list[Mutation]:

@@ -24,7 +24,7 @@ SIMPLE = (ast.Expr, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Ra
 class Mutation:
     """Bytes `start` to `end` of a file become `new`; `lines` are those whose tests may notice.
 
-    What runs `at_import` runs in whichever test comes first: all tests of its module may notice it.
+    What runs `at_import`, or once and is kept, runs in whichever test comes first: all tests of its module may notice.
     """
 
     path: Path
@@ -71,13 +71,14 @@ class Finder:
         yield from self._below(self.tree, None)
 
     def _below(self, node: ast.AST, statement: ast.stmt | None) -> Iterator[Mutation]:
-        self._depth += isinstance(node, FUNCTIONS)
+        runs_later = isinstance(node, FUNCTIONS) and not _is_kept(node)
+        self._depth += runs_later
         statement = node if isinstance(node, ast.stmt) else statement
         if statement is not None:
             yield from self._at(node, statement)
         for child in _spoken(node):
             yield from self._below(child, statement)
-        self._depth -= isinstance(node, FUNCTIONS)
+        self._depth -= runs_later
 
     def _at(self, node: ast.AST, statement: ast.stmt) -> Iterator[Mutation]:
         match node:
@@ -140,6 +141,12 @@ def _spoken(node: ast.AST) -> Iterator[ast.AST]:
         for child in value if isinstance(value, list) else [value]:
             if isinstance(child, ast.AST):
                 yield child
+
+
+def _is_kept(node: ast.AST) -> bool:
+    """Whether a function is called once for the same arguments, and its result is kept."""
+    words = [ast.unparse(word) for word in getattr(node, "decorator_list", ())]
+    return any("cache" in word and "property" not in word for word in words)
 
 
 def _is_none(node: ast.expr) -> bool:

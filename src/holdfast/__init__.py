@@ -50,6 +50,8 @@ _HOMES = {
     "holdfast.equations.quasi.maggi": "maggi Maggi",
     "holdfast.equations.quasi.appell": "appell Appell",
     "holdfast.equations.forms.routh": "routh Routh",
+    "holdfast.equations.forms.linearised": "linearise Linearisation",
+    "holdfast.results.step_function": "step_function StepFunction right_hand_side",
     "holdfast.equations.forms.coefficients": "coefficients RateCoefficients",
     "holdfast.equations.forms.multiplier_parts": "multiplier_parts MultiplierParts",
     "holdfast.equations.forms.exhaust_formulas": "exhaust_formulas ExhaustFormulas",

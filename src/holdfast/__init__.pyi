@@ -15,6 +15,8 @@ from holdfast.equations.forms.exhaust_formulas import ExhaustFormulas as Exhaust
 from holdfast.equations.forms.exhaust_formulas import exhaust_formulas as exhaust_formulas
 from holdfast.equations.forms.family import Family as Family
 from holdfast.equations.forms.family import family as family
+from holdfast.equations.forms.linearised import Linearisation as Linearisation
+from holdfast.equations.forms.linearised import linearise as linearise
 from holdfast.equations.forms.multiplier_parts import MultiplierParts as MultiplierParts
 from holdfast.equations.forms.multiplier_parts import multiplier_parts as multiplier_parts
 from holdfast.equations.forms.routh import Routh as Routh
@@ -110,6 +112,9 @@ from holdfast.results.runs.request import run_as_stated as run_as_stated
 from holdfast.results.runs.simulate import simulate as simulate
 from holdfast.results.runs.simulate import simulate_canonical as simulate_canonical
 from holdfast.results.runs.state_error import StateError as StateError
+from holdfast.results.step_function import StepFunction as StepFunction
+from holdfast.results.step_function import right_hand_side as right_hand_side
+from holdfast.results.step_function import step_function as step_function
 from holdfast.results.trajectory import Trajectory as Trajectory
 from holdfast.schemes.by_name import ALL_SCHEMES as ALL_SCHEMES
 from holdfast.schemes.kinds.collocation import Collocation as _Collocation

@@ -247,3 +247,12 @@ def test_where_newtons_method_does_not_arrive_nothing_is_made_up():
     found = [canonical.evaluate({x.rate: v}).rates[0] for v in (0.5, 3.0, 60.0)]
     assert found[:2] == pytest.approx([0.5, 3.0], rel=1e-13)
     assert np.isnan(found[2])
+
+
+@pytest.mark.parametrize("speed", [0.5, 3e4])
+def test_momenta_of_another_power_are_solved_at_any_speed(speed):
+    """T = v⁴/4: of the roots of p = v³ the real one gives the rates back, slow or fast."""
+    free = hf.derive(hf.Problem(hf.System(coordinates=x, kinetic=x.rate**4 / 4), start={x: 1.0, x.rate: speed}))
+    form = hf.canonical(free)
+    assert form.evaluate().rates == pytest.approx([speed], rel=1e-9)
+    assert form.evaluate().hamiltonian == pytest.approx(3 * speed**4 / 4, rel=1e-9)

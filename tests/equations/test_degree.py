@@ -275,3 +275,13 @@ def test_a_quadrotor_in_space_follows_a_path_and_turns():
     thrust = np.linalg.norm([-np.sin(10), -np.cos(10) / 2, 9.81])  # of a unit mass: what its path and its weight ask
     assert run["F"][-1] == pytest.approx(thrust, abs=1e-8)
     assert max(abs(run[f"y_{name}"][-1]) for name in program.constraints) < 1e-9
+
+
+def test_a_massless_coordinate_that_only_a_control_moves_is_refused_by_name():
+    x, z = hf.coordinates("x z")
+    system = hf.System(coordinates=(x, z), kinetic=x.rate**2 / 2)
+    program = hf.Program(holonomic={"a": x}, controls={"F": {z: 1}}, law=hf.critically_damped(1))
+    with pytest.raises(hf.HoldfastError) as refused:
+        hf.derive(hf.Problem(system, program))
+    assert not isinstance(refused.value, hf.InternalError)
+    assert "'z'" in refused.value.what or "'a'" in refused.value.what

@@ -6,6 +6,9 @@ import sympy as sp
 from numpy.testing import assert_allclose
 
 import holdfast as hf
+from holdfast.equations.dynamics.masses import _cross
+from holdfast.graph.arithmetics.tape import Tape
+from holdfast.graph.nodes import Graph
 from tests.equations.mechanisms import double_pendulum, example
 
 x, z = hf.coordinates("x z")
@@ -292,3 +295,34 @@ def test_a_law_that_corrects_nothing_shows_no_gains():
     assert not {s.name for e in shown for s in sp.sympify(e).free_symbols} & set(equations.form.gains)
     held = equations.with_law(hf.critically_damped(3))
     assert {s.name for s in held.inverse_dynamics["lambda_rod"].free_symbols} >= set(held.form.gains)
+
+
+def test_a_law_that_does_not_vanish_on_the_program_is_told_with_its_value():
+    x, y = hf.coordinates("x y")
+    rod = hf.deviations("rod")
+    system = hf.System(coordinates=(x, y), kinetic=(x.rate**2 + y.rate**2) / 2)
+    law = hf.GeneralLaw({"rod": -rod + sp.Rational(2, 3)})
+    program = hf.Program(holonomic={"rod": x**2 + y**2 - 1}, law=law)
+    with pytest.raises(hf.BadStatement) as refused:
+        hf.derive(hf.Problem(system, program, start={x: 1}))
+    assert refused.value.what == "the law of 'rod' does not vanish on the program: there dw/dt = 0.666667"
+    assert refused.value.where == "law.rod"
+
+
+def test_a_turning_frame_turns_inner_motions_as_a_cross_product():
+    graph = Graph()
+    names = [graph.input(name) for name in ("a", "b", "c", "x", "y", "z")]
+    values = np.array([1.5, -0.7, 2.0, 0.3, -1.1, 0.9])
+    found = Tape(tuple(names), tuple(_cross(names[:3], names[3:])))(values)
+    assert found == pytest.approx(np.cross(values[:3], values[3:]))
+    turned = Tape(tuple(names), tuple(_cross(names[:1], names[3:5])))(values)
+    assert turned == pytest.approx([-1.5 * -1.1, 1.5 * 0.3])
+
+
+def test_energies_are_observables_of_their_own():
+    x, y = hf.coordinates("x y")
+    system = hf.System(coordinates=(x, y), kinetic=(x.rate**2 + 3 * y.rate**2) / 2, potential=5 * x + y**2)
+    equations = hf.derive(hf.Problem(system))
+    named = [equations.observables[name] for name in ("kinetic", "potential", "energy")]
+    found = Tape(equations.field.inputs, tuple(named))([0.0, 2.0, 3.0, 4.0, 1.0])
+    assert found == pytest.approx([9.5, 19.0, 28.5])

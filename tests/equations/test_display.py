@@ -7,6 +7,7 @@ import sympy as sp
 
 import holdfast as hf
 from holdfast.equations.writing import text as writing
+from holdfast.equations.writing.closed_form import closed_form
 from holdfast.graph.display import Display, common_factors_out, expanded_terms, tree_size
 from holdfast.graph.nodes import Graph
 from holdfast.graph.walk import Walker
@@ -206,3 +207,13 @@ def test_a_constant_that_sympy_would_evaluate_for_ever_is_a_letter():
     assert shown.count_ops() < 40
     assert display.letters
     assert display.raw(graph.call("sqrt", graph.const(2)) * x_node) == sp.sqrt(2) * x
+
+
+@pytest.mark.parametrize(("count", "written"), [(0, False), (1, True), (2, True), (3, True)])
+def test_multipliers_have_a_closed_form_where_constraints_are_few(count, written):
+    """By Cramer's rule where r is small, by the demand alone where r = n."""
+    x, y, z = hf.coordinates("x y z")
+    system = hf.System(coordinates=(x, y, z), kinetic=(x.rate**2 + y.rate**2 + z.rate**2) / 2, potential=z)
+    held = dict(list({"a": x + y - hf.time, "b": y - z, "c": z}.items())[:count])
+    equations = hf.derive(hf.Problem(system, hf.Program(holonomic=held, law=hf.critically_damped(2))))
+    assert set(closed_form(equations)) == (set(equations.holder_names) if written else set())

@@ -214,3 +214,16 @@ def test_a_family_keeps_letters_and_undetermined_functions():
     assert sp.expand(demand[0] - (-k * d - b * d.rate - rates)) == 0
     assert found.tangential == (c0 * y, -c0 * x)
     assert "At random values of" in found.explain()
+
+
+@pytest.mark.parametrize("metric", [[[1, 0]], [[1, 2], [3, 1]], [[1, 0, 0], [0, 1, 0], [0, 0, 1]], [[1], [1]]])
+def test_a_metric_is_symmetric_and_of_its_coordinates(metric):
+    program = hf.Program(holonomic={"circle": x**2 + y**2 - 1}, law=hf.critically_damped(1))
+    with pytest.raises(hf.BadStatement, match="not a symmetric 2 by 2 matrix"):
+        hf.family(program, (x, y), metric=metric)
+    assert hf.family(program, (x, y), metric=[[2, 1], [1, 2]]).mass_matrix == sp.Matrix([[2, 1], [1, 2]])
+
+
+def test_a_family_is_of_a_program():
+    with pytest.raises(hf.BadRequest, match="takes a Program, not dict"):
+        hf.family({}, (x, y))

@@ -39,3 +39,13 @@ def test_the_rates_of_states_are_written_with_the_equations():
     assert "s' = ddt(r*x)" in equations.summary()
     assert r"\dot{s} = " in equations.latex()
     assert equations.to_dict()["state_rates"] == ["-r", "ddt(r*x)"]
+
+
+def test_a_definition_may_need_the_rate_of_a_state_whose_own_definitions_come_later():
+    """u = d(s x)/dt with s' = −v, and v = s is stated after u."""
+    u, v = sp.symbols("u v")
+    system = hf.System(
+        coordinates=(x,), kinetic=x.rate**2 / 2, states={s: -v}, definitions={"u": hf.rate(s * x), "v": s}
+    )
+    program = hf.Program(nonholonomic={"n": u - 1}, law=hf.SpringDamper(damping=2))
+    assert hf.derive(hf.Problem(system, program, start=START)).evaluate().deviation_rate[0] == 0

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from holdfast.graph.nodes import Graph, ancestors, fingerprint, operation_count, substitute
+from holdfast.graph.nodes import MOST_BITS, MOST_EXPONENT, Graph, ancestors, fingerprint, operation_count, substitute
 
 
 @pytest.fixture
@@ -115,3 +115,76 @@ def test_a_deep_expression_needs_no_deep_stack():
     for _ in range(20_000):
         out = graph.call("sin", out)
     assert operation_count([out]) == 20_000
+
+
+def test_every_way_to_write_it_is_one_node(graph):
+    a, b = graph.input("a"), graph.input("b")
+    two, third = graph.const(2), graph.const(Fraction(1, 3))
+    assert -a + b is b - a
+    assert -a - b is -(a + b)
+    assert a - (-b) is a + b
+    assert graph.zero - a is -a
+    assert -(a * 2) is a * -2
+    assert (-a) * 2 is a * -2
+    assert (a * -1) is -a
+    assert (two * a) * b is two * (a * b)
+    assert a * (two * b) is two * (a * b)
+    assert (two * a) * (third * b) is graph.const(Fraction(2, 3)) * (a * b)
+    assert third * (two * a) is graph.const(Fraction(2, 3)) * a
+    assert graph.const(Fraction(1, 2)) * (two * a) is a
+    assert two * -(a * b) is graph.const(-2) * (a * b)
+    assert a / -b is -(a / b)
+    assert a / third is a * 3
+    assert graph.zero / a is graph.zero
+    assert (graph.one / graph.zero).op == "div"
+    assert a**-1 is graph.one / a
+    assert (a * a) * a is not a**2
+    assert graph.sum([a, b, graph.zero]) is a + b
+    assert graph.dot([a, graph.zero, two], [b, a, two]) is a * b + 4
+    assert (a**2) * 2 is (two * a) * a
+
+
+def test_functions_of_nothing_and_one_are_known(graph):
+    for op in ("sin", "tan", "asin", "atan", "sinh", "tanh", "abs", "sqrt", "sign"):
+        assert graph.call(op, graph.zero) is graph.zero
+    for op in ("exp", "cos", "cosh"):
+        assert graph.call(op, graph.zero) is graph.one
+    for op in ("sqrt", "abs", "sign"):
+        assert graph.call(op, graph.one) is graph.one
+    assert graph.call("log", graph.one) is graph.zero
+    assert graph.call("acos", graph.zero).op == "acos"
+    a, b = graph.input("a"), graph.input("b")
+    for op in ("cosh", "abs"):
+        assert graph.call(op, -a) is graph.call(op, a)
+    assert graph.call("exp", -a) is not graph.call("exp", a)
+    assert graph.call("max", a, a) is a
+    assert graph.call("atan2", a, a).op == "atan2"
+    for op in ("add", "sub", "mul", "div"):
+        assert graph.call(op, a, b) is getattr(graph, op)(a, b)
+    assert graph.call("neg", a) is -a
+    assert graph.call("select", a, b, b) is b
+    with pytest.raises(ValueError, match="no operation 'sin' with 2 operands"):
+        graph.call("sin", a, b)
+    with pytest.raises(ValueError, match="no operation 'atan2' with 1 operands"):
+        graph.call("atan2", a)
+
+
+@pytest.mark.parametrize("long", [False, True])
+def test_fractions_are_folded_up_to_their_bits(graph, long):
+    """2^k over 1 has k + 2 bits: numerator and denominator together."""
+    half = 2 ** (MOST_BITS - 2 - 10 + long)
+    a, big = graph.input("a"), graph.const(half)
+    assert (graph.mul(big, graph.const(2**10)).op == "const") != long
+    assert ((big * 2**9) + (big * 2**9)).op == ("add" if long else "const")
+    assert ((graph.const(3 * half * 2**9) - graph.const(half * 2**9)).op == "const") != long
+    product = graph.const(2**10) * (big * a)
+    assert (product.args[1] is a) != long
+    assert ((graph.const(2 ** (MOST_BITS // 8 - 2 + long)) ** 8).op == "const") != long
+
+
+def test_powers_of_powers_stay_apart_beyond_their_exponent(graph):
+    a = graph.input("a")
+    assert (a ** (MOST_EXPONENT // 2)) ** 2 is a**MOST_EXPONENT
+    assert ((a ** (MOST_EXPONENT // 2)) ** 3).args[0] is a ** (MOST_EXPONENT // 2)
+    assert graph.call("sqrt", a) ** 3 is not a**3
+    assert graph.call("sqrt", a) ** 2 is a

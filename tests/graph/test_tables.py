@@ -11,6 +11,7 @@ from holdfast.engine.kernel import compiled
 from holdfast.errors import Undecided
 from holdfast.graph.arithmetics.balls import ball, balls, precision
 from holdfast.graph.arithmetics.every import ALL_ARITHMETICS
+from holdfast.graph.arithmetics.tables import bounds, one_piece
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.arithmetics.taylor import range_of
 from holdfast.graph.derivatives import directional
@@ -99,3 +100,28 @@ def test_a_thousand_values_run():
     field = Field(t, (x,), (), (node,))
     rows = compiled(field, EULER, target="native").run([0.0], [], step=1e-3, steps=1000)
     assert rows.states[-1][0] == pytest.approx(1 - math.cos(1), abs=1e-3)
+
+
+@pytest.mark.parametrize("place", [0, 1, 5, -1])
+def test_a_box_strictly_within_a_piece_is_decided(place):
+    """In the first and in the last piece as in the others; at an end it is not, for slopes jump there."""
+    _, _, node = graph_of_table()
+    part = node.data
+    ends = part.table.ends
+    place %= len(ends) - 1
+    low, high = float(ends[place]), float(ends[place + 1])
+    width = high - low
+    assert one_piece(part, low + 0.1 * width, high - 0.1 * width) == place
+    for box in ((low, low + 0.5 * width), (low + 0.5 * width, high), (low - 0.1 * width, low + 0.1 * width)):
+        with pytest.raises(Undecided):
+            one_piece(part, *box)
+    with pytest.raises(Undecided):
+        one_piece(part, math.nan, math.nan)
+
+
+def test_a_ball_lies_between_its_bounds():
+    for middle, radius in ((1.0, 0.25), (-3.0, 1e-9), (0.0, 2.0), (1e9, 0.0)):
+        low, high = bounds(flint.arb(middle, radius))
+        assert low <= middle - radius <= middle + radius <= high
+        assert high - low <= 2 * radius + 1e-14 * (abs(middle) + radius) + 1e-8 * radius
+    assert all(math.isnan(end) for end in bounds(flint.arb("nan")))

@@ -339,7 +339,7 @@ FILES = [
     ("schema = 1\n[[system]]\na = 1", "should be a table"),
     (FREE + "parameters = 3", "unknown key 'parameters'"),
     (FREE + "[parameters]\na = true", "not a truth value"),
-    (FREE + '[parameters]\na = "b"\nb = 1', "unknown name 'b'"),
+    (FREE + '[parameters]\na = "b"\nb = "a"', "need each other"),
     (FREE + '[parameters]\na = "t"', "'t' is a time"),
     (FREE + '[parameters]\na = "x"', "'x' is a coordinate"),
     (FREE + "[parameters]\na = 1e400", "out of range"),

@@ -89,7 +89,7 @@ def test_a_key_given_twice_is_refused():
         ({"kinetic": sp.Symbol("mm") * x.rate**2}, "unknown name 'mm'", "system.kinetic", "did you mean 'm'?"),
         ({"kinetic": sp.Symbol("xdot") ** 2}, "unknown name 'xdot'", "system.kinetic", "did you mean 'x_dot'?"),
         ({"potential": sp.Symbol("quux")}, "unknown name 'quux'", "system.potential", "x, x_dot, z"),
-        ({"parameters": {m: 1, g: 2 * m}}, "'g' is not a number", "parameters.g", "number"),
+        ({"parameters": {m: 1, g: 2 * x}}, "'g' is not a number: it depends on 'x'", "parameters.g", "definition"),
         ({"parameters": {m: float("inf"), g: 1}}, "inf is not a finite", "parameters.m", "finite"),
         ({"parameters": {m: sp.acos(2), g: 1}}, "'m' is not real", "parameters.m", "real"),
         ({"parameters": {m: "1", g: 1}}, "'1' is not an expression", "parameters.m", "not in quotes"),
@@ -184,3 +184,52 @@ def test_the_rate_of_a_state_counts_with_what_it_depends_on():
     system = hf.System(coordinates=(x,), kinetic=x.rate**2 / 2, states={m: x.rate})
     with pytest.raises(hf.BadExpression, match="x_dot"):
         hf.Problem(system, hf.Program(holonomic={"still": hf.rate(m)}))
+
+
+# ---------------------------------------------------------------- parameters by parameters
+
+
+BAR = """schema = 1
+[system]
+coordinates = ["th"]
+kinetic = "J*th_dot**2/2"
+[parameters]
+J = "m*l**2/3"
+m = 2
+l = "w/3"
+w = 3
+[ensemble]
+grid = { w = [3, 6] }
+"""
+
+
+def test_parameters_may_be_stated_by_others_and_follow_them():
+    problem = hf.loads(BAR)
+    assert list(problem.system.definitions) == ["l", "J"]  # each after what it uses
+    assert hf.loads(hf.dumps(problem)) == problem
+    equations = hf.derive(problem)
+    run = hf.simulate(equations, step=0.1, duration=0.1)
+    assert run["J"][0] == pytest.approx(2 / 3)
+    runs = hf.ensemble(equations, step=0.1, duration=0.1)
+    assert runs["J"][:, 0] == pytest.approx([2 / 3, 8 / 3])
+    m, length, J = hf.parameters("m l J")
+    th = hf.coordinates("th")
+    system = hf.System(coordinates=th, kinetic=J * th.rate**2 / 2, parameters={J: m * length**2, m: 2, length: 1})
+    assert system.definitions == {"J": m * length**2}
+
+
+@pytest.mark.parametrize(
+    ("stated", "what"),
+    [
+        ('"m*J"', "'J' needs itself"),
+        ('"m*l2"', "unknown name 'l2'"),
+        ('"m*th"', "'th' is a coordinate"),
+        ('"m*k"\nk = "J"', "need each other"),
+    ],
+)
+def test_parameters_that_have_no_value_by_others_are_refused_at_their_line(stated, what):
+    text = BAR.replace('"m*l**2/3"', stated)
+    with pytest.raises(hf.BadFile) as refused:
+        hf.loads(text)
+    assert what in str(refused.value)
+    assert ":6:" in str(refused.value)

@@ -101,3 +101,75 @@ def test_controls_and_states_of_extensions_are_quantities_too():
     assert_allclose(run["F + N"], run["F"] + run["N"])
     assert_allclose(run["load.x - trolley.x"], run["l"] * np.sin(run["th"]), atol=1e-15)
     assert_allclose(run["ddt(ddt(load)).y - ddt(ddt(p))"], run["set_w2_height"], atol=1e-9)
+
+
+# ---------------------------------------------------------------- one number for each run
+
+
+def test_reductions_of_a_run_are_those_of_its_columns(run):
+    t, force = run.times, run["lambda_rod"]
+    assert run.reduce("max(abs(lambda_rod))") == pytest.approx(abs(force).max(), rel=1e-14)
+    assert run.reduce("min(y)") == run["y"].min()
+    assert run.reduce("range(x)") == np.ptp(run["x"])
+    assert run.reduce("start(x)") == 1.5
+    assert run.reduce("final(x*y)") == run["x"][-1] * run["y"][-1]
+    assert run.reduce("mean(t)") == pytest.approx(0.5, rel=1e-12)
+    assert run.reduce("rms(sin(6*pi*t))") == pytest.approx(np.sqrt(0.5), rel=1e-3)
+    assert run.reduce("first(t - 0.305)") == pytest.approx(0.305, abs=1e-12)
+    assert np.isnan(run.reduce("first(1 + t)"))
+    assert run.reduce("first(-bob.x)") == pytest.approx(np.interp(0, -run["x"], t), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "text", ["abs(x)", "max(x, y)", "maximum(x)", "max()", "max(x", "max(x) + 1", "max(x))", "", 3]
+)
+def test_what_is_no_reduction_is_refused(run, text):
+    with pytest.raises(hf.BadRequest, match="no reduction"):
+        run.reduce(text)
+
+
+STUDY = f"""{ROD}
+[ensemble]
+grid = {{ g = [9.81, 1.62], m = [1, 2] }}
+reduce = {{ pull = "max(abs(lambda_rod))", low = "min(bob.y)" }}
+"""
+
+
+def test_an_ensemble_reduces_each_case_as_its_run_does(tmp_path):
+    problem = hf.loads(STUDY)
+    assert hf.loads(hf.dumps(problem)) == problem
+    runs = hf.ensemble(hf.derive(problem))
+    assert_allclose(runs["bob.x + m"], runs["x"] + runs.cases["m"][:, None])
+    for name, text in (("pull", "max(abs(lambda_rod))"), ("low", "min(bob.y)")):
+        assert_allclose(runs.reductions[name], [run.reduce(text) for run in runs], rtol=1e-14)
+    runs.save(tmp_path / "study.csv")
+    lines = (tmp_path / "study.csv").read_text().splitlines()
+    head = lines[0].split(",")
+    assert head[:7] == ["run", "g", "m", "outcome", "steps", "pull", "low"]
+    assert float(lines[1].split(",")[5]) == runs.reductions["pull"][0]
+
+
+def test_a_case_that_ends_early_is_reduced_over_what_it_reached():
+    problem = hf.loads(STUDY)
+    runs = hf.ensemble(hf.derive(problem), cases={"x": [1.5, 1e200]})
+    assert np.isfinite(runs.reduce("max(abs(x))")[0])
+
+
+def test_a_wrong_reduction_in_a_file_is_named_with_its_place():
+    problem = hf.loads(STUDY.replace("max(abs(lambda_rod))", "biggest(lambda_rod)"))
+    with pytest.raises(hf.BadRequest) as refused:
+        hf.ensemble(hf.derive(problem)).reductions
+    assert refused.value.where == "ensemble.reduce.pull"
+
+
+def test_the_command_prints_and_writes_them(tmp_path):
+    from click.testing import CliRunner
+
+    from holdfast.cli.main import main
+
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY)
+    answer = CliRunner().invoke(main, ["ensemble", str(path), "-q"])
+    assert answer.exit_code == 0, answer.output
+    assert "reduced" in answer.output
+    assert "pull" in answer.output

@@ -1,10 +1,14 @@
 """The error of the states, by a halved step or a tighter tolerance; longest steps and tolerances for each state."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import sympy as sp
 
 import holdfast as hf
+from holdfast.results.runs.request import SMALLEST_TOLERANCE, request_of
+from holdfast.results.runs.state_error import finer, followed
 from tests.results.problems import oscillator
 
 x, y = hf.coordinates("x y")
@@ -151,3 +155,55 @@ def test_the_quadrature_says_how_far_it_can_be_trusted():
     true = np.abs(balance.residual).max()  # with all rows it is far smaller: what is left is quadrature
     assert np.abs(exact.residual).max() < 0.01 * true
     assert balance.quadrature[-1] > 0.5 * true
+
+
+# ── finer runs ────────────────────────────────────────────────────────────────────────────────────
+
+
+def asked(scheme, **how):
+    return request_of(
+        oscillator(), scheme, duration=1.0, every=None, at=None, **({"step": None, "tolerance": None} | how)
+    )
+
+
+@pytest.mark.parametrize(("times", "part"), [(1, 2), (2, 4)])
+def test_a_finer_run_halves_its_step_as_often_as_it_is_told(times, part):
+    request = asked(hf.RK4, step=0.1)
+    found = finer(request, 0.7, 7, times)
+    assert found.step == pytest.approx(0.1 / part)
+    assert (found.steps, found.every, found.at) == (7 * part, 1, None)
+    assert found.duration == pytest.approx(0.7)
+    assert finer(request, 0.0, 0, times) is None
+    assert finer(request, 0.7, 7).step == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_finer_run_tightens_its_tolerance(times):
+    request = asked(hf.DOP853, tolerance=1e-5)
+    found = finer(request, 0.6, 12, times)
+    assert found.tolerance == pytest.approx(1e-5 / 100**times)
+    assert found.longest == request.longest / 2**times
+    assert (found.duration, found.every) == (pytest.approx(0.6), 1)
+    assert finer(request, 0.0, 0, times) is None
+    least = finer(asked(hf.DOP853, tolerance=5e-14), 0.6, 12, times)
+    assert least is None or least.tolerance == SMALLEST_TOLERANCE
+    assert finer(asked(hf.DOP853, tolerance=SMALLEST_TOLERANCE), 0.6, 12, times) is None
+
+
+def test_an_error_that_a_second_halving_does_not_lower_may_be_larger():
+    run = hf.simulate(oscillator(), hf.RK4, step=0.1, duration=1)
+    first = replace(run.state_error, name="x", worst=0.1, relative=0.2, by_name={"x": 0.1, "x_dot": 0.01})
+    assert followed(run, first, replace(first, by_name={"x": 0.05, "x_dot": 9.0})) is first
+    found = followed(run, first, replace(first, by_name={"x": 0.06, "x_dot": 0.0}))
+    assert (found.worst, found.relative, found.converging) == (pytest.approx(0.16), pytest.approx(0.32), False)
+    assert "a smaller step does not lower it as it should" in found.note
+    assert followed(run, first, replace(first, by_name={})).worst == float("inf")
+
+
+def test_an_error_is_told_in_parts_of_its_range():
+    error = hf.simulate(oscillator(), hf.RK4, step=0.1, duration=1).state_error
+    told = replace(error, worst=0.25, relative=0.125, time=0.5, name="x", note="")
+    assert str(told) == "state error about 0.25 at t = 0.5 (x, 12 % of its range)"
+    assert "beyond its range" in str(replace(told, relative=10.0))
+    assert "beyond its range" not in str(replace(told, relative=9.99))
+    assert str(replace(told, worst=float("nan"), note="it stopped")) == "state error not known: it stopped"

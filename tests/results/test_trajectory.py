@@ -154,3 +154,9 @@ def test_a_plot_shows_coordinates_and_states_and_no_rates():
     assert np.array_equal(axes.lines[0].get_ydata(), run["s"])
     assert np.array_equal(axes.lines[1].get_ydata(), run["heat"])
     pyplot.close("all")
+
+
+def test_energies_are_columns_of_their_own():
+    run = swing()
+    assert run["potential"] == pytest.approx(9.81 * run["z"])
+    assert_array_equal(run["energy"], run["kinetic"] + run["potential"])

@@ -129,6 +129,26 @@ def test_lienard_and_chipart_decide_as_the_roots_do(degree):
         ([k, 4 * k - 1], {sp.Gt(4 * k - 1, 0)}),
         ([3 - k, k], {sp.Lt(k - 3, 0), sp.Gt(k, 0)}),
         ([k - 3, 2 - k], {sp.false}),
+        ([k, c, k * b, k * c * b], {sp.Gt(k, 0), sp.Gt(b, 0), sp.Gt(c, 0)}),
+        ([k, -c, k * b, k * c * b], {sp.false}),
+        ([-k, -c, k * b, k * c * b * d], {sp.Lt(k, 0), sp.Lt(c, 0), sp.Lt(b, 0), sp.Lt(d, 0)}),
+        ([k / b, b], {sp.Gt(k, 0), sp.Gt(b, 0)}),
+        ([k / b**2], {sp.Gt(k, 0), sp.Ne(b, 0)}),
+        ([k * (b - c) / (b - c)], {sp.Gt(k, 0)}),
+        ([-2 * k * b], {sp.Lt(k * b, 0)}),
+        ([-k / -(b**3), b], {sp.Gt(k, 0), sp.Gt(b, 0)}),
+        ([-p * k], {sp.Lt(k, 0)}),
+        ([(-p) ** 2 * k], {sp.Gt(k, 0)}),
+        ([-k - b], {sp.Lt(k + b, 0)}),
+        ([(-k - b) ** 2], {sp.Ne(k + b, 0)}),
+        ([k - b], {sp.Lt(b - k, 0)}),
+        ([-(sp.sin(k) ** 2) - sp.cos(k) ** 2 + 1], {sp.false}),
+        ([sp.Integer(-1)], {sp.false}),
+        ([sp.Integer(2), k], {sp.Gt(k, 0)}),
+        ([k - 3, k - 2], {sp.Gt(k - 3, 0)}),
+        ([3 - k, 2 - k], {sp.Lt(k - 2, 0)}),
+        ([2 * k - 6, k - 2], {sp.Gt(k - 3, 0)}),
+        ([k - 2, 2 - k], {sp.false}),
     ],
 )
 def test_conditions_are_brought_down_to_what_decides_the_sign(expressions, expected):
@@ -228,3 +248,43 @@ def test_conditions_too_long_to_read_are_refused_and_fewer_letters_help():
     assert np.linalg.eigvals(made.evaluate().deviation_matrix).real.max() < 0
     with pytest.raises(hf.BadRequest, match="stifness"):
         hf.conditions(made, letters=("law.stifness.c0",))
+
+
+# ---------------------------------------------------------------- words
+
+
+def test_conditions_are_told_line_by_line():
+    y = hf.deviations("rod")
+    made = equations(hf.SpringDamper(stiffness=k, damping=b))
+    assert hf.conditions(made, k * y**2 + y.rate**2).summary().splitlines() == [
+        "rod",
+        "  characteristic polynomial: lambda^2 + b*lambda + k",
+        "  asymptotically stable exactly where b > 0, k > 0",
+        "  V = k*y_rod^2 + w_rod^2",
+        "  V' = -2*b*w_rod^2",
+        "  V > 0 where k > 0",
+        "  V' < 0 where nothing: for no values",
+    ]
+
+
+def test_letters_that_are_always_positive_need_no_condition_and_this_is_told():
+    text = hf.conditions(equations(hf.SpringDamper(stiffness=p, damping=q))).summary()
+    assert "exactly where always: for all values of the letters" in text
+
+
+@pytest.mark.parametrize(("value", "word"), [(2.0, "all of them"), (-2.0, "not all of them")])
+def test_whether_the_stated_numbers_satisfy_the_conditions_is_told(value, word):
+    system = hf.System(coordinates=(x, z), kinetic=m * (x.rate**2 + z.rate**2) / 2, parameters={m: 1, k: 4, b: value})
+    program = hf.Program(holonomic={"rod": x - 1}, law=hf.SpringDamper(stiffness=k, damping=b))
+    found = hf.conditions(hf.derive(hf.Problem(system, program)))
+    assert found.summary().splitlines()[-1] == f"  the stated numbers satisfy {word}"
+    assert found.hold is (value > 0)
+    data = found.to_dict()
+    assert (data["schema"], data["hold"], data["constant"]) == (1, value > 0, True)
+
+
+def test_nothing_to_hold_has_no_conditions():
+    free = hf.derive(hf.Problem(hf.System(coordinates=(x,), kinetic=x.rate**2 / 2)))
+    found = hf.conditions(free)
+    assert found.summary() == "There is nothing to hold.\n"
+    assert (found.inequalities, found.polynomial, found.hold) == ((), 1, True)

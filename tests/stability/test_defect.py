@@ -92,3 +92,17 @@ def test_what_the_deviations_do_not_depend_on_is_not_covered():
     assert motion.placed([1, 2, 3, 4], [0] * 7) == [0, 0, 0, 1, 2, 3, 4]
     assert not motion.covers(equations.observables["energy"])
     assert motion.covers(equations.observables["kinetic"])
+
+
+@pytest.mark.parametrize(("constraint", "variable"), [(lambda x, y: y - x**2, "x"), (lambda x, y: x - y**3, "y")])
+def test_a_program_bends_along_the_variable_that_turns_it(constraint, variable):
+    x, y = hf.coordinates("x y")
+    system = hf.System(coordinates=(x, y), kinetic=(x.rate**2 + y.rate**2) / 2)
+    program = hf.Program(holonomic={"wire": constraint(x, y)}, law=hf.SpringDamper(stiffness=25, damping=10))
+    equations = hf.derive(hf.Problem(system, program))
+    (block,) = blocks_of(equations, {})
+    motion = motion_of(equations, block, {})
+    model = DefectModel(motion, hf.RK4, 0.01, np.eye(2))
+    with precision(80, terms_of(hf.RK4)):
+        cell = plain_cell([ball_between(0.5, 0.7) for _ in motion.variable_names])
+        assert motion.variable_names[model.bending(cell)] == variable

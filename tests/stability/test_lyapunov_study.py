@@ -232,6 +232,7 @@ def test_the_rate_is_the_derivative_along_the_motion():
     by_hand = sum(V.diff(symbol) * rate for symbol, rate in along.items())
     assert sp.expand(found.rate - by_hand) == 0
     assert found.rest != 0
+    assert found.latex().count("V_3 &= ") == 1  # what is of third order is written with the rest
 
 
 def test_coefficients_are_those_of_the_papers():
@@ -246,6 +247,7 @@ def test_coefficients_are_those_of_the_papers():
     assert sp.expand(found.rate_matrix - wanted) == sp.zeros(2, 2)
     assert found.matrix == sp.Matrix([[u, v], [v, omega]])
     assert found.rest == 0
+    assert "V_3" not in found.latex()
     at = found.at({x: 0.9, y: 0.3, x.rate: 0.1, y.rate: 0.2}, 0.5)
     numbers = {x: 0.9, y: 0.3, x.rate: 0.1, y.rate: 0.2, t: 0.5, -K: 4, -B: 3}
     assert_allclose(at.derivative_matrix, np.array(found.rate_matrix.subs(numbers).tolist(), dtype=float), rtol=1e-12)

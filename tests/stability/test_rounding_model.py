@@ -1,6 +1,8 @@
 """What doubles add to a step stays below its bound: measured against the same step in 200 bits."""
 
 import math
+from fractions import Fraction
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -10,10 +12,13 @@ import holdfast as hf
 from holdfast.engine.kernel import compiled
 from holdfast.equations.values import parameter_vector
 from holdfast.graph.arithmetics.balls import ball, ball_between, balls, precision
+from holdfast.graph.arithmetics.rounded_balls import UNIT
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.stability.proof.block import blocks_of, whole_motion
 from holdfast.stability.proof.enclosure import norm
-from holdfast.stability.proof.rounding import RoundingModel, rounded_balls
+from holdfast.stability.proof.rounding import RoundingModel, _advanced, rounded_balls
+from holdfast.stability.verifier.numbers.forms import Form, space
+from holdfast.stability.verifier.reading.code import ROUNDED, Rounded, advanced
 
 
 def pointer(angle):
@@ -88,3 +93,49 @@ def test_an_error_that_reaches_across_the_jump_of_the_angle_counts_as_a_jump(y, 
         _, error = rounded_balls().functions["atan2"](*((ball(value), ball(wrong)) for value, wrong in (y, x)))
     places = [(y[0] + a * y[1], x[0] + b * x[1]) for a in (-1, 0, 1) for b in (-1, 0, 1)]
     assert error >= max(abs(math.atan2(*place) - math.atan2(y[0], x[0])) for place in places)
+
+
+# ── the sum at the end of a step ──────────────────────────────────────────────────────────────────
+
+
+def worst_error(x, step, weights, stages, unit):
+    """Of x + step Σ b K, added in the worst order: each operation is wrong by `unit` of its result, all one way."""
+    worst = Fraction(0)
+    terms = [(step * b * k, 2 * unit * abs(step * b * k)) for b, k in zip(weights, stages, strict=True)]
+    for order in permutations([(x, Fraction(0)), *terms]):
+        total, error = order[0]
+        for value, wrong in order[1:]:
+            total, error = total + value, error + wrong
+            error += unit * abs(total)
+        worst = max(worst, error)
+    return worst
+
+
+SUMS = [(scheme, x, signs) for scheme in (hf.Euler, hf.Heun, hf.Kutta3, hf.RK4) for x in (-1, 0, 1)
+        for signs in product((-1, 1), repeat=len(scheme.weights))]  # fmt: skip
+
+
+def by_the_prover(x, step, weights, stages):
+    with precision(80):
+        places = [[(ball(k), ball(0))] for k in stages]
+        ((_, error),) = _advanced([(ball(x), ball(0))], (ball(step), ball(0)), weights, places)
+    return float(error)
+
+
+def by_the_verifier(x, step, weights, stages):
+    chosen = space((), 0, 1)
+    made = [[Rounded(Form.constant(chosen, np.array([float(k)])), np.zeros(1))] for k in (x, *stages)]
+    (found,) = advanced(made[0], float(step), weights, made[1:])
+    return float(found.error[0])
+
+
+@pytest.mark.parametrize(("bound", "unit"), [(by_the_prover, UNIT), (by_the_verifier, ROUNDED)])
+def test_the_terms_of_a_step_may_be_added_in_any_order(bound, unit):
+    """Terms that cancel in one order and pile up in another."""
+    step = Fraction(1, 64)
+    for scheme, x, signs in SUMS:
+        used = [b for b in scheme.weights if b]
+        stages = [sign / (step * b) if b else Fraction(sign) for b, sign in zip(scheme.weights, signs, strict=True)]
+        bent = [k for b, k in zip(scheme.weights, stages, strict=True) if b]
+        worst = worst_error(Fraction(x), step, used, bent, Fraction(unit))
+        assert bound(x, step, scheme.weights, stages) >= worst, (scheme.name, x, signs)

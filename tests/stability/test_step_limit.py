@@ -1,5 +1,6 @@
 """Limits of the step: spectral and in a P-norm, for every scheme; varying H by the non-commutative recursion."""
 
+from fractions import Fraction as F
 from functools import cache
 
 import numpy as np
@@ -14,6 +15,9 @@ import holdfast as hf
 from holdfast.stability.linear.by_block import step_limits, transients
 from holdfast.stability.linear.shape import deviation_matrix
 from holdfast.stability.linear.step_limit import (
+    _bisected,
+    _first_crossing,
+    _square,
     a_stable,
     norm_limit,
     spectral_limit,
@@ -253,3 +257,44 @@ def test_schemes_may_be_named_by_text_everywhere():
     assert hf.spectral_limit("rk4", matrix) == hf.spectral_limit(hf.RK4, matrix)
     with pytest.raises(hf.BadRequest, match="there is no scheme"):
         hf.spectral_limit("rk5", matrix)
+
+
+# ── the search for a crossing ─────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("place", [1e-7, 3e-3, 0.1234, 3.0, 77.7, 5e3])
+@pytest.mark.parametrize("size", [1.0, 40.0])
+def test_the_first_crossing_is_found_wherever_it_lies(place, size):
+    found = _first_crossing(lambda step: step * size - place, size)
+    assert found == pytest.approx(place / size, rel=1e-9)
+
+
+def test_a_crossing_is_the_first_of_many():
+    """sin is positive up to π: its negative crosses 0 there, and again and again after."""
+    assert _first_crossing(lambda step: -np.sin(step), 1.0) == pytest.approx(np.pi, rel=1e-12)
+    assert _first_crossing(lambda step: -1.0, 1.0) == float("inf")
+    assert _first_crossing(lambda step: 1.0, 1.0) == 0.0
+
+
+def test_a_crossing_that_is_hit_is_taken_as_it_is():
+    assert _bisected(lambda step: step - 0.5, 0.25, 0.5) == 0.5
+    assert _bisected(lambda step: step - 0.375, 0.25, 0.5) == pytest.approx(0.375, rel=1e-13)
+
+
+@pytest.mark.parametrize("coefficients", [(1, 1), (1, 2, 3), (1, F(1, 2), F(1, 12), F(1, 7)), (0, 0, 1)])
+def test_the_square_of_a_polynomial_on_the_imaginary_axis(coefficients):
+    found = _square([F(c) for c in coefficients])
+    for y in (0.3, 1.7):
+        value = sum(complex(c) * (1j * y) ** k for k, c in enumerate(coefficients))
+        assert sum(float(c) * y ** (2 * k) for k, c in enumerate(found)) == pytest.approx(abs(value) ** 2)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "stable"),
+    [(hf.Euler, False), (hf.RK4, False), (hf.ImplicitMidpoint, True), (hf.Radau5, True)],
+    ids=lambda x: getattr(x, "name", str(x)),
+)
+def test_schemes_without_a_limit_are_known_by_exact_signs(scheme, stable):
+    assert a_stable(scheme.stability) == stable
+    matrix = np.array([[0.0, 1.0], [-50.0, -3.0]])
+    assert np.isinf(float(spectral_limit(scheme, matrix))) == stable

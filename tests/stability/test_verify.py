@@ -11,6 +11,7 @@ import time
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,9 +20,13 @@ from click.testing import CliRunner
 
 import holdfast as hf
 from holdfast.cli.main import main
+from holdfast.stability.certificate.attack import RANDOM, Attack, NativeRun
 from holdfast.stability.certificate.certificate import certificate_from, digest
+from holdfast.stability.verifier.check import POINTS, _agree, _limits, check_block, reading
+from holdfast.stability.verifier.reading.file import claims
 from holdfast.stability.verifier.reading.statement import statement
 from holdfast.stability.verifier.refusal import Refused
+from holdfast.stability.verifier.steps.cover import Budget
 from tests.stability.held import pendulum
 
 EXAMPLES = resources.files("holdfast") / "examples"
@@ -353,6 +358,92 @@ def test_files_that_never_end_are_answered_at_once(tmp_path, honest):
     long = edited(honest, CODE, lambda x: x * 40_000)
     assert "too long" in verified(signed(long), tmp_path).findings[0]
     assert time.perf_counter() - started < 20
+
+
+def test_the_tube_is_as_wide_as_it_says_in_each_deviation(honest):
+    read = reading(claims(honest))
+    (block,), (wide, narrow) = read.claims.blocks, (30.0, 0.002)
+    limits = _limits(read, block, block.proof, [wide, narrow], read.equations.inputs)
+    by_node = {limit.node: limit for limit in limits}
+    for name, width in zip(block.names, (wide, narrow), strict=True):
+        limit = by_node[read.equations.psi[name]]
+        assert -limit.low == limit.high
+        assert block.proof.tube * width <= limit.high <= block.proof.tube * width * (1 + 1e-9)
+        assert limit.across
+    energy = by_node[read.equations.observables["energy"]]
+    assert (energy.low, energy.high) == block.proof.limits["energy"]
+    assert not energy.across
+    assert _limits(read, block, block.proof, [wide, narrow], ["x"]) == []  # y alone would decide, and is not there
+
+
+@pytest.mark.parametrize(("factor", "holds"), [(1.0, True), (1 - 1e-9, False)])
+def test_a_bound_may_be_as_small_as_what_is_shown(honest, factor, holds):
+    read = reading(claims(honest))
+    (block,) = read.claims.blocks
+    shown = check_block(read, block, Budget(seconds=60, cells=10_000)).bounds
+    tight = replace(block, bounds=[bound * factor for bound in shown])
+    if holds:
+        assert check_block(read, tight, Budget(seconds=60, cells=10_000)).bounds == shown
+    else:
+        with pytest.raises(Refused, match="the bound of y_rod is smaller than what was shown"):
+            check_block(read, tight, Budget(seconds=60, cells=10_000))
+
+
+def test_the_random_steps_that_arrived_are_counted(honest, tmp_path, monkeypatch):
+    """Some states of the region are not steps at all: they count neither way, and are not told."""
+    step, calls = NativeRun.step, []
+
+    def some(self, moment, state):
+        calls.append(moment)
+        return step(self, moment, state) if len(calls) % 4 else None
+
+    told = verified(honest, tmp_path).findings[0]
+    monkeypatch.setattr(NativeRun, "step", some)
+    fewer = verified(honest, tmp_path).findings[0]
+    counts = [
+        int(re.search(r"; (\d+) random native steps add at most [\d.e-]+ of it", text)[1]) for text in (told, fewer)
+    ]
+    assert counts == [len(calls), len(calls) - len(calls) // 4]
+    assert 10 < len(calls) <= RANDOM  # the others lie outside the region
+    assert re.search(r"a step adds at most (0\.\d+|\de-\d+) of the defect", told)
+
+
+def test_random_states_deviate_by_no_more_than_the_tube(honest, monkeypatch):
+    read = reading(claims(honest))
+    (block,) = read.claims.blocks
+    attack = Attack(read, SimpleNamespace(block=block, contraction=None, widths=None), NativeRun(read))
+    monkeypatch.setattr(Attack, "_inside", lambda self, times, states: (np.ones(len(times), dtype=bool), None))
+    times, states = attack._random()
+    sizes = np.linalg.norm(attack._doubles(times, states)[0] @ np.array(block.proof.factor), axis=1)
+    sizes = sizes[np.isfinite(sizes)]
+    tube = block.proof.tube
+    assert len(times) == RANDOM
+    assert np.quantile(sizes, 0.8) <= tube  # those that Newton's method brings there
+    assert 0.2 * tube < np.median(sizes) < 0.8 * tube
+    region = block.proof.region
+    assert ((times >= region["t"][0]) & (times <= region["t"][1])).all()
+
+
+def test_the_code_is_compared_at_cells_from_the_first_to_the_last():
+    seen = []
+    read = SimpleNamespace(
+        agreement=SimpleNamespace(check=lambda point: (seen.append(point[0]), point[0] != 0.0)[1]),
+        equations=SimpleNamespace(inputs=["x"]),
+    )
+    proof = SimpleNamespace(region={"x": (-2.0, -1.0)})
+    points = [np.array([float(k)]) for k in range(1000)]
+    counted = _agree(read, proof, SimpleNamespace(points=points))
+    centres = [x for x in seen if x >= 0]
+    assert (centres[0], centres[-1]) == (0.0, 999.0)
+    assert len(centres) == POINTS
+    assert np.diff(centres).max() < 1.2 * 1000 / POINTS
+    anywhere = [x for x in seen if x < 0]
+    assert len(anywhere) == POINTS
+    assert min(anywhere) >= -2 < max(anywhere) <= -1
+    assert counted == len(seen) - 1
+    read.agreement.check = lambda point: False
+    with pytest.raises(Refused, match="could not be compared"):
+        _agree(read, proof, SimpleNamespace(points=points[:3]))
 
 
 def test_a_budget_is_kept_and_named(honest, tmp_path):

@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import wraps
 from importlib.util import find_spec
 from pathlib import Path
@@ -103,6 +104,18 @@ def _content(file: str) -> bytes:
         return Path(file).read_bytes()
     except OSError:  # it is gone since it was read: errors are named by their key
         return b""
+
+
+def with_run(problem: hf.Problem, **asked: Any) -> hf.Problem:
+    """The problem with another scheme, step or tolerance, or duration for its run; a step replaces a tolerance."""
+    given = {name: value for name, value in asked.items() if value is not None}
+    if not given:
+        return problem
+    if "step" in given and "tolerance" in given:
+        raise hf.BadRequest("a step and a tolerance are both given", where="--step", fix="give one of the two")
+    if "step" in given or "tolerance" in given:
+        given = {"step": None, "tolerance": None, **given}
+    return replace(problem, run=replace(problem.run, **given))
 
 
 def derived(problem: hf.Problem) -> hf.Equations:

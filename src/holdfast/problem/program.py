@@ -15,7 +15,7 @@ from holdfast.errors import BadStatement
 from holdfast.problem.keep import Kept, stated
 from holdfast.problem.laws.linear import Constraints, Law, LawForm, Unstabilised
 from holdfast.problem.system import directions
-from holdfast.problem.vocabulary import CONSTANT, MOTION, POSITION, Vocabulary, by_name
+from holdfast.problem.vocabulary import CONSTANT, MOTION, POSITION, Vocabulary, by_name, exact
 
 
 @clear_arguments
@@ -27,7 +27,8 @@ class Program:
     are held by ideal reactions unless `controls` are given: named directions {coordinate: component}. In a mixed
     program, `reactions` names the constraints that keep their own reaction. Controls and reactions together are as many
     as the constraints; more controls share the work with the least effort Σ R u², whose weights R, `effort`, are 1 in
-    the units of each control unless given by name. `keep` are first integrals kept at their start values, as rows
+    the units of each control unless given by name. `limits` cut controls off: a number for both ways, or (low, high).
+    `keep` are first integrals kept at their start values, as rows
     `hf.keep(...)` are.
     """
 
@@ -37,6 +38,7 @@ class Program:
     controls: Frozen[Frozen[sp.Expr]] = Frozen()
     reactions: tuple[str, ...] = ()
     effort: Frozen[sp.Expr] = Frozen()
+    limits: Frozen[Any] = Frozen()  # of controls: (low, high), None where there is none
     law: Law = field(default_factory=Unstabilised)
 
     def __post_init__(self) -> None:
@@ -49,6 +51,8 @@ class Program:
         put(self, "controls", Frozen({name: Frozen(components) for name, components in directed.items()}))
         put(self, "reactions", _names(self.reactions))
         put(self, "effort", Frozen(by_name(self.effort, where="program.effort")))
+        limits = by_name(self.limits, where="program.limits")
+        put(self, "limits", Frozen({name: _pair(given, name) for name, given in limits.items()}))
         if not isinstance(self.law, Law):
             raise _not_a_law(self.law)
         self._check_holders()
@@ -129,6 +133,19 @@ class Program:
                 raise BadStatement(f"the weight of {name!r} is not positive", where=where, fix="e.g. 1")
         return Frozen(found)
 
+    def _admitted_limits(self, names: Vocabulary) -> Frozen[Any]:
+        found = {}
+        for name, pair in self.limits.items():
+            where = f"program.limits.{name}"
+            if name not in self.controls:
+                hint = did_you_mean(name, self.controls, "controls: " + ", ".join(self.controls))
+                raise BadStatement(f"{name!r} is not a control", where=where, fix=hint)
+            low, high = (None if end is None else names.admit(end, CONSTANT, where=where) for end in pair)
+            if low is not None and high is not None and (high - low).is_nonpositive:
+                raise BadStatement(f"the limits of {name!r} leave nothing between them", where=where, fix="low, high")
+            found[name] = (low, high)
+        return Frozen(found)
+
     def admitted(self, names: Vocabulary) -> Program:
         """This program in the words of a problem, which learn its names; each expression is checked."""
         for kind in ("holonomic", "nonholonomic"):
@@ -146,6 +163,7 @@ class Program:
             controls=Frozen({n: directions(d, names, where=f"program.controls.{n}") for n, d in self.controls.items()}),
             reactions=self.reactions,
             effort=self._admitted_effort(names),
+            limits=self._admitted_limits(names),
             law=self.law,
             keep=Frozen(
                 {
@@ -186,6 +204,17 @@ def _not_a_law(given: Any) -> BadStatement:
 def counted(number: int, word: str) -> str:
     """A number with its word, in the plural where there is not just one."""
     return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+def _pair(given: Any, name: str) -> tuple[Any, Any]:
+    """(low, high) of a limit: one number means as much either way."""
+    if isinstance(given, (list, tuple)):
+        if len(given) != 2 or all(end is None for end in given):
+            fix = "give (low, high), or one number for both ways"
+            raise BadStatement(f"the limits of {name!r} are no pair", where=f"program.limits.{name}", fix=fix)
+        return given[0], given[1]
+    high = exact(given, where=f"program.limits.{name}")
+    return -high, high
 
 
 def _names(given: Any) -> tuple[str, ...]:

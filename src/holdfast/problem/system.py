@@ -75,6 +75,7 @@ class System:
             raise BadStatement("a system needs at least one coordinate", where="system.coordinates")
         for coordinate in self.coordinates:
             names.declare(coordinate, where="system.coordinates")
+        self._define_dependent()
         parameters, functions = self._occurring()
         values = self._values(parameters)
         for name in values:
@@ -94,6 +95,24 @@ class System:
             names.define(name, definitions[name], where=f"definitions.{name}")
         put(self, "definitions", Frozen(definitions))
         put(self, "points", self._points(names))
+
+    def _define_dependent(self) -> None:
+        """Parameters that are stated by others, such as J = m l²/12, are definitions: they follow those."""
+        given = by_name(self.parameters, where="parameters")
+        dependent = {name: v for name, v in given.items() if isinstance(v, sp.Expr) and v.free_symbols}
+        for name, value in dependent.items():
+            moving = sorted(s.name for s in value.free_symbols if s.name not in given and not isinstance(s, Parameter))
+            if moving:
+                what = f"the value of parameter {name!r} is not a number: it depends on {moving[0]!r}"
+                raise BadStatement(what, where=f"parameters.{name}", fix="state it as a definition, or by parameters")
+        if dependent:
+            own = by_name(self.definitions, where="definitions")
+            twice = next((name for name in dependent if name in own), None)
+            if twice is not None:
+                raise BadStatement(f"{twice!r} is given twice", where=f"parameters.{twice}", fix="keep one of the two")
+            rest = {name: value for name, value in given.items() if name not in dependent}
+            object.__setattr__(self, "parameters", Frozen(rest))
+            object.__setattr__(self, "definitions", Frozen({**_in_order(dependent), **own}))
 
     def _occurring(self) -> tuple[dict[str, Parameter], dict[str, FunctionValue]]:
         """The parameters and functions that its expressions use."""
@@ -179,6 +198,22 @@ def _coordinate(given: Any) -> Coordinate:
     raise BadStatement(
         f"{given!r} is not a coordinate", where="system.coordinates", fix='make coordinates by hf.coordinates("x phi")'
     )
+
+
+def _in_order(stated: Mapping[str, sp.Expr]) -> dict[str, sp.Expr]:
+    """Expressions by name, each after those that it uses."""
+    found: dict[str, sp.Expr] = {}
+    waiting = dict(stated)
+    while waiting:
+        ready = [n for n, e in waiting.items() if not {s.name for s in e.free_symbols} & set(waiting)]
+        if not ready:
+            names = " and ".join(map(repr, waiting))
+            what = (
+                f"the parameters {names} need each other" if len(waiting) > 1 else f"the parameter {names} needs itself"
+            )
+            raise BadStatement(what, where=f"parameters.{next(iter(waiting))}", fix="give one of them a number")
+        found |= {name: waiting.pop(name) for name in ready}
+    return found
 
 
 def _constant(value: Any, name: str) -> sp.Expr:

@@ -106,7 +106,7 @@ class Trajectory:
             return frozenset()
         system = self.problem.system
         accelerations = (f"{c.name}_ddot" for c in system.coordinates)
-        return frozenset((*system.definitions, *system.parameters, *system.functions, *accelerations))
+        return frozenset(("t", *system.definitions, *system.parameters, *system.functions, *accelerations))
 
     def __contains__(self, name: object) -> bool:
         key = name_of(name)
@@ -163,13 +163,14 @@ class Trajectory:
     def findings(self) -> tuple[Finding, ...]:
         """Everything found against the run: what it fails by, then doubts (constraints that become dependent)."""
         from holdfast.results.judgement.along import condition_found
+        from holdfast.results.judgement.limits import limits_found
 
         equations = self._own_equations
         if equations is None:
             return self.against
         states = np.array([self.columns[name] for name in self.state_names]).T
         doubt = condition_found(equations, self.times, states, dict(self.parameters), self.interpolant)
-        return self.against if doubt is None else (*self.against, doubt)
+        return (*self.against, *(() if doubt is None else (doubt,)), *limits_found(self))
 
     @cached_property
     def state_error(self) -> StateError:

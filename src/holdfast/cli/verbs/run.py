@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from holdfast.cli.options import FILE, JSON, OPEN, PAGE, QUIET
+from holdfast.cli.options import FILE, JSON, OPEN, PAGE, QUIET, step_options
 from holdfast.cli.page import command_line, finish, page_at, studied
-from holdfast.cli.shared import problem_in, reports_errors
+from holdfast.cli.shared import problem_in, reports_errors, with_run
 
 
 @click.command()
 @FILE
 @PAGE
+@step_options
 @click.option(
     "--effort", type=click.FloatRange(min=0), help="Seconds of computing for proofs; default: as FILE says, else 5."
 )
@@ -19,7 +22,9 @@ from holdfast.cli.shared import problem_in, reports_errors
 @QUIET
 @JSON
 @reports_errors
-def run(file: str, output: str | None, effort: float | None, opened: bool, quiet: bool, as_json: bool) -> None:
+def run(
+    file: str, output: str | None, effort: float | None, opened: bool, quiet: bool, as_json: bool, **asked: Any
+) -> None:
     """Do everything with FILE: derive, tune if asked, run, certify, and write one page.
 
     The verdict at the top is the worst of how the run ended, the error of its states (estimated by a halved step, or by
@@ -27,6 +32,10 @@ def run(file: str, output: str | None, effort: float | None, opened: bool, quiet
     failed; 2: FILE has errors; 130: interrupted, with a page of what was computed.
     """
     target = page_at(file, output)
-    made = studied(problem_in(file), quiet, effort=effort)
-    words = ["holdfast", "run", file, *(["--effort", f"{effort:g}"] if effort is not None else [])]
+    problem = with_run(problem_in(file), **asked)
+    made = studied(problem, quiet, effort=effort)
+    given = {**asked, "effort": effort}
+    words = ["holdfast", "run", file]
+    for name, value in given.items():
+        words += [] if value is None else [f"--{name}", value if isinstance(value, str) else f"{value:g}"]
     finish(made, target, command_line(*words), opened, as_json)

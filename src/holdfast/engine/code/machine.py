@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from time import perf_counter
 from typing import Any, Protocol
@@ -29,6 +30,13 @@ class Machine(Protocol):
 
     def call(self, name: str, *arguments: Any) -> Any: ...
 
+    @property
+    def functions(self) -> Mapping[str, Callable[..., Any]]:
+        """The functions by name, for callers that keep what `pointer` gives of their arrays."""
+
+    def pointer(self, array: np.ndarray) -> Any:
+        """An array as the functions take it; valid as long as the array is there."""
+
     def expect(self, operations: float) -> None:
         """Say how many operations of bodies are coming, so that it can prepare for them."""
 
@@ -41,6 +49,13 @@ class PythonMachine:
     def __init__(self, assembly: KernelSource) -> None:
         self.layout = assembly.layout
         self._functions = assembly.python()
+
+    @property
+    def functions(self) -> Mapping[str, Callable[..., Any]]:
+        return self._functions
+
+    def pointer(self, array: np.ndarray) -> Any:
+        return array.reshape(-1).data
 
     def call(self, name: str, *arguments: Any) -> Any:
         plain = (a.reshape(-1).data if isinstance(a, np.ndarray) else a for a in arguments)
@@ -97,6 +112,13 @@ class NativeMachine:
         code = Code.of(file, signatures, assembly.layout)
         cache.store(f"{self._key}|{tier}", code.to_bytes())
         return code, code.loaded()
+
+    @property
+    def functions(self) -> Mapping[str, Callable[..., Any]]:
+        return self._functions
+
+    def pointer(self, array: np.ndarray) -> Any:
+        return array.ctypes.data
 
     def call(self, name: str, *arguments: Any) -> Any:
         plain = [a.ctypes.data if isinstance(a, np.ndarray) else a for a in arguments]

@@ -49,7 +49,7 @@ def require_same(kinematics: Kinematics, held: Equations, seen: Sequence[Sample]
         for name in ("bias", "drift", "excess_bias", "demand", "linear", "rest")
     }
     found = tuple(kinematics.in_u(solution.accelerations)), tuple(kinematics.in_u(solution.mu))
-    in_u = FoundSolution(solution.solver, **parts, found=found)
+    in_u = FoundSolution(solution.solver, obeyed=solution.obeyed, found=found, **parts)
     holders = kinematics.rows_in_u(equations.holders)
     require_solved(names, dynamics, deviations, holders, in_u, with_velocities(kinematics, seen))
 

@@ -17,6 +17,7 @@ from holdfast.equations.dynamics.sample import Sample, samples_of
 from holdfast.equations.solving.control_states import check_order
 from holdfast.equations.solving.diagnosis import definite, dependent_rows, singular
 from holdfast.errors import BadStatement
+from holdfast.graph.general_solver import StructurallySingular
 from holdfast.graph.linear_algebra import Rows
 from holdfast.graph.nodes import Node, ancestors, substitute
 from holdfast.problem.laws.linear import LawForm
@@ -55,7 +56,10 @@ def _climbed(problem: Problem, made: StatedMotion) -> StatedMotion:
     definite = made.dynamics.symmetric and _definite(made)
     nothing = {name: made.inputs.graph.zero for name in program.held_by_reaction}
     found = Ground(program, made.inputs, made.dynamics, made.deviations, made.holders, nothing, definite, made.samples)
-    moves = moves_of(found)
+    try:
+        moves = moves_of(found)
+    except StructurallySingular:
+        return made  # without its controls nothing moves some coordinate: told by name where the whole is solved
     degrees = climbed(found, moves).degrees
     if not moves:
         return _shared(program, made, definite)

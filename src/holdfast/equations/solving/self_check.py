@@ -90,6 +90,8 @@ def _residuals(
     if solution.solver.form == "eased":
         return  # the demand is met only where the constraints can be told apart
     for i, name in enumerate(names[n:]):
+        if solution.obeyed is not None and name not in solution.obeyed:
+            continue  # its control has a limit
         moved = [value * a[j] for j, value in slopes[2 * n + i].items()]
         yield _residual(name, [*moved, drift[i] - demand[i]])
 

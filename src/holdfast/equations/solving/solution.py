@@ -33,6 +33,7 @@ class Solution:
     demand: Nodes  # Y
     linear: Nodes  # K y + B w
     rest: Nodes  # Y₂
+    obeyed: tuple[str, ...] | None = None  # the constraints whose demand is met whatever happens; None: all
 
     @cached_property
     def _solved(self) -> tuple[list[Node], list[Node]]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from holdfast.equations.equations import Equations
 
 LARGEST_FORMULA = 400  # nodes of a formula that is still shown in closed form
+LONGEST_PLAIN = 300  # operations of A and its right side as they come, which shortening halves at best
 LONGEST_CLOSED = 150  # operations of one that Cramer's rule gives
 LARGEST_MATRIX = 3  # rows of a matrix whose determinant is written out
 
@@ -122,6 +123,9 @@ def _reduced(equations: Equations, causes: Causes) -> list[sp.Expr] | None:
     if max(sizes) > LARGEST_FORMULA:
         return None
     tidy = equations.display.tidy
+    plain = [*(node for row in entries for node in row.values()), *causes.wanted, *moved]
+    if sum(length(tidy(node)) for node in plain) > LONGEST_PLAIN:
+        return None
     matrix = equations.memo.once(_reduced, lambda: _shown_authority(equations, entries))
     right = [difference(tidy(y), tidy(b)) for y, b in zip(causes.wanted, moved, strict=True)]
     if sum(map(length, (*matrix, *right))) > LONGEST_CLOSED:

@@ -13,7 +13,8 @@ from math import comb
 import sympy as sp
 
 MOST_OPERATIONS = 200  # of a formula that is put over one denominator: a limit on work
-MOST_MONOMIALS = 120  # of a polynomial that is factored: a few hundredths of a second
+MOST_BITS = 256  # of a number that is computed with: some eighty digits
+MOST_MONOMIALS = 60  # of a polynomial that is factored: a hundredth of a second or two
 
 
 def length(expression: sp.Expr) -> int:
@@ -30,6 +31,10 @@ def short(expression: sp.Expr) -> sp.Expr:
     """The shortest form of a formula that is found within the limits on work."""
     if length(expression) > MOST_OPERATIONS or monomials(expression) > MOST_MONOMIALS:
         return expression
+    numbers = {part: sp.Dummy() for part in hard_numbers(expression)}
+    if numbers:
+        names = {dummy: part for part, dummy in numbers.items()}
+        return short(expression.xreplace(numbers)).xreplace(names)
     plain, roots = _without_roots(_over_one_divisor(expression))
     above, below = sp.fraction(sp.together(plain))
     pairs = [(above, below)]
@@ -38,6 +43,21 @@ def short(expression: sp.Expr) -> sp.Expr:
     quotients = [_factored(*pair) for pair in pairs if max(map(monomials, pair)) <= MOST_MONOMIALS]
     written = {symbol: sp.sqrt(base) for symbol, base in roots.items()}
     return shortest(expression, *(quotient.xreplace(written) for quotient in quotients))
+
+
+def hard_numbers(expression: sp.Basic) -> list[sp.Expr]:
+    """The largest constant parts that are no short fractions: polynomials over cos(atan(10³⁰⁰)) take for ever."""
+    found, waiting = set[sp.Expr](), [expression]
+    while waiting:
+        part = waiting.pop()
+        if part.is_Rational:
+            if max(abs(int(part.p)), int(part.q)).bit_length() > MOST_BITS:
+                found.add(part)
+        elif not part.free_symbols and part.is_Atom is False and part.is_number:
+            found.add(part)
+        else:
+            waiting.extend(part.args)
+    return list(sp.ordered(found))
 
 
 class CramersRule:
@@ -76,6 +96,8 @@ def _without(matrix: sp.Matrix, row: int, column: int) -> sp.Matrix:
 
 def _common_factor(matrix: sp.Matrix) -> tuple[sp.Expr, sp.Matrix]:
     """What all entries share, and the matrix without it."""
+    if any(hard_numbers(entry) for entry in matrix):
+        return sp.S.One, matrix
     marks = [sp.Dummy() for _ in matrix]
     marked = sp.factor_terms(sp.Add(*(mark * entry for mark, entry in zip(marks, matrix, strict=True))))
     common = marked.as_independent(*marks, as_Add=False)[0]

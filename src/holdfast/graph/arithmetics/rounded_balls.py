@@ -126,16 +126,16 @@ def _table(a: Pair, part: TablePart) -> Pair:
 @cache
 def rounded_balls() -> Arithmetic:
     """Values over a box together with bounds of their rounding."""
-    one = ball(1)
+    one, power = ball(1), balls().functions["power"]
     slopes: dict[str, Callable[[Ball], Ball]] = {
         "sqrt": lambda a: one / (2 * a.sqrt()),
         "exp": lambda a: a.exp(),
         "log": lambda a: one / a,
         "sin": lambda a: one,
         "cos": lambda a: one,
-        "tan": lambda a: 1 + a.tan() ** 2,
-        "asin": lambda a: one / (1 - a**2).sqrt(),
-        "acos": lambda a: one / (1 - a**2).sqrt(),
+        "tan": lambda a: 1 + power(a.tan(), 2),
+        "asin": lambda a: one / (1 - power(a, 2)).sqrt(),
+        "acos": lambda a: one / (1 - power(a, 2)).sqrt(),
         "atan": lambda a: one,
         "sinh": lambda a: a.cosh(),
         "cosh": lambda a: a.sinh(),

@@ -40,7 +40,7 @@ from holdfast.problem.vocabulary import CONSTANT, MOTION, POSITION, STATE_RATE, 
 SCHEMA = 1
 LARGEST_PLAIN = 10**300  # of a number that stands as it is, in [certificate], [ensemble] and the like
 SYSTEM_KEYS = "coordinates kinetic potential dissipation forces masses states noise".split()
-PROGRAM_KEYS = "holonomic nonholonomic keep controls reactions effort law".split()
+PROGRAM_KEYS = "holonomic nonholonomic keep controls reactions effort limits law".split()
 RUN_KEYS = [field.name for field in fields(Run)]
 PLAIN_TABLES = "certificate ensemble units animation".split()
 TOP_KEYS = (
@@ -157,11 +157,21 @@ class _Reading:
 
     def _parameters(self) -> dict[str, sp.Expr | None]:
         values: dict[str, sp.Expr | None] = {}
-        for name, value in self.entries.table(self.raw, ("parameters",)).items():
+        table = self.entries.table(self.raw, ("parameters",))
+        for name, value in table.items():
             path = ("parameters", name)
             self._declare(Parameter, name, path)
-            values[name] = None if value == OPEN else self._expression(value, path, ())
+            if not self._by_others(name, value, table):
+                values[name] = None if value == OPEN else self._expression(value, path, ())
+        for name, value in table.items():  # by others, such as J = "m*l**2/12": they may come later
+            if self._by_others(name, value, table):
+                values[name] = self._expression(value, ("parameters", name), CONSTANT)
         return values
+
+    @staticmethod
+    def _by_others(name: str, value: Any, table: Mapping[str, Any]) -> bool:
+        """Whether a parameter is stated by other parameters."""
+        return isinstance(value, str) and value != OPEN and bool({*WORD.findall(value)} & {*table})
 
     def _definitions(self) -> dict[str, sp.Expr]:
         found = {}
@@ -275,6 +285,7 @@ class _Reading:
             found[key] = self._expressions(table, ("program", key), allowed)
         found["keep"] = self._kept()
         found["controls"] = self._directions(self.program_table, ("program", "controls"), "control")
+        found["limits"] = self._limits()
         efforts = self.entries.table(self.program_table, ("program", "effort"))
         found["effort"] = self._expressions(efforts, ("program", "effort"), CONSTANT)
         found["reactions"] = tuple(self.entries.listed_names(self.program_table, ("program", "reactions")))
@@ -282,6 +293,17 @@ class _Reading:
             Program(**found)
         except BadStatement as error:
             self.entries.findings.blame_where(error)
+        return found
+
+    def _limits(self) -> dict[str, Any]:
+        """Limits of controls: a number, or [low, high]."""
+        found: dict[str, Any] = {}
+        for name, value in self.entries.table(self.program_table, ("program", "limits")).items():
+            path = ("program", "limits", name)
+            if isinstance(value, list):
+                found[name] = [self._expression(end, (*path, k), CONSTANT) for k, end in enumerate(value)]
+            else:
+                found[name] = self._expression(value, path, CONSTANT)
         return found
 
     def _kept(self) -> dict[str, sp.Expr | str]:

@@ -64,7 +64,7 @@ def _system(problem: Problem) -> list[str]:
 def _program(problem: Problem) -> list[str]:
     program = problem.program
     lines = ["", "[program]", f"reactions = {_value(program.reactions, 'program')}"] if program.reactions else []
-    for key in ("holonomic", "nonholonomic", "keep", "controls", "effort"):
+    for key in ("holonomic", "nonholonomic", "keep", "controls", "effort", "limits"):
         rows = getattr(program, key)
         if key in ("holonomic", "nonholonomic"):
             rows = {name: row for name, row in rows.items() if name not in program.keep}

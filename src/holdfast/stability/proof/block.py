@@ -135,6 +135,9 @@ def _obstacle(equations: Equations, held: Sequence[str], movers: Sequence[str]) 
     above = [name for name in held if name in equations.deviations.degrees]
     if above:
         return f"the law of {above[0]!r} is of order {equations.degrees[above[0]]}, and drift is proved up to order 2"
+    program = equations.problem.program
+    if program.limits and not set(held) <= set(program.held_by_reaction):
+        return f"the law holds only within the limits of {', '.join(program.limits)}"
     if law.jumps:
         return "the law branches on the deviations, so that its slopes say nothing of its values"
     if not law.is_linear:

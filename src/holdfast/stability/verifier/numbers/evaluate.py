@@ -101,10 +101,20 @@ def _ball(node: Node, args: list[Any], values: Mapping[str, Any], flint: Any) ->
         case "div":
             return args[0] / args[1]
         case "power":
-            return args[0] ** int(str(node.data))
+            return ball_power(args[0], int(str(node.data)))
         case "pow":
             return args[0] ** args[1]
     return ball_function(node.op, args, flint)
+
+
+def ball_power(base: Any, exponent: int) -> Any:
+    """A whole power; by products where the ball lies round 0 exactly, of which flint's own power knows nothing."""
+    if base.mid() != 0:
+        return base**exponent
+    found = base
+    for _ in range(exponent - 1):
+        found = found * base
+    return found
 
 
 def ball_function(name: str, args: list[Any], flint: Any) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.stability.verifier.numbers import functions
-from holdfast.stability.verifier.numbers.evaluate import ball_function
+from holdfast.stability.verifier.numbers.evaluate import ball_function, ball_power
 from holdfast.stability.verifier.numbers.forms import GROWTH, Array, Form, undefined, where
 from holdfast.stability.verifier.refusal import Refused
 
@@ -47,7 +47,7 @@ class Code:
             elif op == "pi":
                 known.append(flint.arb.pi())
             elif op == "power":
-                known.append(known[args[0]] ** args[1])
+                known.append(ball_power(known[args[0]], args[1]))
             else:
                 known.append(_ball(op, [known[k] for k in args], flint))
         return [known[k] for k in self.rates]

@@ -1,0 +1,108 @@
+"""Controls with limits: what they would have to be, cut off, and the motion that follows.
+
+    u = min(max(u_wanted, low), high),      M a = h − m₂ + E_λ λ + E_u u,      J_λ a + γ_λ = Y_λ
+
+Reactions go on holding their constraints whatever the controls do. While no limit is reached this is the motion that
+obeys the law; where one is, deviations of what the controls hold follow from the forces there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from holdfast.equations.dynamics.deviation import Deviations
+from holdfast.equations.dynamics.inputs import Inputs
+from holdfast.equations.dynamics.lagrange import Dynamics
+from holdfast.equations.dynamics.sample import Sample
+from holdfast.equations.solving.diagnosis import definite
+from holdfast.equations.solving.solution import Nodes, Solution
+from holdfast.equations.solving.solver import solver_of
+from holdfast.errors import BadStatement
+from holdfast.graph.linear_algebra import Rows, factor_symmetric, transposed
+from holdfast.graph.nodes import Node
+from holdfast.problem.problem import Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Limited(Solution):
+    """The solution with controls cut off at their limits; its parts are those of what they would have to be."""
+
+    wanted: Solution | None = None
+    cut: tuple[Nodes, Nodes] = ((), ())  # accelerations and holders' forces
+
+    @property
+    def accelerations(self) -> Nodes:
+        return self.cut[0]
+
+    @property
+    def mu(self) -> Nodes:
+        return self.cut[1]
+
+    @cached_property
+    def mu_parts(self) -> tuple[Nodes, Nodes, Nodes]:
+        assert self.wanted is not None
+        return self.wanted.mu_parts
+
+
+def limited(
+    problem: Problem, inputs: Inputs, dynamics: Dynamics, deviations: Deviations, holders: Rows,
+    samples: list[Sample], wanted: Solution,
+) -> Solution:  # fmt: skip
+    """The solution with the limits of the program, if it has any."""
+    program = problem.program
+    if not program.limits:
+        return wanted
+    if deviations.extensions or program.shares_effort:
+        why = "has rates of its own" if deviations.extensions else "shares its work with others"
+        name = deviations.extensions[0].control if deviations.extensions else next(iter(program.controls))
+        raise BadStatement(
+            f"the control {name!r} {why}, and limits are not known for such controls",
+            where="program.limits",
+            fix="hold fewer programs with it, or leave the limits out",
+        )
+    graph, reactions = inputs.graph, len(program.held_by_reaction)
+    controls = dict(zip(program.controls, wanted.mu[reactions:], strict=True))
+    for name, (low, high) in program.limits.items():
+        value = controls[name]
+        value = value if high is None else graph.call("min", value, inputs.walk(high))
+        controls[name] = value if low is None else graph.call("max", value, inputs.walk(low))
+    columns = transposed(holders, len(program.constraints))
+    forces = [h - m for h, m in zip(wanted.bias, wanted.excess_bias, strict=True)]
+    for column, value in zip(columns[reactions:], controls.values(), strict=True):
+        for i, direction in column.items():
+            forces[i] = forces[i] + direction * value
+    accelerations, reaction = under_forces(
+        problem, inputs, dynamics, deviations, columns[:reactions], samples, wanted, forces
+    )
+    cut = (tuple(accelerations), (*reaction, *controls.values()))
+    return Limited(
+        wanted.solver, wanted.bias, wanted.drift, wanted.excess_bias, wanted.demand, wanted.linear, wanted.rest,
+        program.held_by_reaction, wanted=wanted, cut=cut,
+    )  # fmt: skip
+
+
+def under_forces(
+    problem: Problem, inputs: Inputs, dynamics: Dynamics, deviations: Deviations, reactions: Rows,
+    samples: list[Sample], wanted: Solution, forces: Sequence[Node],
+) -> tuple[Sequence[Node], Sequence[Node]]:  # fmt: skip
+    """Accelerations and reactions under given forces."""
+    program, n = problem.program, len(dynamics.mass)
+    rows = [program.constraints.index(name) for name in program.held_by_reaction]
+    if not rows:
+        if not any(definite(sample.dense(dynamics.mass, n)) for sample in samples if dynamics.symmetric):
+            raise BadStatement(
+                "controls with limits leave a coordinate without inertia to itself",
+                where="program.limits",
+                fix="give every coordinate inertia, or leave the limits out",
+            )
+        return factor_symmetric(dynamics.mass, inputs.graph).solve(forces), ()
+    held = replace(
+        deviations,
+        w=tuple(deviations.w[k] for k in rows),
+        jacobian=[deviations.jacobian[k] for k in rows],
+        drift=tuple(wanted.drift[k] for k in rows),
+    )
+    solver = solver_of(problem, inputs, dynamics, held, transposed(reactions, n), samples)
+    return solver(forces, [wanted.demand[k] - wanted.drift[k] for k in rows])

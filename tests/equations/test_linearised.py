@@ -1,0 +1,117 @@
+"""A, B, C and D, against hand-written matrices and central differences of the field."""
+
+from importlib import resources
+
+import numpy as np
+import pytest
+import sympy as sp
+from numpy.testing import assert_allclose
+
+import holdfast as hf
+
+EXAMPLES = resources.files("holdfast") / "examples"
+
+
+def cart_pole():
+    """M x'' + m l (th'' cos th - th'² sin th) = F,  m l² th'' + m l x'' cos th - m g l sin th = 0 (th from upright)."""
+    x, th = hf.coordinates("x th")
+    M, m, l, g = hf.parameters("M m l g")
+    point = (x.rate + l * th.rate * sp.cos(th)) ** 2 + (l * th.rate * sp.sin(th)) ** 2
+    system = hf.System(
+        coordinates=(x, th),
+        kinetic=M * x.rate**2 / 2 + m * point / 2,
+        potential=m * g * l * sp.cos(th),
+        parameters={M: 2, m: 0.5, l: 0.8, g: 9.81},
+    )
+    program = hf.Program(holonomic={"home": x}, controls={"F": {x: 1}}, law=hf.critically_damped(3))
+    return hf.derive(hf.Problem(system, program))
+
+
+def test_the_cart_with_a_pole_has_the_textbooks_matrices():
+    M, m, length, g = 2, 0.5, 0.8, 9.81
+    found = hf.linearise(cart_pole(), inputs=["F"], outputs=["x", "x + l*sin(th)"])
+    A = np.zeros((4, 4))
+    A[:2, 2:] = np.eye(2)
+    A[2, 1], A[3, 1] = -m * g / M, (M + m) * g / (M * length)
+    assert_allclose(found.A, A, atol=1e-14)
+    assert_allclose(found.B[:, 0], [0, 0, 1 / M, -1 / (M * length)], atol=1e-15)
+    assert_allclose(found.C, [[1, 0, 0, 0], [1, length, 0, 0]], atol=1e-15)
+    assert_allclose(found.D, 0)
+    assert found.roots[0].real == pytest.approx(np.sqrt((M + m) * g / (M * length)))
+    assert "an equilibrium" in found.summary()
+    assert (found.states, found.inputs) == (("x", "th", "x_dot", "th_dot"), ("F",))
+
+
+def test_closed_the_program_is_among_the_roots():
+    closed = hf.linearise(cart_pole())
+    assert closed.B.shape == (4, 0)
+    assert_allclose(sorted(closed.roots.real), [-np.sqrt(9.81 / 0.8), -3, -3, np.sqrt(9.81 / 0.8)], atol=1e-7)
+
+
+@pytest.mark.parametrize("name", ["cart_rod", "four_bar", "mixed_holders", "crane", "rocket_ascent", "quadrotor"])
+def test_it_is_the_slope_of_the_field(name):
+    equations = hf.derive(hf.load(EXAMPLES / f"{name}.toml"))
+    names = list(equations.problem.system.parameters)[:2]
+    state = hf.simulate(equations, duration=equations.problem.run.step * 20).y[:, -1]
+    found = hf.linearise(equations, state, time=0.1, inputs=names)
+    from holdfast.engine.kernel import compiled
+
+    kernel, constants = (
+        compiled(equations.field, hf.RK4),
+        [equations.parameter_values[n] for n in equations.parameter_names],
+    )
+
+    def rates(x, p):
+        return kernel.rates(0.1, x, p)
+
+    for j in range(len(state)):
+        h = 1e-6 * max(1, abs(state[j]))
+        up, down = state.copy(), state.copy()
+        up[j] += h
+        down[j] -= h
+        slope = (rates(up, constants) - rates(down, constants)) / (2 * h)
+        assert_allclose(found.A[:, j], slope, rtol=2e-6, atol=2e-6 * max(1, np.abs(found.A).max()))
+    for k, name_ in enumerate(names):
+        place, h = equations.parameter_names.index(name_), 1e-6 * max(1e-3, abs(equations.parameter_values[name_]))
+        up, down = list(constants), list(constants)
+        up[place] += h
+        down[place] -= h
+        slope = (rates(state, up) - rates(state, down)) / (2 * h)
+        assert_allclose(found.B[:, k], slope, rtol=2e-6, atol=2e-6 * max(1, np.abs(found.B).max()))
+    assert_allclose(found.rates, rates(state, constants), rtol=1e-12, atol=1e-12)
+
+
+def test_the_plant_with_its_own_controls_moves_as_the_held_one():
+    """With the controls that hold the program put in, the plant has the same rates; reactions hold on."""
+    for name in ("mixed_holders", "crane", "cart_rod"):
+        equations = hf.derive(hf.load(EXAMPLES / f"{name}.toml"))
+        plant = hf.linearise(equations, inputs=equations.problem.program.controls)
+        closed = hf.linearise(equations)
+        count = len(plant.states)
+        assert_allclose(plant.rates, closed.rates[:count], atol=1e-11 * (1 + np.abs(closed.rates).max()))
+        assert_allclose(plant.input_values, equations.evaluate().controls)
+
+
+def test_wrong_requests_are_refused_by_name():
+    equations = cart_pole()
+    for given, what in (
+        ({"inputs": ["G"]}, "'G' is no input"),
+        ({"outputs": ["lambda_x"]}, "is no output"),
+        ({"inputs": ["F"], "input_values": {"G": 1}}, "'G' is no control"),
+        ({"outputs": [object()]}, "is no output"),
+    ):
+        with pytest.raises(hf.BadRequest, match=what):
+            hf.linearise(equations, **given)
+    with pytest.raises(hf.BadRequest, match="takes Equations"):
+        hf.linearise(equations.problem)
+
+
+def test_python_control_takes_it_where_it_is_installed():
+    found = hf.linearise(cart_pole(), inputs=["F"])
+    try:
+        import control
+    except ImportError:
+        with pytest.raises(hf.BadRequest, match="python-control is not installed"):
+            found.to_control()
+        return
+    assert_allclose(np.sort(control.poles(found.to_control()).real), np.sort(found.roots.real), atol=1e-9)
