@@ -51,6 +51,7 @@ _HOMES = {
     "holdfast.equations.quasi.appell": "appell Appell",
     "holdfast.equations.forms.routh": "routh Routh",
     "holdfast.equations.forms.added_forces": "added_forces AddedForces",
+    "holdfast.equations.internal.dynamics": "internal InternalDynamics",
     "holdfast.structure.conditions.helmholtz": "helmholtz",
     "holdfast.structure.lagrangian": "lagrangian LagrangeForm",
     "holdfast.structure.design": "design",

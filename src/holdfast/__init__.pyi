@@ -14,6 +14,8 @@ from holdfast.equations.forms.family import family as family
 from holdfast.equations.forms.routh import Routh as Routh
 from holdfast.equations.forms.routh import routh as routh
 from holdfast.equations.forms.state_family import StateFamily as StateFamily
+from holdfast.equations.internal.dynamics import InternalDynamics as InternalDynamics
+from holdfast.equations.internal.dynamics import internal as internal
 from holdfast.equations.quasi.appell import Appell as Appell
 from holdfast.equations.quasi.appell import appell as appell
 from holdfast.equations.quasi.maggi import Maggi as Maggi

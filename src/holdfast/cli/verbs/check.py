@@ -27,6 +27,7 @@ def check(file: str, as_json: bool) -> None:
         hf.run_as_stated(equations)
     with limited("finding the start"):
         found = hf.checked_start(equations)
+        inner = hf.internal(equations) if equations.constraints else None
     if as_json:
         print_json(
             {
@@ -39,6 +40,7 @@ def check(file: str, as_json: bool) -> None:
                 "condition": found.condition,
                 "start": dict(zip(equations.state_names, found.start.state, strict=True)),
                 "findings": [finding.text for finding in found.findings],
+                "internal": None if inner is None else inner.to_dict(),
             }
         )
     else:
@@ -50,4 +52,6 @@ def check(file: str, as_json: bool) -> None:
         if equations.constraints:
             say(f"  held by      {', '.join(equations.holder_names)}  (condition number {found.condition:.3g})")
             say(f"  start        {str(found.start).removeprefix('the start ')}")
+        if inner is not None:
+            say(f"  {'free' if inner.warning is None else 'warning':<12} {inner.warning or inner.sentence}")
     click.get_current_context().exit(1 if found.findings else 0)
