@@ -67,6 +67,7 @@ _HOMES = {
     "holdfast.results.ensembles.ensemble": "Ensemble",
     "holdfast.results.judgement.outcome": "Outcome",
     "holdfast.results.judgement.finding": "Finding",
+    "holdfast.results.start.assemble": "assemble_start AssembledStart",
     "holdfast.results.judgement.check": "checked_start CheckedStart",
     "holdfast.results.runs.state_error": "StateError",
     "holdfast.results.runs.event": "Event",

@@ -106,6 +106,8 @@ from holdfast.results.runs.request import run_as_stated as run_as_stated
 from holdfast.results.runs.simulate import simulate as simulate
 from holdfast.results.runs.simulate import simulate_canonical as simulate_canonical
 from holdfast.results.runs.state_error import StateError as StateError
+from holdfast.results.start.assemble import AssembledStart as AssembledStart
+from holdfast.results.start.assemble import assemble_start as assemble_start
 from holdfast.results.trajectory import Trajectory as Trajectory
 from holdfast.schemes.by_name import ALL_SCHEMES as ALL_SCHEMES
 from holdfast.schemes.kinds.collocation import Collocation as _Collocation
