@@ -85,6 +85,7 @@ _HOMES = {
     "holdfast.stability.linear.spectrum": "spectrum",
     "holdfast.stability.linear.transient": "transient",
     "holdfast.stability.linear.step_limit": "spectral_limit norm_limit",
+    "holdfast.stability.linear.equilibria": "equilibria Equilibrium",
     "holdfast.stability.linear.by_block": "step_limits transients",
     "holdfast.stability.letters.conditions": "conditions Conditions",
     "holdfast.stability.theory.lyapunov": "LyapunovFunction Norm",

@@ -126,6 +126,8 @@ from holdfast.stability.linear.by_block import step_limits as step_limits
 from holdfast.stability.linear.by_block import transients as transients
 from holdfast.stability.linear.covariance import mean_square_abscissa as mean_square_abscissa
 from holdfast.stability.linear.covariance import stationary_covariance as stationary_covariance
+from holdfast.stability.linear.equilibria import Equilibrium as Equilibrium
+from holdfast.stability.linear.equilibria import equilibria as equilibria
 from holdfast.stability.linear.mean_square import MeanSquare as MeanSquare
 from holdfast.stability.linear.mean_square import deviation_covariance as deviation_covariance
 from holdfast.stability.linear.mean_square import mean_square as mean_square
