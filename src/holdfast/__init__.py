@@ -87,6 +87,7 @@ _HOMES = {
     "holdfast.stability.linear.step_limit": "spectral_limit norm_limit",
     "holdfast.stability.linear.equilibria": "equilibria Equilibrium",
     "holdfast.stability.linear.by_block": "step_limits transients",
+    "holdfast.stability.deep_check": "deep_check DeepCheck",
     "holdfast.stability.letters.conditions": "conditions Conditions",
     "holdfast.stability.theory.lyapunov": "LyapunovFunction Norm",
     "holdfast.stability.theory.lyapunov_study": "lyapunov",

@@ -120,6 +120,8 @@ from holdfast.schemes.tableaus.two_stage import two_stage as two_stage
 from holdfast.stability.certificate.certificate import Certificate as Certificate
 from holdfast.stability.certificate.certificate import Label as Label
 from holdfast.stability.certificate.verify import verify as verify
+from holdfast.stability.deep_check import DeepCheck as DeepCheck
+from holdfast.stability.deep_check import deep_check as deep_check
 from holdfast.stability.letters.conditions import Conditions as Conditions
 from holdfast.stability.letters.conditions import conditions as conditions
 from holdfast.stability.linear.by_block import step_limits as step_limits

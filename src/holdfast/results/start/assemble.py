@@ -59,15 +59,16 @@ class AssembledStart:
 
     def summary(self) -> str:
         """What was moved, and in how many ways the mechanism closes."""
-        moved = ", ".join(f"{name}: {old:.6g} -> {new:.6g}" for name, (old, new) in self.changes.items())
+        shown = {name: (f"{old:.6g}", f"{new:.6g}") for name, (old, new) in self.changes.items()}
+        moved = ", ".join(f"{name}: {old} -> {new}" for name, (old, new) in shown.items() if old != new)
         lines = [f"assembled: {moved}" if moved else "the start keeps the program already"]
         if len(self.branches) > 1:
-            held = f" with {', '.join(self.held)} as they are" if self.held else ""
+            held = f" with {', '.join(self.held)} held" if self.held else ""
             lines.append(f"{len(self.branches)} ways to assemble it were found{held}:")
             rates = [name for name in self.start if name.endswith("_dot")]
             for k, branch in enumerate(self.branches):
-                shown = ", ".join(f"{name} = {value:.6g}" for name, value in branch.items() if name not in rates)
-                lines.append(f"  {'taken' if not k else 'other'}  {shown}")
+                place = ", ".join(f"{name} = {value:.6g}" for name, value in branch.items() if name not in rates)
+                lines.append(f"  {'taken' if not k else 'other'}  {place}")
         return "\n".join(lines) + "\n"
 
     def to_dict(self) -> dict[str, Any]:
