@@ -22,6 +22,8 @@ from holdfast.equations.forms.multiplier_parts import multiplier_parts as multip
 from holdfast.equations.forms.routh import Routh as Routh
 from holdfast.equations.forms.routh import routh as routh
 from holdfast.equations.forms.state_family import StateFamily as StateFamily
+from holdfast.equations.internal.dynamics import InternalDynamics as InternalDynamics
+from holdfast.equations.internal.dynamics import internal as internal
 from holdfast.equations.quasi.appell import Appell as Appell
 from holdfast.equations.quasi.appell import appell as appell
 from holdfast.equations.quasi.maggi import Maggi as Maggi
@@ -112,6 +114,8 @@ from holdfast.results.runs.request import run_as_stated as run_as_stated
 from holdfast.results.runs.simulate import simulate as simulate
 from holdfast.results.runs.simulate import simulate_canonical as simulate_canonical
 from holdfast.results.runs.state_error import StateError as StateError
+from holdfast.results.start.assemble import AssembledStart as AssembledStart
+from holdfast.results.start.assemble import assemble_start as assemble_start
 from holdfast.results.step_function import StepFunction as StepFunction
 from holdfast.results.step_function import right_hand_side as right_hand_side
 from holdfast.results.step_function import step_function as step_function
@@ -127,12 +131,16 @@ from holdfast.schemes.tableaus.two_stage import two_stage as two_stage
 from holdfast.stability.certificate.certificate import Certificate as Certificate
 from holdfast.stability.certificate.certificate import Label as Label
 from holdfast.stability.certificate.verify import verify as verify
+from holdfast.stability.deep_check import DeepCheck as DeepCheck
+from holdfast.stability.deep_check import deep_check as deep_check
 from holdfast.stability.letters.conditions import Conditions as Conditions
 from holdfast.stability.letters.conditions import conditions as conditions
 from holdfast.stability.linear.by_block import step_limits as step_limits
 from holdfast.stability.linear.by_block import transients as transients
 from holdfast.stability.linear.covariance import mean_square_abscissa as mean_square_abscissa
 from holdfast.stability.linear.covariance import stationary_covariance as stationary_covariance
+from holdfast.stability.linear.equilibria import Equilibrium as Equilibrium
+from holdfast.stability.linear.equilibria import equilibria as equilibria
 from holdfast.stability.linear.mean_square import MeanSquare as MeanSquare
 from holdfast.stability.linear.mean_square import deviation_covariance as deviation_covariance
 from holdfast.stability.linear.mean_square import mean_square as mean_square

@@ -12,6 +12,7 @@ import numpy as np
 from holdfast.common.frozen import Frozen
 from holdfast.equations.derive import derive
 from holdfast.equations.equations import Equations
+from holdfast.equations.internal.dynamics import InternalDynamics, internal_or_none
 from holdfast.errors import HoldfastError
 from holdfast.page.markup.figure_text import FigureText, quantity
 from holdfast.problem.file.load_dump import dumps
@@ -86,6 +87,11 @@ class PageFacts:
             return {}
         state, begin = list(run.start.state), float(run.times[0])
         return dict(step_limits(self.equations, self.scheme, state=state, time=begin, parameters=dict(run.parameters)))
+
+    @cached_property
+    def internal(self) -> InternalDynamics | None:
+        """What stays free along the run, where controls hold the program."""
+        return internal_or_none(self.equations, self.trajectory)
 
     @cached_property
     def motion(self) -> MechanismFrames | None:

@@ -1,7 +1,8 @@
 """The verdict: one word, one line and the sentences behind it, for the page, the commands and the exit code.
 
-The word is the worst of three: how the run ended (*failed* if not well), the error of its states (*no promise* where a
-halved step, or a tighter tolerance, moves one by more than a tenth of its range), and what the certificate promises.
+The word is the worst of four: how the run ended (*failed* if not well), the error of its states (*no promise* where a
+halved step, or a tighter tolerance, moves one by more than a tenth of its range), what the certificate promises, and
+what controls leave free (*no promise* where it runs away by a root with Re > 0).
 """
 
 from __future__ import annotations
@@ -46,9 +47,25 @@ def verdict_of(subject: PageFacts) -> PageVerdict:
     if faults:
         faults = [sentence(fault) for fault in faults]
         return PageVerdict("failed", f"Failed: {faults[0]}", tuple(faults))
+    away, unstable = _running_away(subject)
     doubts = [sentence(doubt) for doubt in (*_of_states(subject), *_of_certificate(subject))]
+    doubts += [away] if unstable else []
     word = "no promise" if doubts else _promised(subject)
-    return PageVerdict(word, f"{word.capitalize()}: {_praise(subject)}", tuple(doubts))
+    but = f" But {away}" if away else ""
+    return PageVerdict(word, f"{word.capitalize()}: {_praise(subject)}{but}", tuple(doubts))
+
+
+def _running_away(subject: PageFacts) -> tuple[str, bool]:
+    """What controls leave free and what runs away, in a sentence, and whether faster than any push: by a root with
+    Re > 0, or along the run. A program may be held, and its bound proved, while the cart leaves for ever.
+    """
+    found = subject.internal
+    if found is None or found.warning is None:
+        return "", False
+    along = found.along
+    unstable = found.non_minimum_phase or (along is not None and along.exponential)
+    seen = unstable or (along is not None and along.grows)
+    return (sentence(f"{found.warning}."), unstable) if seen else ("", False)
 
 
 def _of_states(subject: PageFacts) -> list[str]:

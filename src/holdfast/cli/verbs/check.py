@@ -13,13 +13,19 @@ from holdfast.cli.watch import limited
 
 @click.command()
 @FILE
+@click.option(
+    "--deep",
+    is_flag=True,
+    help="Look further: degrees, what stays free, authority, redundancy, states of rest, ways to assemble.",
+)
 @JSON
 @reports_errors
-def check(file: str, as_json: bool) -> None:
+def check(file: str, deep: bool, as_json: bool) -> None:
     """Is the problem well stated, and where does it start?
 
     Reads FILE (or - for standard input), derives its equations, and finds and judges the start as a run would. Exit
-    code 0: well stated; 1: stated, but flagged (a negative mass, a law that drives deviations away); 2: refused.
+    code 0: well stated; 1: stated, but flagged (a negative mass, a law that drives deviations away); 2: refused. What
+    stays free and runs away is a warning.
     """
     problem = problem_in(file)
     equations = derived(problem)
@@ -27,6 +33,12 @@ def check(file: str, as_json: bool) -> None:
         hf.run_as_stated(equations)
     with limited("finding the start"):
         found = hf.checked_start(equations)
+        inner = hf.internal(equations) if equations.constraints else None
+    table = None
+    if deep:
+        with limited("looking deeper"):
+            deeper = hf.deep_check(equations)
+            table = deeper.to_dict() if as_json else deeper.summary()
     if as_json:
         print_json(
             {
@@ -39,6 +51,8 @@ def check(file: str, as_json: bool) -> None:
                 "condition": found.condition,
                 "start": dict(zip(equations.state_names, found.start.state, strict=True)),
                 "findings": [finding.text for finding in found.findings],
+                "internal": None if inner is None else inner.to_dict(),
+                "deep": table,
             }
         )
     else:
@@ -50,4 +64,8 @@ def check(file: str, as_json: bool) -> None:
         if equations.constraints:
             say(f"  held by      {', '.join(equations.holder_names)}  (condition number {found.condition:.3g})")
             say(f"  start        {str(found.start).removeprefix('the start ')}")
+        if deep:
+            say(str(table), nl=False)
+        elif inner is not None:
+            say(f"  {'free' if inner.warning is None else 'warning':<12} {inner.warning or inner.sentence}")
     click.get_current_context().exit(1 if found.findings else 0)

@@ -57,10 +57,20 @@ def summary(equations: Equations) -> str:
     lines += _section("Program (kept at zero)", _program_lines(equations), len(equations.constraints))
     lines += _section("Law of the deviations", _law_lines(equations))
     lines += _section(_forces_title(equations), _force_lines(equations))
+    lines += _section("What stays free", _free_lines(equations))
     lines += _section("Energy", [_shortened(equations.energy)])
     lines += _section("Not written out", _letter_lines(equations))
     lines += _section("Letters", _open_lines(equations))
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _free_lines(equations: Equations) -> Iterable[str]:
+    """Where controls hold a program: what they leave free, and whether it runs away."""
+    from holdfast.equations.internal.dynamics import internal_or_none
+
+    found = internal_or_none(equations)
+    if found is not None and found.dimension:
+        yield from ("warning: " * (found.warning is not None) + found.sentence,)
 
 
 def _letter_lines(equations: Equations) -> Iterable[str]:

@@ -26,6 +26,8 @@ def write(subject: PageFacts) -> Markup:
 def warnings_of(subject: PageFacts) -> list[str]:
     """Everything that a reader should know before trusting the run, a sentence each."""
     found = [*subject.remarks, *_of_run(subject), *_of_law(subject), *_of_certificate(subject), *_of_energy(subject)]
+    if subject.internal is not None and subject.internal.warning is not None:
+        found.append(f"{subject.internal.warning}.")
     if subject.motion is not None:
         found += subject.motion.complaints
     return [sentence(text) for text in found]

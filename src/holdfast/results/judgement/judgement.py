@@ -278,7 +278,7 @@ def _noise(facts: Facts) -> np.ndarray:
     time, moved = facts.duration, np.zeros(len(equations.constraints))
     try:
         values = values_at(equations, rows.states[0].tolist(), float(rows.times[0]), parameters)
-        forces = np.abs(values.bias) + np.abs(values.held_forces)
+        forces = np.abs(values.bias) + np.abs(values.holders) @ np.abs(values.mu)  # each, though their sum may vanish
         moved = np.abs(values.jacobian) @ (np.abs(np.linalg.inv(values.mass_matrix)) @ forces)
         moved = np.where(np.isfinite(moved), moved + np.abs(values.drift_term), 0.0)
     except np.linalg.LinAlgError:
