@@ -10,6 +10,7 @@ from holdfast.equations.dynamics.mass_checks import check_masses, check_thrust
 from holdfast.equations.equations import Equations
 from holdfast.equations.solving.control_states import check_order, with_controls, with_extensions
 from holdfast.equations.solving.degree import stated_motion
+from holdfast.equations.solving.redundant import RedundantSolver
 from holdfast.equations.solving.self_check import require_solved
 from holdfast.equations.solving.solution import solution_of
 from holdfast.equations.solving.solver import solver_of
@@ -41,7 +42,8 @@ def derive(problem: Problem, *, second_order: bool = True) -> Equations:
     demand = demand_of(form, problem.program, inputs, dynamics, deviations, holders, samples)
     solution, last_rates = solution_of(inputs, solver, demand, dynamics, deviations, second_order)
     names = [c.name for c in problem.system.coordinates]
-    require_solved((*names, *problem.program.constraints), dynamics, deviations, holders, solution, samples)
+    looks = solver.dependence.samples if isinstance(solver, RedundantSolver) and solver.dependence else samples
+    require_solved((*names, *problem.program.constraints), dynamics, deviations, holders, solution, looks)
     return Equations(
         problem=problem,
         form=form,

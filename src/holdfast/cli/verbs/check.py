@@ -37,6 +37,7 @@ def check(file: str, as_json: bool) -> None:
                 "holders": list(equations.holder_names),
                 "initial_deviation": dict(found.start.deviation),
                 "condition": found.condition,
+                "repeats": found.repeats,
                 "start": dict(zip(equations.state_names, found.start.state, strict=True)),
                 "findings": [finding.text for finding in found.findings],
             }
@@ -49,5 +50,7 @@ def check(file: str, as_json: bool) -> None:
         say(f"  program      {', '.join(equations.constraints) or 'nothing to hold'}")
         if equations.constraints:
             say(f"  held by      {', '.join(equations.holder_names)}  (condition number {found.condition:.3g})")
+            if found.repeats:
+                say(f"  repeats      {found.repeats}")
             say(f"  start        {str(found.start).removeprefix('the start ')}")
     click.get_current_context().exit(1 if found.findings else 0)

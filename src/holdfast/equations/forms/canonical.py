@@ -270,7 +270,7 @@ def _multipliers(
 ) -> tuple[Nodes, tuple[Pivot, ...]]:
     if not equations.constraints:
         return (), ()
-    if equations.solver.form == "eased":  # first integrals kept together: eased alike, or the forms would differ
+    if equations.solver.form in ("eased", "redundant"):  # not told apart: solved alike, or the forms would differ
         pivots = equations.solver.pivots
         values, scales = (substitute([getattr(x, part) for x in pivots], at) for part in ("value", "scale"))
         eased = tuple(replace(x, value=v, scale=s) for x, v, s in zip(pivots, values, scales, strict=True))

@@ -22,6 +22,7 @@ from holdfast.graph.linear_algebra import Rows
 
 LOOKS = 2  # samples: the start and one beside it
 PRECISIONS = (128, 512)  # bits; the second for systems so near to singular that the first tells nothing
+REFINED = 1e-9  # of its largest term: the residual that a solver by refinement may leave
 NO_RESIDUAL = 2.0**-40  # of the largest term: a residual known this well that contains 0 is one
 
 Residual = tuple[str, Any, Any]  # of which equation, its value, the size of its largest term
@@ -35,6 +36,7 @@ def require_solved(
 
     `names` are those of the coordinates, then of the constraints.
     """
+    redundant = solution.solver.form == "redundant"
     for sample in samples[:LOOKS]:
         for bits in PRECISIONS:
             with precision(bits):
@@ -42,7 +44,7 @@ def require_solved(
                     found = list(_residuals(names, dynamics, deviations, holders, solution, sample.in_balls()))
                 except (Undecided, ValueError, ZeroDivisionError):
                     break  # not defined at this state, which the run will say
-            wrong = [row for row in found if row[1].is_finite() and not row[1].contains(0)]
+            wrong = [row for row in found if _wrong(row, REFINED if redundant else 0.0)]
             if wrong:
                 name, value, _ = wrong[0]
                 place, n = list(names).index(name), len(dynamics.mass)
@@ -55,6 +57,12 @@ def require_solved(
                 )
             if all(value.is_finite() and value.rad() <= NO_RESIDUAL * size for _, value, size in found):
                 break
+
+
+def _wrong(residual: Residual, allowed: float) -> bool:
+    """Whether a residual is known to be none: further from zero than the part of its terms that is allowed."""
+    _, value, size = residual
+    return bool(value.is_finite() and not value.contains(0) and float(value.abs_lower()) > allowed * size)
 
 
 def _nothing_to_solve(name: str, where: str) -> SingularSystem:
@@ -89,9 +97,12 @@ def _residuals(
         yield _residual(name, [*(value * a[j] for j, value in slopes[i].items()), *held, excess[i] - bias[i]])
     if solution.solver.form == "eased":
         return  # the demand is met only where the constraints can be told apart
+    moving = max((float(x.abs_upper()) for x in a), default=0.0) if solution.solver.form == "redundant" else 0.0
     for i, name in enumerate(names[n:]):
         moved = [value * a[j] for j, value in slopes[2 * n + i].items()]
-        yield _residual(name, [*moved, drift[i] - demand[i]])
+        name, value, size = _residual(name, [*moved, drift[i] - demand[i]])
+        reach = max((float(x.abs_upper()) for x in slopes[2 * n + i].values()), default=0.0)
+        yield name, value, max(size, reach * moving)  # of a repeat that asks for nothing, what the others move
 
 
 def _residual(name: str, terms: Sequence[Any]) -> Residual:

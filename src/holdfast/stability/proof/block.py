@@ -135,6 +135,8 @@ def _obstacle(equations: Equations, held: Sequence[str], moves: bool) -> str:
         return "the law is not linear"
     if equations.solver.form == "eased":
         return "the law is eased where the first integrals become dependent"
+    if equations.solver.form == "redundant":
+        return "constraints may depend on each other, and the law of what repeats others holds only where they agree"
     return "H depends on the state" if moves else ""
 
 
