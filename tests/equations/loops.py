@@ -95,3 +95,57 @@ def planar_four_bar_in_space(redundant=None, *, angle=np.pi / 3):
     hinge("j4", sp.Matrix([GROUND, 0, 0]), sp.eye(3), tip(bodies[2], -1), bodies[2][1])
     system = hf.System(coordinates=coordinates, kinetic=kinetic, potential=potential)
     return hf.Problem(system, hf.Program(holonomic=held, law=LAW, redundant=redundant), start=start)
+
+
+TWIST, OTHER_TWIST, SIDE = 0.6, 1.1, 1.0  # of a Bennett linkage: sin(twist)/side is the same for all links
+INERTIAS = (1, 2, 3, sp.Rational(3, 2))
+
+
+def bennett(redundant=None):
+    """Four hinges whose axes are neither parallel nor meet: six equations for four angles, three too many."""
+    angles = hf.coordinates("t1 t2 t3 t4")
+    twists = [sp.Rational(str(TWIST)), sp.Rational(str(OTHER_TWIST))] * 2
+    sides = [sp.Integer(1), sp.sin(twists[1]) / sp.sin(twists[0])] * 2
+
+    def link(angle, side, twist):
+        turn = sp.Matrix([[sp.cos(angle), -sp.sin(angle), 0], [sp.sin(angle), sp.cos(angle), 0], [0, 0, 1]])
+        tilt = sp.Matrix([[1, 0, 0], [0, sp.cos(twist), -sp.sin(twist)], [0, sp.sin(twist), sp.cos(twist)]])
+        return turn * tilt, turn * sp.Matrix([side, 0, 0])
+
+    turns, steps = zip(*(link(*given) for given in zip(angles, sides, twists, strict=True)), strict=True)
+    there = turns[0] * turns[1], steps[0] + turns[0] * steps[1]
+    last = turns[2] * turns[3]
+    back = last.T, -last.T * (steps[2] + turns[2] * steps[3])
+    gap, turn = there[1] - back[1], there[0] - back[0]
+    held = {"px": gap[0], "py": gap[1], "pz": gap[2], "rx": turn[0, 1], "ry": turn[0, 2], "rz": turn[1, 2]}
+    kinetic = sum(inertia * angle.rate**2 for inertia, angle in zip(INERTIAS, angles, strict=True)) / 2
+    potential = -30 * sp.cos(angles[0] - 2)
+    start = dict(zip(angles, bennett_angles(1.3), strict=True))
+    system = hf.System(coordinates=angles, kinetic=kinetic, potential=potential)
+    return hf.Problem(system, hf.Program(holonomic=held, law=LAW, redundant=redundant), start=start)
+
+
+def bennett_angles(first):
+    """All angles of the closed linkage from its first."""
+    ratio = np.sin((OTHER_TWIST + TWIST) / 2) / np.sin((OTHER_TWIST - TWIST) / 2)
+    second = 2 * np.arctan(ratio / np.tan(first / 2))
+    return first, second, 2 * np.pi - first, 2 * np.pi - second
+
+
+def box_of_bars(redundant=None):
+    """A frame on four equal parallel bars, its four corners held to each other: 13 equations, of which 10 count."""
+    corners = [hf.coordinates(f"x{i} y{i} z{i}") for i in range(4)]
+    base = [(0, 0, 0), (2, 0, 0), (2, 1, 0), (0, 1, 0)]
+    held, start, kinetic, potential = {}, {}, sp.S.Zero, sp.S.Zero
+    lean = (0.6, 0.0, -0.8)
+    for i, (corner, foot) in enumerate(zip(corners, base, strict=True)):
+        held[f"bar{i}"] = sum((c - f) ** 2 for c, f in zip(corner, foot, strict=True)) - 1
+        kinetic += (i + 1) * sum(c.rate**2 for c in corner) / 2
+        potential += (i + 1) * sp.Rational("9.81") * corner[2]
+        start |= {c: f + d for c, f, d in zip(corner, foot, lean, strict=True)}
+        start |= {corner[0].rate: 0, corner[1].rate: 0.7, corner[2].rate: 0}
+    for i in range(1, 4):
+        pairs = zip("xyz", corners[i], corners[0], base[i], base[0], strict=True)
+        held |= {f"edge{i}{axis}": c - o - (f - g) for axis, c, o, f, g in pairs}
+    system = hf.System(coordinates=[c for corner in corners for c in corner], kinetic=kinetic, potential=potential)
+    return hf.Problem(system, hf.Program(holonomic=held, law=LAW, redundant=redundant), start=start)

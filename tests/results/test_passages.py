@@ -1,5 +1,7 @@
 """States at which constraints depend on each other: crossed on the smooth branch, or told; never a silent jump."""
 
+import itertools
+
 import numpy as np
 import pytest
 import sympy as sp
@@ -68,7 +70,8 @@ def test_a_run_that_crosses_nothing_is_the_same_in_pieces():
     problem = parallelogram("allow")
     whole = hf.simulate(hf.derive(parallelogram()), hf.RK4, step=0.001, duration=0.4)
     pieces = hf.simulate(hf.derive(problem), hf.RK4, step=0.001, duration=0.4)
-    assert whole.success and pieces.success
+    assert whole.success
+    assert pieces.success
     assert np.abs(whole.y[:, -1] - pieces.y[:, -1]).max() < 1e-10
     assert len(pieces.times) == len(whole.times)
 
@@ -77,7 +80,8 @@ def test_states_between_rows_are_known_in_a_gap_too():
     run = hf.simulate(hf.derive(parallelogram("allow")), hf.DOP853, tolerance=1e-10, duration=1.2, every=1)
     times = np.linspace(0.49, 0.54, 41)
     at = hf.simulate(hf.derive(parallelogram("allow")), hf.DOP853, tolerance=1e-10, duration=1.2, at=times)
-    assert run.success and at.success
+    assert run.success
+    assert at.success
     assert np.abs(at["a"] - at["c"]).max() < 1e-6
     assert max(abs(a - turned(t)) for a, t in zip(at["a"][::10], times[::10], strict=True)) < 1e-6
 
@@ -91,7 +95,7 @@ def chain(n):
         potential += sp.Rational("9.81") * y / 2
         held[f"a{i}"] = (x - i) ** 2 + y**2 - 1
         start |= {x: i, y: 1, x.rate: 1, y.rate: 0}
-    for i, ((x, y), (u, v)) in enumerate(zip(points[:-1], points[1:], strict=True)):
+    for i, ((x, y), (u, v)) in enumerate(itertools.pairwise(points)):
         kinetic += (x.rate**2 + y.rate**2 + u.rate**2 + v.rate**2 + x.rate * u.rate + y.rate * v.rate) / 6
         potential += sp.Rational("9.81") * (y + v) / 2
         held[f"b{i}"] = (u - x) ** 2 + (v - y) ** 2 - 1

@@ -40,6 +40,12 @@ class RedundantSolver:
     form: SolutionForm = "redundant"
     unsigned: bool = False
 
+    @property
+    def inertias(self) -> list[Node]:
+        """What each coordinate moves by itself, constraints included: (M + Jᵀ W J)ⱼⱼ with natural weights."""
+        places = dict(zip(self.factor.order, self.pivots, strict=True))
+        return [places[j].scale for j in range(len(places))]
+
     def __call__(self, forces: Sequence[Node], demand: Sequence[Node]) -> tuple[list[Node], list[Node]]:
         graph, zero = self.graph, self.graph.zero
         across = transposed(self.jacobian, len(forces))

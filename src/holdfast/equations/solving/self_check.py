@@ -14,6 +14,7 @@ from typing import Any
 from holdfast.equations.dynamics.deviation import Deviations
 from holdfast.equations.dynamics.lagrange import Dynamics
 from holdfast.equations.dynamics.sample import Sample
+from holdfast.equations.solving.redundant import RedundantSolver
 from holdfast.equations.solving.solution import Solution
 from holdfast.errors import InternalError, SingularSystem, Undecided
 from holdfast.graph.arithmetics.balls import ball, precision
@@ -97,12 +98,20 @@ def _residuals(
         yield _residual(name, [*(value * a[j] for j, value in slopes[i].items()), *held, excess[i] - bias[i]])
     if solution.solver.form == "eased":
         return  # the demand is met only where the constraints can be told apart
-    moving = max((float(x.abs_upper()) for x in a), default=0.0) if solution.solver.form == "redundant" else 0.0
+    alone, moving = _alone(solution, bias, known), max((float(x.abs_upper()) for x in a), default=0.0)
     for i, name in enumerate(names[n:]):
-        moved = [value * a[j] for j, value in slopes[2 * n + i].items()]
-        name, value, size = _residual(name, [*moved, drift[i] - demand[i]])
-        reach = max((float(x.abs_upper()) for x in slopes[2 * n + i].values()), default=0.0)
-        yield name, value, max(size, reach * moving)  # of a repeat that asks for nothing, what the others move
+        row = slopes[2 * n + i]
+        name, value, size = _residual(name, [*(x * a[j] for j, x in row.items()), drift[i] - demand[i]])
+        reach = sum(float(x.abs_upper()) * max(moving, alone[j]) for j, x in row.items())
+        yield name, value, max(size, reach) if any(alone) else size
+
+
+def _alone(solution: Solution, bias: Sequence[Any], known: Ledger) -> list[float]:
+    """What forces alone would make of each acceleration: beside it, a refined solution that stands still is judged."""
+    if not isinstance(solution.solver, RedundantSolver):
+        return [0.0] * len(bias)
+    inertias = [float(x.abs_upper()) for x in known.of(solution.solver.inertias)]
+    return [float(h.abs_upper()) / m if m > 0 else 0.0 for h, m in zip(bias, inertias, strict=True)]
 
 
 def _residual(name: str, terms: Sequence[Any]) -> Residual:

@@ -36,7 +36,7 @@ CLOSE = 8  # looks at each step of an adaptive run
 WITHIN = 8  # rows in the gap of an adaptive run
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Crossing:
     """A run in pieces, cut and continued at singular states."""
 

@@ -87,7 +87,7 @@ def simulate(
     told = _teller(request, progress, back)
     directions = [watch.directions[name] for name in watch.terminal]
     call = KernelCall(request, job.every, constants, directions, back, told)
-    if equations.problem.program.redundant == "allow" and equations.solver.form == "redundant":
+    if equations.solver.form == "redundant":
         rows = Crossing(equations, kernel, call).run(np.array(begun.state))
     else:
         rows = call.run(kernel, begun.state)
