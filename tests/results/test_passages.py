@@ -50,6 +50,9 @@ def test_a_parallelogram_ends_where_its_one_equation_ends(scheme, how):
     assert np.abs(run["a"] - run["c"]).max() < 1e-6
     assert np.ptp(run["energy"]) < 1e-5 * run["energy"][0]
     assert (np.diff(run.times) > 0).all()
+    (found,) = run.findings
+    assert found.name == "crossed"
+    assert "17 later times" in found.text
 
 
 @pytest.mark.parametrize(

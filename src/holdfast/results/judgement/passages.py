@@ -176,6 +176,22 @@ def _dependence(held: Sequence[str]) -> str:
     return f"{listed(held)} depend on each other" if len(held) > 1 else f"{listed(held)} changes with no motion"
 
 
+def crossed_found(
+    equations: Equations, times: np.ndarray, states: np.ndarray, constants: Sequence[float]
+) -> Finding | None:
+    """The singular states that a run crossed on its branch, told once."""
+    met = [one for one in passages(equations, times, states, constants) if not one.changed]
+    if not met:
+        return None
+    first = met[0]
+    often = "" if len(met) == 1 else f", and at {len(met) - 1} later times,"
+    text = (
+        f"At t = {first.time:.4g} ({first.place}){often} {_dependence(first.constraints)}. The run was carried across "
+        "on its smooth branch: what holds it is not determined there."
+    )
+    return Finding("crossed", text, False, first.time, first.constraints[0])
+
+
 def branch_found(
     equations: Equations, times: np.ndarray, states: np.ndarray, constants: Sequence[float]
 ) -> Finding | None:
