@@ -40,7 +40,7 @@ def run(verb, text, *options):
     [
         ("check", ('"rk4"', '"rk5"'), "there is no scheme 'rk5'", "rk5"),
         ("simulate", ('"rk4"', '"rk5"'), "there is no scheme 'rk5'", "rk5"),
-        ("derive", ('- 1"\n', '- 1"\nagain = "2*x**2 + 2*y**2 - 2"\n'), "'again' repeats", "again"),
+        ("derive", ('- 1"\n', '- 1"\nagain = "2*x**2 + 2*y**2 - 3"\n'), "'again' contradicts", "again"),
         (
             "check",
             ("[program.law]", "[program.controls]\nF = { y = 1 }\n[program.law]"),

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import sympy as sp
+from numpy.testing import assert_allclose
 
 import holdfast as hf
 from tests.results.problems import pendulum, x, z
@@ -114,16 +115,21 @@ def test_a_singular_start_is_refused_by_all_verbs():
             verb()
 
 
-def test_constraints_that_are_dependent_wherever_they_hold_are_refused():
+def test_constraints_that_are_dependent_wherever_they_hold_are_named_or_borne():
     a, b, c = hf.coordinates("a b c")
     kinetic = (a.rate**2 + b.rate**2 * (1 + c**2) + c.rate**2 * (1 + c**2)) / 2
     both = {"h0": c * a - sp.Rational(1, 2), "h1": (c * a - sp.Rational(1, 2)) * (2 + sp.sin(b))}
-    program = hf.Program(holonomic=both, law=hf.SpringDamper(stiffness=25, damping=10))
+    law, start = hf.SpringDamper(stiffness=25, damping=10), {a: 0.621, b: 0.765, c: 0.527}
     system = hf.System(coordinates=(a, b, c), kinetic=kinetic)
-    equations = hf.derive(hf.Problem(system, program, start={a: -0.621, b: 0.765, c: 0.527}))
-    for policy in (None, "project"):
-        with pytest.raises(hf.HoldfastError, match=r"contradict|repeats"):
-            hf.simulate(equations, hf.RK4, step=0.01, duration=1, start_policy=policy)
+    with pytest.raises(hf.ConstraintsDependent, match="'h1' repeats what 'h0' already fixes"):
+        hf.derive(hf.Problem(system, hf.Program(holonomic=both, law=law, redundant="refuse"), start=start))
+    ends = []
+    for held in (both, {"h0": both["h0"]}):
+        equations = hf.derive(hf.Problem(system, hf.Program(holonomic=held, law=law), start=start))
+        run = hf.simulate(equations, hf.RK4, step=0.01, duration=1, start_policy="project")
+        assert run.success
+        ends.append(run.y[:, -1])
+    assert_allclose(*ends, atol=1e-9)
 
 
 def test_an_ensemble_states_what_its_columns_give():

@@ -11,6 +11,7 @@ from holdfast.equations.equations import Equations
 from holdfast.equations.solving.control_states import check_order, with_controls, with_extensions
 from holdfast.equations.solving.degree import stated_motion
 from holdfast.equations.solving.limits import limited
+from holdfast.equations.solving.redundant import RedundantSolver
 from holdfast.equations.solving.self_check import require_solved
 from holdfast.equations.solving.solution import solution_of
 from holdfast.equations.solving.solver import solver_of
@@ -43,7 +44,8 @@ def derive(problem: Problem, *, second_order: bool = True) -> Equations:
     solution, last_rates = solution_of(inputs, solver, demand, dynamics, deviations, second_order)
     solution = limited(problem, inputs, dynamics, deviations, holders, samples, solution)
     names = [c.name for c in problem.system.coordinates]
-    require_solved((*names, *problem.program.constraints), dynamics, deviations, holders, solution, samples)
+    looks = solver.dependence.samples if isinstance(solver, RedundantSolver) and solver.dependence else samples
+    require_solved((*names, *problem.program.constraints), dynamics, deviations, holders, solution, looks)
     return Equations(
         problem=problem,
         form=form,

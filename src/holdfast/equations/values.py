@@ -12,6 +12,7 @@ import numpy as np
 from holdfast.common.nearest import did_you_mean
 from holdfast.equations.dynamics.sample import constant_value, start_values
 from holdfast.equations.solving.diagnosis import why_undefined
+from holdfast.equations.solving.repeats import ZERO_SINGULAR_VALUE, scaled_rows
 from holdfast.errors import BadRequest, HoldfastError
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.linear_algebra import Rows
@@ -107,6 +108,8 @@ class Values:
                 return _condition(self.authority)
             except BadRequest:
                 pass  # without an inverse of M, the whole system is looked at
+        if self.equations.solver.form == "redundant":
+            return _condition_on_range(self.mass_matrix, self.jacobian)
         none = np.zeros((len(self.mu), len(self.mu)))
         return _condition(np.block([[self.mass_matrix, -self.holders], [self.jacobian, none]]))
 
@@ -355,6 +358,16 @@ def _fixed(numbers: Sequence[float]) -> Array:
     array = np.array(numbers, dtype=float)
     array.flags.writeable = False
     return array
+
+
+def _condition_on_range(mass: Array, jacobian: Array) -> float:
+    """The condition number of J in units of the masses, on the directions that it has: repeats do not count."""
+    if not (np.isfinite(mass).all() and np.isfinite(jacobian).all()):
+        return float("inf")
+    inertia = np.sqrt(np.abs(np.diag(mass)))
+    sizes = np.linalg.svd(scaled_rows(jacobian / np.where(inertia > 0, inertia, 1.0)), compute_uv=False)
+    counted = sizes[sizes > ZERO_SINGULAR_VALUE * sizes[0]]
+    return float((counted[0] / counted[-1]) ** 2) if counted.size else float("inf")
 
 
 def _condition(matrix: Array) -> float:

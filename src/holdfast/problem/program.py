@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import sympy as sp
 
@@ -17,6 +17,8 @@ from holdfast.problem.laws.linear import Constraints, Law, LawForm, Unstabilised
 from holdfast.problem.system import directions
 from holdfast.problem.vocabulary import CONSTANT, MOTION, POSITION, Vocabulary, by_name, exact
 
+Redundant = Literal["allow", "refuse"]
+
 
 @clear_arguments
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,8 +30,9 @@ class Program:
     program, `reactions` names the constraints that keep their own reaction. Controls and reactions together are as many
     as the constraints; more controls share the work with the least effort Σ R u², whose weights R, `effort`, are 1 in
     the units of each control unless given by name. `limits` cut controls off: a number for both ways, or (low, high).
-    `keep` are first integrals kept at their start values, as rows
-    `hf.keep(...)` are.
+    `keep` are first integrals kept at their start values, as rows `hf.keep(...)` are. Constraints that repeat each
+    other wherever they hold are borne, and said: `redundant="allow"` asks for the solver that bears them in any case
+    (through instants at which the rank changes too), "refuse" for an error that names every repeat.
     """
 
     holonomic: Frozen[sp.Expr] = Frozen()
@@ -40,6 +43,7 @@ class Program:
     effort: Frozen[sp.Expr] = Frozen()
     limits: Frozen[Any] = Frozen()  # of controls: (low, high), None where there is none
     law: Law = field(default_factory=Unstabilised)
+    redundant: Redundant | None = None
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -56,6 +60,7 @@ class Program:
         if not isinstance(self.law, Law):
             raise _not_a_law(self.law)
         self._check_holders()
+        self._check_redundant()
 
     def _gather_kept(self) -> None:
         """Rows `hf.keep(...)` go to those that are kept."""
@@ -101,6 +106,18 @@ class Program:
         for name, direction in self.controls.items():
             if not direction:
                 raise BadStatement(f"control {name!r} acts on no coordinate", where=f"program.controls.{name}")
+
+    def _check_redundant(self) -> None:
+        if self.redundant not in (None, "allow", "refuse"):
+            raise BadStatement(
+                f"redundant = {self.redundant!r} is not known", where="program.redundant", fix='"allow" or "refuse"'
+            )
+        if self.redundant == "allow" and self.controls:
+            raise BadStatement(
+                f"controls ({', '.join(self.controls)}) cannot hold constraints that may repeat each other",
+                where="program.redundant",
+                fix="let reactions hold them all, or remove the repeats",
+            )
 
     def _check_number(self) -> None:
         """One holder per constraint, where holders are named at all."""
@@ -165,6 +182,7 @@ class Program:
             effort=self._admitted_effort(names),
             limits=self._admitted_limits(names),
             law=self.law,
+            redundant=self.redundant,
             keep=Frozen(
                 {
                     n: e if isinstance(e, str) else names.admit(e, MOTION, where=f"program.keep.{n}")

@@ -49,6 +49,7 @@ def check(file: str, deep: bool, as_json: bool) -> None:
                 "holders": list(equations.holder_names),
                 "initial_deviation": dict(found.start.deviation),
                 "condition": found.condition,
+                "repeats": found.repeats,
                 "start": dict(zip(equations.state_names, found.start.state, strict=True)),
                 "findings": [finding.text for finding in found.findings],
                 "internal": None if inner is None else inner.to_dict(),
@@ -63,6 +64,8 @@ def check(file: str, deep: bool, as_json: bool) -> None:
         say(f"  program      {', '.join(equations.constraints) or 'nothing to hold'}")
         if equations.constraints:
             say(f"  held by      {', '.join(equations.holder_names)}  (condition number {found.condition:.3g})")
+            if found.repeats:
+                say(f"  repeats      {found.repeats}")
             say(f"  start        {str(found.start).removeprefix('the start ')}")
         if deep:
             say(str(table), nl=False)

@@ -301,7 +301,7 @@ def _multipliers(
 ) -> tuple[Nodes, tuple[Pivot, ...]]:
     if not equations.constraints:
         return (), ()
-    if equations.solver.form == "eased":  # first integrals kept together: eased alike, or the forms would differ
+    if equations.solver.form in ("eased", "redundant"):  # not told apart: solved alike, or the forms would differ
         return _lagranges_multipliers(equations, at)
     graph = equations.inputs.graph
     deviating = substitute(list(equations.deviations.w), at)

@@ -242,6 +242,7 @@ class _Reduction:
             controls=Frozen(controls),  # type: ignore[arg-type]
             reactions=program.reactions,
             law=program.law,
+            redundant=program.redundant,
         )
 
     def _momentum_values(self) -> dict[str, sp.Expr]:

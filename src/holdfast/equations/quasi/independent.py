@@ -17,6 +17,7 @@ from holdfast.equations.equations import Equations
 from holdfast.equations.quasi.minors import determinant
 from holdfast.equations.quasi.simplified import simplified
 from holdfast.equations.quasi.velocities import depends, first_finite
+from holdfast.equations.solving.redundant import RedundantSolver
 from holdfast.errors import BadStatement
 from holdfast.graph.general_solver import factor_general
 from holdfast.graph.linear_algebra import Pivot, Rows
@@ -34,6 +35,16 @@ class FreeRates:
     scales: tuple[Node, ...]
     basis: Rows  # by coordinate
     pivots: tuple[Pivot, ...] = ()
+
+
+def require_independent(equations: Equations) -> None:
+    """An error by name where constraints repeat each other."""
+    if isinstance(equations.solver, RedundantSolver) and equations.solver.dependence is not None:
+        raise BadStatement(
+            f"independent rates need independent constraints: {equations.solver.dependence.words}",
+            where="program",
+            fix="remove the repeats for this form, or use the equations themselves, which bear them",
+        )
 
 
 def free_rates(equations: Equations, seen: Sequence[Sample]) -> FreeRates:

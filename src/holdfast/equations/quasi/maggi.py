@@ -22,7 +22,7 @@ from holdfast.equations.equations import Equations
 from holdfast.equations.quasi.form import QuasiForm
 from holdfast.equations.quasi.found import require_same, with_found, with_velocities
 from holdfast.equations.quasi.hamel import reduced
-from holdfast.equations.quasi.independent import FreeRates, free_rates
+from holdfast.equations.quasi.independent import FreeRates, free_rates, require_independent
 from holdfast.equations.quasi.kinematics import Kinematics
 from holdfast.equations.quasi.velocities import (
     completed,
@@ -118,6 +118,7 @@ def _require_reactions(equations: Equations, verb: str) -> None:
             raise BadStatement(
                 f"the constraint {name!r} is not linear in the rates", where=f"program.{name}", fix="use hf.derive"
             )
+    require_independent(equations)
     if len(equations.constraints) == len(equations.coordinates):
         raise BadStatement("the program leaves nothing free", where="program", fix="the equations have no motion left")
 

@@ -10,6 +10,14 @@ import numpy as np
 import sympy as sp
 
 from holdfast.equations.dynamics.sample import symbols_within
+from holdfast.equations.solving.repeats import (
+    INVOLVED,
+    ZERO_SINGULAR_VALUE,
+    circuits_of,
+    listed,
+    repetition,
+    scaled_rows,
+)
 from holdfast.errors import ConstraintsDependent, HoldfastError, NoAuthority, SingularSystem
 from holdfast.problem.problem import Problem
 from holdfast.problem.program import Program
@@ -18,9 +26,7 @@ from holdfast.problem.quantities import RateOf
 if TYPE_CHECKING:
     from holdfast.equations.values import Values
 
-ZERO_SINGULAR_VALUE = 1e-10  # relative size below which a singular value counts as zero
 NONE: Mapping[str, int] = MappingProxyType({})
-INVOLVED = 1e-6  # the least share of a constraint in a combination that vanishes
 DEFINITE = 1e-6  # a scaled Cholesky pivot below this (an angle of 1e-3 between directions) is no inertia of its own
 NO_RANK = 1e13  # a condition number beyond this leaves no digit that rounding has not spoilt
 
@@ -33,42 +39,76 @@ def why_singular(
     deviations: np.ndarray,
     state: str = "",
     degrees: Mapping[str, int] = NONE,
+    *,
+    repeats_looked_for: bool = False,
 ) -> HoldfastError:
     """The error that explains why the accelerations and multipliers are not determined.
 
     `deviations` holds the values of the holonomic functions at several states (rows): constraints that depend on each
     other but differ by the same amount everywhere contradict each other. `state` names the only state at which this is
-    so ("the start"); nothing, if it is so at every one.
+    so ("the start"); nothing, if it is so at every one. Where `repeats_looked_for` found none on the program, what
+    agrees at the start alone is not called a repeat.
     """
     program, constraints = problem.program, problem.program.constraints
     lost = _lost_degree(program, jacobian, degrees, state)
     if lost is not None:
         return lost
     there = f" at {state}" if state else ""
-    dependent = _null_space(_scaled(jacobian))
+    repeats = circuits_of(jacobian)
+    if repeats:
+        found = []
+        for circuit in repeats:
+            misfit = _misfit(jacobian, circuit.combination, deviations, at_start_only=not repeats_looked_for)
+            found.append(_dependent(problem, circuit.combination, misfit, state))
+        return _together(found)
+    dependent = _null_space(scaled_rows(jacobian))
     if not dependent.size:
-        free = _null_space(np.vstack([mass, jacobian]).T)
-        if free.size:
-            names = _involved([c.name for c in problem.system.coordinates], np.abs(free).max(axis=1))
-            return SingularSystem(
-                f"nothing determines the acceleration of {_listed(names)}{there}: no inertia, and no constraint",
-                where="system.kinetic",
-                fix="give the kinetic energy a term in its rate, or add a constraint that fixes it",
-            )
+        free = why_undetermined(problem, mass, jacobian, state)
+        if free is not None:
+            return free
         if program.controls:
             weak = _null_space(_authority(mass, jacobian, holders))
             names = _involved(constraints, weak[:, -1]) if weak.size else list(constraints)
             return NoAuthority(
-                f"the {'control' if len(program.controls) == 1 else 'controls'} {_listed(list(program.controls))} "
-                f"cannot move {_listed(names)}{there}",
+                f"the {'control' if len(program.controls) == 1 else 'controls'} {listed(list(program.controls))} "
+                f"cannot move {listed(names)}{there}",
                 where="program.controls",
                 fix=(f"choose another state, or a control that acts on it at {state}" if state else
                      "choose a control that acts on it, or let it be held by its reaction (reactions=...)"),
             )  # fmt: skip
         dependent = _null_space(
-            _scaled(jacobian), small=np.inf
+            scaled_rows(jacobian), small=np.inf
         )  # held by reactions alone, nothing else can be the cause
     return _dependent(problem, dependent[:, -1], _misfit(jacobian, dependent[:, -1], deviations), state)
+
+
+def why_undetermined(problem: Problem, mass: np.ndarray, jacobian: np.ndarray, state: str = "") -> HoldfastError | None:
+    """The error that names coordinates which neither inertia nor a constraint determines, if there are some."""
+    inertia = np.sqrt(np.abs(np.diag(mass)))
+    scale = np.where(inertia > 0, inertia, 1.0)  # coordinates by their own masses, constraints by their own size
+    free = _null_space(np.vstack([mass / scale / scale[:, None], scaled_rows(jacobian / scale)]).T)
+    if not free.size:
+        return None
+    names = _involved([c.name for c in problem.system.coordinates], np.abs(free).max(axis=1))
+    return SingularSystem(
+        f"nothing determines the acceleration of {listed(names)}{f' at {state}' if state else ''}: "
+        "no inertia, and no constraint",
+        where="system.kinetic",
+        fix="give the kinetic energy a term in its rate, or add a constraint that fixes it",
+    )
+
+
+def _together(errors: Sequence[HoldfastError]) -> HoldfastError:
+    """Several dependences told at once; one of them as it is."""
+    if len(errors) == 1:
+        return errors[0]
+    said = "; ".join([errors[0].what, *(error.what.removeprefix("constraint ") for error in errors[1:])])
+    fixes = dict.fromkeys(error.fix for error in errors)
+    return ConstraintsDependent(
+        f"{len(errors)} dependences among the constraints: {said}",
+        where=errors[0].where,
+        fix=" / ".join(fixes),
+    )
 
 
 def _lost_degree(
@@ -79,7 +119,7 @@ def _lost_degree(
         if state and name in degrees and not np.abs(row).max(initial=0.0) > 0:
             many = "controls" if len(program.controls) > 1 else "control"
             return NoAuthority(
-                f"the {many} {_listed(list(program.controls))} cannot move {name!r} at {state}: elsewhere its "
+                f"the {many} {listed(list(program.controls))} cannot move {name!r} at {state}: elsewhere its "
                 f"derivative of order {degrees[name]} contains them, and there it does not; its degree is not defined",
                 where="program.controls",
                 fix="start where they move it, or hold a function whose degree is the same everywhere",
@@ -90,7 +130,11 @@ def _lost_degree(
 def why_undefined(values: Values, state: str = "the start") -> HoldfastError | None:
     """Why the accelerations are not finite at one state, where a singular system is the reason; nothing otherwise."""
     parts = (values.mass_matrix, values.jacobian, values.holders)
-    if not all(np.isfinite(part).all() for part in parts) or not singular(*parts):
+    if not all(np.isfinite(part).all() for part in parts):
+        return None
+    if values.equations.solver.form == "redundant":  # constraints may depend on each other
+        return why_undetermined(values.equations.problem, values.mass_matrix, values.jacobian, state)
+    if not singular(*parts):
         return None
     degrees = values.equations.deviations.degrees
     return why_singular(values.equations.problem, *parts, np.zeros((0, len(values.deviation))), state, degrees)
@@ -103,7 +147,7 @@ def singular(mass: np.ndarray, jacobian: np.ndarray, holders: np.ndarray) -> boo
 
 def dependent_rows(jacobian: np.ndarray) -> bool:
     """Whether constraints depend on each other, whoever holds them."""
-    return bool(_null_space(_scaled(jacobian)).size)
+    return bool(_null_space(scaled_rows(jacobian)).size)
 
 
 def definite(matrix: np.ndarray) -> bool:
@@ -143,11 +187,13 @@ def condition_of(mass: np.ndarray, jacobian: np.ndarray, holders: np.ndarray) ->
     return float(np.linalg.norm(saddle, 1) * np.linalg.norm(inverse, 1))
 
 
-def _misfit(jacobian: np.ndarray, combination: np.ndarray, deviations: np.ndarray) -> float | None:
+def _misfit(
+    jacobian: np.ndarray, combination: np.ndarray, deviations: np.ndarray, *, at_start_only: bool = True
+) -> float | None:
     """What is left of the last constraint where the others hold; none where that is not known.
 
     Known if dependent holonomic constraints differ by the same amount at all states (rows), or where the others hold at
-    the first of them, the start. Zero means that they repeat each other.
+    the first of them, the start. Zero means that they repeat each other; that they do so `at_start_only` may not do.
     """
     count = deviations.shape[1]
     involved = np.nonzero(np.abs(combination[:count]) > INVOLVED)[0]
@@ -165,7 +211,9 @@ def _misfit(jacobian: np.ndarray, combination: np.ndarray, deviations: np.ndarra
         return float(differences[0]) if abs(differences[0]) > ZERO_SINGULAR_VALUE * terms else 0.0
     scale = ZERO_SINGULAR_VALUE * np.abs(deviations).max(axis=0)
     if (np.abs(deviations[0, others]) <= scale[others]).all():
-        return float(deviations[0, last]) if abs(deviations[0, last]) > scale[last] else 0.0
+        if abs(deviations[0, last]) > scale[last]:
+            return float(deviations[0, last])
+        return 0.0 if at_start_only else None
     return None
 
 
@@ -179,20 +227,19 @@ def _dependent(problem: Problem, combination: np.ndarray, misfit: float | None, 
     hold = "holds" if len(others) == 1 else "hold"
     if misfit is None:
         return ConstraintsDependent(
-            f"constraint {last!r} repeats what {_listed(others)} already {'fixes' if len(names) == 2 else 'fix'}, "
-            "or contradicts it",
+            f"constraint {repetition(names)}, or contradicts it",
             where=where,
             fix="remove it; its value at a start where the others hold would tell which of the two it does",
         )
     if misfit:
         return ConstraintsDependent(
-            f"constraint {last!r} contradicts {_listed(others)}: it is {misfit:.3g} where {_listed(others)} {hold}",
+            f"constraint {last!r} contradicts {listed(others)}: it is {misfit:.3g} where {listed(others)} {hold}",
             where=where,
             fix="remove one of them, or correct its value; no motion keeps them all",
         )
     there = f" at {state}" if state else ""
     return ConstraintsDependent(
-        f"constraint {last!r} repeats what {_listed(others)} already {'fixes' if len(names) == 2 else 'fix'}{there}",
+        f"constraint {repetition(names)}{there}",
         where=where,
         fix="choose another state: there the multipliers are not determined"
         if state
@@ -209,7 +256,7 @@ def _not_held(problem: Problem, name: str, where: str, state: str) -> HoldfastEr
     rates = [c.rate.name for c in system.coordinates if c.rate.name in known]
     if name in program.nonholonomic and coordinates and not rates and not _has_rate(stated, system.definitions):
         return ConstraintsDependent(
-            f"the nonholonomic constraint {name!r} contains no rate: it depends on {_listed(coordinates)} alone, and "
+            f"the nonholonomic constraint {name!r} contains no rate: it depends on {listed(coordinates)} alone, and "
             "what is nonholonomic is held by changing rates",
             where=where,
             fix=f"state it as holonomic: program.holonomic.{name}",
@@ -236,11 +283,6 @@ def _has_rate(expression: sp.Expr, definitions: Mapping[str, sp.Expr]) -> bool:
     return any(part.has(RateOf) for part in used)
 
 
-def _scaled(matrix: np.ndarray) -> np.ndarray:
-    size = np.linalg.norm(matrix, axis=1, keepdims=True)
-    return np.divide(matrix, size, out=np.zeros_like(matrix), where=size > 0)
-
-
 def _null_space(matrix: np.ndarray, small: float = ZERO_SINGULAR_VALUE) -> np.ndarray:
     """Combinations of rows that vanish, as columns of coefficients; the last one vanishes best."""
     rows, columns = matrix.shape
@@ -258,8 +300,3 @@ def _authority(mass: np.ndarray, jacobian: np.ndarray, holders: np.ndarray) -> n
 
 def _involved(names: Sequence[str], combination: np.ndarray) -> list[str]:
     return [name for name, share in zip(names, np.abs(combination), strict=True) if share > INVOLVED]
-
-
-def _listed(names: Sequence[str]) -> str:
-    quoted = [repr(name) for name in names]
-    return quoted[0] if len(quoted) == 1 else ", ".join(quoted[:-1]) + " and " + quoted[-1]

@@ -14,6 +14,7 @@ from typing import Any
 from holdfast.equations.dynamics.deviation import Deviations
 from holdfast.equations.dynamics.lagrange import Dynamics
 from holdfast.equations.dynamics.sample import Sample
+from holdfast.equations.solving.redundant import RedundantSolver
 from holdfast.equations.solving.solution import Solution
 from holdfast.errors import InternalError, SingularSystem, Undecided
 from holdfast.graph.arithmetics.balls import ball, precision
@@ -22,6 +23,7 @@ from holdfast.graph.linear_algebra import Rows
 
 LOOKS = 2  # samples: the start and one beside it
 PRECISIONS = (128, 512)  # bits; the second for systems so near to singular that the first tells nothing
+REFINED = 1e-9  # of its largest term: the residual that a solver by refinement may leave
 NO_RESIDUAL = 2.0**-40  # of the largest term: a residual known this well that contains 0 is one
 
 Residual = tuple[str, Any, Any]  # of which equation, its value, the size of its largest term
@@ -35,6 +37,7 @@ def require_solved(
 
     `names` are those of the coordinates, then of the constraints.
     """
+    redundant = solution.solver.form == "redundant"
     for sample in samples[:LOOKS]:
         for bits in PRECISIONS:
             with precision(bits):
@@ -42,7 +45,7 @@ def require_solved(
                     found = list(_residuals(names, dynamics, deviations, holders, solution, sample.in_balls()))
                 except (Undecided, ValueError, ZeroDivisionError):
                     break  # not defined at this state, which the run will say
-            wrong = [row for row in found if row[1].is_finite() and not row[1].contains(0)]
+            wrong = [row for row in found if _wrong(row, REFINED if redundant else 0.0)]
             if wrong:
                 name, value, _ = wrong[0]
                 place, n = list(names).index(name), len(dynamics.mass)
@@ -55,6 +58,12 @@ def require_solved(
                 )
             if all(value.is_finite() and value.rad() <= NO_RESIDUAL * size for _, value, size in found):
                 break
+
+
+def _wrong(residual: Residual, allowed: float) -> bool:
+    """Whether a residual is known to be none: further from zero than the part of its terms that is allowed."""
+    _, value, size = residual
+    return bool(value.is_finite() and not value.contains(0) and float(value.abs_lower()) > allowed * size)
 
 
 def _nothing_to_solve(name: str, where: str) -> SingularSystem:
@@ -89,11 +98,22 @@ def _residuals(
         yield _residual(name, [*(value * a[j] for j, value in slopes[i].items()), *held, excess[i] - bias[i]])
     if solution.solver.form == "eased":
         return  # the demand is met only where the constraints can be told apart
+    alone, moving = _alone(solution, bias, known), max((float(x.abs_upper()) for x in a), default=0.0)
     for i, name in enumerate(names[n:]):
         if solution.obeyed is not None and name not in solution.obeyed:
             continue  # its control has a limit
-        moved = [value * a[j] for j, value in slopes[2 * n + i].items()]
-        yield _residual(name, [*moved, drift[i] - demand[i]])
+        row = slopes[2 * n + i]
+        name, value, size = _residual(name, [*(x * a[j] for j, x in row.items()), drift[i] - demand[i]])
+        reach = sum(float(x.abs_upper()) * max(moving, alone[j]) for j, x in row.items())
+        yield name, value, max(size, reach) if any(alone) else size
+
+
+def _alone(solution: Solution, bias: Sequence[Any], known: Ledger) -> list[float]:
+    """What forces alone would make of each acceleration: beside it, a refined solution that stands still is judged."""
+    if not isinstance(solution.solver, RedundantSolver):
+        return [0.0] * len(bias)
+    inertias = [float(x.abs_upper()) for x in known.of(solution.solver.inertias)]
+    return [float(h.abs_upper()) / m if m > 0 else 0.0 for h, m in zip(bias, inertias, strict=True)]
 
 
 def _residual(name: str, terms: Sequence[Any]) -> Residual:

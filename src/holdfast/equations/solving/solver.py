@@ -10,6 +10,7 @@ is chosen by what is there, never by an order of pivots that suits one state:
     weighted  masses that are missing: M + Jᵀ W J in the place of M, and h + Jᵀ W (Y − γ) in the place of h, which
               changes nothing where J a + γ = Y and is definite wherever the whole system is regular and M ≥ 0
     eased     several first integrals of the free motion (`first_integrals`)
+    redundant constraints that repeat each other wherever they hold, or may do so at instants (`redundant`)
     saddle    anything else: M and J together, by orthogonal columns
 """
 
@@ -27,10 +28,12 @@ from holdfast.equations.dynamics.deviation import Deviations
 from holdfast.equations.dynamics.inputs import Inputs
 from holdfast.equations.dynamics.lagrange import Dynamics
 from holdfast.equations.dynamics.sample import Sample
-from holdfast.equations.solving.diagnosis import definite, singular, why_singular
+from holdfast.equations.solving.dependence import Dependence, dependence_of
+from holdfast.equations.solving.diagnosis import definite, singular, why_singular, why_undetermined
 from holdfast.equations.solving.first_integrals import are_first_integrals, eased
+from holdfast.equations.solving.redundant import RedundantSolver, redundant_solver
 from holdfast.equations.solving.solver_form import SolutionForm, Solver
-from holdfast.errors import SingularSystem
+from holdfast.errors import HoldfastError, SingularSystem
 from holdfast.graph.general_solver import GeneralFactor, StructurallySingular, factor_general
 from holdfast.graph.linear_algebra import (
     Pivot,
@@ -155,13 +158,16 @@ class _Choice:
             if self._keeps_integrals:
                 made = self._reduced(self.dynamics.mass)
                 return eased(made.mass, made.response, jacobian, made.authority, graph)
+            redundant = self._redundant()
+            if redundant is not None:
+                return redundant
             regular = self._regular
             if r == n:
                 return InverseDynamics(graph, self.dynamics.mass, self._general(jacobian), self._general(self.holders))
             if self.dynamics.symmetric:
                 if regular is None or definite(regular.dense(self.dynamics.mass, n)):
                     return self._reduced(self.dynamics.mass)
-                weights = self._weights()
+                weights = self._weights(regular)
                 mass = _sum(self.dynamics.mass, product(transposed(self._scaled(weights), n), jacobian))
                 if definite(regular.dense(mass, n)):
                     return self._reduced(mass, weights)
@@ -172,6 +178,46 @@ class _Choice:
         except StructurallySingular as reason:
             raise self._structural(reason) from None
 
+    # ── constraints that repeat each other ────────────────────────────────────────────────────────
+
+    def _redundant(self) -> RedundantSolver | None:
+        """The solver that bears dependent constraints, where it is asked for or needed; none where it is not."""
+        program, n = self.problem.program, len(self.inputs.q)
+        if not self.deviations.w or (program.redundant is None and program.controls):
+            return None
+        dependence = self._dependence
+        if dependence is None and program.redundant == "allow":
+            _ = self._regular  # an error by name where constraints contradict each other
+        elif dependence is None:
+            return None
+        elif program.redundant == "refuse":
+            raise self._why(dependence.samples[-1])
+        sample = self._defined(self.samples if dependence is None else dependence.samples)
+        if sample is None or not self.dynamics.symmetric:
+            return None
+        mass, slopes = sample.dense(self.dynamics.mass, n), sample.dense(self.deviations.jacobian, n)
+        weights = self._weights(sample)
+        if not definite(mass + (slopes.T * [float(w) for w in weights]) @ slopes):
+            raise why_undetermined(self.problem, mass, slopes) or self._why(sample)
+        return redundant_solver(self.inputs.graph, self.dynamics.mass, self.deviations.jacobian, weights, dependence)
+
+    @cached_property
+    def _dependence(self) -> Dependence | None:
+        return dependence_of(self.problem.program.constraints, self.inputs, self.deviations, self.samples)
+
+    def _defined(self, samples: Sequence[Sample]) -> Sample | None:
+        """The first sample at which masses and constraints are defined."""
+        n = len(self.inputs.q)
+        rows = (self.dynamics.mass, self.deviations.jacobian)
+        return next((s for s in samples if all(np.isfinite(s.dense(part, n)).all() for part in rows)), None)
+
+    def _why(self, sample: Sample) -> HoldfastError:
+        """Why the system is singular at a sample on the program."""
+        n, r = len(self.inputs.q), len(self.deviations.w)
+        mass, slopes = sample.dense(self.dynamics.mass, n), sample.dense(self.deviations.jacobian, n)
+        held = np.zeros((1, len(self.deviations.y)))
+        return why_singular(self.problem, mass, slopes, sample.dense(self.holders, r), held)
+
     @property
     def _keeps_integrals(self) -> bool:
         """Whether the program is several first integrals of the free motion, and nothing else."""
@@ -179,7 +225,7 @@ class _Choice:
         if program.holonomic or program.controls or len(program.nonholonomic) < 2 or not self.dynamics.symmetric:
             return False
         redundant = set(program.nonholonomic) <= set(program.keep)  # then they may depend on each other everywhere
-        if not redundant and self._regular is None:
+        if not redundant and (self._dependence is not None or self._regular is None):
             return False
         if not self._definite_somewhere(n):
             return False
@@ -210,8 +256,10 @@ class _Choice:
                 return sample
             found = (mass, jacobian, forces)
         if found is not None:
+            if self._dependence is not None:
+                raise self._why(self._dependence.samples[-1])
             deviating = np.array([sample.of(self.deviations.y) for sample in self.samples])
-            raise why_singular(self.problem, *found, deviating)
+            raise why_singular(self.problem, *found, deviating, repeats_looked_for=True)
         return None
 
     def _general(self, matrix: Rows) -> GeneralFactor:
@@ -234,15 +282,14 @@ class _Choice:
 
     # ── weights where masses are missing ──────────────────────────────────────────────────────────
 
-    def _weights(self) -> tuple[Fraction, ...]:
+    def _weights(self, sample: Sample) -> tuple[Fraction, ...]:
         """For each constraint the mass that moves with it, as a power of two: 1/w = Σ J²/m over the masses there are.
 
         Any positive weights give the same accelerations; these keep the terms of M + JᵀWJ of one size, in any units.
         """
-        assert self._regular is not None
         n = len(self.inputs.q)
-        masses = np.abs(np.diag(self._regular.dense(self.dynamics.mass, n)))
-        slopes, present = self._regular.dense(self.deviations.jacobian, n), masses > 0
+        masses = np.abs(np.diag(sample.dense(self.dynamics.mass, n)))
+        slopes, present = sample.dense(self.deviations.jacobian, n), masses > 0
         mobility = (slopes[:, present] ** 2 / masses[present]).sum(axis=1)
         typical = float(np.exp(np.log(masses[present]).mean())) if present.any() else 1.0
         return tuple(_power_of_two(1 / m if m > 0 else typical) for m in mobility)

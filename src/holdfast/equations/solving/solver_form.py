@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 from holdfast.graph.linear_algebra import Pivot
 from holdfast.graph.nodes import Graph, Node
 
-SolutionForm = Literal["inverse", "solved", "weighted", "eased", "saddle"]
+SolutionForm = Literal["inverse", "solved", "weighted", "eased", "redundant", "saddle"]
 
 
 class Solver(Protocol):

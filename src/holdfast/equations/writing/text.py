@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import sympy as sp
 from sympy.printing.str import StrPrinter
 
+from holdfast.equations.solving.redundant import not_unique, repeats_note
 from holdfast.problem.laws.linear import Gain, Tuned, Unstabilised
 from holdfast.problem.quantities import Acceleration, latex_name, pretty_name
 
@@ -58,6 +59,8 @@ def summary(equations: Equations) -> str:
     lines += _section("Law of the deviations", _law_lines(equations))
     lines += _section(_forces_title(equations), _force_lines(equations))
     lines += _section("What stays free", _free_lines(equations))
+    note = repeats_note(equations.solver)
+    lines += _section("Repeated constraints", [note]) if note else []
     lines += _section("Energy", [_shortened(equations.energy)])
     lines += _section("Not written out", _letter_lines(equations))
     lines += _section("Letters", _open_lines(equations))
@@ -299,6 +302,7 @@ def as_data(equations: Equations) -> dict[str, Any]:
         },
         "holders": list(equations.holder_names),
         "solution_form": equations.solver.form,
+        "not_unique": [f"lambda_{name}" for name in not_unique(equations.solver)],
         "mass_matrix": [column(row) for row in equations.mass_matrix.tolist()],
         "bias": column(equations.bias),
         "deviation": column(equations.deviation),

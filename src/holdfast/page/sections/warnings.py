@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from holdfast.equations.solving.redundant import repeats_note
 from holdfast.errors import HoldfastError
 from holdfast.page.facts import PageFacts, number, sentence
 from holdfast.page.markup.html import Markup, bullets, paragraph
@@ -38,6 +39,8 @@ def _of_run(subject: PageFacts) -> list[str]:
     if run.start.changes or not run.start.on_program:
         text = str(run.start)
         found.append(text[0].upper() + text[1:] + ".")
+    if said := repeats_note(subject.equations.solver):
+        found.append(said)
     if not run.success:
         found.append(run.message)
     if subject.problem.system.noise:

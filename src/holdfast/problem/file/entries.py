@@ -25,6 +25,7 @@ HOMES = {
     "forces": "[system.forces]", "states": "[system.states]", "masses": "[system.masses]", "noise": "[system.noise]",
     "holonomic": "[program.holonomic]", "nonholonomic": "[program.nonholonomic]", "controls": "[program.controls]",
     "reactions": "[program]", "law": "[program.law]", "scheme": "[run]", "step": "[run]", "duration": "[run]",
+    "redundant": "[program]",
     "tolerance": "[run]", "definitions": "the top of the file", "points": "the top of the file",
     "parameters": "the top of the file", "start": "the top of the file",
 }  # fmt: skip

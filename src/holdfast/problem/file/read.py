@@ -40,7 +40,7 @@ from holdfast.problem.vocabulary import CONSTANT, MOTION, POSITION, STATE_RATE, 
 SCHEMA = 1
 LARGEST_PLAIN = 10**300  # of a number that stands as it is, in [certificate], [ensemble] and the like
 SYSTEM_KEYS = "coordinates kinetic potential dissipation forces masses states noise".split()
-PROGRAM_KEYS = "holonomic nonholonomic keep controls reactions effort limits law".split()
+PROGRAM_KEYS = "holonomic nonholonomic keep controls reactions effort limits law redundant".split()
 RUN_KEYS = [field.name for field in fields(Run)]
 PLAIN_TABLES = "certificate ensemble units animation".split()
 TOP_KEYS = (
@@ -289,6 +289,7 @@ class _Reading:
         efforts = self.entries.table(self.program_table, ("program", "effort"))
         found["effort"] = self._expressions(efforts, ("program", "effort"), CONSTANT)
         found["reactions"] = tuple(self.entries.listed_names(self.program_table, ("program", "reactions")))
+        found["redundant"] = self.entries.text(self.program_table, ("program", "redundant"), "") or None
         try:
             Program(**found)
         except BadStatement as error:

@@ -63,7 +63,8 @@ def _system(problem: Problem) -> list[str]:
 
 def _program(problem: Problem) -> list[str]:
     program = problem.program
-    lines = ["", "[program]", f"reactions = {_value(program.reactions, 'program')}"] if program.reactions else []
+    own = {key: value for key in ("reactions", "redundant") if (value := getattr(program, key))}
+    lines = _table("program", own, "program")
     for key in ("holonomic", "nonholonomic", "keep", "controls", "effort", "limits"):
         rows = getattr(program, key)
         if key in ("holonomic", "nonholonomic"):

@@ -15,6 +15,7 @@ from holdfast.equations.equations import Equations
 from holdfast.equations.values import values_at
 from holdfast.errors import HoldfastError
 from holdfast.results.judgement.finding import Finding
+from holdfast.results.judgement.passages import crossed_found
 
 ROWS = 400  # at which the condition is looked at first
 PEAKS = 4  # of them, the highest are followed between rows
@@ -30,6 +31,9 @@ def condition_found(
     equations: Equations, times: np.ndarray, states: np.ndarray, parameters: dict[str, float], between: States | None
 ) -> Finding | None:
     """Where along a run the constraints become nearly dependent, if they do."""
+    if equations.solver.form == "redundant":
+        constants = [parameters[name] for name in equations.parameter_names]
+        return crossed_found(equations, times, states, constants)
     if not len(equations.constraints) or len(times) < 2 or equations.solver.form not in ("solved", "inverse", "eased"):
         return None
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from holdfast.equations.dynamics.blocks import decoupled_blocks
 from holdfast.equations.equations import Equations
+from holdfast.equations.solving.redundant import repeats_note
 from holdfast.equations.values import parameter_vector, values_at
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.field import Field
@@ -49,6 +50,7 @@ class CheckedStart:
     start: Start
     condition: float
     findings: tuple[Finding, ...]
+    repeats: str = ""  # constraints that repeat each other, in words
 
 
 def checked_start(equations: Equations) -> CheckedStart:
@@ -59,6 +61,7 @@ def checked_start(equations: Equations) -> CheckedStart:
     values = values_at(equations, list(start.state), begin, {})
     if values.singularity is not None:
         raise values.singularity
+    said = repeats_note(equations.solver)
     found = [negative_mass(mass_at(equations, begin, start.state, constants), begin), _unstable(equations, start)]
     seen = field.observe(np.array([begin]), np.array([start.state]), constants)[0]
     bad = [name for name, value in zip(equations.observables, seen.tolist(), strict=True) if not np.isfinite(value)]
@@ -66,7 +69,7 @@ def checked_start(equations: Equations) -> CheckedStart:
         found.append(
             Finding("undefined", f"{', '.join(bad)}: infinite or undefined at the start.", True, begin, bad[0])
         )
-    return CheckedStart(start, values.condition, tuple(finding for finding in found if finding is not None))
+    return CheckedStart(start, values.condition, tuple(finding for finding in found if finding is not None), said)
 
 
 def _unstable(equations: Equations, start: Start) -> Finding | None:

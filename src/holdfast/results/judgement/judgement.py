@@ -33,6 +33,7 @@ from holdfast.results.judgement.attraction import attracted, law_matrices, predi
 from holdfast.results.judgement.energy import conservative, correction_work, energy_lost, undriven
 from holdfast.results.judgement.finding import Finding, Judgement
 from holdfast.results.judgement.outcome import Outcome
+from holdfast.results.judgement.passages import branch_found, singular_end
 from holdfast.results.start.start import Start
 from holdfast.results.start.term_sizes import EPSILON, deviation_sizes
 
@@ -120,7 +121,11 @@ def _of_the_rest(facts: Facts, outcome: Outcome) -> Judgement:
         if lost is not None or away is not None:
             return Judgement(Outcome.diverged, tuple(found for found in (lost, away) if found is not None))
     if outcome not in (Outcome.completed, Outcome.event):
-        return Judgement(outcome)
+        why = singular_end(facts.equations, facts.rows, facts.constants) if outcome in BROKEN else None
+        return Judgement(outcome, () if why is None else (why,))
+    jumped = branch_found(facts.equations, facts.rows.times, facts.rows.states, facts.constants)
+    if jumped is not None:
+        return Judgement(Outcome.branch_changed, (jumped,) if lost is None else (jumped, lost))
     undefined, negative, price = _undefined(facts), _negative(facts), driven(facts)
     found = tuple(finding for finding in (undefined, negative, lost, price) if finding is not None)
     if undefined is not None:

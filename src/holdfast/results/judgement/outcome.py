@@ -17,6 +17,7 @@ class Outcome(Enum):
     )
     energy_changed = "The energy changed, though nothing does work. Use a smaller step or tolerance."
     driven = "The program is held at a price: correcting its deviations did work. Use a smaller step, or other gains."
+    branch_changed = "The motion passed a state at which its constraints depend on each other, onto another branch."
     undefined = "The run came to its end, but a quantity beside the state is infinite or undefined."
     indefinite = "The run came to its end, but the kinetic energy is not positive. Look at the signs of the masses."
     not_finite = "A value became infinite or undefined; the rows before it are kept."
@@ -51,6 +52,7 @@ _TO_THE_END = (
     Outcome.deviation_grew,
     Outcome.energy_changed,
     Outcome.driven,
+    Outcome.branch_changed,
     Outcome.undefined,
     Outcome.indefinite,
 )

@@ -14,6 +14,7 @@ from holdfast.engine.run.dense import Dense
 from holdfast.engine.run.rows import Rows
 from holdfast.engine.run.status import Status
 from holdfast.equations.equations import Equations
+from holdfast.equations.solving.redundant import repeats_note
 from holdfast.errors import BadRequest
 from holdfast.results.judgement.finding import Judgement
 from holdfast.results.judgement.judgement import Facts, ended, judged
@@ -146,6 +147,8 @@ class Job:
         if self.start.changes or not self.start.on_program:
             text = str(self.start)
             parts.append(text[0].upper() + text[1:] + ".")
+        if said := repeats_note(self.equations.solver):
+            parts.append(said)
         return " ".join(parts)
 
 

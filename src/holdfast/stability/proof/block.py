@@ -146,6 +146,8 @@ def _obstacle(equations: Equations, held: Sequence[str], movers: Sequence[str]) 
         return "the law is not linear" if set(bent) & set(held) else f"the law of {', '.join(bent)} is not linear"
     if equations.solver.form == "eased":
         return "the law is eased where the first integrals become dependent"
+    if equations.solver.form == "redundant":
+        return "constraints may depend on each other, and the law of what repeats others holds only where they agree"
     if movers == ["t"]:
         return "H depends on time"
     return f"H depends on the state ({', '.join(movers)})" if movers else ""

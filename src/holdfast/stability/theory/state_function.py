@@ -197,6 +197,10 @@ class StateFunction:
             return "a function is given by data, which balls do not enclose"
         if self.equations.solver.form == "eased":
             return "the law is eased where kept integrals cannot be told apart"
+        if self.equations.solver.form == "redundant":
+            return (
+                "constraints may depend on each other, and the law of what repeats others holds only where they agree"
+            )
         return ""
 
     @cached_property

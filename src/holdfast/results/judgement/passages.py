@@ -1,0 +1,208 @@
+"""States that a run passes at which its constraints depend on each other: where, and on which branch it left.
+
+A parallelogram lying flat can go on as a parallelogram or folded: two branches cross there, and the equations do not
+say which one is taken. Along a run this is seen by the least singular value that counts of the scaled jacobian, which
+vanishes at such a state, and by the directions that the constraints leave free: on the smooth branch they turn little
+from one row before the state to one after it, on another branch they jump by the angle between the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from holdfast.common.memo import remembered
+from holdfast.engine.run.rows import Rows
+from holdfast.equations.equations import Equations
+from holdfast.equations.solving.redundant import RedundantSolver
+from holdfast.equations.solving.repeats import listed
+from holdfast.graph.arithmetics.arrays import ARRAYS
+from holdfast.graph.arithmetics.tape import Evaluator, Tape
+from holdfast.results.judgement.finding import Finding
+
+LOOKED_AT = 2000  # rows, at most
+NEAR = 0.05  # of the usual strength: closer to a singular state, free directions are not trusted
+PASSED = 0.02  # of the usual strength: met or bridged, a state counts as singular
+TURN = 0.2  # radians: a turn of the free directions across a state that is no jump, whatever the rows are
+BESIDE = 4.0  # times the turning of the rows around it
+INVOLVED = 0.1  # share of a constraint in the dependence
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Passage:
+    """A singular state on the way: when, which constraints depend on each other, and whether the branch changed."""
+
+    time: float
+    constraints: tuple[str, ...]
+    place: str  # the coordinates there, in words
+    turn: float  # of the free directions, in radians
+    changed: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Strength:
+    """How well the constraints are told apart: singular values of J in usual units."""
+
+    equations: Equations
+    constants: Sequence[float]
+
+    @property
+    def rank(self) -> int:
+        """The rank that counts: repeats are left out."""
+        solver = self.equations.solver
+        if isinstance(solver, RedundantSolver) and solver.dependence is not None:
+            return solver.dependence.rank
+        return min(len(self.equations.constraints), len(self.equations.coordinates))
+
+    def jacobians(self, times: np.ndarray, states: np.ndarray) -> np.ndarray:
+        """J at each row, (rows, constraints, coordinates), in units of the masses at the first row."""
+        places, evaluate = _evaluator(self.equations)
+        count, n, r = len(times), len(self.equations.coordinates), len(self.equations.constraints)
+        with np.errstate(all="ignore"):
+            values = evaluate([times, *states.T, *self.constants])
+        found, mass = np.zeros((count, r, n)), np.zeros(n)
+        for (kind, i, j), value in zip(places, values, strict=True):
+            if kind == "mass":
+                mass[i] = np.abs(np.broadcast_to(value, count)[0])
+            else:
+                found[:, i, j] = value
+        return found / np.sqrt(np.where(mass > 0, mass, 1.0))
+
+    def scale(self, times: np.ndarray, jacobians: np.ndarray) -> np.ndarray:
+        """The usual sizes of the rows of J."""
+        found = np.array([usual_size(times, sizes) for sizes in np.linalg.norm(jacobians, axis=2).T])
+        return np.where(found > 0, found, 1.0)
+
+    def of(self, jacobians: np.ndarray, scale: np.ndarray) -> np.ndarray:
+        """The least singular value that counts at each row, rows of J in usual sizes."""
+        finite = np.nan_to_num(jacobians, nan=0.0, posinf=0.0, neginf=0.0) / scale[:, None]
+        return np.linalg.svd(finite, compute_uv=False)[:, self.rank - 1]
+
+
+def usual_size(times: np.ndarray, sizes: np.ndarray) -> float:
+    """The median over time: adaptive rows crowd where the strength is lost."""
+    return float(np.median(np.interp(np.linspace(times[0], times[-1], 257), times, sizes)))
+
+
+@remembered
+def _evaluator(equations: Equations) -> tuple[list[tuple[str, int, int]], Evaluator]:
+    rows = equations.deviations.jacobian
+    places = [("slope", i, j) for i, row in enumerate(rows) for j in row]
+    nodes = [node for row in rows for node in row.values()]
+    for i, row in enumerate(equations.dynamics.mass):
+        if i in row:
+            places.append(("mass", i, i))
+            nodes.append(row[i])
+    return places, Tape(equations.field.inputs, tuple(nodes)).compiled(ARRAYS)
+
+
+def passages(equations: Equations, times: np.ndarray, states: np.ndarray, constants: Sequence[float]) -> list[Passage]:
+    """The singular states that a run passes, in order."""
+    n, r = len(equations.coordinates), len(equations.constraints)
+    strength = Strength(equations, constants)
+    if r < 2 or not 0 < strength.rank < n or equations.solver.form == "eased" or len(times) < 4:
+        return []
+    chosen = np.unique(np.linspace(0, len(times) - 1, min(len(times), LOOKED_AT)).astype(int))
+    times, states = times[chosen], states[chosen]
+    jacobians = strength.jacobians(times, states)
+    if not np.isfinite(jacobians).all():
+        return []
+    scale = strength.scale(times, jacobians)
+    sizes = strength.of(jacobians, scale)
+    usual = usual_size(times, sizes)
+    good = np.nonzero(sizes > NEAR * usual)[0]
+    if usual <= 0 or len(good) < 4:
+        return []
+    free = np.linalg.svd(jacobians[good] / scale[:, None])[2][:, strength.rank :]
+    overlap = np.linalg.svd(free[:-1] @ free[1:].transpose(0, 2, 1), compute_uv=False)[:, -1]
+    turns = np.arccos(np.clip(overlap, -1.0, 1.0))
+    flips = _flips(jacobians[good] / scale[:, None], free, strength.rank)
+    rates = turns / np.diff(times[good])
+    found = []
+    for k in range(1, len(good) - 2):
+        left, right = good[k], good[k + 1]
+        met = right > left + 1 and sizes[left + 1 : right].min() < PASSED * usual
+        bridged = flips[k] if strength.rank == r else False
+        if met or bridged:
+            expected = BESIDE * max(rates[k - 1], rates[k + 1]) * (times[right] - times[left])
+            at = left + 1 + int(sizes[left + 1 : right].argmin()) if right > left + 1 else left
+            changed = bool(turns[k] > max(TURN, expected))
+            found.append(_passage(equations, times[at], states[at], jacobians[at] / scale[:, None], turns[k], changed))
+    return found
+
+
+def _flips(jacobians: np.ndarray, free: np.ndarray, rank: int) -> np.ndarray:
+    """Whether the orientation of (J; N), N carried along, changes from one row to the next: a passage between."""
+    if jacobians.shape[1] != rank:
+        return np.zeros(len(free) - 1, dtype=bool)
+    here = np.linalg.slogdet(np.concatenate([jacobians, free], axis=1))[0]
+    carried = np.linalg.slogdet(free[:-1] @ free[1:].transpose(0, 2, 1))[0]
+    return here[:-1] * here[1:] * carried < 0
+
+
+def _passage(
+    equations: Equations, time: float, state: np.ndarray, jacobian: np.ndarray, turn: float, changed: bool
+) -> Passage:
+    weak = np.abs(np.linalg.svd(jacobian)[0][:, -1])
+    names = tuple(name for name, share in zip(equations.constraints, weak, strict=True) if share > INVOLVED)
+    pairs = list(zip(equations.coordinates, state, strict=False))
+    place = ", ".join(f"{name} = {value:.4g}" for name, value in pairs[:6]) + (", ..." if len(pairs) > 6 else "")
+    return Passage(float(time), names, place, float(turn), changed)
+
+
+def singular_end(equations: Equations, rows: Rows, constants: Sequence[float]) -> Finding | None:
+    """Which constraints were about to depend on each other where a run broke off, if that is why it did."""
+    if len(equations.constraints) < 1 or len(rows.times) < 2 or equations.problem.program.controls:
+        return None
+    strength = Strength(equations, constants)
+    last = np.unique(np.linspace(0, len(rows.times) - 1, min(len(rows.times), LOOKED_AT)).astype(int))
+    times, states = rows.times[last], rows.states[last]
+    jacobians = strength.jacobians(times, states)
+    if not np.isfinite(jacobians).all() or not strength.rank:
+        return None
+    scale = strength.scale(times, jacobians)
+    sizes = strength.of(jacobians, scale)
+    if not sizes[-1] < NEAR * sizes.max():
+        return None
+    met = _passage(equations, times[-1], states[-1], jacobians[-1] / scale[:, None], 0.0, False)
+    cure = "" if equations.solver.form == "redundant" else ' redundant = "allow" carries a run across such states.'
+    text = f"Towards t = {met.time:.4g} ({met.place}) {_dependence(met.constraints)}.{cure}"
+    return Finding("singular", text, True, met.time, met.constraints[0])
+
+
+def _dependence(held: Sequence[str]) -> str:
+    return f"{listed(held)} depend on each other" if len(held) > 1 else f"{listed(held)} changes with no motion"
+
+
+def crossed_found(
+    equations: Equations, times: np.ndarray, states: np.ndarray, constants: Sequence[float]
+) -> Finding | None:
+    """The singular states that a run crossed on its branch, told once."""
+    met = [one for one in passages(equations, times, states, constants) if not one.changed]
+    if not met:
+        return None
+    first = met[0]
+    often = "" if len(met) == 1 else f", and at {len(met) - 1} later times,"
+    text = (
+        f"At t = {first.time:.4g} ({first.place}){often} {_dependence(first.constraints)}. The run was carried across "
+        "on its smooth branch: what holds it is not determined there."
+    )
+    return Finding("crossed", text, False, first.time, first.constraints[0])
+
+
+def branch_found(
+    equations: Equations, times: np.ndarray, states: np.ndarray, constants: Sequence[float]
+) -> Finding | None:
+    """The first change of branch along a run, if there is one."""
+    first = next((met for met in passages(equations, times, states, constants) if met.changed), None)
+    if first is None:
+        return None
+    held, what = first.constraints, _dependence(first.constraints)
+    cure = "" if equations.solver.form == "redundant" else ' redundant = "allow" carries a run across such states.'
+    text = (
+        f"At t = {first.time:.4g} ({first.place}) {what}, and the motion left on another branch: "
+        f"the directions left free jump by {np.degrees(first.turn):.0f}°.{cure}"
+    )
+    return Finding("branch_changed", text, True, first.time, held[0])

@@ -1,0 +1,127 @@
+"""States at which constraints depend on each other: crossed on the smooth branch, or told; never a silent jump."""
+
+import itertools
+
+import numpy as np
+import pytest
+import sympy as sp
+from scipy.integrate import solve_ivp
+
+import holdfast as hf
+from tests.equations.loops import LAW
+
+
+def parallelogram(redundant=None, *, weights=(1, 3)):
+    """A four-bar with equal opposite sides that turns through its flat positions, where it could fold."""
+    a, b, c = hf.coordinates("a b c")
+    length = sp.Integer(3)
+    arm = sp.Matrix([sp.cos(a), sp.sin(a)])
+    bar = sp.Matrix([sp.cos(b), sp.sin(b)]) * length
+    centre = arm + bar / 2
+    speed = [sum(sp.diff(part, q) * q.rate for q in (a, b)) for part in centre]
+    kinetic = (weights[0] * a.rate**2 + weights[1] * c.rate**2) / 6 + sum(v**2 for v in speed) / 2
+    kinetic += length**2 * b.rate**2 / 24
+    potential = sp.Rational("9.81") * (arm[1] / 2 + 3 * centre[1])
+    held = {"cx": (arm + bar)[0] - length - sp.cos(c), "cy": (arm + bar)[1] - sp.sin(c)}
+    program = hf.Program(holonomic=held, law=LAW, redundant=redundant)
+    system = hf.System(coordinates=(a, b, c), kinetic=kinetic, potential=potential)
+    return hf.Problem(system, program, start={a: 1, b: 0, c: 1, a.rate: 4, b.rate: 0, c.rate: 4})
+
+
+def turned(duration):
+    """The angle by its one equation: (7/3) a'' = −3.5 g cos a."""
+
+    def rates(_, state):
+        return [state[1], -9.81 * 3.5 * np.cos(state[0]) / (7 / 3)]
+
+    return solve_ivp(rates, (0, duration), [1, 4], method="DOP853", rtol=1e-13, atol=1e-13).y[0, -1]
+
+
+WAYS = [(hf.DOP853, {"tolerance": 1e-8}), (hf.DOP853, {"tolerance": 1e-10}), (hf.RK4, {"step": 0.001})]
+
+
+@pytest.mark.parametrize(("scheme", "how"), WAYS, ids=["dop853-8", "dop853-10", "rk4"])
+def test_a_parallelogram_ends_where_its_one_equation_ends(scheme, how):
+    run = hf.simulate(hf.derive(parallelogram("allow")), scheme, duration=10, every=1, **how)
+    assert run.success
+    assert run.times[-1] == pytest.approx(10, abs=1e-9)
+    assert abs(run["a"][-1] - turned(10)) < 5e-6
+    assert abs(run["a"][-1] - run["c"][-1]) < 1e-9
+    assert np.abs(run["a"] - run["c"]).max() < 1e-6
+    assert np.ptp(run["energy"]) < 1e-5 * run["energy"][0]
+    assert (np.diff(run.times) > 0).all()
+    (found,) = run.findings
+    assert found.name == "crossed"
+    assert "17 later times" in found.text
+
+
+@pytest.mark.parametrize(
+    ("scheme", "how"), [*WAYS[:2], (hf.RK4, {"step": 0.002})], ids=["dop853-8", "dop853-10", "rk4"]
+)
+def test_a_run_that_jumped_to_another_branch_is_flagged_with_its_time(scheme, how):
+    run = hf.simulate(hf.derive(parallelogram()), scheme, duration=10, every=1, **how)
+    assert run.outcome.name == "branch_changed"
+    assert not run.success
+    assert abs(run["a"][-1] - run["c"][-1]) > 0.1
+    (found,) = [finding for finding in run.against if finding.name == "branch_changed"]
+    assert abs(np.sin(np.interp(found.time, run.times, run["a"]))) < 0.05
+    assert "'cx'" in found.text
+    assert 'redundant = "allow"' in found.text
+
+
+def test_a_run_that_crosses_nothing_is_the_same_in_pieces():
+    problem = parallelogram("allow")
+    whole = hf.simulate(hf.derive(parallelogram()), hf.RK4, step=0.001, duration=0.4)
+    pieces = hf.simulate(hf.derive(problem), hf.RK4, step=0.001, duration=0.4)
+    assert whole.success
+    assert pieces.success
+    assert np.abs(whole.y[:, -1] - pieces.y[:, -1]).max() < 1e-10
+    assert len(pieces.times) == len(whole.times)
+
+
+def test_states_between_rows_are_known_in_a_gap_too():
+    run = hf.simulate(hf.derive(parallelogram("allow")), hf.DOP853, tolerance=1e-10, duration=1.2, every=1)
+    times = np.linspace(0.49, 0.54, 41)
+    at = hf.simulate(hf.derive(parallelogram("allow")), hf.DOP853, tolerance=1e-10, duration=1.2, at=times)
+    assert run.success
+    assert at.success
+    assert np.abs(at["a"] - at["c"]).max() < 1e-6
+    assert max(abs(a - turned(t)) for a, t in zip(at["a"][::10], times[::10], strict=True)) < 1e-6
+
+
+def chain(n):
+    """n four-bars in a row, points in the plane (IFToMM benchmark A02): n ranks are lost whenever it lies flat."""
+    points = [hf.coordinates(f"X{i} Y{i}") for i in range(n + 1)]
+    kinetic, potential, held, start = sp.S.Zero, sp.S.Zero, {}, {}
+    for i, (x, y) in enumerate(points):
+        kinetic += (x.rate**2 + y.rate**2) / 6
+        potential += sp.Rational("9.81") * y / 2
+        held[f"a{i}"] = (x - i) ** 2 + y**2 - 1
+        start |= {x: i, y: 1, x.rate: 1, y.rate: 0}
+    for i, ((x, y), (u, v)) in enumerate(itertools.pairwise(points)):
+        kinetic += (x.rate**2 + y.rate**2 + u.rate**2 + v.rate**2 + x.rate * u.rate + y.rate * v.rate) / 6
+        potential += sp.Rational("9.81") * (y + v) / 2
+        held[f"b{i}"] = (u - x) ** 2 + (v - y) ** 2 - 1
+    system = hf.System(coordinates=[c for point in points for c in point], kinetic=kinetic, potential=potential)
+    program = hf.Program(holonomic=held, law=hf.critically_damped(10), redundant="allow")
+    return hf.derive(hf.Problem(system, program, start=start))
+
+
+def test_a_chain_of_four_bars_falls_through_its_flat_positions():
+    """Ten passages in ten seconds; the reference is the closed form, 1e-3 is the benchmark's high precision."""
+    run = hf.simulate(chain(2), hf.RK4, step=0.001, duration=10)
+    assert run.success
+    assert abs(run["X0"][-1] - 0.32845811154081538) < 5e-5
+    assert abs(run["Y0"][-1] - 0.94451853817860096) < 5e-5
+
+
+def test_where_the_motion_does_not_say_how_it_goes_on_the_run_ends_and_says_why():
+    """A point that slides into a cusp has no smooth way on, and none is invented."""
+    x, y = hf.coordinates("x y")
+    system = hf.System(coordinates=(x, y), kinetic=(x.rate**2 + y.rate**2) / 2)
+    program = hf.Program(holonomic={"cusp": x**2 - y**3}, law=LAW, redundant="allow")
+    start = {x: 1, y: 1, x.rate: -1.5, y.rate: -1}
+    run = hf.simulate(hf.derive(hf.Problem(system, program, start=start)), hf.RK4, step=0.001, duration=3)
+    assert run.outcome.name == "rank_lost"
+    assert "'cusp' changes with no motion" in run.message
+    assert abs(run["y"][-1]) < 0.2
