@@ -60,8 +60,8 @@ def closed_form(equations: Equations, causes: Causes | None = None) -> dict[str,
     answers these alone.
     """
     n, r = len(equations.coordinates), len(equations.constraints)
-    if r == 0 or (r > LARGEST_MATRIX and r != n):
-        return {}
+    if r == 0 or (r > LARGEST_MATRIX and r != n) or equations.solver.form == "redundant":
+        return {}  # multipliers of constraints that repeat each other have no formula of their own
     causes = causes or causes_of(equations)
     nodes = equations.solver(causes.forces, causes.wanted)[1]
     plain = _by_elimination(equations, nodes) if r in (1, n) else None
@@ -90,7 +90,11 @@ def _by_cramer(equations: Equations, nodes: Sequence[Node], causes: Causes) -> d
     if max(tree_size(node) for node in (*causes.drift, *causes.bias)) > LARGEST_FORMULA:
         return None
     found = _square(equations, causes) if n == r else _reduced(equations, causes)
-    if found is None or max(map(length, found)) > LONGEST_CLOSED:
+    if (
+        found is None
+        or max(map(length, found)) > LONGEST_CLOSED
+        or any(formula.has(sp.nan, sp.zoo) for formula in found)
+    ):
         return None
     if not all(equations.display.agrees(shown, node) for shown, node in zip(found, nodes, strict=True)):
         return None
