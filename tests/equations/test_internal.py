@@ -349,3 +349,19 @@ def test_simulate_never_looks_at_it(monkeypatch):
     run = hf.simulate(hf.derive(pvtol(th=R(1, 100))))
     assert len(run.times) > 1
     assert run.message
+
+
+def test_a_start_without_slopes_is_checked_all_the_same(tmp_path):
+    """|x| has no curvature at its corner and √ none at 0: what stays free is then not known, and nothing is refused."""
+    x, r = hf.coordinates("x r")
+    system = hf.System(coordinates=(x, r), kinetic=(x.rate**2 + r.rate**2) / 2, forces={r: -sp.sqrt(r)})
+    program = hf.Program(holonomic={"held": x}, controls={"F": {x: 1}}, law=LAW)
+    problem = hf.Problem(system, program)
+    assert CliRunner().invoke(main, ["check", written(problem, tmp_path)]).exit_code == 0
+    with pytest.raises(hf.BadRequest, match="slopes, are not defined at this state"):
+        hf.internal(hf.derive(problem))
+
+
+def test_equations_are_asked_for():
+    with pytest.raises(hf.BadRequest, match="takes Equations"):
+        hf.internal("problem.toml")
