@@ -8,7 +8,7 @@ import sympy as sp
 from click.testing import CliRunner
 from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
-from scipy.linalg import expm
+from scipy.linalg import eigvals, expm
 
 import holdfast as hf
 from holdfast.cli.main import main
@@ -349,3 +349,48 @@ def test_simulate_never_looks_at_it(monkeypatch):
     run = hf.simulate(hf.derive(pvtol(th=R(1, 100))))
     assert len(run.times) > 1
     assert run.message
+
+
+def test_a_start_without_slopes_is_checked_all_the_same(tmp_path):
+    """|x| has no curvature at its corner and √ none at 0: what stays free is then not known, and nothing is refused."""
+    x, r = hf.coordinates("x r")
+    system = hf.System(coordinates=(x, r), kinetic=(x.rate**2 + r.rate**2) / 2, forces={r: -sp.sqrt(r)})
+    program = hf.Program(holonomic={"held": x}, controls={"F": {x: 1}}, law=LAW)
+    problem = hf.Problem(system, program)
+    assert CliRunner().invoke(main, ["check", written(problem, tmp_path)]).exit_code == 0
+    with pytest.raises(hf.BadRequest, match="slopes, are not defined at this state"):
+        hf.internal(hf.derive(problem))
+
+
+def test_equations_are_asked_for():
+    with pytest.raises(hf.BadRequest, match="takes Equations"):
+        hf.internal("problem.toml")
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_internal_roots_are_the_zeros_of_the_transfer(seed):
+    """Random linear systems q'' = -K q - C q' + b u with c·q held: finite roots of Rosenbrock's pencil, by SciPy."""
+    random = np.random.default_rng(seed)
+    n = 3
+    K, C = (random.integers(-9, 10, (n, n)) for _ in range(2))
+    b, c = random.integers(1, 6, n), random.integers(1, 6, n)
+    q = hf.coordinates("q1 q2 q3")
+    forces = {
+        one: -sum(int(k) * other for k, other in zip(row, q, strict=True))
+        - sum(int(k) * other.rate for k, other in zip(loss, q, strict=True))
+        for one, row, loss in zip(q, K, C, strict=True)
+    }
+    system = hf.System(coordinates=q, kinetic=sum(one.rate**2 for one in q) / 2, forces=forces)
+    line = sum(int(k) * one for k, one in zip(c, q, strict=True))
+    push = {one: int(k) for one, k in zip(q, b, strict=True)}
+    inner = hf.internal(
+        hf.derive(hf.Problem(system, hf.Program(holonomic={"line": line}, controls={"u": push}, law=LAW)))
+    )
+    A = np.block([[np.zeros((n, n)), np.eye(n)], [-K, -C]])
+    B, H = np.concatenate([np.zeros(n), b]), np.concatenate([c, np.zeros(n)])
+    pencil = np.block([[A, B[:, None]], [H[None], np.zeros((1, 1))]])
+    zeros = eigvals(pencil, np.diag([1.0] * 2 * n + [0.0]))
+    zeros = sorted(zeros[np.abs(zeros) < 1e4], key=lambda z: (round(z.real, 6), z.imag))
+    assert len(zeros) == inner.dimension == 4
+    assert_allclose(sorted(inner.roots, key=lambda z: (round(z.real, 6), z.imag)), zeros, rtol=1e-6, atol=1e-6)
+    assert inner.non_minimum_phase == (max(zero.real for zero in zeros) > 0)

@@ -91,7 +91,8 @@ class PageFacts:
     @cached_property
     def internal(self) -> InternalDynamics | None:
         """What stays free along the run, where controls hold the program."""
-        return internal_or_none(self.equations, self.trajectory)
+        held = self.equations.problem.program.controls
+        return internal_or_none(self.equations, self.trajectory) if held else None
 
     @cached_property
     def motion(self) -> MechanismFrames | None:

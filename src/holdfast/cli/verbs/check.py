@@ -33,7 +33,7 @@ def check(file: str, deep: bool, as_json: bool) -> None:
         hf.run_as_stated(equations)
     with limited("finding the start"):
         found = hf.checked_start(equations)
-        inner = hf.internal(equations) if equations.constraints else None
+        inner = found.internal
     table = None
     if deep:
         with limited("looking deeper"):

@@ -24,6 +24,7 @@ from holdfast.equations.internal.tangent import Slopes, free_basis, shares, tang
 
 Array = np.ndarray
 ROWS = 1000  # of a run, at most, between which changes are carried
+WORK, FEWEST = 3 * 10**8, 100  # numbers that all rows may take together, and rows that are taken in any case
 TICKS = 100  # the unit of time in the norm is the duration over this
 MORE = 1.5  # growth over the second half below this is none: what moves then was asked to, and x'' = 0 gives 2
 DOUBLED = 8.0  # growth over the second half beyond this is more than any t² gives (4), with a margin of two
@@ -61,13 +62,15 @@ class FreeAlongRun:
         }
 
 
+@np.errstate(all="ignore")
 def along_run(
     equations: Equations, times: Array, states: Array, constants: Sequence[float], chosen: Sequence[int]
 ) -> FreeAlongRun | None:
     """What is free along the rows of a run (rows, states); none where fewer than a few rows are finite."""
     good = np.isfinite(states).all(axis=1)
     last = len(good) if good.all() else int(good.argmin())
-    rows = np.unique(np.linspace(0, last - 1, min(last, ROWS)).astype(int)) if last else np.zeros(0, dtype=int)
+    most = min(last, ROWS, max(FEWEST, WORK // tangent_of(equations).work))
+    rows = np.unique(np.linspace(0, last - 1, most).astype(int)) if last else np.zeros(0, dtype=int)
     if len(rows) < 8 or not times[rows[-1]] > times[rows[0]]:
         return None
     times, states = times[rows], states[rows]

@@ -192,16 +192,18 @@ def _rows(run: RunRows) -> tuple[Array, Array]:
     return times, np.asarray(run.interpolant(times)).T
 
 
-def internal_or_none(equations: Equations, run: RunRows | None = None) -> InternalDynamics | None:
-    """The internal dynamics where controls hold a program and numbers are given; none where that cannot be looked at.
+def internal_or_none(
+    equations: Equations, run: RunRows | None = None, state: StateLike | None = None
+) -> InternalDynamics | None:
+    """The internal dynamics where they can be looked at in passing; none where slopes are missing, or take too long.
 
-    For pages and summaries, which do without what would take longer than they do.
+    For checks, pages and summaries, which do without what would take longer than they do.
     """
-    if not equations.problem.program.controls or operation_count(equations.field.rates) > MOST_OPERATIONS:
+    if operation_count(equations.field.rates) > MOST_OPERATIONS:
         return None
     try:
-        return internal(equations, run)
-    except HoldfastError:
+        return internal(equations, run, state)
+    except (HoldfastError, np.linalg.LinAlgError):
         return None
 
 

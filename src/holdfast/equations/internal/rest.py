@@ -22,6 +22,7 @@ MET = 1e-9  # of what its slopes make of the state's size: an equation that is o
 FAR = 1e6  # times the size of where it began: what went further has no rest
 
 
+@np.errstate(all="ignore")
 def rest_near(
     equations: Equations, state: Array | Sequence[float], time: float, constants: Sequence[float]
 ) -> Array | None:

@@ -28,6 +28,7 @@ from holdfast.problem.keep import kept_states
 
 Array = np.ndarray
 DEPENDENT = 1e-9  # of the largest: a singular value of scaled rows below this is their rounding
+AT_ONCE = 10**7  # numbers that one pass keeps, of all nodes, rows and columns together: 80 MB
 LOOKS = 4  # looks at the slopes after which it pays to write them out as code
 
 
@@ -74,7 +75,20 @@ class Tangent:
         )
 
     def along(self, times: Array, states: Array, constants: Sequence[float]) -> Slopes:
-        """The slopes at each row of (rows, states)."""
+        """The slopes at each row of (rows, states), some rows at a time."""
+        some = max(1, AT_ONCE // self.work)
+        found = [
+            self._pass(times[k : k + some], states[k : k + some], constants) for k in range(0, max(1, len(times)), some)
+        ]
+        parts = ("rates", "deviations", "motion", "program", "weights")
+        return Slopes(*(np.concatenate([getattr(one, part) for one in found]) for part in parts))
+
+    @cached_property
+    def work(self) -> int:
+        """The numbers that one row takes: all nodes, by the number of states."""
+        return len(ancestors(self._outputs)) * max(1, self._size)
+
+    def _pass(self, times: Array, states: Array, constants: Sequence[float]) -> Slopes:
         rows, size = len(times), self._size
         inputs: list[Any] = [times[:, None], *(states[:, k, None] for k in range(size)), *map(np.float64, constants)]
         with np.errstate(all="ignore"):

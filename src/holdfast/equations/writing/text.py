@@ -71,7 +71,7 @@ def _free_lines(equations: Equations) -> Iterable[str]:
     """Where controls hold a program: what they leave free, and whether it runs away."""
     from holdfast.equations.internal.dynamics import internal_or_none
 
-    found = internal_or_none(equations)
+    found = internal_or_none(equations) if equations.problem.program.controls else None
     if found is not None and found.dimension:
         yield from ("warning: " * (found.warning is not None) + found.sentence,)
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from holdfast.equations.dynamics.blocks import decoupled_blocks
 from holdfast.equations.equations import Equations
+from holdfast.equations.internal.dynamics import InternalDynamics, internal_or_none
 from holdfast.equations.solving.redundant import repeats_note
 from holdfast.equations.values import parameter_vector, values_at
 from holdfast.graph.arithmetics.tape import Tape
@@ -47,10 +49,16 @@ class FieldInFloats:
 class CheckedStart:
     """Where a run would start, how well its constraints are told apart there, and what speaks against it."""
 
+    equations: Equations
     start: Start
     condition: float
     findings: tuple[Finding, ...]
     repeats: str = ""  # constraints that repeat each other, in words
+
+    @cached_property
+    def internal(self) -> InternalDynamics | None:
+        """What stays free while the program is kept; none where there is no program, or it cannot be looked at."""
+        return internal_or_none(self.equations, state=list(self.start.state)) if self.equations.constraints else None
 
 
 def checked_start(equations: Equations) -> CheckedStart:
@@ -69,7 +77,8 @@ def checked_start(equations: Equations) -> CheckedStart:
         found.append(
             Finding("undefined", f"{', '.join(bad)}: infinite or undefined at the start.", True, begin, bad[0])
         )
-    return CheckedStart(start, values.condition, tuple(finding for finding in found if finding is not None), said)
+    findings = tuple(finding for finding in found if finding is not None)
+    return CheckedStart(equations, start, values.condition, findings, said)
 
 
 def _unstable(equations: Equations, start: Start) -> Finding | None:
