@@ -138,6 +138,8 @@ def test_three_cranks_pass_their_flat_position_by_themselves():
 
     exact = solve_ivp(rates, (0, 2), [1, 0], method="DOP853", rtol=1e-12, atol=1e-12).y[0, -1]
     assert [run[name][-1] for name in "acd"] == pytest.approx([exact] * 3, abs=1e-6)
+    assert run.steps == 2000
+    assert "stopped" not in str(run.state_error)
 
 
 def test_a_rough_start_is_moved_onto_constraints_that_repeat_each_other():
