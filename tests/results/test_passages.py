@@ -8,7 +8,7 @@ import sympy as sp
 from scipy.integrate import solve_ivp
 
 import holdfast as hf
-from tests.equations.loops import LAW
+from tests.equations.loops import LAW, three_cranks
 
 
 def parallelogram(redundant=None, *, weights=(1, 3)):
@@ -125,3 +125,28 @@ def test_where_the_motion_does_not_say_how_it_goes_on_the_run_ends_and_says_why(
     assert run.outcome.name == "rank_lost"
     assert "'cusp' changes with no motion" in run.message
     assert abs(run["y"][-1]) < 0.2
+
+
+def test_three_cranks_pass_their_flat_position_by_themselves():
+    """One of their four equations is a repeat everywhere; where they lie flat, one more is lost."""
+    equations = hf.derive(three_cranks())
+    run = hf.simulate(equations, hf.RK4, step=0.001, duration=2)
+    assert run.success
+
+    def rates(_, state):
+        return [state[1], -9.81 * 2.5 / 2 * np.cos(state[0])]
+
+    exact = solve_ivp(rates, (0, 2), [1, 0], method="DOP853", rtol=1e-12, atol=1e-12).y[0, -1]
+    assert [run[name][-1] for name in "acd"] == pytest.approx([exact] * 3, abs=1e-6)
+    assert run.steps == 2000
+    assert "stopped" not in str(run.state_error)
+
+
+def test_a_rough_start_is_moved_onto_constraints_that_repeat_each_other():
+    equations = hf.derive(three_cranks(start={"a": 1.1, "b": 0, "c": 0.9, "d": 1}))
+    run = hf.simulate(equations, hf.RK4, step=0.001, duration=0.1, start_policy="project")
+    begun = {name: run[name][0] for name in "abcd"}
+    assert 0.9 < begun["a"] < 1.1
+    assert begun["a"] == pytest.approx(begun["c"], abs=1e-9)
+    assert begun["a"] == pytest.approx(begun["d"], abs=1e-9)
+    assert np.abs(run.deviation).max() < 1e-9

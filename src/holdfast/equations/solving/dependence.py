@@ -26,6 +26,7 @@ WEAK = (
     1e-3,
     1e-9,
 )  # relative singular values left out: at first those that vanish on the program, then none that count
+FAR = 0.3  # and more of them far from the program, where slopes of second order look like first
 HELD = 1e-11  # of the size of its terms: a deviation below this is met
 CONSISTENT = 1e-8  # of its size: what of γ may lie outside the range of J
 LOOKS = 2  # states on the program, at least, that make a dependence
@@ -48,6 +49,11 @@ class Dependence:
     def words(self) -> str:
         """'c' repeats what 'a' and 'b' already fix; ..."""
         return "; ".join(repetition(circuit) for circuit in self.circuits)
+
+
+def weak_slope(step: int) -> float:
+    """The relative slope below which a direction is left out of one step of Gauss-Newton: the less, the nearer."""
+    return max(WEAK[0], FAR / 2**step)
 
 
 def dependence_of(
@@ -123,7 +129,7 @@ class _WayOnto:
             best = min(best, worst)
             if worst == 0:
                 break
-            change = _step(matrix * reach, off, WEAK[step >= STEPS // 2]) * reach
+            change = _step(matrix * reach, off, WEAK[1] if step >= STEPS // 2 else weak_slope(step)) * reach
             values = {node: x + float(d) for (node, x), d in zip(values.items(), change, strict=True)}
             used = Sample({**used.values, **values}, sample.seed)
         return used if best <= HELD or worst <= HELD else None

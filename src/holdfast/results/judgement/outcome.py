@@ -21,7 +21,7 @@ class Outcome(Enum):
     undefined = "The run came to its end, but a quantity beside the state is infinite or undefined."
     indefinite = "The run came to its end, but the kinetic energy is not positive. Look at the signs of the masses."
     not_finite = "A value became infinite or undefined; the rows before it are kept."
-    rank_lost = "The equations became singular: a pivot vanished. The rows before it are kept."
+    rank_lost = "The equations became singular: nothing determines the motion there. The rows before it are kept."
     mass_gone = "A mass reached zero: nothing is left to move. The rows before it are kept."
     step_collapsed = "The step size became too small to go on; the tolerance cannot be met here."
     newton_failed = "The implicit equations of a step could not be solved. Use a smaller step or tolerance."

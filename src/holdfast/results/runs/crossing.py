@@ -9,6 +9,7 @@ near: otherwise the motion does not determine how it goes on, and the run ends.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -34,6 +35,13 @@ DEGREES = ((7, 5), (9, 7), (11, 9), (13, 11))  # with polynomials of these pairs
 AGREE = 1e-3  # of the way across the gap: what they may differ by, and what the program may lie off
 CLOSE = 8  # looks at each step of an adaptive run
 WITHIN = 8  # rows in the gap of an adaptive run
+
+
+def carried(equations: Equations, kernel: Kernel, call: KernelCall, state: Sequence[float]) -> Rows:
+    """The rows of a run: carried across singular states where its solver bears them."""
+    if equations.solver.form == "redundant":
+        return Crossing(equations, kernel, call).run(np.array(state))
+    return call.run(kernel, state)
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +167,8 @@ class Crossing:
         if not float(np.linalg.norm((states - other)[-1, :n])) <= AGREE * float(way):
             return None
         observed = self.kernel.observe(times, states, constants)
-        return Rows(times, states, observed, np.ones(0), Status.completed, 0, 0)
+        steps = 0 if request.step is None else round((float(times[-1]) - begin) / request.step)
+        return Rows(times, states, observed, np.ones(0), Status.completed, steps, 0)
 
 
 def _best_pair(times: np.ndarray, states: np.ndarray, n: int, end: float, width: float) -> list[_Continued]:

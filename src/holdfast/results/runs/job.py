@@ -19,6 +19,7 @@ from holdfast.errors import BadRequest
 from holdfast.results.judgement.finding import Judgement
 from holdfast.results.judgement.judgement import Facts, ended, judged
 from holdfast.results.judgement.outcome import Outcome
+from holdfast.results.runs.crossing import carried
 from holdfast.results.runs.event import After, EventWatch, noted_times
 from holdfast.results.runs.kernel_call import KernelCall
 from holdfast.results.runs.request import Request, rows_of_steps
@@ -93,7 +94,8 @@ class Job:
             request = replace(request, every=2**times * self.every)
         check_size(request, len(self.equations.state_names) + len(self.equations.observables))
         job = replace(self, request=request, watch=EventWatch({}, {}, {}), after=None)
-        rows = KernelCall(request, job.every, self.constants, []).run(job.plain, self.start.state)
+        call = KernelCall(request, job.every, self.constants, [])
+        rows = carried(self.equations, job.plain, call, self.start.state)
         return job.named(rows, ended(rows.status, rows.pivots))
 
     @property

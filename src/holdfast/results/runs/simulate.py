@@ -20,7 +20,7 @@ from holdfast.problem.laws.linear import Law
 from holdfast.problem.types import ByName, StateLike
 from holdfast.results.judgement.judgement import mass_at
 from holdfast.results.judgement.outcome import Outcome
-from holdfast.results.runs.crossing import Crossing
+from holdfast.results.runs.crossing import carried
 from holdfast.results.runs.event import watch_of
 from holdfast.results.runs.form_run import form_motion
 from holdfast.results.runs.job import Job, check_size
@@ -87,10 +87,7 @@ def simulate(
     told = _teller(request, progress, back)
     directions = [watch.directions[name] for name in watch.terminal]
     call = KernelCall(request, job.every, constants, directions, back, told)
-    if equations.solver.form == "redundant":
-        rows = Crossing(equations, kernel, call).run(np.array(begun.state))
-    else:
-        rows = call.run(kernel, begun.state)
+    rows = carried(equations, kernel, call, begun.state)
     if back is not None and back.failed:
         return replace(job.named(_without_last(rows), Outcome.projection_failed), projected=project)
     return replace(job.named(rows), projected=project)

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from holdfast.equations.equations import Equations
+from holdfast.equations.solving.dependence import weak_slope
+from holdfast.equations.solving.redundant import not_unique
 from holdfast.errors import BadRequest
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.derivatives import jacobian
@@ -54,6 +56,7 @@ class Projection:
         self._n, self._m, self._r = len(equations.coordinates), len(equations.deviations.y), len(program.constraints)
         self._free = np.ones(2 * self._n, dtype=bool) if free is None else free[: 2 * self._n]
         self._tape, self._sizes = _tape(equations), deviation_sizes(equations)
+        self._repeats = bool(not_unique(equations.solver))
 
     def of(self, state: np.ndarray, time: float, constants: Sequence[float]) -> np.ndarray:
         """The state moved onto the constraints; a `NoState` if there is none near."""
@@ -72,10 +75,14 @@ class Projection:
         rows = self._position_rows if positions else self._rate_rows
         if not rows:
             return state
-        best, smallest = self._iterated(state, time, constants, rows, positions=positions, by_mass=True)
-        if smallest >= OFF:
-            other, size = self._iterated(state, time, constants, rows, positions=positions, by_mass=False)
-            best, smallest = (other, size) if size < smallest else (best, smallest)
+        ways = [(True, True), (False, True)] * self._repeats + [(True, False), (False, False)]
+        best, smallest = state, np.inf
+        for by_mass, repeats in ways:
+            if smallest >= OFF:
+                other, size = self._iterated(
+                    state, time, constants, rows, positions=positions, by_mass=by_mass, repeats=repeats
+                )
+                best, smallest = (other, size) if size < smallest else (best, smallest)
         if smallest < OFF:
             return best
         raise self._refusal(state, best, time, constants, rows, positions=positions)
@@ -89,13 +96,14 @@ class Projection:
         *,
         positions: bool,
         by_mass: bool,
+        repeats: bool,
     ) -> tuple[np.ndarray, float]:
         """The best state met, and its largest deviation in sizes of terms."""
         part = slice(0, self._n) if positions else slice(self._n, 2 * self._n)
         free = np.nonzero(self._free[part])[0]
         best, smallest, used = state, np.inf, state
         least = self._term_sizes(state, time, constants, positions=positions)[rows]
-        for _ in range(ITERATIONS):
+        for step_number in range(ITERATIONS):
             deviation, slope, mass = self._values(used, time, constants, positions=positions)
             deviation, slope = deviation[rows], slope[rows]
             terms = np.fmax(least, self._term_sizes(used, time, constants, positions=positions)[rows])
@@ -108,8 +116,8 @@ class Projection:
                 break  # as close as rounding allows, or nothing may move
             if not (np.isfinite(size) and np.isfinite(slope).all() and np.isfinite(mass).all()):
                 break
-            used = used.copy()
-            step = _correction(mass[np.ix_(free, free)], slope[:, free], deviation, by_mass=by_mass)
+            used, cut = used.copy(), weak_slope(step_number) if repeats else None
+            step = _correction(mass[np.ix_(free, free)], slope[:, free], deviation, by_mass=by_mass, weak=cut)
             used[part.start + free] += step
         return best, float(smallest)
 
@@ -169,8 +177,13 @@ def _dense(rows: Rows, columns: int, zero: Node) -> list[Node]:
     return [row.get(j, zero) for row in rows for j in range(columns)]
 
 
-def _correction(mass: np.ndarray, slope: np.ndarray, deviation: np.ndarray, *, by_mass: bool) -> np.ndarray:
-    """The least Δ with slope · Δ = −deviation, its rows scaled to one: their sizes are matters of units."""
+def _correction(
+    mass: np.ndarray, slope: np.ndarray, deviation: np.ndarray, *, by_mass: bool, weak: float | None
+) -> np.ndarray:
+    """The least Δ with slope · Δ = −deviation, its rows scaled to one: their sizes are matters of units.
+
+    Directions whose slope is below the part `weak` of the largest are left out.
+    """
     response = np.eye(len(mass))
     if by_mass:
         with suppress(np.linalg.LinAlgError):
@@ -179,6 +192,6 @@ def _correction(mass: np.ndarray, slope: np.ndarray, deviation: np.ndarray, *, b
     size = np.linalg.norm(reach, axis=1)
     size = np.where(size > 0, size, 1.0)
     try:
-        return -response @ np.linalg.lstsq(reach / size[:, None], deviation / size, rcond=None)[0]
+        return -response @ np.linalg.lstsq(reach / size[:, None], deviation / size, rcond=weak)[0]
     except np.linalg.LinAlgError:
         return np.full(len(mass), np.nan)
