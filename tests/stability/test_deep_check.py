@@ -96,3 +96,16 @@ def test_what_cannot_be_said_is_said_so():
     assert deep.to_dict()["equilibria"] is None
     with pytest.raises(hf.BadRequest, match="takes a Problem"):
         hf.deep_check("arm.toml")
+
+
+def test_constraints_that_repeat_each_other_are_told_once():
+    x, y = hf.coordinates("x y")
+    system = hf.System(coordinates=(x, y), kinetic=(x.rate**2 + y.rate**2) / 2, potential=9 * y)
+    rods = {"rod": (x**2 + y**2 - 1) / 2, "again": x**2 + y**2 - 1}
+    deep = hf.deep_check(hf.Problem(system, hf.Program(holonomic=rods, law=hf.critically_damped(3)), start={x: 1}))
+    (words,) = deep.rows["redundancy"]
+    assert "rod" in words
+    assert "again" in words
+    assert deep.rows["authority"] == ["of constraints that repeat each other only the sum of forces is determined"]
+    assert deep.internal.directions == 1
+    assert "non-minimum phase" not in str(deep)

@@ -30,7 +30,7 @@ from holdfast.equations.values import values_at
 from holdfast.equations.writing.text import degree_lines
 from holdfast.errors import BadRequest, HoldfastError
 from holdfast.problem.problem import Problem
-from holdfast.results.judgement.check import checked_start
+from holdfast.results.judgement.check import CheckedStart, checked_start
 from holdfast.results.start.assemble import AssembledStart, assemble_start
 from holdfast.stability.linear.equilibria import Equilibrium, equilibria
 
@@ -99,9 +99,13 @@ class DeepCheck:
         return assemble_start(self.equations.problem)
 
     @cached_property
+    def _checked(self) -> CheckedStart:
+        return checked_start(self.equations)
+
+    @property
     def _state(self) -> list[float]:
         """The state at which a run would start."""
-        return list(checked_start(self.equations).start.state)
+        return list(self._checked.start.state)
 
     @property
     def rows(self) -> dict[str, list[str]]:
@@ -135,6 +139,8 @@ class DeepCheck:
             return []
         if grip.condition <= HARDLY:
             return [f"condition number {grip.condition:.3g}: everything is within reach"]
+        if self._checked.repeats:
+            return ["of constraints that repeat each other only the sum of forces is determined"]
         size = "nothing" if grip.smallest == 0 else f"{grip.smallest:.2g} of its effort"
         return [f"condition number {grip.condition:.3g}: {grip.wish} is hardly moved; of {grip.answer} {size} arrives"]
 
@@ -142,6 +148,8 @@ class DeepCheck:
         grip = self.redundancy
         if grip is None:
             return []
+        if self._checked.repeats:
+            return [self._checked.repeats]
         if grip.condition <= HARDLY:
             return [f"none: the constraints are independent (condition number {grip.condition:.3g})"]
         return [f"the constraints nearly repeat each other in {grip.wish} (condition number {grip.condition:.3g})"]

@@ -23,7 +23,7 @@ def sentence(found: InternalDynamics) -> str:
     if found.along is not None and found.along.grows:
         said.append(along_words(found))
     elif found.rest is not None:
-        said.append(rest_words(found.rest))
+        said.append(rest_words(found.rest, found.controlled))
     return "; ".join(said)
 
 
@@ -35,7 +35,7 @@ def warning(found: InternalDynamics) -> str | None:
     if found.along is not None and found.along.grows:
         said.append(along_words(found))
     if found.rest is not None and not found.rest.fate.bounded:
-        said.append(rest_words(found.rest))
+        said.append(rest_words(found.rest, found.controlled))
     return "; ".join(said)
 
 
@@ -47,7 +47,9 @@ def summary(found: InternalDynamics) -> str:
     if found.rest is None:
         lines.append(f"at rest: not known, {found.reason}")
     else:
-        lines.append(f"{rest_words(found.rest)}, at {state_words(found.rest, found.equations.coordinates)}")
+        lines.append(
+            f"{rest_words(found.rest, found.controlled)}, at {state_words(found.rest, found.equations.coordinates)}"
+        )
     if found.along is not None:
         lines.append(along_words(found) if found.along.grows else "along this run it stays bounded (estimated)")
     return "\n".join(line[0].upper() + line[1:] + "." for line in lines) + "\n"
@@ -66,8 +68,8 @@ def free_words(found: InternalDynamics) -> str:
     return f"{count} {verb} free ({names}{fewer})" if names else f"{count} {verb} free"
 
 
-def rest_words(rest: Rest) -> str:
-    """What becomes of a push at rest."""
+def rest_words(rest: Rest, controlled: bool = False) -> str:
+    """What becomes of a push at rest; a zero of what controls do is called by its name."""
     fate, worst = rest.fate, rest.found.worst
     if worst is None:
         return "at rest nothing moves"
@@ -75,7 +77,8 @@ def rest_words(rest: Rest) -> str:
     if fate is Fate.runs_away:
         verb = "run" if len(rest.carriers) > 1 else "runs"
         size = f"e times in {1 / worst.real:.3g}"
-        return f"at rest {who} {verb} away: the root {root} has Re > 0 (non-minimum phase), {size}"
+        phase = " (non-minimum phase)" if controlled else ""
+        return f"at rest {who} {verb} away: the root {root} has Re > 0{phase}, {size}"
     if fate is Fate.leaves:
         what = f"a repeated root {root}"
         return f"at rest nothing brings {who} back ({what}): any push makes {_it(rest.carriers)} leave for ever"
