@@ -713,3 +713,20 @@ def test_a_letter_has_no_proof_in_the_verifier():
     text = hf.dumps(followed(sp.sin(hf.time)).problem).replace('"sin(t)"', '"?"')
     with pytest.raises(Refused, match="no value"):
         statement(text)
+
+
+def test_of_a_program_that_is_kept_exactly_nothing_is_contradicted():
+    """A pole held upright from the very program: its deviation stays 0, and the proof is of the size of underflow."""
+    x, phi = hf.coordinates("x phi")
+    sway = x.rate + phi.rate * sp.cos(phi)
+    kinetic = 5 * x.rate**2 + (sway**2 + (phi.rate * sp.sin(phi)) ** 2) / 2
+    system = hf.System(coordinates=(x, phi), kinetic=kinetic, potential=sp.Rational("9.81") * sp.cos(phi))
+    program = hf.Program(holonomic={"up": phi}, controls={"F": {x: 1}}, law=hf.critically_damped(5))
+    run = hf.Run(scheme="rk4", step=0.01, duration=2)
+    problem = hf.Problem(system, program, start={x.rate: sp.Rational(4, 5)}, run=run)
+    certificate = hf.certify(hf.derive(problem))
+    assert certificate.blocks[0].label is hf.Label.proved
+    assert certificate.blocks[0].bounds[0] < 1e-100
+    found = hf.verify(certificate)
+    assert found.holds or "does not hold" not in found.findings[0]
+    assert hf.study(problem).verdict.word in ("proved", "checked", "no promise")

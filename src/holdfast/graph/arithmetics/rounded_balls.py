@@ -20,7 +20,7 @@ from holdfast.graph.table import TablePart
 Ball = Any  # flint.arb
 UNIT = 2.0**-51
 FUNCTION = 4 * UNIT
-UNDERFLOW = 2.0**-1000  # for results that underflow
+UNDERFLOW = 2.0**-480  # for results that underflow, and whose squares do: what is 0 is no better known than this
 
 Pair = tuple[Any, Any]  # the value over the box and a bound of its error, both balls
 
