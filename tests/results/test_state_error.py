@@ -207,3 +207,16 @@ def test_an_error_is_told_in_parts_of_its_range():
     assert "beyond its range" in str(replace(told, relative=10.0))
     assert "beyond its range" not in str(replace(told, relative=9.99))
     assert str(replace(told, worst=float("nan"), note="it stopped")) == "state error not known: it stopped"
+
+
+def test_forces_that_cancel_leave_no_error_worth_a_word():
+    """A craft held at a place by two pushes that cancel across it: what is left of them is rounding."""
+    x, z, th = hf.coordinates("x z th")
+    system = hf.System(
+        coordinates=(x, z, th), kinetic=(x.rate**2 + z.rate**2 + th.rate**2) / 2, potential=sp.Rational("9.81") * z
+    )
+    lift, turn = {x: -sp.sin(th), z: sp.cos(th)}, {x: sp.cos(th) / 2, z: sp.sin(th) / 2, th: 1}
+    program = hf.Program(holonomic={"px": x, "pz": z}, controls={"u1": lift, "u2": turn}, law=hf.critically_damped(3))
+    problem = hf.Problem(system, program, start={th: sp.Rational(1, 100)})
+    run = hf.simulate(hf.derive(problem), hf.RK4, step=0.01, duration=1)
+    assert run.state_error.relative < 0.01

@@ -144,7 +144,7 @@ def _ranges(run: Trajectory, equations: Equations) -> np.ndarray:
     """What an error of each state is measured by: the range it passes through, and no less than what is nothing to it.
 
     A rate is also measured by its own size. A state that stands still is measured by a small part of the motion of what
-    it is coupled to, by masses or by constraints, and by the rounding of the terms of the energy.
+    it is coupled to, by masses or by constraints, and by the rounding of the terms of the energy and of the forces.
     """
     states, n, time = run.y, len(equations.coordinates), float(np.ptp(run.times))
     with np.errstate(all="ignore"):
@@ -153,6 +153,8 @@ def _ranges(run: Trajectory, equations: Equations) -> np.ndarray:
         values = values_at(equations, states[:, 0].tolist(), float(run.times[0]), dict(run.parameters))
         inertia = np.abs(np.diag(values.mass_matrix))
         noise = np.sqrt(2 * ROUNDINGS * _energy_terms(run, equations) / inertia)
+        forces = np.abs(values.bias) + np.abs(values.holders) @ np.abs(values.mu)  # each by itself: they may cancel
+        noise = np.fmax(noise, ROUNDINGS * forces / inertia * time)
         for part, least in ((slice(n), noise * time), (slice(n, 2 * n), noise)):
             beside = _together(values, inertia, ranges[part])
             floor = np.fmax(MOVING * beside, least)
