@@ -228,7 +228,7 @@ class Assessment:
 
     def _step_matrices(self, block: ProofBlock, run: Trajectory, step: float) -> np.ndarray:
         """R(step·H) along the run: one matrix where H is constant."""
-        if block.constant:
+        if not block.moves:
             return self.scheme.propagator(block.matrix, step)[None]
         places = np.ix_(block.places, block.places)
         matrices = []

@@ -28,7 +28,7 @@ class ChosenNorm:
 def contraction_factor(factor: np.ndarray, matrices: np.ndarray) -> float:
     """The largest ‖R‖_P over matrices."""
     inverse = np.linalg.inv(factor.T)
-    return max(float(np.linalg.norm(factor.T @ matrix @ inverse, 2)) for matrix in matrices)
+    return float(np.linalg.svd(factor.T @ matrices @ inverse, compute_uv=False).max())
 
 
 def search_norm(matrices: np.ndarray, defects: np.ndarray) -> ChosenNorm | None:
