@@ -141,6 +141,16 @@ class Equations:
         if names or system.open_functions:
             raise open_letters(names, system.open_functions)
 
+    def require_unlimited(self, verb: str) -> None:
+        """Refuse what speaks of the law as if it always held, where controls have limits."""
+        limits = self.problem.program.limits
+        if limits:
+            raise BadRequest(
+                f"the law holds only within the limits of {', '.join(limits)}, and {verb} speaks of all states",
+                where="program.limits",
+                fix="leave the limits out for this, or look at runs",
+            )
+
     def with_values(self, values: Mapping[Any, Any]) -> Equations:
         """These equations with values for some letters: numbers, and for functions also expressions or `hf.data`."""
         from holdfast.equations.derive import derive

@@ -59,6 +59,18 @@ WORDS = {
     Control: "control",
 }
 
+COLUMNS = frozenset(
+    "kinetic potential energy power_forces power_dissipation power_held power_correction power_explicit power_added "
+    "deviation_norm".split()
+)  # of every run
+QUANTITIES = (
+    "coordinate",
+    "state",
+    "parameter",
+    "definition",
+    "control",
+)  # that a run has columns of, or could be asked
+
 KNOWN_FUNCTIONS = (
     sp.sin, sp.cos, sp.tan, sp.asin, sp.acos, sp.atan, sp.atan2, sp.sinh, sp.cosh, sp.tanh, sp.exp, sp.log,
     sp.Abs, sp.sign, sp.Min, sp.Max, sp.Heaviside, sp.Piecewise, RateOf, sp.sec, sp.csc, sp.cot,
@@ -157,6 +169,9 @@ class Vocabulary:
     def _claim(self, name: str, word: str, where: str) -> None:
         assert not self._closed, f"{name!r} comes after the vocabulary was closed"
         check_name(name, where=where)
+        if name in COLUMNS and word in QUANTITIES:
+            fix = f"call it something else, e.g. {name}0"
+            raise BadStatement(f"the name {name!r} is kept for a result of every run", where=where, fix=fix)
         taken = self._other.get(name) or (WORDS[type(self._symbols[name])] if name in self._symbols else "")
         taken = taken or ("function" if name in self._functions else "")
         if taken:

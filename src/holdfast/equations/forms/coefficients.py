@@ -107,6 +107,7 @@ def coefficients(equations: Equations) -> RateCoefficients:
         raise BadRequest(
             f"coefficients() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first"
         )
+    equations.require_unlimited("coefficients")
     _refuse_rates_in_matrices(equations)
     solution = equations.solution
     shown = without_idle_gains(equations, [*solution.demand, *solution.excess_bias])

@@ -4,6 +4,7 @@ finds a real solution without roots of cubics, and as `real_branch` does otherwi
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from holdfast.problem.quantities import Momentum
 if TYPE_CHECKING:
     from holdfast.equations.equations import Equations
 
+LOOKS = 24  # states away from the start at which a formula is tried
 MOST_MOMENTA = 3  # momenta that SymPy is asked to solve at once
 SAME_MOMENTA = 1e-8
 
@@ -76,8 +78,9 @@ def _inverted(
 ) -> tuple[list[Node], RealBranch | None]:
     """The solution of p = ∂T/∂v(v) that gives back the rates one started from."""
     v = equations.inputs.v
+    far = _far(equations, momenta, samples)
     for nodes in _solutions(equations, p, momenta):
-        if all(_gives_back(nodes, p, momenta, v, sample) for sample in samples[1:]):
+        if all(_gives_back(nodes, p, momenta, v, sample) for sample in (*samples[1:], *far)):
             return nodes, None
     branch = real_branch(equations, p, momenta, samples)
     if branch is not None and all(_gives_back(branch.rates, p, momenta, v, sample) for sample in samples[1:]):
@@ -88,6 +91,30 @@ def _inverted(
         where="system.kinetic",
         fix="use Lagrange's form (the equations themselves)",
     )
+
+
+def _far(equations: Equations, momenta: Sequence[Node], samples: Sequence[Sample]) -> list[Sample]:
+    """States with rates of other signs and sizes at which T is defined and masses are positive.
+
+    There too a formula must give the rates back: a root or an absolute value may be right on one side only.
+    """
+    v, shake, found = equations.inputs.v, random.Random(20241), list[Sample]()
+    mass = jacobian(momenta, v)
+    for _ in range(LOOKS):
+        sample = samples[1 + shake.randrange(len(samples) - 1)]
+        size = max(1e-3, max(abs(x) for x in sample.of(v)))
+        others = {node: shake.choice((0.01, 0.3, 1.0, 3.0)) * size * shake.uniform(-1, 1) for node in v}
+        moved = {
+            node: x + shake.uniform(-1, 1) * (1 + abs(x))
+            for node in equations.inputs.q
+            if (x := sample.values[node]) == x
+        }
+        for place in (others, others | moved):
+            beside = Sample(sample.values | place, sample.seed)
+            matrix = beside.dense(mass, len(v))
+            if np.isfinite(matrix).all() and np.linalg.eigvalsh((matrix + matrix.T) / 2).min() > 0:
+                found.append(beside)
+    return found
 
 
 def _solutions(equations: Equations, p: Sequence[Node], momenta: Sequence[Node]) -> Iterator[list[Node]]:

@@ -113,6 +113,12 @@ def _require_reactions(equations: Equations, verb: str) -> None:
             where="program.controls",
             fix=f"{verb} is for programs held by reactions; hf.quasi keeps controls",
         )
+    if verb == "maggi" and depends([node for row in equations.dynamics.mass for node in row.values()], inputs.v):
+        raise BadStatement(
+            "the kinetic energy is not quadratic in the rates",
+            where="system.kinetic",
+            fix="hf.appell writes such equations without multipliers",
+        )
     for name, row in zip(equations.constraints, equations.deviations.jacobian, strict=True):
         if depends(row.values(), inputs.v):
             raise BadStatement(

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from holdfast.common.frozen import Frozen
-from holdfast.engine.kernel import compiled
+from holdfast.engine.kernel import Kernel, compiled
 from holdfast.engine.run.rows import Rows
 from holdfast.equations.forms.canonical import Canonical
 from holdfast.equations.quasi.form import QuasiForm
 from holdfast.equations.values import parameter_vector
+from holdfast.errors import BadRequest
 from holdfast.results.runs.event import EventWatch
 from holdfast.results.runs.job import Job
 from holdfast.results.runs.kernel_call import KernelCall, Told
@@ -23,6 +24,7 @@ from holdfast.results.start.start import consistent_start
 from holdfast.results.trajectory import Trajectory
 
 Form = Canonical | QuasiForm
+SAME = 1e-6  # of the rates, and of 1: what a form may lose of them at the start
 
 
 def form_motion(
@@ -41,6 +43,7 @@ def form_motion(
     begun = consistent_start(equations, start, policy, parameters, request.begin)
     kernel = compiled(form.field, request.scheme)
     state = form.state_of(begun.state, request.begin, constants)
+    _require_same_rates(form, kernel, begun.state, state, request.begin, constants)
     job = Job(equations, request, kernel, begun, constants, EventWatch({}, {}, {}))
     rows = KernelCall(request, job.every, constants, [], told=told).run(kernel, state)
     shown = job.picked(rows)
@@ -58,6 +61,24 @@ def form_motion(
         return form_motion(form, replace(asked, **kept), start, policy, parameters, lambda _: False)
 
     return replace(found, columns=Frozen(columns), interpolant=None, finer=again)
+
+
+def _require_same_rates(
+    form: Form, kernel: Kernel, start: Sequence[float], state: Any, begin: float, constants: Sequence[float]
+) -> None:
+    """Momenta may belong to several rates: a form that gives others back than those of the start is not run."""
+    if not isinstance(form, Canonical):
+        return  # velocities are rates; where a form attracts positions it may change them
+    n = len(form.equations.coordinates)
+    wanted = np.array(start[n : 2 * n])
+    found = kernel.rates(begin, state, constants)[:n]
+    off, size = (float(np.abs(part).max(initial=0.0)) for part in (found - wanted, wanted))
+    if np.isfinite(found).all() and off > SAME * (1 + size):
+        raise BadRequest(
+            "the momenta of this start belong to other rates as well, and the form gives those",
+            where="start",
+            fix="derive the form from a problem with this start, or run its equations",
+        )
 
 
 def own_names(form: Form) -> tuple[str, ...]:

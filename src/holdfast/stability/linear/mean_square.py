@@ -143,6 +143,7 @@ def mean_square(
     The noise is taken on the program, at the place nearest to the start (or to `state`), with its part linear in the
     deviations. `project` and `deviation_noise` are those of `sample_paths`, and so is the default.
     """
+    equations.require_unlimited("mean_square")
     if not equations.constraints:
         raise BadRequest("there is no program, hence no deviation", where="mean_square", fix="Program(holonomic=...)")
     for name, degree in equations.deviations.degrees.items():

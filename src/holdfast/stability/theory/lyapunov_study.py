@@ -167,6 +167,7 @@ def lyapunov(
     own run. The verdicts are *proved* in balls, *sampled*, *refuted* or *undecided*, within `effort` seconds.
     """
     require_equations(equations)
+    equations.require_unlimited("lyapunov")
     table = equations.problem.lyapunov
     given = parameters or {}
     asked = (

@@ -109,6 +109,7 @@ def step_condition(
     of V, or all. `epsilon` and `defect` are measured in the same norm.
     """
     require_equations(equations)
+    equations.require_unlimited("step_condition")
     chosen, size = scheme_named(scheme), float(step)
     if not size > 0:
         raise BadRequest(f"a step of {size:g}", where="step", fix="give a positive step")

@@ -89,6 +89,7 @@ def theorems(
     where the defect of Theorem B is sampled: the run's own ranges unless given.
     """
     function = _function(run, V)
+    function.equations.require_unlimited("theorems")
     table = function.equations.problem.lyapunov
     tolerance = table.get("epsilon") if epsilon is None else epsilon
     if tolerance is None:
