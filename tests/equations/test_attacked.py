@@ -28,6 +28,9 @@ def pushed_by_a_weak_motor():
         lambda e: hf.routh(e),
         lambda e: hf.coefficients(e),
         lambda e: hf.mean_square(e),
+        lambda e: hf.multiplier_parts(e),
+        lambda e: hf.internal(e),
+        lambda e: hf.conditions(e),
         lambda e: hf.deviation_covariance(e),
     ],
 )
@@ -35,6 +38,7 @@ def test_what_speaks_of_the_law_everywhere_is_refused_where_controls_have_limits
     with pytest.raises(hf.BadRequest, match="only within the limits of F"):
         asked(pushed_by_a_weak_motor())
     assert not pushed_by_a_weak_motor().inverse_dynamics
+    assert "within the limits of F" in hf.spectrum(pushed_by_a_weak_motor()).blocks[0].reason
 
 
 @pytest.mark.parametrize(

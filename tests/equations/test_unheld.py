@@ -28,7 +28,8 @@ def test_a_function_of_coordinates_is_not_nonholonomic(function):
 def test_its_rate_is():
     for function in (hf.rate(x**2 + y**2), x * y.rate - 1):
         program = hf.Program(nonholonomic={"ring": function}, law=hf.critically_damped(1))
-        hf.derive(hf.Problem(PLANE, program, start={x: 1, y.rate: 1}))
+        equations = hf.derive(hf.Problem(PLANE, program, start={x: 1, y.rate: 1}))
+        assert equations.constraints == ("ring",)
 
 
 @pytest.mark.parametrize("kind", ["holonomic", "nonholonomic"])

@@ -138,7 +138,9 @@ class DeepCheck:
         if grip is None:
             return []
         if grip.condition <= HARDLY:
-            return [f"condition number {grip.condition:.3g}: everything is within reach"]
+            limits = ", ".join(self.equations.problem.program.limits)
+            far = f", as far as the limits of {limits} go" if limits else ""
+            return [f"condition number {grip.condition:.3g}: everything is within reach{far}"]
         if self._checked.repeats:
             return ["of constraints that repeat each other only the sum of forces is determined"]
         size = "nothing" if grip.smallest == 0 else f"{grip.smallest:.2g} of its effort"

@@ -120,4 +120,5 @@ def multiplier_parts(equations: Equations) -> MultiplierParts:
     """The multipliers and controls of equations, split into λ⁽⁰⁾ + λ⁽¹⁾ + λ⁽²⁾ as formulas."""
     if not isinstance(equations, Equations):
         raise BadRequest(f"multiplier_parts() takes Equations, not {type(equations).__name__}", fix="hf.derive first")
+    equations.require_unlimited("multiplier_parts")
     return MultiplierParts(equations)

@@ -158,6 +158,7 @@ def internal(
     """
     if not isinstance(equations, Equations):
         raise BadRequest(f"internal() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem)")
+    equations.require_unlimited("internal")
     given = dict(parameters or {}) if run is None else {**run.parameters, **dict(parameters or {})}
     constants = parameter_vector(equations, given)
     begin = equations.problem.run.begin if run is None else float(run.times[0])

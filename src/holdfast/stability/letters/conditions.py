@@ -148,6 +148,7 @@ def conditions(equations: Equations, V: Any = None, *, letters: Iterable[Any] | 
         raise BadRequest(
             f"conditions() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first"
         )
+    equations.require_unlimited("conditions")
     program = equations.problem.program
     names, H = equations.deviation_names, _with_numbers(equations, letters)
     z = [Deviation(n[2:]) if n.startswith("y_") else DeviationRate(n) for n in names]

@@ -9,7 +9,7 @@ whatever their sign; a common P over the region does. Nonlinear laws: what holds
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 
@@ -161,6 +161,11 @@ def spectrum(
                 jumps=jumps,
             )
         )
+    limits = ", ".join(equations.problem.program.limits)
+    if limits:
+        blocks = [
+            replace(block, reason=f"{block.reason} This holds within the limits of {limits}.") for block in blocks
+        ]
     coefficients = (
         excess_definiteness(equations, values.time, values.state, parameters) if equations.form.excess else None
     )
