@@ -9,6 +9,7 @@ from holdfast.page.markup.mathml import formula, mathml
 from holdfast.page.section import Section
 from holdfast.problem.data import Data
 from holdfast.problem.functions import StatedFunction
+from holdfast.problem.program import Program
 from holdfast.problem.quantities import latex_name
 
 
@@ -59,7 +60,10 @@ def _program(subject: PageFacts) -> Markup:
     lines = [
         formula(f"{latex(value)} = 0", f"{name.replace('_', ' ')}, {_holder(subject, name)}") for name, value in kept
     ]
-    controls = [joined(code(name), " acts on ", ", ".join(direction)) for name, direction in program.controls.items()]
+    controls = [
+        joined(code(name), " acts on ", ", ".join(direction), _limits(program, name))
+        for name, direction in program.controls.items()
+    ]
     return joined(
         element("h3", "Program: what the motion must keep"),
         *lines,
@@ -109,6 +113,15 @@ def _text(subject: PageFacts) -> Markup:
     return details(
         "The problem file", element("div", element("pre", subject.text, tabindex="0"), button, class_="source")
     )
+
+
+def _limits(program: Program, name: str) -> str:
+    """Where a control is cut off, in words; nothing where it is not."""
+    low, high = program.limits.get(name, (None, None))
+    if low is None and high is None:
+        return ""
+    ends = [f"{word} {end}" for word, end in (("from", low), ("to", high)) if end is not None]
+    return f" ({' '.join(ends)})"
 
 
 SECTION = Section("problem", "The problem as stated", write)
