@@ -16,7 +16,7 @@ from holdfast.problem.letters import letters_in
 from holdfast.problem.masses.moving_mass import MovingMass
 from holdfast.problem.quantities import Control, Coordinate, Parameter, State
 from holdfast.problem.stated_functions import stated_functions
-from holdfast.problem.vocabulary import CONSTANT, MOTION, POSITION, STATE_RATE, Vocabulary, by_name, exact
+from holdfast.problem.vocabulary import CONSTANT, MOTION, POSITION, STATE_RATE, Kinds, Vocabulary, by_name, exact
 
 
 @clear_arguments
@@ -179,12 +179,14 @@ class System:
         return Frozen({name: self._directions(value, f"system.noise.{name}") for name, value in channels.items()})
 
 
-def directions(given: Mapping[Any, Any], names: Vocabulary, *, where: str) -> Frozen[sp.Expr]:
-    """Components by coordinate, checked: who pushes which coordinate, and how much."""
+def directions(
+    given: Mapping[Any, Any], names: Vocabulary, *, where: str, kinds: Kinds = (Coordinate,)
+) -> Frozen[sp.Expr]:
+    """Components by coordinate, checked: who pushes which coordinate, and how much; a control may push states too."""
     components = {}
     for name, value in by_name(given, where=where).items():
-        coordinate = names.find(name, (Coordinate,), where=where)
-        components[coordinate.name] = names.admit(value, MOTION, where=f"{where}.{name}")
+        pushed = names.find(name, kinds, where=where)
+        components[pushed.name] = names.admit(value, MOTION, where=f"{where}.{name}")
     return Frozen(components)
 
 
