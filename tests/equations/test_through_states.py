@@ -94,13 +94,15 @@ def test_the_current_itself_is_of_degree_one():
 def test_what_a_control_moves_at_once_is_not_holonomic():
     with pytest.raises(hf.HoldfastError) as error:
         hf.derive(motor("i - sin(t)"))
-    assert "degree 1" in error.value.what and "nonholonomic" in error.value.fix
+    assert "degree 1" in error.value.what
+    assert "nonholonomic" in error.value.fix
 
 
 def test_a_control_that_is_squared_is_refused_by_name():
     with pytest.raises(hf.HoldfastError) as error:
         hf.derive(motor("i - sin(t)", "nonholonomic", "(u**2 - R*i)/L", "{}"))
-    assert "'u'" in error.value.what and "not linear" in error.value.what
+    assert "'u'" in error.value.what
+    assert "not linear" in error.value.what
 
 
 def test_a_control_that_acts_on_nothing_is_refused():
@@ -113,7 +115,8 @@ def test_limits_cut_the_voltage_and_the_current_follows():
     text = hf.dumps(motor()).replace('start_policy = "project"', 'start_policy = "keep"')
     limited = hf.loads(text + "\n[program.limits]\nu = 1.5\n")
     run = hf.simulate(hf.derive(limited), scheme="dop853", tolerance=1e-10, duration=2)
-    assert np.abs(run["u"]).max() <= 1.5 + 1e-12 and (np.abs(run["u"]) > 1.5 - 1e-9).any()
+    assert np.abs(run["u"]).max() <= 1.5 + 1e-12
+    assert (np.abs(run["u"]) > 1.5 - 1e-9).any()
 
     def rates(t, x):
         th, v, i = x
@@ -128,7 +131,7 @@ def test_limits_cut_the_voltage_and_the_current_follows():
 
 
 def test_a_force_and_a_voltage_hold_two_programs_together():
-    """A cart with a force, and on it a motor by voltage: both of degree 3, against a right-hand side written by hand."""
+    """A cart with a force, and on it a motor by voltage: both of degree 3."""
     text = """
 schema = 1
 [system]
