@@ -23,6 +23,7 @@ from holdfast.problem.file.function_table import OPEN, read_functions
 from holdfast.problem.file.law_table import read_law
 from holdfast.problem.file.lyapunov_table import read_lyapunov
 from holdfast.problem.file.mass_table import read_masses
+from holdfast.problem.file.phase_table import read_events, read_phases
 from holdfast.problem.file.places import Path
 from holdfast.problem.functions import StatedFunction
 from holdfast.problem.keep import VALUE, depends_on_rates, names_integral, start_states
@@ -44,7 +45,8 @@ PROGRAM_KEYS = "holonomic nonholonomic keep controls reactions effort limits law
 RUN_KEYS = [field.name for field in fields(Run)]
 PLAIN_TABLES = "certificate ensemble units animation".split()
 TOP_KEYS = (
-    "schema title expect system definitions points parameters functions program family start run lyapunov".split()
+    "schema title expect system definitions points parameters functions program events phases family start run "
+    "lyapunov".split()
 )
 TOP_KEYS += PLAIN_TABLES
 
@@ -57,6 +59,9 @@ def read_problem(raw: Mapping[str, Any], findings: Findings, folder: FilePath | 
     system["states"] |= start_states(program["keep"])
     rest = {"start": reading.start(), "run": reading.run(), **reading.labels(), **reading.lyapunov(program)}
     rest["family"] = read_family(reading.entries.table(raw, ("family",)), reading.entries)
+    rest["events"] = read_events(raw, reading.entries)
+    findings.raise_if_any()
+    rest["phases"] = read_phases(raw, reading.entries, lambda inner, found: read_problem(inner, found, folder))
     findings.raise_if_any()
     try:
         return Problem(System(**system), Program(**program, law=law), **rest)
