@@ -16,6 +16,7 @@ from holdfast.equations.dynamics.lagrange import Dynamics, dynamics_of
 from holdfast.equations.dynamics.sample import Sample, samples_of
 from holdfast.equations.solving.control_states import check_order
 from holdfast.equations.solving.diagnosis import definite, dependent_rows, singular
+from holdfast.equations.solving.friction import refuse_beside
 from holdfast.errors import BadStatement
 from holdfast.graph.general_solver import StructurallySingular
 from holdfast.graph.linear_algebra import Rows
@@ -41,9 +42,11 @@ class StatedMotion:
 def stated_motion(problem: Problem) -> StatedMotion:
     """The usual degrees where they will do; else constraints are differentiated until their controls appear."""
     program, made = problem.program, _usual(problem, problem.law_form)
+    refuse_beside(problem, made.inputs, above=False)
     if not program.controls:
         return made
     if program.shares_effort or _without_authority(made):
+        refuse_beside(problem, made.inputs, above=True)
         made = _climbed(problem, made)
     elif any(program.law.stated_degree(name, name in program.holonomic) for name in program.constraints):
         made = replace(made, form=program.law_form(problem.names, degrees={}))

@@ -10,6 +10,7 @@ import numpy as np
 import sympy as sp
 
 from holdfast.equations.dynamics.sample import symbols_within
+from holdfast.equations.solving.friction import why_not_determined
 from holdfast.equations.solving.repeats import (
     INVOLVED,
     ZERO_SINGULAR_VALUE,
@@ -132,6 +133,9 @@ def why_undefined(values: Values, state: str = "the start") -> HoldfastError | N
     parts = (values.mass_matrix, values.jacobian, values.holders)
     if not all(np.isfinite(part).all() for part in parts):
         return None
+    friction = values.equations.friction
+    if friction is not None and not (values.friction_pivots > 0).all() and not singular(*parts):
+        return why_not_determined(friction.constraints, values.friction_answer, values.friction_left, state)
     if values.equations.solver.form == "redundant":  # constraints may depend on each other
         return why_undetermined(values.equations.problem, values.mass_matrix, values.jacobian, state)
     if not singular(*parts):
