@@ -163,6 +163,16 @@ class Equations:
                 fix="leave the friction out for this, or look at runs",
             )
 
+    def require_forces(self, verb: str) -> None:
+        """Refuse what speaks of forces alone, where controls act through first-order states."""
+        moved = next((name for name, row in zip(self.constraints, self.deviations.through, strict=False) if row), None)
+        if moved is not None:
+            raise BadRequest(
+                f"a control acts on {moved!r} through a first-order state, and {verb} speaks of forces alone",
+                where="program.controls",
+                fix="state what the control drives as a coordinate with its inertia, or look at runs",
+            )
+
     def with_values(self, values: Mapping[Any, Any]) -> Equations:
         """These equations with values for some letters: numbers, and for functions also expressions or `hf.data`."""
         from holdfast.equations.derive import derive
@@ -355,6 +365,11 @@ class Equations:
     def jacobian(self) -> sp.Matrix:
         """J = ∂w/∂v."""
         return self._matrix(self.deviations.jacobian, len(self.coordinates))
+
+    @cached_property
+    def through(self) -> sp.Matrix:
+        """D of dw/dt = J a + γ + D μ: what controls do through first-order states, as SymPy."""
+        return self._matrix(self.deviations.through_rows, len(self.deviations.w))
 
     @cached_property
     def drift_term(self) -> sp.Matrix:

@@ -52,6 +52,7 @@ class Values:
     bias: Array
     jacobian: Array
     drift_term: Array
+    through: Array  # D of dw/dt = J a + γ + D μ, where controls act through first-order states
     holders: Array
     deviation_jacobian: Array  # ∂(y, w)/∂(q, v)
     law_matrix: Array  # [K B] on the program
@@ -93,9 +94,9 @@ class Values:
 
     @cached_property
     def authority(self) -> Array:
-        """A = J M⁻¹ E (called S where all holders are reactions)."""
+        """A = J M⁻¹ E (called S where all holders are reactions), and D where controls act through states."""
         try:
-            return self.jacobian @ np.linalg.solve(self.mass_matrix, self.holders)
+            return self.jacobian @ np.linalg.solve(self.mass_matrix, self.holders) + self.through
         except np.linalg.LinAlgError as error:
             raise BadRequest(
                 "the mass matrix is singular, so that A = J M⁻¹ E does not exist", fix="use condition and multipliers"
@@ -113,8 +114,7 @@ class Values:
                 pass  # without an inverse of M, the whole system is looked at
         if self.equations.solver.form == "redundant":
             return _condition_on_range(self.mass_matrix, self.jacobian)
-        none = np.zeros((len(self.mu), len(self.mu)))
-        return _condition(np.block([[self.mass_matrix, -self.holders], [self.jacobian, none]]))
+        return _condition(np.block([[self.mass_matrix, -self.holders], [self.jacobian, self.through]]))
 
     @cached_property
     def mass_range(self) -> tuple[float, float]:
@@ -330,6 +330,7 @@ class StateLayout:
             "bias": (list(equations.dynamics.bias), (n,)),
             "jacobian": (_dense(equations.deviations.jacobian, n, zero), (r, n)),
             "drift_term": (list(equations.deviations.drift), (r,)),
+            "through": (_dense(equations.deviations.through_rows, r, zero), (r, r)),
             "holders": (_dense(equations.holders, r, zero), (n, r)),
             "deviation_jacobian": (_dense(jacobian(z, (*inputs.q, *inputs.v)), 2 * n, zero), (m + r, 2 * n)),
             "law_matrix": (_dense(equations.demand_law.matrix, m + r, zero), (r, m + r)),

@@ -18,7 +18,7 @@ from holdfast.problem.keep import with_kept_rows
 from holdfast.problem.laws.linear import Law, LawForm
 from holdfast.problem.letters import letters_in
 from holdfast.problem.program import Program
-from holdfast.problem.quantities import Coordinate, Parameter, Rate, State
+from holdfast.problem.quantities import Control, Coordinate, Parameter, Rate, State
 from holdfast.problem.run import Run
 from holdfast.problem.system import System
 from holdfast.problem.units.check import check_units
@@ -149,6 +149,25 @@ class Problem:
                 listed = "controls: " + ", ".join(known) if known else "name it in the program's controls"
                 fix = did_you_mean(name, known, listed)
                 raise BadStatement(f"{name!r} is not a control of the program", where=where, fix=fix)
+        for name, direction in self.program.controls.items():
+            if not direction and name not in self.system.announced_controls:
+                what = f"control {name!r} acts on no coordinate, and on no state"
+                raise BadStatement(what, where=f"program.controls.{name}", fix=f'e.g. {name} = {{ x = "1" }}')
+
+    @property
+    def state_rates(self) -> dict[str, sp.Expr]:
+        """The rates of first-order states by name, with what controls add to them."""
+        found = dict(self.system.states)
+        for name, direction in self.program.controls.items():
+            for state, component in direction.items():
+                if state in found:
+                    found[state] = found[state] + component * Control(name)
+        return found
+
+    @property
+    def controls_through_states(self) -> tuple[str, ...]:
+        """The controls that the rates of states contain."""
+        return tuple(sorted({s.name for rate in self.state_rates.values() for s in rate.atoms(Control)}))
 
     def _check_multipliers(self) -> None:
         """Forces speak of reactions before there is a program: here they meet it."""

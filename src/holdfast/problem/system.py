@@ -189,12 +189,19 @@ class System:
         return Frozen({name: self._directions(value, f"system.noise.{name}") for name, value in channels.items()})
 
 
-def directions(given: Mapping[Any, Any], names: Vocabulary, *, where: str, allowed: Kinds = MOTION) -> Frozen[sp.Expr]:
-    """Components by coordinate, checked: who pushes which coordinate, and how much."""
+def directions(
+    given: Mapping[Any, Any],
+    names: Vocabulary,
+    *,
+    where: str,
+    kinds: Kinds = (Coordinate,),
+    allowed: Kinds = MOTION,
+) -> Frozen[sp.Expr]:
+    """Components by coordinate, checked: who pushes which coordinate, and how much; a control may push states too."""
     components = {}
     for name, value in by_name(given, where=where).items():
-        coordinate = names.find(name, (Coordinate,), where=where)
-        components[coordinate.name] = names.admit(value, allowed, where=f"{where}.{name}")
+        pushed = names.find(name, kinds, where=where)
+        components[pushed.name] = names.admit(value, allowed, where=f"{where}.{name}")
     return Frozen(components)
 
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from holdfast.equations.dynamics.climb import Ground, climbed, moves_of
+from holdfast.equations.dynamics.climb import Ground, climbed
 from holdfast.equations.dynamics.deviation import Deviations, deviations_of
 from holdfast.equations.dynamics.effort import Effort, shared_holders
 from holdfast.equations.dynamics.holders import holders_of
 from holdfast.equations.dynamics.inputs import Inputs, inputs_of
 from holdfast.equations.dynamics.lagrange import Dynamics, dynamics_of
+from holdfast.equations.dynamics.reach import moves_of
 from holdfast.equations.dynamics.sample import Sample, samples_of
 from holdfast.equations.solving.control_states import check_order
 from holdfast.equations.solving.diagnosis import definite, dependent_rows, singular
@@ -100,11 +101,11 @@ def _without_authority(made: StatedMotion) -> bool:
     n, r, seen = len(made.dynamics.mass), len(made.deviations.w), False
     for sample in made.samples:
         mass, jacobian = sample.dense(made.dynamics.mass, n), sample.dense(made.deviations.jacobian, n)
-        holders = sample.dense(made.holders, r)
-        if all(np.isfinite(part).all() for part in (mass, jacobian, holders)):
-            if not singular(mass, jacobian, holders):
+        holders, through = sample.dense(made.holders, r), sample.dense(made.deviations.through_rows, r)
+        if all(np.isfinite(part).all() for part in (mass, jacobian, holders, through)):
+            if not singular(mass, jacobian, holders, through):
                 return False
-            seen = seen or not dependent_rows(jacobian)
+            seen = seen or not dependent_rows(np.hstack([jacobian, through]))
     return seen
 
 

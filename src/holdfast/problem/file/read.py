@@ -29,7 +29,7 @@ from holdfast.problem.keep import VALUE, depends_on_rates, names_integral, start
 from holdfast.problem.laws.law import HIGHEST
 from holdfast.problem.laws.linear import Constraints, Law
 from holdfast.problem.problem import Problem
-from holdfast.problem.program import Program, stated_degrees
+from holdfast.problem.program import PUSHED, Program, stated_degrees
 from holdfast.problem.quantities import Control, Coordinate, Definition, Multiplier, NamedSymbol, Parameter, Rate, State
 from holdfast.problem.run import Run
 from holdfast.problem.system import System
@@ -106,7 +106,7 @@ class _Reading:
             self.note(("system", "kinetic"), "the system has no kinetic energy", 'e.g. kinetic = "m*x_dot**2/2"')
         for key, allowed in (("kinetic", MOTION), ("potential", POSITION), ("dissipation", FORCE)):
             found[key] = self._expression(table.get(key, 0), ("system", key), allowed)
-        found["forces"] = self._direction(self.entries.table(table, ("system", "forces")), ("system", "forces"), FORCE)
+        found["forces"] = self._direction(self.entries.table(table, ("system", "forces")), ("system", "forces"), allowed=FORCE)
         for name in masses:
             self._declare_name(name, "mass", ("system", "masses", name))
         found["masses"] = read_masses(masses, self.entries)
@@ -257,9 +257,11 @@ class _Reading:
     def _expressions(self, table: Mapping[str, Any], path: Path, allowed: Kinds) -> dict[str, sp.Expr]:
         return {name: self._expression(value, (*path, name), allowed) for name, value in table.items()}
 
-    def _direction(self, table: Mapping[str, Any], path: Path, allowed: Kinds = MOTION) -> dict[str, sp.Expr]:
+    def _direction(
+        self, table: Mapping[str, Any], path: Path, kinds: Kinds = (Coordinate,), allowed: Kinds = MOTION
+    ) -> dict[str, sp.Expr]:
         for name in table:
-            self._find(name, (Coordinate,), (*path, name))
+            self._find(name, kinds, (*path, name))
         return self._expressions(table, path, allowed)
 
     def _find(self, name: str, kinds: Kinds, path: Path) -> None:
@@ -275,7 +277,8 @@ class _Reading:
         for name, value in self.entries.table(parent, path).items():
             self._declare_name(name, word, (*path, name))
             if isinstance(value, dict):
-                found[name] = self._direction(value, (*path, name))
+                kinds = PUSHED if word == "control" else (Coordinate,)
+                found[name] = self._direction(value, (*path, name), kinds)
             else:
                 self.note(
                     (*path, name), f"components by coordinate belong here, not {kind_of(value)}", 'e.g. { x = "1" }'

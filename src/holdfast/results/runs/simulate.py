@@ -94,7 +94,7 @@ def simulate(
 
 
 def _way_back(equations: Equations) -> Projection | OntoIntegrals | Chains:
-    if equations.deviations.degrees:
+    if equations.deviations.mixed:
         return Chains(equations, equations.constraints)
     if keeps_integrals_only(equations):
         return OntoIntegrals(equations)

@@ -50,7 +50,7 @@ class Projection:
     def __init__(self, equations: Equations, constraints: Sequence[str], free: np.ndarray | None = None) -> None:
         program = equations.problem.program
         self._names = equations.constraints
-        usual = [name for name in constraints if name not in equations.deviations.degrees]
+        usual = [name for name in constraints if name not in equations.deviations.mixed]
         self._position_rows = [k for k, name in enumerate(program.holonomic) if name in usual]
         self._rate_rows = [k for k, name in enumerate(program.constraints) if name in usual]
         self._n, self._m, self._r = len(equations.coordinates), len(equations.deviations.y), len(program.constraints)
