@@ -137,7 +137,7 @@ def why_undefined(values: Values, state: str = "the start") -> HoldfastError | N
     if not all(np.isfinite(part).all() for part in parts):
         return None
     friction = values.equations.friction
-    if friction is not None and not (values.friction_pivots > 0).all() and not singular(*parts):
+    if friction is not None and not (values.friction_pivots > 0).all() and not singular(*parts, values.through):
         return why_not_determined(friction.constraints, values.friction_answer, values.friction_left, state)
     if values.equations.solver.form == "redundant":  # constraints may depend on each other
         return why_undetermined(values.equations.problem, values.mass_matrix, values.jacobian, state)

@@ -106,7 +106,9 @@ class _Reading:
             self.note(("system", "kinetic"), "the system has no kinetic energy", 'e.g. kinetic = "m*x_dot**2/2"')
         for key, allowed in (("kinetic", MOTION), ("potential", POSITION), ("dissipation", FORCE)):
             found[key] = self._expression(table.get(key, 0), ("system", key), allowed)
-        found["forces"] = self._direction(self.entries.table(table, ("system", "forces")), ("system", "forces"), allowed=FORCE)
+        found["forces"] = self._direction(
+            self.entries.table(table, ("system", "forces")), ("system", "forces"), allowed=FORCE
+        )
         for name in masses:
             self._declare_name(name, "mass", ("system", "masses", name))
         found["masses"] = read_masses(masses, self.entries)
