@@ -11,6 +11,7 @@ from holdfast.equations.equations import Equations
 from holdfast.equations.solving.control_states import check_order, with_controls, with_extensions
 from holdfast.equations.solving.degree import stated_motion
 from holdfast.equations.solving.friction import friction_of
+from holdfast.equations.solving.left_over import left_over
 from holdfast.equations.solving.limits import limited
 from holdfast.equations.solving.redundant import RedundantSolver
 from holdfast.equations.solving.self_check import require_solved
@@ -31,6 +32,8 @@ def derive(problem: Problem, *, second_order: bool = True) -> Equations:
     """
     if not isinstance(problem, Problem):
         raise BadRequest(f"derive() takes a Problem, not {type(problem).__name__}", fix="hf.Problem(system, program)")
+    if problem.program.lacks_holders:
+        raise left_over(problem, derive)
     stated = stated_motion(problem)
     form, inputs, dynamics, holders = stated.form, stated.inputs, stated.dynamics, stated.holders
     deviations, samples = stated.deviations, stated.samples
