@@ -270,8 +270,15 @@ def _dependent(problem: Problem, combination: np.ndarray, misfit: float | None, 
         where=where,
         fix="choose another state: there the multipliers are not determined"
         if state
-        else "remove it: its multiplier is not determined, and the motion is the same without it",
+        else f"remove it: {_holder_of(program, last)} not determined, and the motion is the same without it",
     )
+
+
+def _holder_of(program: Program, name: str) -> str:
+    """What holds a constraint, as the beginning of a sentence about it."""
+    if name in program.held_by_reaction:
+        return "its multiplier is"
+    return "the control that holds it is" if len(program.controls) == 1 else "the controls that hold it are"
 
 
 def _not_held(problem: Problem, name: str, where: str, state: str) -> HoldfastError:

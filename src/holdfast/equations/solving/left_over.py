@@ -9,7 +9,7 @@ from math import comb
 
 from holdfast.common.frozen import Frozen
 from holdfast.equations.solving.repeats import listed
-from holdfast.errors import BadStatement, HoldfastError
+from holdfast.errors import BadStatement, ConstraintsDependent, HoldfastError
 from holdfast.problem.laws.linear import Unstabilised
 from holdfast.problem.problem import Problem
 from holdfast.problem.program import counted
@@ -26,6 +26,10 @@ def left_over(problem: Problem, derive: Callable[[Problem], object]) -> BadState
     count = len(program.controls)
     if program.keep:
         return _error(what, waiting)
+    repeated = _repeats(problem, derive)
+    if repeated is not None:
+        fix = "leave it out: the motion is the same without it" if "repeats" in repeated.what else repeated.fix
+        return BadStatement(f"{what}: {repeated.what}", where=repeated.where, fix=fix)
 
     def holds(chosen: Sequence[str]) -> bool:
         try:
@@ -47,6 +51,21 @@ def left_over(problem: Problem, derive: Callable[[Problem], object]) -> BadState
     lacking = len(waiting) - count
     left = "one is left over" if lacking == 1 else f"{lacking} are left over"
     return _error(f"{what}: {controls} {can} {choices}, and {left}", waiting)
+
+
+def _repeats(problem: Problem, derive: Callable[[Problem], object]) -> ConstraintsDependent | None:
+    """The error that names programs which repeat or contradict others, whoever holds them."""
+    held = replace(
+        problem.program, controls=Frozen(), reactions=(), limits=Frozen(), effort=Frozen(), law=Unstabilised(),
+        redundant="refuse",
+    )  # fmt: skip
+    try:
+        derive(replace(problem, program=held, lyapunov=Frozen(), units=Frozen()))
+    except ConstraintsDependent as error:
+        return error
+    except HoldfastError:
+        return None  # what else is wrong is told of the controls
+    return None
 
 
 def _choices(waiting: Sequence[str], count: int, holds: Callable[[Sequence[str]], bool]) -> Iterator[list[str]]:
