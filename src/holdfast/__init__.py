@@ -20,7 +20,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "holdfast.errors": "HoldfastError BadStatement BadExpression BadFile ConstraintsDependent NoAuthority "
     "SingularSystem BadRequest InternalError Undecided",
-    "holdfast.problem.quantities": "coordinates parameters states controls deviations time rate",
+    "holdfast.problem.quantities": "coordinates parameters states controls deviations multipliers time rate",
     "holdfast.problem.functions": "functions function",
     "holdfast.problem.data": "data Data",
     "holdfast.problem.letters": "OpenLetters",

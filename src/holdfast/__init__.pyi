@@ -94,6 +94,7 @@ from holdfast.problem.program import Program as Program
 from holdfast.problem.quantities import controls as controls
 from holdfast.problem.quantities import coordinates as coordinates
 from holdfast.problem.quantities import deviations as deviations
+from holdfast.problem.quantities import multipliers as multipliers
 from holdfast.problem.quantities import parameters as parameters
 from holdfast.problem.quantities import rate as rate
 from holdfast.problem.quantities import states as states

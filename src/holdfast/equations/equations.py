@@ -17,6 +17,7 @@ from holdfast.equations.dynamics.inputs import Inputs
 from holdfast.equations.dynamics.lagrange import Dynamics
 from holdfast.equations.dynamics.masses import powers
 from holdfast.equations.solving.first_integrals import EasedIntegrals
+from holdfast.equations.solving.friction import Friction
 from holdfast.equations.solving.solution import Solution
 from holdfast.equations.solving.solver import Reduced
 from holdfast.equations.solving.solver_form import Solver
@@ -29,7 +30,7 @@ from holdfast.graph.nodes import Node
 from holdfast.problem.laws.linear import Gain, Law, LawForm
 from holdfast.problem.letters import open_letters
 from holdfast.problem.problem import Problem
-from holdfast.problem.quantities import Deviation, DeviationRate, Parameter, State, time
+from holdfast.problem.quantities import Deviation, DeviationRate, Multiplier, Parameter, State, time
 from holdfast.problem.types import ByName, StateLike
 from holdfast.problem.vocabulary import by_name
 
@@ -56,6 +57,7 @@ class Equations:
     demand_law: Demand
     solution: Solution
     effort: Effort | None = None
+    friction: Friction | None = None
     memo: Memo = field(init=False, repr=False, default_factory=Memo)
 
     # ── names ─────────────────────────────────────────────────────────────────────────────────────
@@ -149,6 +151,16 @@ class Equations:
                 f"the law holds only within the limits of {', '.join(limits)}, and {verb} speaks of all states",
                 where="program.limits",
                 fix="leave the limits out for this, or look at runs",
+            )
+
+    def require_given_forces(self, verb: str) -> None:
+        """Refuse what needs forces before their reactions, where friction uses these."""
+        if self.friction is not None:
+            used = ", ".join(f"lambda_{name}" for name in self.friction.constraints)
+            raise BadRequest(
+                f"forces use {used}, and {verb} needs forces that are known before what holds the program",
+                where="system.forces",
+                fix="leave the friction out for this, or look at runs",
             )
 
     def require_forces(self, verb: str) -> None:
@@ -253,13 +265,14 @@ class Equations:
         """dx/dt = F(x, p, t) with its watched pivots and its observables, in the order of `observables`."""
         inputs = self.inputs
         masses = tuple(point.mass for point in self.dynamics.points if point.varies)
+        watched = (*self.solver.pivots, *(self.friction.pivots if self.friction is not None else ()))
         return Field(
             time=inputs.time,
             state=(*inputs.q, *inputs.v, *inputs.s),
             parameters=(*inputs.parameters.values(), *inputs.gains.values()),
             rates=(*inputs.v, *self.solution.accelerations, *inputs.state_rates),
-            pivots=(*(pivot.value for pivot in self.solver.pivots), *masses),
-            scales=(*(pivot.scale for pivot in self.solver.pivots), *masses),
+            pivots=(*(pivot.value for pivot in watched), *masses),
+            scales=(*(pivot.scale for pivot in watched), *masses),
             observables=tuple(self.observables.values()),
             positions=len(inputs.q),
         )
@@ -306,6 +319,7 @@ class Equations:
         symbols |= {letter.name: letter for letter in system.letters}
         symbols |= {name: Gain(name) for name in self.form.gains}
         symbols |= {name: State(name) for name in self.deviations.states}
+        symbols |= {name: Multiplier(name) for name in self.inputs.multipliers}
         symbols |= {f"y_{name}": Deviation(name) for name in program.holonomic}
         symbols |= {name: DeviationRate(name) for name in self.deviation_names if not name.startswith("y_")}
         return Display(self.inputs.graph, symbols)

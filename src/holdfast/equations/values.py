@@ -56,6 +56,9 @@ class Values:
     holders: Array
     deviation_jacobian: Array  # ∂(y, w)/∂(q, v)
     law_matrix: Array  # [K B] on the program
+    friction_answer: Array  # what comes back of a change of each multiplier that forces use
+    friction_left: Array  # of the residuals that friction may leave, as a part: 0 where it is not solved
+    friction_pivots: Array  # what is watched of both
     observables: dict[str, float]
 
     def __getitem__(self, name: Any) -> float:
@@ -123,8 +126,9 @@ class Values:
 
     @property
     def defined(self) -> bool:
-        """Whether all accelerations, multipliers and controls are finite."""
-        return bool(np.isfinite(self.accelerations).all() and np.isfinite(self.mu).all())
+        """Whether all accelerations, multipliers and controls are finite, and friction goes with its reactions."""
+        found = np.isfinite(self.accelerations).all() and np.isfinite(self.mu).all()
+        return bool(found and (self.friction_pivots > 0).all())
 
     def require_defined(self) -> None:
         """Raise, by name, where nothing determines the accelerations or a function is outside its domain."""
@@ -331,6 +335,14 @@ class StateLayout:
             "deviation_jacobian": (_dense(jacobian(z, (*inputs.q, *inputs.v)), 2 * n, zero), (m + r, 2 * n)),
             "law_matrix": (_dense(equations.demand_law.matrix, m + r, zero), (r, m + r)),
             "observables": (list(equations.observables.values()), (len(self._names),)),
+        }
+        friction = equations.friction
+        pivots, k = () if friction is None else friction.pivots, 0 if friction is None else len(friction.constraints)
+        answer = [] if friction is None else _dense(friction.answer, k, zero)
+        self._blocks |= {
+            "friction_answer": (answer, (k, k)),
+            "friction_left": ([pivot.value / pivot.scale for pivot in pivots[k:]], (k,)),
+            "friction_pivots": ([pivot.value for pivot in pivots], (2 * k,)),
         }
         outputs = [node for nodes, _ in self._blocks.values() for node in nodes]
         self.tape = Tape(equations.field.inputs, tuple(outputs))

@@ -65,6 +65,7 @@ class Problem:
         put(self, "program", self.program.admitted(names))
         put(self, "names", names.closed())
         self._check_controls()
+        self._check_multipliers()
         put(self, "law_form", self.program.law_form(self.names))
         put(self, "start", self._start(self.start))
         if not isinstance(self.run, Run):
@@ -187,6 +188,19 @@ class Problem:
     def controls_through_states(self) -> tuple[str, ...]:
         """The controls that the rates of states contain."""
         return tuple(sorted({s.name for rate in self.state_rates.values() for s in rate.atoms(Control)}))
+
+    def _check_multipliers(self) -> None:
+        """Forces speak of reactions before there is a program: here they meet it."""
+        held = [f"lambda_{name}" for name in self.program.held_by_reaction]
+        for name in self.system.announced_multipliers:
+            if name in held:
+                continue
+            if name.removeprefix("lambda_") in self.program.constraints:
+                what, fix = f"{name!r} is no reaction: controls hold its constraint", "name it in reactions"
+            else:
+                what = f"{name!r} is the multiplier of no constraint"
+                fix = did_you_mean(name, held, "multipliers: " + ", ".join(held) if held else "state its constraint")
+            raise BadStatement(what, where="system.forces", fix=fix)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Through its text where it has one, which other versions read too; else by its parts."""

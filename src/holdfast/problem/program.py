@@ -124,6 +124,8 @@ class Program:
         if not self.controls and not self.reactions:
             return
         holders, constraints = len(self.controls) + len(self.reactions), len({*self.constraints, *self.keep})
+        if holders < constraints and self.controls:
+            return  # which of them is left over, the equations say
         if holders < constraints or (holders > constraints and len(self.reactions) >= constraints):
             counts = [counted(len(self.controls), "control"), counted(len(self.reactions), "reaction")]
             cure = "add a control, or name a constraint in reactions" if holders < constraints else "remove the others"
@@ -132,6 +134,11 @@ class Program:
                 where="program.controls" if self.controls else "program.reactions",
                 fix=f"give one holder per constraint: {cure}",
             )
+
+    @property
+    def lacks_holders(self) -> bool:
+        """Whether there are fewer controls than they would have to hold."""
+        return bool(self.controls) and len(self.controls) + len(self.reactions) < len(self.constraints)
 
     @property
     def shares_effort(self) -> bool:

@@ -76,6 +76,9 @@ def _walker(equations: Equations) -> Walker:
         named = {
             f"{name}_ddot": a for name, a in zip(equations.coordinates, equations.solution.accelerations, strict=True)
         }
+        if equations.friction is not None:  # definitions that use multipliers, at those that were found
+            given = list(equations.problem.system.definitions)
+            named |= dict(zip(given, equations.friction.solved([inputs.walk.names[d] for d in given]), strict=True))
         return inputs.walk.beside(
             {**named, **equations.deviations.states, **equations.observables},
             rate=lambda node: directional([node], moving)[0],

@@ -25,7 +25,8 @@ class Inputs:
     """One node per quantity of a problem, and the walker that knows them by name.
 
     `y` and `w` are inputs of their own: laws are stated in them, and take the deviations' place only at the end. So are
-    the accelerations `a` and the values of `controls`, for reactive forces and rates of states that depend on them.
+    the accelerations `a` and the values of `controls`, for reactive forces and rates of states that depend on them, and
+    the `multipliers` that friction uses.
     """
 
     graph: Graph
@@ -41,6 +42,7 @@ class Inputs:
     walk: Walker
     a: tuple[Node, ...] = ()
     controls: dict[str, Node] = field(default_factory=dict)
+    multipliers: dict[str, Node] = field(default_factory=dict)  # those that forces use, by lambda_ of the constraint
     stated_rates: tuple[Node, ...] = ()  # of states, in which controls are inputs
     memo: Memo = field(init=False, repr=False, default_factory=Memo)
 
@@ -76,6 +78,7 @@ def inputs_of(problem: Problem, form: LawForm, degrees: Mapping[str, int] | None
     gains = {name: graph.input(name) for name in form.gains}
     a = {c.acceleration.name: graph.input(c.acceleration.name) for c in system.coordinates}
     controls = {name: graph.input(name) for name in problem.controls_through_states}
+    multipliers = {name: graph.input(name) for name in system.announced_multipliers}
     chains = {
         name: deviation_chain(name, name in program.holonomic, degree) for name, degree in (degrees or {}).items()
     }
@@ -85,7 +88,7 @@ def inputs_of(problem: Problem, form: LawForm, degrees: Mapping[str, int] | None
 
     direction: dict[Node, Node] = {time: graph.one, **dict(zip(q.values(), v.values(), strict=True))}
     deviations = {node.data: node for node in (*y.values(), *w.values())}
-    named = {"t": time, **q, **v, **a, **s, **controls, **parameters, **gains, **deviations}
+    named = {"t": time, **q, **v, **a, **s, **controls, **multipliers, **parameters, **gains, **deviations}
     stated = _Stated(problem, graph, named, direction)
     rates = stated.state_rates()
     return Inputs(
@@ -102,6 +105,7 @@ def inputs_of(problem: Problem, form: LawForm, degrees: Mapping[str, int] | None
         walk=stated.walk,
         a=tuple(a.values()),
         controls=controls,
+        multipliers=multipliers,
         stated_rates=rates,
     )
 

@@ -215,6 +215,7 @@ def canonical(equations: Equations) -> Canonical:
     if not isinstance(equations, Equations):
         raise BadRequest(f"canonical() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first")
     equations.require_unlimited("canonical")
+    equations.require_given_forces("canonical")
     for name, degree in equations.deviations.degrees.items():
         raise BadRequest(
             f"{name!r} is of degree {degree}, and canonical forms are written up to degree 2",

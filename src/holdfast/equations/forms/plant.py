@@ -49,6 +49,7 @@ class Plant:
 
 def plant_of(equations: Equations) -> Plant:
     """The plant of equations with controls; made once."""
+    equations.require_given_forces("a control as an input")
     return equations.memo.once(plant_of, lambda: _made(equations))
 
 

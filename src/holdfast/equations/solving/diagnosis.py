@@ -10,6 +10,7 @@ import numpy as np
 import sympy as sp
 
 from holdfast.equations.dynamics.sample import symbols_within
+from holdfast.equations.solving.friction import why_not_determined
 from holdfast.equations.solving.repeats import (
     INVOLVED,
     ZERO_SINGULAR_VALUE,
@@ -135,6 +136,9 @@ def why_undefined(values: Values, state: str = "the start") -> HoldfastError | N
     parts = (values.mass_matrix, values.jacobian, values.holders)
     if not all(np.isfinite(part).all() for part in parts):
         return None
+    friction = values.equations.friction
+    if friction is not None and not (values.friction_pivots > 0).all() and not singular(*parts, values.through):
+        return why_not_determined(friction.constraints, values.friction_answer, values.friction_left, state)
     if values.equations.solver.form == "redundant":  # constraints may depend on each other
         return why_undetermined(values.equations.problem, values.mass_matrix, values.jacobian, state)
     if not singular(*parts, values.through):
@@ -266,8 +270,15 @@ def _dependent(problem: Problem, combination: np.ndarray, misfit: float | None, 
         where=where,
         fix="choose another state: there the multipliers are not determined"
         if state
-        else "remove it: its multiplier is not determined, and the motion is the same without it",
+        else f"remove it: {_holder_of(program, last)} not determined, and the motion is the same without it",
     )
+
+
+def _holder_of(program: Program, name: str) -> str:
+    """What holds a constraint, as the beginning of a sentence about it."""
+    if name in program.held_by_reaction:
+        return "its multiplier is"
+    return "the control that holds it is" if len(program.controls) == 1 else "the controls that hold it are"
 
 
 def _not_held(problem: Problem, name: str, where: str, state: str) -> HoldfastError:

@@ -229,6 +229,8 @@ class _Choice:
         program, n = self.problem.program, len(self.inputs.q)
         if program.holonomic or program.controls or len(program.nonholonomic) < 2 or not self.dynamics.symmetric:
             return False
+        if self.inputs.multipliers:  # friction keeps none
+            return False
         redundant = set(program.nonholonomic) <= set(program.keep)  # then they may depend on each other everywhere
         if not redundant and (self._dependence is not None or self._regular is None):
             return False

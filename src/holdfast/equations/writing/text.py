@@ -61,6 +61,7 @@ def summary(equations: Equations) -> str:
     lines += _section("What stays free", _free_lines(equations))
     note = repeats_note(equations.solver)
     lines += _section("Repeated constraints", [note]) if note else []
+    lines += _section("Friction", [equations.friction.note]) if equations.friction is not None else []
     lines += _section("Energy", [_shortened(equations.energy)])
     lines += _section("Not written out", _letter_lines(equations))
     lines += _section("Letters", _open_lines(equations))

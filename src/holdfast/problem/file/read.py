@@ -31,12 +31,12 @@ from holdfast.problem.laws.law import HIGHEST
 from holdfast.problem.laws.linear import Constraints, Law
 from holdfast.problem.problem import Problem
 from holdfast.problem.program import PUSHED, Program, stated_degrees
-from holdfast.problem.quantities import Control, Coordinate, Definition, NamedSymbol, Parameter, Rate, State
+from holdfast.problem.quantities import Control, Coordinate, Definition, Multiplier, NamedSymbol, Parameter, Rate, State
 from holdfast.problem.run import Run
 from holdfast.problem.system import System
 from holdfast.problem.text.magnitude import Refusal
 from holdfast.problem.text.spelling import WORD
-from holdfast.problem.vocabulary import CONSTANT, MOTION, POSITION, STATE_RATE, Kinds, Vocabulary
+from holdfast.problem.vocabulary import CONSTANT, FORCE, MOTION, POSITION, STATE_RATE, Kinds, Vocabulary
 
 SCHEMA = 1
 LARGEST_PLAIN = 10**300  # of a number that stands as it is, in [certificate], [ensemble] and the like
@@ -103,14 +103,17 @@ class _Reading:
             self._declare(State, name, ("system", "states", name))
         found["functions"] = self._functions()
         found["letters"] = tuple(Parameter(name) for name in found["parameters"] if found["parameters"][name] is None)
+        self._announce_multipliers()
         found["definitions"] = self._definitions()
         found["points"] = self._points()
         masses = self.entries.table(table, ("system", "masses"))
         if "kinetic" not in table and not masses and "family" not in self.raw:  # a family needs no energies
             self.note(("system", "kinetic"), "the system has no kinetic energy", 'e.g. kinetic = "m*x_dot**2/2"')
-        for key, allowed in (("kinetic", MOTION), ("potential", POSITION), ("dissipation", MOTION)):
+        for key, allowed in (("kinetic", MOTION), ("potential", POSITION), ("dissipation", FORCE)):
             found[key] = self._expression(table.get(key, 0), ("system", key), allowed)
-        found["forces"] = self._direction(self.entries.table(table, ("system", "forces")), ("system", "forces"))
+        found["forces"] = self._direction(
+            self.entries.table(table, ("system", "forces")), ("system", "forces"), allowed=FORCE
+        )
         for name in masses:
             self._declare_name(name, "mass", ("system", "masses", name))
         found["masses"] = read_masses(masses, self.entries)
@@ -126,6 +129,15 @@ class _Reading:
         for name in controls if isinstance(controls, dict) else ():
             if name in used:
                 self._declare(Control, name, ("program", "controls", name))
+
+    def _announce_multipliers(self) -> None:
+        """Multipliers are quantities in forces and losses, before the program is read."""
+        stated = (self.system_table.get("forces"), self.system_table.get("dissipation"), self.raw.get("definitions"))
+        used = {*WORD.findall(str(stated))}
+        rows = [self.program_table.get(key) for key in ("holonomic", "nonholonomic")]
+        for name in (name for table in rows if isinstance(table, dict) for name in table):
+            if f"lambda_{name}" in used:
+                self.names.announce(Multiplier(name))
 
     def _coordinates(self) -> tuple[Coordinate, ...]:
         path = ("system", "coordinates")
@@ -188,7 +200,7 @@ class _Reading:
             waiting.remove(name)
             if name in self._table_names("points"):
                 self.note(path, f"the name {name!r} is given twice", "names are unique within a problem", on_key=True)
-            expression = self.entries.expression(value, path, MOTION)
+            expression = self.entries.expression(value, path, FORCE)
             if self._declare(Definition, name, path) and expression is not None:
                 self.names.define_depends(name, expression)
                 found[name] = expression
@@ -252,10 +264,12 @@ class _Reading:
     def _expressions(self, table: Mapping[str, Any], path: Path, allowed: Kinds) -> dict[str, sp.Expr]:
         return {name: self._expression(value, (*path, name), allowed) for name, value in table.items()}
 
-    def _direction(self, table: Mapping[str, Any], path: Path, kinds: Kinds = (Coordinate,)) -> dict[str, sp.Expr]:
+    def _direction(
+        self, table: Mapping[str, Any], path: Path, kinds: Kinds = (Coordinate,), allowed: Kinds = MOTION
+    ) -> dict[str, sp.Expr]:
         for name in table:
             self._find(name, kinds, (*path, name))
-        return self._expressions(table, path, MOTION)
+        return self._expressions(table, path, allowed)
 
     def _find(self, name: str, kinds: Kinds, path: Path) -> None:
         try:
