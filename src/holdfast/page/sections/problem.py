@@ -76,9 +76,8 @@ def _controller(program: Program) -> list[Markup]:
     """What the controller believes, and how it measures."""
     said = []
     if program.model:
-        said.append(
-            paragraph(f"The controller's model has {', '.join(f'{n} = {e}' for n, e in program.model.items())}.")
-        )
+        known = ", ".join(f"{name} = {value}" for name, value in program.model.items())
+        said.append(paragraph(f"The controller's model has {known}."))
     if program.sampling is not None:
         sampling = program.sampling
         noise = ", ".join(f"{name} {number(size)}" for name, size in sampling.noise.items() if size)
