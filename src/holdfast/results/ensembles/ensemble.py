@@ -123,7 +123,9 @@ class Ensemble:
             return self.run(int(key))
         if isinstance(key, sp.Expr) and not key.is_Symbol:
             return self.at(key)
-        return self.quantity(name_of(key))
+        name = name_of(key)
+        output = self.equations.problem.output
+        return self.at(output[name]) if name in output else self.quantity(name)
 
     def at(self, expression: Any) -> Array:
         """An expression, or its text as in problem files, in all cases, (cases, rows); see `Trajectory.at`."""
