@@ -10,6 +10,7 @@ from __future__ import annotations
 import click
 
 import holdfast as hf
+from holdfast.cli.options import QUIETLY
 from holdfast.cli.text import Typed
 from holdfast.cli.verbs.certify import certify
 from holdfast.cli.verbs.check import check
@@ -84,4 +85,6 @@ for verb in (
     conditions,
     examples,
 ):
+    if not any(option.name == "quiet" for option in verb.params):
+        verb.params.append(QUIETLY)
     main.add_command(verb)
