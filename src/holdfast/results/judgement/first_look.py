@@ -9,10 +9,11 @@ from holdfast.graph.arithmetics.arrays import ARRAYS
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.results.judgement.energy import energy_places, undriven
 from holdfast.results.judgement.judgement import DOUBTFUL, FEW, PUMPED, deviation_places, moving_sizes
-from holdfast.results.judgement.passages import Strength, usual_size
+from holdfast.results.judgement.passages import Strength, strengths
 from holdfast.results.start.term_sizes import deviation_sizes
 
-LOOKED_AT = 400  # rows of each case
+LOOKED_AT = 200  # rows of each case
+BLOCK = 2**18  # rows looked at together
 CLOSE = 0.1  # of the usual strength: twice what `passages` takes for near
 STEEP = 1.5  # times what a strength that falls to 0 and rises again between two rows has fallen beside them
 
@@ -51,18 +52,20 @@ def near_singular(equations: Equations, times: np.ndarray, states: np.ndarray, c
     if r < least or not 0 < rank < n or equations.solver.form == "eased" or len(times) < 4:
         return found
     chosen = np.unique(np.linspace(0, len(times) - 1, min(len(times), LOOKED_AT)).astype(int))
-    for case, own in enumerate(constants.tolist()):
-        strength = Strength(equations, own)
-        jacobians = strength.jacobians(times[chosen], states[case, chosen])
-        if not np.isfinite(jacobians).all():
-            found[case] = True
-            continue
-        sizes = strength.of(jacobians, strength.scale(times[chosen], jacobians))
-        usual = usual_size(times[chosen], sizes)
-        falls = np.abs(np.diff(sizes))
-        beside = np.maximum(falls[:-2], falls[2:])  # of the row before, and of the row behind
-        found[case] = sizes.min() < CLOSE * usual or bool((sizes[1:-2] + sizes[2:-1] <= STEEP * beside).any())
+    block = max(1, BLOCK // len(chosen))
+    for first in range(0, len(states), block):
+        some = slice(first, first + block)
+        found[some] = _weak(strengths(equations, times[chosen], states[some][:, chosen], constants[some]))
     return found
+
+
+def _weak(sizes: np.ndarray) -> np.ndarray:
+    """Which rows of strengths, (cases, rows), fall near 0, or about a zero between two of them; nan is near."""
+    with np.errstate(all="ignore"):
+        falls = np.abs(np.diff(sizes, axis=1))
+        beside = np.maximum(falls[:, :-2], falls[:, 2:])  # of the row before, and of the row behind
+        near = ~(sizes.min(axis=1) >= CLOSE * np.median(sizes, axis=1))
+        return np.asarray(near | (sizes[:, 1:-2] + sizes[:, 2:-1] <= STEEP * beside).any(axis=1))
 
 
 def _at(equations: Equations, reach: np.ndarray, states: np.ndarray) -> np.ndarray:
