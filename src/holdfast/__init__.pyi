@@ -44,6 +44,7 @@ from holdfast.page.report import Report as Report
 from holdfast.page.report import report as report
 from holdfast.page.study import Study as Study
 from holdfast.page.study import study as study
+from holdfast.problem.controller import Sampling as Sampling
 from holdfast.problem.data import Data as Data
 from holdfast.problem.data import data as data
 from holdfast.problem.file.load_dump import dump as dump
@@ -87,6 +88,8 @@ from holdfast.problem.network.elements import effort as effort
 from holdfast.problem.network.elements import flow as flow
 from holdfast.problem.network.elements import momentum as momentum
 from holdfast.problem.network.legendre import legendre as legendre
+from holdfast.problem.phases import Event as Event
+from holdfast.problem.phases import Phase as Phase
 from holdfast.problem.problem import Problem as Problem
 from holdfast.problem.program import Program as Program
 from holdfast.problem.quantities import controls as controls
@@ -104,13 +107,15 @@ from holdfast.results.ensembles.ensemble import Ensemble as Ensemble
 from holdfast.results.ensembles.run import ensemble as ensemble
 from holdfast.results.exhaust import Exhaust as Exhaust
 from holdfast.results.exhaust import exhaust as exhaust
+from holdfast.results.joined import Impact as Impact
+from holdfast.results.joined import JoinedRun as JoinedRun
 from holdfast.results.judgement.check import CheckedStart as CheckedStart
 from holdfast.results.judgement.check import checked_start as checked_start
 from holdfast.results.judgement.finding import Finding as Finding
 from holdfast.results.judgement.outcome import Outcome as Outcome
-from holdfast.results.runs.event import Event as Event
 from holdfast.results.runs.noise import NoisyRuns as NoisyRuns
 from holdfast.results.runs.noise import sample_paths as sample_paths
+from holdfast.results.runs.phased import phase_equations as phase_equations
 from holdfast.results.runs.request import run_as_stated as run_as_stated
 from holdfast.results.runs.simulate import simulate as simulate
 from holdfast.results.runs.simulate import simulate_canonical as simulate_canonical

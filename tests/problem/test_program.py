@@ -59,7 +59,6 @@ def test_a_bad_program_is_refused_when_it_meets_its_system(given, what, where, f
             "",
         ),
         ({"holonomic": {"a": x}, "reactions": "a"}, "'a' is not a list of names", '("rod",)'),
-        ({"holonomic": {"a": x}, "controls": {"F": {}}}, "'F' acts on no coordinate", ""),
         ({"holonomic": {"a": x}, "controls": ["F"]}, "expected a mapping", "{name: value}"),
         ({"holonomic": {"a": x}, "controls": {"F": 1}}, "expected a mapping", "{name: value}"),
         ({"holonomic": {"a": x}, "law": 3}, "3 is not a law", "hf."),

@@ -43,10 +43,11 @@ def along(
 
 
 def _evaluator(equations: Equations, given: Any) -> Evaluator:
-    return Tape(equations.field.inputs, (_node(equations, given),)).compiled(ARRAYS)
+    return Tape(equations.field.inputs, (quantity_node(equations, given),)).compiled(ARRAYS)
 
 
-def _node(equations: Equations, given: Any) -> Node:
+def quantity_node(equations: Equations, given: Any, where: str = "") -> Node:
+    """An expression, or its text, on the graph of the equations."""
     words, walker = _words(equations), _walker(equations)
     shown = str(given)[:LONGEST]
     try:
@@ -58,7 +59,8 @@ def _node(equations: Equations, given: Any) -> Node:
     except BadRequest:
         raise
     except (BadStatement, HoldfastError) as error:
-        raise BadRequest(f"{shown!r} is no quantity of this run: {error.what}", fix=error.fix) from None
+        what = f"{shown!r} is no quantity of this run: {error.what}"
+        raise BadRequest(what, where=where, fix=error.fix) from None
 
 
 def _words(equations: Equations) -> Vocabulary:

@@ -164,13 +164,14 @@ class Trajectory:
         """Everything found against the run: what it fails by, then doubts (constraints that become dependent)."""
         from holdfast.results.judgement.along import condition_found
         from holdfast.results.judgement.limits import limits_found
+        from holdfast.results.judgement.tracking import tracking_found
 
         equations = self._own_equations
         if equations is None:
             return self.against
         states = np.array([self.columns[name] for name in self.state_names]).T
         doubt = condition_found(equations, self.times, states, dict(self.parameters), self.interpolant)
-        return (*self.against, *(() if doubt is None else (doubt,)), *limits_found(self))
+        return (*self.against, *(() if doubt is None else (doubt,)), *limits_found(self), *tracking_found(self))
 
     @cached_property
     def state_error(self) -> StateError:
@@ -221,6 +222,14 @@ class Trajectory:
             )
         return self.y[:, rows]
 
+    def continued(self, duration: float | None = None, **options: Any) -> Trajectory:
+        """The run carried on from its last row, joined to it: by its own scheme, step and parameters, for as long again
+        unless a `duration` is given. `options` are those of `simulate`; with other ``equations=`` it goes on by those.
+        """
+        from holdfast.results.runs.continuation import continued
+
+        return continued(self, duration, options)
+
     # ── deviations and energy ─────────────────────────────────────────────────────────────────────
 
     def _stack(self, start: str) -> Array:
@@ -256,6 +265,11 @@ class Trajectory:
     def energy_balance(self) -> EnergyBalance:
         """Where the energy went: work by cause, integrated over the rows kept."""
         return EnergyBalance.of(self)
+
+    @property
+    def energy_change(self) -> float:
+        """The largest change of energy along the run."""
+        return float(np.nanmax(np.abs(self.energy_balance.change)))
 
     # ── leaving ───────────────────────────────────────────────────────────────────────────────────
 

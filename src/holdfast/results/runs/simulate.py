@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Unpack
 
 import numpy as np
 
 from holdfast.common.arguments import with_options
-from holdfast.engine.kernel import compiled
+from holdfast.engine.kernel import Kernel, compiled
 from holdfast.engine.run.rows import Rows
 from holdfast.equations.equations import Equations
 from holdfast.equations.forms.canonical import Canonical
@@ -17,19 +18,23 @@ from holdfast.equations.quasi.form import QuasiForm
 from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest
 from holdfast.problem.laws.linear import Law
+from holdfast.problem.phases import checked_events
 from holdfast.problem.types import ByName, StateLike
 from holdfast.results.judgement.judgement import mass_at
 from holdfast.results.judgement.outcome import Outcome
 from holdfast.results.runs.crossing import carried
-from holdfast.results.runs.event import watch_of
+from holdfast.results.runs.event import EventWatch, watch_of
 from holdfast.results.runs.form_run import form_motion
 from holdfast.results.runs.job import Job, check_size
 from holdfast.results.runs.kernel_call import KernelCall
+from holdfast.results.runs.phased import PhasedRequest, phased
 from holdfast.results.runs.request import Request, RunOptions, request_of, resolved
+from holdfast.results.runs.sampled import sampled_request
+from holdfast.results.runs.sampled_job import SampledJob
 from holdfast.results.start.chains import Chains
 from holdfast.results.start.integrals import OntoIntegrals, keeps_integrals_only
 from holdfast.results.start.projection import Projection
-from holdfast.results.start.start import consistent_start
+from holdfast.results.start.start import Start, consistent_start
 from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.kinds.scheme import Scheme
 
@@ -53,13 +58,16 @@ def simulate(
     """The motion, with multipliers, controls, held forces, deviations and energies along it.
 
     What is not given is taken from the problem's own `run`. A fixed-step scheme takes `step`, an adaptive one
-    `tolerance`. `at` keeps the rows at given times only, `every` each n-th step. `events` are expressions, or
-    `hf.Event`s, by name. `project` moves the state back onto the program after each step, which is slow. `progress` is
-    called with the fraction done. Ctrl-C ends the run and keeps its rows.
+    `tolerance`. `begin` is the time of the start. `at` keeps the rows at given times only, `every` each n-th step.
+    `events` are expressions, or `hf.Event`s, by name, in place of the problem's own. `project` moves the state back
+    onto the program after each step, which is slow. `progress` is called with the fraction done. Ctrl-C ends the run
+    and keeps its rows.
 
     An adaptive scheme takes no step longer than `longest_step`, a hundredth of the duration if none is given, so that a
     push is not stepped over; `absolute` gives absolute tolerances, one number or some by name, in place of those that
     follow from the size of each state.
+
+    A problem with `phases` runs through them, and gives a `hf.JoinedRun`.
 
     Of a canonical form (`hf.canonical`) the motion is run in (q, p, s), and shows the momenta ``p_x`` beside the rates;
     of one in quasi-velocities (`hf.quasi`, `hf.maggi`) in (q, u, s). Such a form takes no `law`, `events` or `project`.
@@ -69,6 +77,11 @@ def simulate(
         request = request_of(equations.equations, scheme, **run)
         return form_motion(equations, request, start, start_policy, parameters or {}, _teller(request, progress, None))
     equations = under_law(equations, law, verb="simulate")
+    if equations.problem.phases:
+        _refuse_for_phases(law=law, at=run.get("at"))
+        request = request_of(equations, scheme, **run)
+        asked = _phased_request(equations, request, scheme, events, parameters, project, progress, run)
+        return phased(equations, asked, start, start_policy)
     request = request_of(equations, scheme, **run)
     check_size(request, len(equations.state_names) + len(equations.observables))
     constants = parameter_vector(equations, parameters or {})
@@ -83,6 +96,8 @@ def simulate(
     back = _ProjectAfterStep(_way_back(equations), constants) if project else None
     if project and request.step is None:
         raise BadRequest("projection after each step needs a fixed step", fix="choose a fixed-step scheme")
+    if equations.problem.program.sampling is not None:
+        return _under_a_computer(equations, request, kernel, begun, constants, watch, project, progress)
     job = Job(equations, request, kernel, begun, constants, watch, back)
     told = _teller(request, progress, back)
     directions = [watch.directions[name] for name in watch.terminal]
@@ -91,6 +106,54 @@ def simulate(
     if back is not None and back.failed:
         return replace(job.named(_without_last(rows), Outcome.projection_failed), projected=project)
     return replace(job.named(rows), projected=project)
+
+
+def _under_a_computer(
+    equations: Equations, request: Request, kernel: Kernel, start: Start, constants: list[float], watch: EventWatch,
+    project: bool, progress: Progress | None,
+) -> Trajectory:  # fmt: skip
+    """A run whose controls are computed from samples, and held."""
+    sampling = equations.problem.program.sampling
+    assert sampling is not None
+    if watch.names or project:
+        raise BadRequest(
+            f"a run under sampled controls takes no {'events' if watch.names else 'projection'}",
+            where="program.sampling",
+            fix="look at its rows, or leave the sampling out",
+        )
+    request = sampled_request(request, sampling)
+    job = SampledJob(equations, request, kernel, start, constants, watch)
+    return job.named(job.rows(_teller(request, progress, None)))
+
+
+def _phased_request(
+    equations: Equations, request: Request, scheme: Scheme | str | None, events: Mapping[str, Any] | None,
+    parameters: ByName | None, project: bool, progress: Progress | None, run: RunOptions,
+) -> PhasedRequest:  # fmt: skip
+    """What is asked of all phases together."""
+    told = {key: value for key, value in run.items() if key not in ("begin", "duration", "step", "at")}
+    end = request.begin + request.duration
+    return PhasedRequest(
+        simulate=partial(simulate, scheme=scheme, project=project),
+        begin=request.begin,
+        end=end,
+        step=request.step,
+        tolerance=request.tolerance,
+        options=told,
+        progress=progress,
+        events=checked_events(equations.problem.events if events is None else events),
+        parameters=parameters or {},
+    )
+
+
+def _refuse_for_phases(**given: Any) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise BadRequest(
+                f"a run in phases takes no {name}",
+                where=f"simulate({name}=...)",
+                fix="state the law in each phase" if name == "law" else "keep all rows, or every n-th",
+            )
 
 
 def _way_back(equations: Equations) -> Projection | OntoIntegrals | Chains:

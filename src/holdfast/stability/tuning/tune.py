@@ -70,6 +70,7 @@ def tune(
         raise BadRequest(f"tune() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first")
     if not equations.constraints:
         raise BadRequest("there is nothing to hold, so nothing to tune", fix="state a program")
+    equations.require_unsampled("tune")
     kind = ChainTrials if equations.deviations.degrees else Trials
     stated = equations if law is None else equations.with_law(law)
     plain = stated.with_law(kind.no_gains)
