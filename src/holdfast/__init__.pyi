@@ -114,6 +114,8 @@ from holdfast.results.runs.request import run_as_stated as run_as_stated
 from holdfast.results.runs.simulate import simulate as simulate
 from holdfast.results.runs.simulate import simulate_canonical as simulate_canonical
 from holdfast.results.runs.state_error import StateError as StateError
+from holdfast.results.sensitivity.sensitivities import Sensitivities as Sensitivities
+from holdfast.results.sensitivity.sensitivities import sensitivities as sensitivities
 from holdfast.results.start.assemble import AssembledStart as AssembledStart
 from holdfast.results.start.assemble import assemble_start as assemble_start
 from holdfast.results.step_function import StepFunction as StepFunction

@@ -43,10 +43,11 @@ def along(
 
 
 def _evaluator(equations: Equations, given: Any) -> Evaluator:
-    return Tape(equations.field.inputs, (_node(equations, given),)).compiled(ARRAYS)
+    return Tape(equations.field.inputs, (quantity_node(equations, given),)).compiled(ARRAYS)
 
 
-def _node(equations: Equations, given: Any) -> Node:
+def quantity_node(equations: Equations, given: Any) -> Node:
+    """An expression, or its text, on the graph."""
     words, walker = _words(equations), _walker(equations)
     shown = str(given)[:LONGEST]
     try:
