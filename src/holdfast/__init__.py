@@ -77,6 +77,8 @@ _HOMES = {
     "holdfast.results.runs.state_error": "StateError",
     "holdfast.results.runs.event": "Event",
     "holdfast.results.sensitivity.sensitivities": "sensitivities Sensitivities",
+    "holdfast.results.fitting.fit": "fit",
+    "holdfast.results.fitting.fitted": "Fit",
     "holdfast.results.runs.noise": "sample_paths NoisyRuns",
     "holdfast.stability.linear.covariance": "stationary_covariance mean_square_abscissa",
     "holdfast.stability.linear.mean_square": "mean_square MeanSquare deviation_covariance",

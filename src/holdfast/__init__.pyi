@@ -103,6 +103,8 @@ from holdfast.results.ensembles.ensemble import Ensemble as Ensemble
 from holdfast.results.ensembles.run import ensemble as ensemble
 from holdfast.results.exhaust import Exhaust as Exhaust
 from holdfast.results.exhaust import exhaust as exhaust
+from holdfast.results.fitting.fit import fit as fit
+from holdfast.results.fitting.fitted import Fit as Fit
 from holdfast.results.judgement.check import CheckedStart as CheckedStart
 from holdfast.results.judgement.check import checked_start as checked_start
 from holdfast.results.judgement.finding import Finding as Finding

@@ -99,6 +99,12 @@ class Sensitivities:
         rows = self.values.reshape(len(self.times), -1)
         return pandas.DataFrame(rows, index=pandas.Index(self.times, name="time"), columns=columns)
 
+    def to_csv(self) -> str:
+        """A text with the times and a column ``d QUANTITY/d PARAMETER`` for each derivative."""
+        head = ["t", *(f'"d {q}/d {p}"' for q in self.of for p in self.to)]
+        rows = np.column_stack([self.times, self.values.reshape(len(self.times), -1)]).tolist()
+        return "\n".join([",".join(head), *(",".join(map(repr, row)) for row in rows)]) + "\n"
+
     def to_dict(self) -> dict[str, Any]:
         """As plain data, for ``--json``: the largest and the last of each derivative."""
         last, largest = self.values[-1], np.abs(self.values).max(axis=0)

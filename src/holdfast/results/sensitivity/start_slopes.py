@@ -38,19 +38,19 @@ DEPENDENT = 1e-12  # of the largest: a singular value of scaled rows below this 
 
 
 @dataclass(frozen=True, eq=False)
-class Stated:
+class StatedStart:
     """The stated start as nodes: numbers, or expressions in parameters."""
 
     nodes: tuple[Node, ...]
     names: frozenset[str]  # that somebody stated
 
 
-def stated_start(equations: Equations, given: Any, starts: Sequence[int | None]) -> Stated:
+def stated_start(equations: Equations, given: Any, starts: Sequence[int | None]) -> StatedStart:
     """What is stated in the problem or given over it; start values that are varied count as stated."""
     names, graph = equations.problem.names, equations.inputs.graph
     varied = frozenset(equations.state_names[k] for k in starts if k is not None)
     if given is not None and not isinstance(given, Mapping):
-        return Stated((graph.zero,) * len(equations.state_names), frozenset(equations.state_names))
+        return StatedStart((graph.zero,) * len(equations.state_names), frozenset(equations.state_names))
     expressions = dict(equations.problem.start)
     for name, value in equations.by_state_name(given or {}, where="start").items():
         expressions[name] = names.admit(value, CONSTANT, where=f"start.{name}")
@@ -58,13 +58,13 @@ def stated_start(equations: Equations, given: Any, starts: Sequence[int | None])
         equations.inputs.walk(expressions[name]) if name in expressions else graph.zero
         for name in equations.state_names
     )
-    return Stated(found, frozenset(expressions) | varied)
+    return StatedStart(found, frozenset(expressions) | varied)
 
 
 class StartSlopes:
     """Differentiates starts of the same equations, for the same directions."""
 
-    def __init__(self, equations: Equations, directions: Directions, stated: Stated, policy: str | None) -> None:
+    def __init__(self, equations: Equations, directions: Directions, stated: StatedStart, policy: str | None) -> None:
         self._equations, self._directions, self._stated = equations, directions, stated
         self._policy, self._projected = chosen_policy(equations, policy)
         own, graph = equations.field, equations.inputs.graph
