@@ -51,6 +51,7 @@ _HOMES = {
     "holdfast.equations.quasi.appell": "appell Appell",
     "holdfast.equations.forms.routh": "routh Routh",
     "holdfast.equations.forms.linearised": "linearise Linearisation",
+    "holdfast.equations.linear.along_run": "LinearisationAlongRun",
     "holdfast.results.step_function": "step_function StepFunction right_hand_side",
     "holdfast.equations.forms.coefficients": "coefficients RateCoefficients",
     "holdfast.equations.forms.multiplier_parts": "multiplier_parts MultiplierParts",

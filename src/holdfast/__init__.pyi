@@ -24,6 +24,7 @@ from holdfast.equations.forms.routh import routh as routh
 from holdfast.equations.forms.state_family import StateFamily as StateFamily
 from holdfast.equations.internal.dynamics import InternalDynamics as InternalDynamics
 from holdfast.equations.internal.dynamics import internal as internal
+from holdfast.equations.linear.along_run import LinearisationAlongRun as LinearisationAlongRun
 from holdfast.equations.quasi.appell import Appell as Appell
 from holdfast.equations.quasi.appell import appell as appell
 from holdfast.equations.quasi.maggi import Maggi as Maggi
