@@ -505,6 +505,27 @@ def test_sensitivities_are_printed_and_written(tmp_path):
     assert invoke("sensitivities", EXAMPLES / "pendulum.toml", *asked, "-o", tmp_path / "a.txt").exit_code == 2
 
 
+def test_equilibria_are_printed_and_continued():
+    hoop = """schema = 1
+[system]
+coordinates = ["theta"]
+kinetic = "(theta_dot**2 + w**2*sin(theta)**2)/2"
+potential = "-9.81*cos(theta)"
+[parameters]
+w = 2
+"""
+    assert "theta = 0: stable" in invoke("equilibria", "-", input=hoop).stdout
+    result = invoke("equilibria", "-", "--along", "w=1:6", "--json", input=hoop)
+    assert result.exit_code == 0
+    special = [one for branch in json.loads(result.stdout)["branches"] for one in branch["special"]]
+    assert {round(one["value"], 6) for one in special} == {round(9.81**0.5, 6)}
+    assert "another branch crosses" in invoke("equilibria", "-", "--along", "w=1:6", input=hoop).stdout
+    assert invoke("equilibria", "-", "--along", "w=6", input=hoop).exit_code == 2
+    assert invoke("equilibria", "-", "--along", "q=1:6", input=hoop).exit_code == 2
+    falling = hoop.replace("-9.81*cos(theta)", "theta").replace("+ w**2*sin(theta)**2", "+ w")
+    assert invoke("equilibria", "-", input=falling).exit_code == 1
+
+
 # ── sample ────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -95,6 +95,8 @@ _HOMES = {
     "holdfast.stability.linear.transient": "transient",
     "holdfast.stability.linear.step_limit": "spectral_limit norm_limit",
     "holdfast.stability.linear.equilibria": "equilibria Equilibrium",
+    "holdfast.stability.rests.continuation": "equilibrium_branches",
+    "holdfast.stability.rests.branches": "EquilibriumBranches EquilibriumBranch SpecialRest",
     "holdfast.stability.linear.by_block": "step_limits transients",
     "holdfast.stability.deep_check": "deep_check DeepCheck",
     "holdfast.stability.letters.conditions": "conditions Conditions",

@@ -154,6 +154,16 @@ from holdfast.stability.linear.step_limit import norm_limit as norm_limit
 from holdfast.stability.linear.step_limit import spectral_limit as spectral_limit
 from holdfast.stability.linear.transient import transient as transient
 from holdfast.stability.promise.certify import certify as certify
+from holdfast.stability.rests.branches import (
+    EquilibriumBranch as EquilibriumBranch,
+)
+from holdfast.stability.rests.branches import (
+    EquilibriumBranches as EquilibriumBranches,
+)
+from holdfast.stability.rests.branches import (
+    SpecialRest as SpecialRest,
+)
+from holdfast.stability.rests.continuation import equilibrium_branches as equilibrium_branches
 from holdfast.stability.theory.inverse_design import gains_from as gains_from
 from holdfast.stability.theory.lyapunov import LyapunovFunction as LyapunovFunction
 from holdfast.stability.theory.lyapunov import Norm as Norm

@@ -21,6 +21,7 @@ from holdfast.cli.verbs.family import family
 from holdfast.cli.verbs.forms import forms
 from holdfast.cli.verbs.lagrangian import lagrangian
 from holdfast.cli.verbs.lyapunov import lyapunov
+from holdfast.cli.verbs.parameters.equilibria import equilibria
 from holdfast.cli.verbs.parameters.fit import fit
 from holdfast.cli.verbs.parameters.sensitivities import sensitivities
 from holdfast.cli.verbs.report import report
@@ -77,6 +78,7 @@ for verb in (
     sample,
     sensitivities,
     fit,
+    equilibria,
     certify,
     tune,
     verify,

@@ -1,1 +1,1 @@
-"""Verbs that ask for parameters: how a motion changes with them, and which fit data."""
+"""Verbs that ask for parameters: how a motion, or a rest, changes with them, and which fit data."""
