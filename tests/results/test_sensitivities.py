@@ -430,6 +430,47 @@ def test_other_things_than_equations_are_refused():
         found["energy", "m"]
 
 
+def test_events_of_the_problem_and_phases_are_refused_by_name():
+    s = hf.coordinates("s")
+    problem = replace(slider().problem, events={"down": hf.Event(s, terminal=True)})
+    with pytest.raises(hf.BadRequest, match="ends at the event 'down', at t = "):
+        hf.sensitivities(hf.derive(problem), "rk4", step=0.01, duration=5, to=["m"])
+    before = hf.sensitivities(hf.derive(problem), "rk4", step=0.01, duration=0.5, to=["m"])
+    assert np.array_equal(
+        before.values, hf.sensitivities(slider(), "rk4", step=0.01, duration=0.5, to=["m"]).values
+    )
+    rope = hf.derive(example("slack_rope"))
+    with pytest.raises(hf.BadRequest, match="through phases"):
+        hf.sensitivities(rope, to=list(rope.problem.system.parameters)[:1])
+    joined = hf.simulate(slider(), "rk4", **SHORT).continued()
+    with pytest.raises(hf.BadRequest, match="joined of several"):
+        hf.sensitivities(joined, to=["m"])
+
+
+def test_a_run_that_begins_later_is_differentiated_from_there():
+    s = hf.coordinates("s")
+    m = hf.parameters("m")
+    system = hf.System(
+        coordinates=s, kinetic=m * s.rate**2 / 2, forces={s: sp.sin(hf.time)}, parameters={m: 2}
+    )
+    run = hf.simulate(hf.derive(hf.Problem(system)), "rk4", step=0.01, duration=1, begin=2.0)
+    found = hf.sensitivities(run, to="m")
+    assert found.times[0] == 2.0
+    assert found["s", "m"] == pytest.approx(-run["s"] / 2)
+
+
+def test_friction_by_its_own_reaction_is_differentiated():
+    """A smoothed law, solved with its reaction by Newton's steps on the graph."""
+    equations = hf.derive(example("slide_with_friction"))
+    name = next(name for name in equations.problem.system.parameters if name.startswith("mu"))
+    asked = {"scheme": "rk4", "step": 0.001, "duration": 0.2}
+    found = hf.sensitivities(equations, "rk4", step=0.001, duration=0.2, to=[name])
+    wanted = differences(equations, name, 1e-5, **asked)
+    assert max(np.abs(wanted[q]).max() for q in found.of) > 1e-3
+    for quantity in found.of:
+        assert found[quantity, name] == pytest.approx(wanted[quantity], rel=1e-5, abs=1e-6)
+
+
 def test_repeated_constraints_are_refused_by_name():
     problem = example("pendulum")
     l, (x, z) = hf.parameters("l"), hf.coordinates("x z")

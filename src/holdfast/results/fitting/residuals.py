@@ -55,6 +55,7 @@ class Prediction:
     def _run(self, values: Array) -> tuple[Array, Array]:
         self.runs += 1
         start, slopes, constants = self.job.start(*self.given(values))
+        self.job.refuse_events(start, constants)
         rows = self.job.rows(start, slopes, constants, self._every)
         if rows.status is not Status.completed:
             reached = f"the run ends at t = {rows.times[-1]:.6g}: {rows.status.sentence}"

@@ -10,6 +10,7 @@ import numpy as np
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import state_vector
 from holdfast.errors import BadRequest
+from holdfast.results.joined import JoinedRun
 from holdfast.results.trajectory import Trajectory
 
 SAME = (
@@ -31,6 +32,12 @@ def made_with(run: Trajectory) -> MadeWith:
 
     A start value that equals what the problem states is taken as stated there, by parameters if so.
     """
+    if isinstance(run, JoinedRun):
+        raise BadRequest(
+            "a run that was joined of several is not differentiated",
+            where="sensitivities(run)",
+            fix="take one of its parts, from where it begins: run.parts",
+        )
     equations = run.equations_or_derived
     if equations is None:
         raise BadRequest("this run has no equations to be made again from", fix="make the run again")
@@ -51,7 +58,9 @@ def made_with(run: Trajectory) -> MadeWith:
         raise BadRequest("the run has one row only", where="sensitivities(run)", fix="make a longer one")
     options = {"start": _stated(equations, run), "start_policy": run.start.policy, "parameters": dict(run.parameters)}
     size = {"step": run.step} if run.step is not None else {"tolerance": run.tolerance}
-    return MadeWith(equations, run.scheme, {**options, **size, "at": run.times})
+    begins = all(run.columns[name][0] == x for name, x in zip(run.state_names, run.start.state, strict=True))
+    begin = float(run.times[0]) if begins else equations.problem.run.begin
+    return MadeWith(equations, run.scheme, {**options, **size, "begin": begin, "at": run.times})
 
 
 def _stated(equations: Equations, run: Trajectory) -> dict[str, float]:

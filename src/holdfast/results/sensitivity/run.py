@@ -15,6 +15,7 @@ from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector, settled, state_vector
 from holdfast.errors import BadRequest
 from holdfast.results.judgement.judgement import mass_at
+from holdfast.results.runs.event import watch_of
 from holdfast.results.runs.kernel_call import KernelCall
 from holdfast.results.runs.request import Request, resolved
 from holdfast.results.sensitivity.augmented import Augmented, augmented
@@ -41,6 +42,12 @@ class DifferentiatedRun:
     policy: str | None = None
 
     def __post_init__(self) -> None:
+        if self.equations.problem.phases:
+            raise BadRequest(
+                "a run through phases is not differentiated: the times at which they change move with what is varied",
+                where="phases",
+                fix="differentiate a phase: hf.phase_equations(equations)[NAME]",
+            )
         if self.equations.solver.form == "redundant":
             raise BadRequest(
                 "constraints that repeat each other, or may become dependent, are not differentiated",
@@ -102,6 +109,25 @@ class DifferentiatedRun:
         if request.step is None:
             request = replace(request, absolute=self._tolerances(start, slopes, constants))
         return KernelCall(request, every, list(constants), []).run(self.kernel, whole)
+
+    def refuse_events(self, start: Start, constants: Sequence[float]) -> None:
+        """An error where an event of the problem ends the run: its time moves with what is varied."""
+        watch = watch_of(self.equations, None)
+        if not watch.terminal:
+            return
+        request = self.request
+        if request.step is None:
+            request = replace(request, absolute=self._own_tolerances(start, constants))
+        kernel = compiled(self.equations.field, request.scheme, events=tuple(watch.terminal.values()))
+        directions = [watch.directions[name] for name in watch.terminal]
+        rows = KernelCall(request, request.every, list(constants), directions).run(kernel, np.array(start.state))
+        if rows.event is not None:
+            raise BadRequest(
+                f"the run ends at the event {list(watch.terminal)[rows.event]!r}, at t = {rows.times[-1]:.6g}, and the "
+                "time of an event moves with what is varied",
+                where="events",
+                fix="end before it, or leave the event out",
+            )
 
     def refuse_jumps(self, start: Start, constants: Sequence[float]) -> None:
         """An error where the rates jump along the motion; a run of its own, with every step kept, where they may."""

@@ -176,6 +176,7 @@ def sensitivities(
     job = DifferentiatedRun(equations, request, directions, wanted, start, start_policy)
     check_size(request, job.augmented.states.size * (1 + len(directions)) + len(job.augmented.field.observables))
     begun, slopes, constants = job.start(parameters or {}, {})
+    job.refuse_events(begun, constants)
     job.refuse_jumps(begun, constants)
     return _named(job, begun, slopes, constants)
 

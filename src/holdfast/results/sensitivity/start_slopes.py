@@ -80,9 +80,9 @@ class StartSlopes:
         slopes = self._own(time, stated, constants)
         used = np.array(start.state)
         if self._projected and self._moves(used, slopes, time, constants):
-            if set(self._projected) & set(equations.deviations.degrees):
+            if self._policy == "project" and set(self._projected) & equations.deviations.mixed:
                 raise BadRequest(
-                    "how the start changes is not known for programs above the usual degree that are projected",
+                    "how the start changes is not known where deviations mix positions, rates and states",
                     where="start_policy",
                     fix='state a start on the program and use start_policy="keep"',
                 )
@@ -199,9 +199,10 @@ class StartSlopes:
 
     def _rows(self, positions: bool) -> list[int]:
         """The constraints that the start is put on: among the holonomic ones, or among all."""
-        program = self._equations.problem.program
+        equations, program = self._equations, self._equations.problem.program
         names = program.holonomic if positions else program.constraints
-        return [k for k, name in enumerate(names) if name in self._projected]
+        usual = set(self._projected) - equations.deviations.mixed
+        return [k for k, name in enumerate(names) if name in usual]
 
     def _at(
         self, state: Array, slopes: Array, time: float, constants: Sequence[float], *, positions: bool
