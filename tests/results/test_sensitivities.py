@@ -177,6 +177,41 @@ def test_the_four_bar_whose_loop_is_closed_anew_for_other_lengths():
     compare(equations, of, ["l1", "l2", "l3", "l4"], start, step=Fraction(1, 200), steps=60, start_policy="project")
 
 
+STARTED = ("slide_with_friction", "mixed_holders", "servo_arm", "four_bar", "quadrotor", "crane", "kepler", "skate")
+STARTS = [(name, policy) for name in STARTED for policy in (None, "project", "keep")]
+STARTS.remove(("four_bar", None))  # refused: stated for one set of lengths
+
+
+@pytest.mark.parametrize(("name", "policy"), STARTS)
+def test_starts_move_as_starts_of_other_runs_lie(name, policy):
+    """Each direction alone, so that one of them cannot have another's way; central differences of starts."""
+    equations = hf.derive(example(name))
+    asked = {"start_policy": policy, "duration": equations.problem.run.step}
+    for parameter, value in equations.parameter_values.items():
+        if parameter.startswith("law."):
+            continue
+        found = hf.sensitivities(equations, to=[parameter], **asked).values[0, :, 0]
+        change = 1e-6 * (abs(value) or 1.0)
+        ends = [hf.simulate(equations, parameters={parameter: value + e}, **asked) for e in (change, -change)]
+        wanted = np.subtract(*(np.array(run.start.state) for run in ends)) / (2 * change)
+        assert found == pytest.approx(wanted, rel=1e-6, abs=1e-8), parameter
+
+
+def test_a_start_that_was_moved_changes_with_the_masses_that_weigh_the_move():
+    """The constraint knows nothing of the extra mass, but the least change by kinetic energy does."""
+    problem = example("four_bar")
+    extra = hf.parameters("extra")
+    kinetic = problem.system.kinetic + extra * hf.coordinates("a1").rate ** 2
+    system = replace(problem.system, parameters={**problem.system.parameters, "extra": 10}, kinetic=kinetic)
+    equations = hf.derive(replace(problem, system=system))
+    rough = {"a1": 2.1, "a2": 0.7, "a3": 2.5, "a1_dot": 0.2}
+    asked = {"start": rough, "start_policy": "project", "duration": 0.005}
+    found = hf.sensitivities(equations, to=["extra"], **asked).values[0, :, 0]
+    ends = [hf.simulate(equations, parameters={"extra": 10 + e}, **asked).start.state for e in (1e-4, -1e-4)]
+    assert np.abs(found).max() > 1e-6
+    assert found == pytest.approx(np.subtract(*map(np.array, ends)) / 2e-4, rel=1e-5, abs=1e-11)
+
+
 def test_the_cart_and_its_gains():
     equations = hf.derive(example("cart_rod"))
 
@@ -436,9 +471,7 @@ def test_events_of_the_problem_and_phases_are_refused_by_name():
     with pytest.raises(hf.BadRequest, match="ends at the event 'down', at t = "):
         hf.sensitivities(hf.derive(problem), "rk4", step=0.01, duration=5, to=["m"])
     before = hf.sensitivities(hf.derive(problem), "rk4", step=0.01, duration=0.5, to=["m"])
-    assert np.array_equal(
-        before.values, hf.sensitivities(slider(), "rk4", step=0.01, duration=0.5, to=["m"]).values
-    )
+    assert np.array_equal(before.values, hf.sensitivities(slider(), "rk4", step=0.01, duration=0.5, to=["m"]).values)
     rope = hf.derive(example("slack_rope"))
     with pytest.raises(hf.BadRequest, match="through phases"):
         hf.sensitivities(rope, to=list(rope.problem.system.parameters)[:1])
@@ -450,9 +483,7 @@ def test_events_of_the_problem_and_phases_are_refused_by_name():
 def test_a_run_that_begins_later_is_differentiated_from_there():
     s = hf.coordinates("s")
     m = hf.parameters("m")
-    system = hf.System(
-        coordinates=s, kinetic=m * s.rate**2 / 2, forces={s: sp.sin(hf.time)}, parameters={m: 2}
-    )
+    system = hf.System(coordinates=s, kinetic=m * s.rate**2 / 2, forces={s: sp.sin(hf.time)}, parameters={m: 2})
     run = hf.simulate(hf.derive(hf.Problem(system)), "rk4", step=0.01, duration=1, begin=2.0)
     found = hf.sensitivities(run, to="m")
     assert found.times[0] == 2.0

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,10 @@ from holdfast.graph.derivatives import directional, jacobian
 from holdfast.graph.nodes import Node
 from holdfast.problem.keep import kept_states
 from holdfast.problem.vocabulary import CONSTANT
+from holdfast.results.sensitivity.chain_slopes import ChainSlopes
 from holdfast.results.sensitivity.directions import Directions
+from holdfast.results.sensitivity.least_change import least_change
+from holdfast.results.sensitivity.natural_sizes import natural_sizes
 from holdfast.results.start.start import Start, chosen_policy
 
 Array = np.ndarray
@@ -34,7 +38,6 @@ ITERATIONS = 60  # a few more than the projection takes
 STILL = 1e-14  # of the size of the state: a step below this is one of rounding
 SAME = 1e-6  # of the size of the state: what the repeated iteration may miss the start by
 MET = 1e-7  # of its terms: a slope of a constraint that is left over by more is not met
-DEPENDENT = 1e-12  # of the largest: a singular value of scaled rows below this is none
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,19 +82,19 @@ class StartSlopes:
         equations, own = self._equations, self._equations.field
         slopes = self._own(time, stated, constants)
         used = np.array(start.state)
-        if self._projected and self._moves(used, slopes, time, constants):
-            if self._policy == "project" and set(self._projected) & equations.deviations.mixed:
-                raise BadRequest(
-                    "how the start changes is not known where deviations mix positions, rates and states",
-                    where="start_policy",
-                    fix='state a start on the program and use start_policy="keep"',
-                )
+        if self._policy == "project" and set(self._projected) & equations.deviations.mixed:
+            slopes = self._chains.of(used, stated, slopes, time, constants, self._unit_columns())
+        elif self._projected and (not np.array_equal(stated, used) or self._moves(used, slopes, time, constants)):
             slopes = self._along(used, stated, slopes, time, constants)
         kept = kept_states(equations.problem.program)
         if kept:
             slopes = self._settled(used, slopes, time, constants, kept)
         assert slopes.shape == (len(self._directions), len(own.state))
         return slopes
+
+    @cached_property
+    def _chains(self) -> ChainSlopes:
+        return ChainSlopes(self._equations, self._projected, self._letters)
 
     def _own(self, time: float, stated: Array, constants: Sequence[float]) -> Array:
         """The slopes of what is stated: of expressions in parameters, and 1 for a start value itself."""
@@ -131,7 +134,7 @@ class StartSlopes:
         names = self._equations.state_names
         open_ = np.array([name not in self._stated.names for name in names])
         ways = [open_, np.ones(len(names), dtype=bool)] if self._policy == "default" else [np.ones(len(names), bool)]
-        size = np.abs(used).max(initial=0.0) or 1.0
+        size = natural_sizes(np.fmax(np.abs(used), np.abs(stated)), self._inertia(used, time, constants))
         for free in ways:
             for by_mass in (True, False):
                 state, slopes = stated.copy(), own.copy()
@@ -163,7 +166,7 @@ class StartSlopes:
                 break
             block = np.ix_(columns, columns)
             row_changes, mass_changes = self._matrices(state, slopes, time, constants, positions=positions)
-            step, change = _step(
+            step, change = least_change(
                 y, rows[:, columns], mass[block], changes, row_changes[:, :, columns],
                 mass_changes[:, columns][:, :, columns], by_mass,
             )  # fmt: skip
@@ -172,8 +175,7 @@ class StartSlopes:
             state, slopes = state.copy(), slopes.copy()
             state[part] += step
             slopes[:, part] += change
-            small = np.abs(step) <= STILL * np.fmax(np.abs(state[part]), np.abs(state[: 2 * n]).max(initial=0.0))
-            still += bool(small.all())
+            still += bool((np.abs(step) <= STILL * natural_sizes(state, np.diag(mass))[part]).all()) or not step.any()
             if still > 1:
                 break
         return state, slopes
@@ -216,10 +218,17 @@ class StartSlopes:
         own, units = by_state[picked], self._units()
         parts = by_parameter[picked]
         changes = (own @ slopes.T + parts @ units).T
-        terms = (np.abs(own) @ np.abs(slopes.T) + np.abs(parts) @ np.abs(units)).T
-        terms += np.outer(1 / self._sizes(state, constants), np.abs(own) @ np.abs(state))  # all in its own size
         mass = values[m + r :].reshape(n, n)
+        terms = (np.abs(own) @ natural_sizes(slopes, np.diag(mass)).T + np.abs(parts) @ np.abs(units)).T
+        reach = np.abs(own) @ natural_sizes(state, np.diag(mass))
+        terms += np.outer(1 / self._sizes(state, constants), reach)  # as each direction goes by its own size
         return deviation, own[:, :n] if positions else own[:, n : 2 * n], mass, changes, terms
+
+    def _inertia(self, state: Array, time: float, constants: Sequence[float]) -> Array:
+        """The diagonal of M."""
+        return np.diag(
+            self._at(state, np.zeros((len(self._directions), len(state))), time, constants, positions=True)[2]
+        )
 
     def _sizes(self, state: Array, constants: Sequence[float]) -> Array:
         """The size of what each direction varies; 1 where it is 0."""
@@ -295,29 +304,3 @@ class StartSlopes:
         for place, change in zip(places, changes, strict=True):
             slopes[:, place] = np.broadcast_to(change, len(slopes))
         return slopes
-
-
-def _step(
-    y: Array, rows: Array, mass: Array, changes: Array, row_changes: Array, mass_changes: Array, by_mass: bool
-) -> tuple[Array, Array]:
-    """One step Δ of the iteration, and its derivative by direction (directions, free)."""
-    root = np.eye(len(mass))
-    if by_mass:
-        try:
-            root = np.linalg.inv(np.linalg.cholesky(mass)).T  # M⁻¹ = root rootᵀ
-        except np.linalg.LinAlgError:
-            mass_changes = np.zeros_like(mass_changes)
-    else:
-        mass_changes = np.zeros_like(mass_changes)
-    reach = rows @ root
-    size = np.linalg.norm(reach, axis=1)
-    size = np.where(size > 0, size, 1.0)
-    inverse = np.linalg.pinv(reach / size[:, None], rcond=DEPENDENT) / size
-    short = -inverse @ y
-    step, forces = root @ short, -inverse.T @ short
-    found = np.empty((len(changes), len(mass)))
-    for j, change in enumerate(changes):
-        pull = -mass_changes[j] @ step - row_changes[j].T @ forces
-        along = root.T @ pull
-        found[j] = root @ (along - inverse @ (reach @ along) - inverse @ (change + row_changes[j] @ step))
-    return step, found
