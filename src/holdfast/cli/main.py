@@ -22,6 +22,9 @@ from holdfast.cli.verbs.family import family
 from holdfast.cli.verbs.forms import forms
 from holdfast.cli.verbs.lagrangian import lagrangian
 from holdfast.cli.verbs.lyapunov import lyapunov
+from holdfast.cli.verbs.parameters.equilibria import equilibria
+from holdfast.cli.verbs.parameters.fit import fit
+from holdfast.cli.verbs.parameters.sensitivities import sensitivities
 from holdfast.cli.verbs.report import report
 from holdfast.cli.verbs.run import run
 from holdfast.cli.verbs.sample import sample
@@ -42,6 +45,7 @@ from holdfast.cli.watch import WATCH
     holdfast derive cart_rod.toml            its equations of motion and control forces
     holdfast simulate cart_rod.toml          run it, and say how it went
     holdfast simulate cart_rod.toml -o run.nc
+    holdfast fit motor.toml data.csv --parameters R,K
     holdfast tune pendulum.toml -o map.png   which gains, for its scheme and step?
     holdfast certify cart_rod.toml -o c.json how far can it drift, and is that proved?
     holdfast verify c.json                   re-check the proof
@@ -73,6 +77,9 @@ for verb in (
     simulate,
     ensemble,
     sample,
+    sensitivities,
+    fit,
+    equilibria,
     certify,
     tune,
     verify,

@@ -193,6 +193,11 @@ class Trajectory:
 
         return refined_error(self, self._own_equations)
 
+    @property
+    def equations_or_derived(self) -> Equations | None:
+        """The equations of the run, derived anew where it was loaded; none where that cannot be done."""
+        return self._own_equations
+
     @cached_property
     def _own_equations(self) -> Equations | None:
         """The equations of the run; of one that was loaded, derived anew."""
