@@ -102,6 +102,7 @@ _HOMES = {
     "holdfast.stability.theory.motion_step": "step_condition",
     "holdfast.page.report": "report Report",
     "holdfast.page.study": "study Study",
+    "holdfast.exchange.export": "export Export",
 }
 
 _SCHEMES = {

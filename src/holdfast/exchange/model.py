@@ -1,0 +1,129 @@
+"""What leaves: the equations with their names, numbers and a step, as every target reads them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from holdfast.engine.code.kernel_source import KernelSource, observing_observables, stepping
+from holdfast.engine.emit.body import Body, lowered
+from holdfast.equations.equations import Equations
+from holdfast.equations.values import parameter_vector
+from holdfast.errors import BadRequest
+from holdfast.exchange.names import model_name
+from holdfast.problem.laws.linear import Tuned
+from holdfast.results.start.start import consistent_start
+from holdfast.schemes.by_name import scheme_named
+from holdfast.schemes.kinds.scheme import Scheme
+from holdfast.schemes.tableaus.kutta import RK4
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """dx/dt = F(t, x, p) with its step by a fixed-step scheme, under a name that every language bears."""
+
+    name: str
+    equations: Equations
+    scheme: Scheme
+    step: float | None
+    start: tuple[float, ...]
+    values: tuple[float, ...]  # of parameters and gains
+
+    @property
+    def title(self) -> str:
+        return self.equations.problem.title or self.name
+
+    @property
+    def begin(self) -> float:
+        return self.equations.problem.run.begin
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        return self.equations.state_names
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        return self.equations.parameter_names
+
+    @property
+    def observables(self) -> tuple[str, ...]:
+        return tuple(self.equations.observables)
+
+    @property
+    def controls(self) -> tuple[str, ...]:
+        return tuple(self.equations.problem.program.controls)
+
+    @cached_property
+    def assembly(self) -> KernelSource:
+        """The step as the kernels have it."""
+        return stepping(self.equations.field, self.scheme)
+
+    @cached_property
+    def observing(self) -> Body:
+        return observing_observables(self.equations.field).bodies["body"]
+
+    @cached_property
+    def controlling(self) -> Body:
+        """The controls alone, from time, state and parameters."""
+        field, controls = self.equations.field, self.equations.controls_nodes
+        return lowered(dict(enumerate(controls.values())), field.time, field.state, field.parameters)
+
+    @property
+    def rates(self) -> Body:
+        """dx/dt, then the pivots and their scales."""
+        return self.assembly.bodies["rates"]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the functions leave out of what Holdfast itself does with this problem."""
+        problem = self.equations.problem
+        said = []
+        if problem.system.noise:
+            said.append(f"the noise of {', '.join(problem.system.noise)} is left out: the motion without it")
+        if problem.program.redundant == "allow":
+            said.append("instants at which constraints become dependent end a run here; Holdfast carries it through")
+        elif self.equations.solver.pivots:
+            said.append("the order of elimination is that of the start; where it fails, a step says so (status 2)")
+        return tuple(said)
+
+
+def model_of(
+    equations: Equations, *, name: str | None = None, scheme: Any = None, step: Any = None, verb: str = "export"
+) -> Model:
+    """The model of equations, judged at the door: numbers for all letters, gains chosen, a scheme that can leave."""
+    if not isinstance(equations, Equations):
+        raise BadRequest(f"{verb}() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first")
+    if isinstance(equations.problem.program.law, Tuned):
+        raise BadRequest(
+            "the gains of this law are still to be chosen", where="program.law", fix="hf.tuned(problem) chooses them"
+        )
+    values = parameter_vector(equations, {})
+    begun = consistent_start(equations, None, None, {}, equations.problem.run.begin)
+    chosen, size = _scheme(equations, scheme), _step(equations, step)
+    named = model_name(name, equations.problem.title)
+    return Model(named, equations, chosen, size, tuple(float(x) for x in begun.state), tuple(values))
+
+
+def _scheme(equations: Equations, asked: Any) -> Scheme:
+    """The scheme of the steps: as asked for, or the problem's own, or RK4 where that chooses its steps itself."""
+    chosen = scheme_named(equations.problem.run.scheme if asked is None else asked)
+    if not chosen.adaptive and chosen.explicit:
+        return chosen
+    if asked is None:
+        return RK4
+    raise BadRequest(
+        f"{chosen.name} {'chooses its own steps' if chosen.adaptive else 'solves equations in each step'}, "
+        "and only explicit schemes of fixed step leave",
+        where="scheme",
+        fix='e.g. "rk4"; the right-hand side leaves in any case, for solvers of the other tool',
+    )
+
+
+def _step(equations: Equations, asked: Any) -> float | None:
+    size = equations.problem.run.step if asked is None else asked
+    if size is None:
+        return None
+    if isinstance(size, bool) or not isinstance(size, int | float) or not 0 < size < float("inf"):
+        raise BadRequest(f"step = {size!r} is no step", where="step", fix="a positive number")
+    return float(size)
