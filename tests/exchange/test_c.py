@@ -16,6 +16,7 @@ from holdfast.engine.code.kernel_source import observing_observables, stepping
 from holdfast.exchange.c.header import work_size
 from holdfast.exchange.model import model_of
 from tests.exchange.compiled_c import COMPILER, STRICT, Library, unfused
+from tests.exchange.problems import HOSTILE, everything, held_rod
 
 EXAMPLES = resources.files("holdfast") / "examples"
 NAMES = sorted(file.name.removesuffix(".toml") for file in EXAMPLES.iterdir() if file.name.endswith(".toml"))
@@ -97,6 +98,22 @@ def test_a_hundred_steps_have_the_bits_of_an_unfused_kernel(name, tmp_path):
 
 
 @compiler
+def test_every_operation_has_the_bits_of_an_unfused_kernel(tmp_path):
+    equations = everything()
+    model = model_of(equations, name="all_of_them")
+    library = Library(hf.export(equations, to="c", name="all_of_them"), tmp_path)
+    kernel, p = unfused(model.assembly), np.array(model.values)
+    for state in np.random.default_rng(0).uniform(-0.9, 0.9, size=(300, 6)):
+        expected, found = np.zeros(6 + len(equations.field.watched)), library.zeros(6)
+        kernel.functions["rates"](0.0, *map(pointer, (state, p, expected, np.zeros(model.assembly.work))))
+        library.call("rhs", 0.0, state, p, found)
+        assert_array_equal(found, expected[:6])
+    hf.export(equations, to="c", name="brief", precision="float", path=tmp_path)
+    command = [COMPILER, *STRICT, "-Wdouble-promotion", "-c", str(tmp_path / "brief.c")]
+    subprocess.run([*command, "-o", str(tmp_path / "brief.o")], check=True)
+
+
+@compiler
 @pytest.mark.parametrize("scheme", [s for s in hf.ALL_SCHEMES if s.explicit and not s.adaptive], ids=lambda s: s.name)
 def test_every_explicit_scheme_leaves(scheme, tmp_path):
     equations = example("four_bar")
@@ -156,38 +173,6 @@ def test_the_controller_alone_gives_the_controls(name, tmp_path):
         assert_allclose(u, values.controls, rtol=1e-12, atol=1e-12)
     symbols = subprocess.run(["nm", "-u", str(library.file)], capture_output=True, text=True).stdout
     assert not re.search(r"\bmalloc\b", symbols)
-
-
-def held_rod(**changes):
-    names = changes.pop("names", "x y")
-    x, y = hf.coordinates(names)
-    mass, length = hf.parameters("mass length")
-    system = hf.System(
-        coordinates=(x, y),
-        kinetic=mass * (x.rate**2 + y.rate**2) / 2,
-        potential=mass * 9.81 * y,
-        parameters={mass: 1.0, length: 1.0},
-    )
-    program = hf.Program(
-        holonomic={"rod": (x**2 + y**2 - length**2) / 2}, law=hf.SpringDamper(stiffness=400, damping=40)
-    )
-    return hf.derive(hf.Problem(system, program, start={x: 1.0}, **changes))
-
-
-HOSTILE = [
-    "*/ int main(void) { return 1; } /*",
-    "??/",
-    "ends with a backslash \\",
-    "two\nlines */ #error",
-    "\u202eevil",
-    '"; system("x"); "',
-    "",
-    "int",
-    "9 lives",
-    "Zażółć gęślą 学",
-    "/" + "*/" * 50,
-    "*" + "??/" + "\n/",
-]
 
 
 @compiler

@@ -2,6 +2,8 @@
 
 hf.export(equations, to="c", path="out/")             cart_rod.h, cart_rod.c
 hf.export(equations, to="c", part="controller")       the control forces alone, for a microcontroller
+hf.export(equations, to="numpy", path="cart.py")      a module of its own, of arrays
+hf.export(equations, to="casadi").load().rhs          a casadi.Function
 """
 
 from __future__ import annotations
@@ -9,8 +11,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Literal
 
 from holdfast.common.files import write
@@ -18,9 +22,11 @@ from holdfast.common.frozen import Frozen
 from holdfast.common.nearest import did_you_mean
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
-from holdfast.exchange.model import Model, model_of
+from holdfast.exchange.model import Model, model_of, require_equations
+from holdfast.exchange.names import model_name
 
 Part = Literal["model", "controller"]
+Files = dict[str, str | bytes]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +43,22 @@ class Export:
 
     @property
     def text(self) -> str:
-        """The one text of an export that has one file; of several, all after one another."""
+        """All texts, one after another."""
         return "\n".join(content for content in self.files.values() if isinstance(content, str))
+
+    def load(self) -> ModuleType:
+        """The exported Python module, ready to be called; its library (numpy, jax, casadi) must be there."""
+        if self.target not in PYTHON:
+            raise BadRequest(
+                f"{self.target} is no Python module", where="load()", fix=f"exports that are: {', '.join(PYTHON)}"
+            )
+        module = ModuleType(self.name, self.target)
+        (text,) = self.files.values()
+        try:
+            exec(compile(text, f"<{self.name}.py>", "exec", dont_inherit=True), vars(module))
+        except ImportError as error:
+            raise BadRequest(f"{error}", where="load()", fix=f"install {self.target}, or use `text`") from error
+        return module
 
     def save(self, path: str | os.PathLike[str]) -> tuple[Path, ...]:
         """Write the files: into a folder, or, of one file, under this name."""
@@ -54,53 +74,73 @@ class Export:
         return tuple(write(target / name, content) for name, content in self.files.items())
 
 
-@dataclass(frozen=True, slots=True)
-class Choices:
-    """What may be asked of a target beside the equations."""
+@dataclass(frozen=True, eq=False)
+class Wanted:
+    """What is asked for."""
 
-    part: str = "model"
-    precision: str = "double"
-    version: str = ""
+    equations: Equations
+    name: str | None
+    scheme: Any
+    step: float | None
+    part: str
+    precision: str
+
+    @cached_property
+    def model(self) -> Model:
+        return model_of(self.equations, name=self.name, scheme=self.scheme, step=self.step)
+
+    @property
+    def version(self) -> str:
+        try:
+            return version("holdfast")
+        except PackageNotFoundError:  # run from its source
+            return "from its source"
 
 
-def _c(model: Model, choices: Choices) -> dict[str, str | bytes]:
+def _c(wanted: Wanted) -> Files:
     from holdfast.exchange.c.header import header
     from holdfast.exchange.c.source import source
     from holdfast.exchange.c.writer import precision_named
 
-    precision, controller = precision_named(choices.precision), choices.part == "controller"
+    model, controller = wanted.model, wanted.part == "controller"
+    precision = precision_named(wanted.precision)
     if controller:
-        require_controller(model)
+        model.require_controller()
     return {
-        f"{model.name}.h": header(model, precision, controller=controller, version=choices.version),
+        f"{model.name}.h": header(model, precision, controller=controller, version=wanted.version),
         f"{model.name}.c": source(model, precision, controller=controller),
     }
 
 
-def require_controller(model: Model) -> None:
-    """Refuse where no function of the state alone gives the controls."""
-    if not model.controls:
-        raise BadRequest("the program has no controls", where="part", fix="name some in Program(controls=...)")
-    extended = model.equations.deviations.extensions
-    if extended:
-        name = extended[0].control
-        raise BadRequest(
-            f"the control {name!r} has a state of its own, so no function of the measured state gives it",
-            where="part",
-            fix="export the whole model, and step its states",
-        )
+def _python(to: str) -> Callable[[Wanted], Files]:
+    def files(wanted: Wanted) -> Files:
+        from holdfast.exchange.text.python import python_text
+
+        return {f"{wanted.model.name}.py": python_text(wanted.model, to, wanted.version)}
+
+    return files
 
 
-def _version() -> str:
-    try:
-        return version("holdfast")
-    except PackageNotFoundError:  # run from its source
-        return "from its source"
+def _modelica(wanted: Wanted) -> Files:
+    from holdfast.exchange.text.modelica import modelica_text
+
+    return {f"{wanted.model.name}.mo": modelica_text(wanted.model, wanted.version)}
 
 
-TARGETS: dict[str, Callable[[Model, Choices], dict[str, str | bytes]]] = {"c": _c}
-PRECISE = frozenset({"c"})  # targets that can be had in float
-IN_PARTS = frozenset({"c"})  # targets that can be the controller alone
+def _latex(wanted: Wanted) -> Files:
+    from holdfast.exchange.text.latex import latex_text
+
+    name = model_name(wanted.name, wanted.equations.problem.title)
+    return {f"{name}.tex": latex_text(wanted.equations, wanted.version)}
+
+
+PYTHON = ("numpy", "jax", "casadi")  # targets that are Python modules
+TARGETS: dict[str, Callable[[Wanted], Files]] = {
+    "c": _c,
+    **{to: _python(to) for to in PYTHON},
+    "modelica": _modelica,
+    "latex": _latex,
+}
 
 
 def export(
@@ -116,11 +156,13 @@ def export(
 ) -> Export:
     """The equations for another tool, as files by name; written at once where a `path` is given.
 
-    ``to`` is "c": C99 in `precision` "double" or "float", bit for bit what the kernels compute where products are not
-    fused; with ``part="controller"`` the control forces alone, from the measured state.
+    - "c": C99 in `precision` "double" or "float", bit for bit what the kernels compute where products are not fused;
+      with ``part="controller"`` the control forces alone, from the measured state.
+    - "numpy", "jax", "casadi": a Python module of its own, also by `Export.load`.
+    - "modelica": a model; "latex": a document.
 
-    `scheme` and `step` say how the exported step is made: an explicit scheme of fixed step, the problem's own unless
-    given.
+    `name` is what files and functions are called. `scheme` and `step` say how the exported step is made: an explicit
+    scheme of fixed step, the problem's own unless given.
 
         >>> made = hf.export(equations, to="c", name="cart")
         >>> list(made.files)
@@ -131,13 +173,15 @@ def export(
         raise BadRequest(f"nothing is exported to {to!r}", where="to", fix=fix)
     if part not in ("model", "controller"):
         raise BadRequest(f"there is no part {part!r}", where="part", fix='"model" or "controller"')
-    if part != "model" and to not in IN_PARTS:
+    if part != "model" and to != "c":
         raise BadRequest(f"{to} takes the whole model", where="part", fix='to="c" can be the controller alone')
-    if precision != "double" and to not in PRECISE:
+    if precision != "double" and to != "c":
         raise BadRequest(f"{to} has one precision", where="precision", fix='to="c" can be had in float')
-    model = model_of(equations, name=name, scheme=scheme, step=step)
-    files = TARGETS[to](model, Choices(part, precision, _version()))
-    made = Export(to, model.name, Frozen(files), model.notes)
+    require_equations(equations, "export")
+    wanted = Wanted(equations, name, scheme, step, part, precision)
+    files = TARGETS[to](wanted)
+    called = next(iter(files)).rpartition(".")[0]
+    made = Export(to, called, Frozen(files), () if to == "latex" else wanted.model.notes)
     if path is not None:
         made.save(path)
     return made

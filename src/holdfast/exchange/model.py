@@ -74,6 +74,18 @@ class Model:
         """dx/dt, then the pivots and their scales."""
         return self.assembly.bodies["rates"]
 
+    def require_controller(self) -> None:
+        """Refuse where no function of the state alone gives the controls."""
+        if not self.controls:
+            raise BadRequest("the program has no controls", where="part", fix="name some in Program(controls=...)")
+        extended = self.equations.deviations.extensions
+        if extended:
+            raise BadRequest(
+                f"the control {extended[0].control!r} has a state of its own: the measured state does not give it",
+                where="part",
+                fix="export the whole model, and step its states",
+            )
+
     @property
     def notes(self) -> tuple[str, ...]:
         """What the functions leave out of what Holdfast itself does with this problem."""
@@ -88,12 +100,14 @@ class Model:
         return tuple(said)
 
 
-def model_of(
-    equations: Equations, *, name: str | None = None, scheme: Any = None, step: Any = None, verb: str = "export"
-) -> Model:
-    """The model of equations, judged at the door: numbers for all letters, gains chosen, a scheme that can leave."""
+def require_equations(equations: Any, verb: str) -> None:
     if not isinstance(equations, Equations):
         raise BadRequest(f"{verb}() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first")
+
+
+def model_of(equations: Equations, *, name: str | None = None, scheme: Any = None, step: Any = None) -> Model:
+    """The model of equations, judged at the door: numbers for all letters, gains chosen, a scheme that can leave."""
+    require_equations(equations, "export")
     if isinstance(equations.problem.program.law, Tuned):
         raise BadRequest(
             "the gains of this law are still to be chosen", where="program.law", fix="hf.tuned(problem) chooses them"

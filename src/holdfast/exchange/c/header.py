@@ -57,7 +57,7 @@ def _about(model: Model, precision: Precision, controller: bool, version: str) -
     yield " * call must not overlap. Compile without -ffast-math, with -ffp-contract=off where that is not the default,"
     yield " * and link the library of mathematics (-lm)."
     if not precision.suffix:
-        yield " * With -DHOLDFAST_FUSED products are fused with sums, as the kernels of Holdfast do where processors can."
+        yield " * With -DHOLDFAST_FUSED products are fused with sums, as in the kernels where a processor can."
     if not controller:
         yield f" * Steps are those of {comment(model.scheme.name)}" + (
             f"; the problem states h = {model.step!r}." if model.step else "."
