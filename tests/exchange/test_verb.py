@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from holdfast.cli.main import main
 
 TARGETS = {"c": ["rod.h", "rod.c"], "numpy": ["rod.py"], "casadi": ["rod.py"], "jax": ["rod.py"]}
-TARGETS |= {"modelica": ["rod.mo"], "latex": ["rod.tex"]}
+TARGETS |= {"modelica": ["rod.mo"], "latex": ["rod.tex"], "fmu": ["rod.fmu"]}
 TEXT = """
 schema = 1
 title = "A rod"
@@ -39,7 +39,7 @@ def typed(*words):
 @pytest.mark.parametrize("to", TARGETS)
 def test_every_target_is_written(folder, to):
     (folder / "out").mkdir()
-    said = typed("export", "rod.toml", "--to", to, "-o", "out", "--scheme", "rk4", "--json")
+    said = typed("export", "rod.toml", "--to", to, "-o", "out", "--scheme", "rk4", "--step", "0.01", "--json")
     assert said.exit_code == 0, said.output
     told = json.loads(said.stdout)
     assert sorted(path.name for path in (folder / "out").iterdir()) == sorted(TARGETS[to])

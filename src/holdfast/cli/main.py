@@ -45,7 +45,7 @@ from holdfast.cli.watch import WATCH
     holdfast tune pendulum.toml -o map.png   which gains, for its scheme and step?
     holdfast certify cart_rod.toml -o c.json how far can it drift, and is that proved?
     holdfast verify c.json                   re-check the proof
-    holdfast export cart_rod.toml --to c     its equations as C99; also NumPy, CasADi, JAX, Modelica
+    holdfast export cart_rod.toml --to c     its equations as C99; also fmu, numpy, casadi, modelica, ...
     holdfast lyapunov adaptive_optics.toml   does its V fall, and what do the step theorems say?
     """,
 )

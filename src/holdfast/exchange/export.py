@@ -84,6 +84,7 @@ class Wanted:
     step: float | None
     part: str
     precision: str
+    fmi: int
 
     @cached_property
     def model(self) -> Model:
@@ -134,13 +135,35 @@ def _latex(wanted: Wanted) -> Files:
     return {f"{name}.tex": latex_text(wanted.equations, wanted.version)}
 
 
+def _fmu(wanted: Wanted) -> Files:
+    from holdfast.exchange.fmu.archive import fmu
+
+    return {f"{wanted.model.name}.fmu": fmu(wanted.model, wanted.fmi, f"Holdfast {wanted.version}")}
+
+
 PYTHON = ("numpy", "jax", "casadi")  # targets that are Python modules
 TARGETS: dict[str, Callable[[Wanted], Files]] = {
     "c": _c,
+    "fmu": _fmu,
     **{to: _python(to) for to in PYTHON},
     "modelica": _modelica,
     "latex": _latex,
 }
+
+
+def _notes(wanted: Wanted, to: str, files: Files) -> tuple[str, ...]:
+    """What the files leave out."""
+    if to == "latex":
+        return ()
+    if to != "fmu":
+        return wanted.model.notes
+    from holdfast.exchange.fmu.archive import binaries
+
+    (content,) = files.values()
+    assert isinstance(content, bytes)
+    found = ", ".join(binaries(content))
+    has = f"its binary is for {found}; its sources are for others" if found else "it has sources, and no binary"
+    return (*wanted.model.notes, has, "its bends and jumps (limits, abs, data) are no events to a solver")
 
 
 def export(
@@ -153,11 +176,14 @@ def export(
     step: float | None = None,
     part: Part = "model",
     precision: str = "double",
+    fmi: int = 2,
 ) -> Export:
     """The equations for another tool, as files by name; written at once where a `path` is given.
 
     - "c": C99 in `precision` "double" or "float", bit for bit what the kernels compute where products are not fused;
       with ``part="controller"`` the control forces alone, from the measured state.
+    - "fmu": a Functional Mock-up Unit of `fmi` 2 or 3 for model exchange and co-simulation, with sources, and a binary
+      for this kind of machine: on x86-64 Linux made by LLVM alone, elsewhere by the system's C compiler where one is.
     - "numpy", "jax", "casadi": a Python module of its own, also by `Export.load`.
     - "modelica": a model; "latex": a document.
 
@@ -178,10 +204,10 @@ def export(
     if precision != "double" and to != "c":
         raise BadRequest(f"{to} has one precision", where="precision", fix='to="c" can be had in float')
     require_equations(equations, "export")
-    wanted = Wanted(equations, name, scheme, step, part, precision)
+    wanted = Wanted(equations, name, scheme, step, part, precision, fmi)
     files = TARGETS[to](wanted)
     called = next(iter(files)).rpartition(".")[0]
-    made = Export(to, called, Frozen(files), () if to == "latex" else wanted.model.notes)
+    made = Export(to, called, Frozen(files), _notes(wanted, to, files))
     if path is not None:
         made.save(path)
     return made

@@ -75,7 +75,7 @@ class ExportWriter(CWriter):
             f"{'const ' * (kind.startswith('p') and argument in INPUTS)}{self.type(kind)} {argument}"
             for argument, kind in arguments
         )
-        if "p" in dict(arguments):  # a driver: what its scheme does not need is passed all the same
+        if not hint and arguments:  # a driver: what its scheme does not need is passed all the same
             self.declared.append("    " + " ".join(f"(void){argument};" for argument, _ in arguments))
         linkage = "static inline " if hint else self.linkage
         self.header = f"{linkage}{self.type(returns)} hf_{name}({listed or 'void'})\n{{"

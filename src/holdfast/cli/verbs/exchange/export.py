@@ -13,7 +13,7 @@ from holdfast.cli.shared import equations_in, print_json, problem_in, reports_er
 from holdfast.cli.text import say
 from holdfast.cli.watch import limited
 
-TARGETS = ("c", "numpy", "casadi", "jax", "modelica", "latex")
+TARGETS = ("c", "fmu", "numpy", "casadi", "jax", "modelica", "latex")
 
 
 @click.command()
@@ -25,20 +25,21 @@ TARGETS = ("c", "numpy", "casadi", "jax", "modelica", "latex")
 @click.option("--step", type=float, help="The step; default: the file's.")
 @click.option("--precision", type=click.Choice(["double", "float"]), default="double", help="Of C.")
 @click.option("--controller", is_flag=True, help="Of C: the control forces alone, from the measured state.")
+@click.option("--fmi", type=click.IntRange(2, 3), default=2, show_default=True, help="Of an FMU: the version of FMI.")
 @JSON
 @reports_errors
 def export(
     file: str, to: str, output: str | None, name: str | None, scheme: str | None, step: float | None,
-    precision: str, controller: bool, as_json: bool,
+    precision: str, controller: bool, fmi: int, as_json: bool,
 ) -> None:  # fmt: skip
-    """Write the equations of FILE for another tool: C, NumPy, CasADi, JAX, Modelica or LaTeX."""
+    """Write the equations of FILE for another tool: C, an FMU, NumPy, CasADi, JAX, Modelica or LaTeX."""
     problem = problem_in(file)
     equations, _ = equations_in(problem)
     called = name if name is not None or file == "-" else re.sub(r"\W", "_", Path(file).stem, flags=re.ASCII)
     with limited("writing the equations"):
         made = hf.export(
             equations, to, name=called, scheme=scheme, step=step, precision=precision,
-            part="controller" if controller else "model",
+            part="controller" if controller else "model", fmi=fmi,
         )  # fmt: skip
     written = made.save(output or ".")
     if as_json:
