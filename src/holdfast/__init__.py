@@ -103,6 +103,7 @@ _HOMES = {
     "holdfast.page.report": "report Report",
     "holdfast.page.study": "study Study",
     "holdfast.exchange.export": "export Export",
+    "holdfast.exchange.mechanics.sympy_mechanics": "from_sympy_mechanics",
 }
 
 _SCHEMES = {
