@@ -20,7 +20,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "holdfast.errors": "HoldfastError BadStatement BadExpression BadFile ConstraintsDependent NoAuthority "
     "SingularSystem BadRequest InternalError Undecided",
-    "holdfast.problem.quantities": "coordinates parameters states controls deviations time rate",
+    "holdfast.problem.quantities": "coordinates parameters states controls deviations multipliers time rate",
     "holdfast.problem.functions": "functions function",
     "holdfast.problem.data": "data Data",
     "holdfast.problem.letters": "OpenLetters",
@@ -75,7 +75,9 @@ _HOMES = {
     "holdfast.results.start.assemble": "assemble_start AssembledStart",
     "holdfast.results.judgement.check": "checked_start CheckedStart",
     "holdfast.results.runs.state_error": "StateError",
-    "holdfast.results.runs.event": "Event",
+    "holdfast.problem.phases": "Event Phase",
+    "holdfast.results.joined": "Impact JoinedRun",
+    "holdfast.results.runs.phased": "phase_equations",
     "holdfast.results.runs.noise": "sample_paths NoisyRuns",
     "holdfast.stability.linear.covariance": "stationary_covariance mean_square_abscissa",
     "holdfast.stability.linear.mean_square": "mean_square MeanSquare deviation_covariance",

@@ -112,6 +112,45 @@ def test_files_state_weights_and_wrong_ones_are_refused():
             hf.Problem(hf.System(coordinates=(x,), kinetic=x.rate**2 / 2), program)
 
 
-def test_fewer_holders_than_constraints_are_refused():
-    with pytest.raises(hf.BadStatement, match="2 constraints cannot be held by 1 control"):
-        hf.Program(holonomic={"p": x, "q": y}, controls={"F": {x: 1}})
+s = hf.coordinates("s")
+LEFT_OVER = {
+    "one it cannot move": ({"p": x, "q": y}, {"F": {x: 1}}, "'F' can hold 'p', and 'q' is left over"),
+    "either": ({"p": x + y, "q": x - y}, {"F": {x: 1}}, "'F' can hold 'p' or 'q', and one is left over"),
+    "two of three": (
+        {"p": x, "q": y, "r": s + x},
+        {"F": {x: 1}, "G": {y: 1}},
+        "'F' and 'G' can together hold 'p' and 'q' or 'q' and 'r', and one is left over",
+    ),
+    "a repeat among them": (
+        {"p": x, "again": 2 * x, "q": y},
+        {"F": {x: 1}, "G": {y: 1}},
+        "constraint 'again' repeats what 'p' already fixes",
+    ),
+    "a contradiction": ({"p": x, "no": x - 1}, {"F": {x: 1}}, "constraint 'no' contradicts 'p'"),
+    "none": ({"p": y, "q": s}, {"F": {x: 1}}, "the controls can hold no 1 of 'p' and 'q'"),
+}
+
+
+@pytest.mark.parametrize(("programs", "controls", "told"), LEFT_OVER.values(), ids=LEFT_OVER)
+def test_fewer_controls_than_programs_name_what_is_left_over(programs, controls, told):
+    system = hf.System(coordinates=(x, y, s), kinetic=x.rate**2 + y.rate**2 + s.rate**2)
+    law = hf.SpringDamper(stiffness=dict.fromkeys(programs, 4), damping=dict.fromkeys(programs, 4))
+    with pytest.raises(hf.BadStatement, match="cannot be held by") as error:
+        hf.derive(hf.Problem(system, hf.Program(holonomic=programs, controls=controls, law=law)))
+    assert told in error.value.what
+    assert error.value.where.startswith("program.")
+
+
+def test_what_reactions_hold_and_what_moves_later_count_when_a_program_is_left_over():
+    """A motor turns a link through a spring: it holds the link, four derivatives later, or the rotor, not both."""
+    link, rotor, z = hf.coordinates("link rotor z")
+    system = hf.System(
+        coordinates=(link, rotor, z),
+        kinetic=(link.rate**2 + rotor.rate**2 + z.rate**2) / 2,
+        potential=(link - rotor) ** 2 / 2,
+    )
+    program = hf.Program(
+        holonomic={"rail": z, "tip": link, "hub": rotor}, controls={"u": {rotor: 1}}, reactions=("rail",)
+    )
+    with pytest.raises(hf.BadStatement, match="'u' can hold 'tip' or 'hub', and one is left over"):
+        hf.derive(hf.Problem(system, program))

@@ -91,3 +91,30 @@ def test_what_depends_on_each_other_is_found_in_any_units():
         assert [circuit.row for circuit in found] == list(range(rank, rank + repeats))
         scaled = rows / np.linalg.norm(rows, axis=1, keepdims=True)
         assert max(np.abs(circuit.combination @ scaled).max() for circuit in found) < 1e-9
+
+
+COPIES = {
+    "as many controls": ({"p": x, "again": 2 * x}, {"F": {x: 1}, "G": {y: 1}}, {}),
+    "more controls": ({"p": x, "again": 2 * x}, {"F": {x: 1}, "G": {y: 1}, "H": {x: 2}}, {}),
+    "fewer controls": ({"p": x, "again": 2 * x}, {"F": {x: 1}}, {}),
+    "a sum": ({"p": x, "q": y, "again": x + y}, {"F": {x: 1}, "G": {y: 1}}, {}),
+    "a sum with a control of its own": ({"p": x, "q": y, "again": x + y}, {"F": {x: 1}, "G": {y: 1}, "H": {x: 1}}, {}),
+    "held by a reaction": ({"p": x, "again": 2 * x}, {"F": {x: 1}}, {"reactions": ("p",)}),
+}
+
+
+@pytest.mark.parametrize(("programs", "controls", "more"), COPIES.values(), ids=COPIES)
+@pytest.mark.parametrize("elastic", [False, True], ids=["at once", "four derivatives later"])
+def test_a_copy_of_a_program_that_controls_hold_is_named(programs, controls, more, elastic):
+    rotor = hf.coordinates("rotor")
+    if elastic:  # what pushed x now pushes it through a spring
+        kinetic, potential = (x.rate**2 + y.rate**2 + rotor.rate**2) / 2, (x - rotor) ** 2 / 2
+        controls = {name: {rotor if q is x else q: k for q, k in push.items()} for name, push in controls.items()}
+        system = hf.System(coordinates=(x, y, rotor), kinetic=kinetic, potential=potential)
+    else:
+        system = hf.System(coordinates=(x, y), kinetic=(x.rate**2 + y.rate**2) / 2)
+    program = hf.Program(holonomic=programs, controls=controls, law=hf.critically_damped(3), **more)
+    with pytest.raises(hf.HoldfastError) as error:
+        hf.derive(hf.Problem(system, program))
+    assert "constraint 'again' repeats what 'p'" in error.value.what
+    assert "multiplier" not in error.value.fix

@@ -392,7 +392,6 @@ FILES = [
     (CART.replace('home = "x"', 'home = "home"'), "is a constraint"),
     (CART.replace('home = "x"', 'home = "F"'), "'F'"),
     (CART.replace('home = "x"', "home = {}"), "not a table"),
-    (CART.replace('F = { x = "1" }\n', ""), "2 constraints cannot be held by 1 control "),
     (CART.replace('{ x = "1" }', "{}"), "acts on no coordinate"),
     (CART.replace('{ x = "1" }', '"x"'), "components by coordinate"),
     (CART.replace('{ x = "1" }', '{ z = "1" }'), "unknown name 'z'"),

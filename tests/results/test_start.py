@@ -161,3 +161,16 @@ def test_check_finds_negative_masses_and_laws_that_drive_away():
     )
     assert [finding.name for finding in found.findings] == ["unstable_law"]
     assert not hf.checked_start(pendulum()).findings
+
+
+def test_a_rate_that_rounding_leaves_in_a_bare_coordinate_is_none():
+    """A slider-crank: solved for a', the slide's own b' is left at 1e-17 of it, and its terms are nothing else."""
+    crank, a, b = hf.coordinates("crank a b")
+    r, l = sp.Rational(3, 10), sp.Rational(4, 5)
+    rod = ((a - r * sp.cos(crank)) ** 2 + (b - r * sp.sin(crank)) ** 2 - l**2) / 2
+    system = hf.System(coordinates=(crank, a, b), kinetic=(crank.rate**2 / 5 + (a.rate**2 + b.rate**2) / 2))
+    start = {crank: 1, a: r * sp.cos(1) + sp.sqrt(l**2 - (r * sp.sin(1)) ** 2), crank.rate: 8}
+    problem = hf.Problem(system, hf.Program(holonomic={"rod": rod, "slide": b}), start=start)
+    run = hf.simulate(hf.derive(problem), hf.RK4, step=0.001, duration=0.01)
+    assert abs(run["w_rod"][0]) < 1e-14
+    assert run["crank_dot"][0] == 8

@@ -10,6 +10,8 @@ from holdfast.equations.dynamics.mass_checks import check_masses, check_thrust
 from holdfast.equations.equations import Equations
 from holdfast.equations.solving.control_states import check_order, with_controls, with_extensions
 from holdfast.equations.solving.degree import stated_motion
+from holdfast.equations.solving.friction import friction_of
+from holdfast.equations.solving.left_over import left_over
 from holdfast.equations.solving.limits import limited
 from holdfast.equations.solving.redundant import RedundantSolver
 from holdfast.equations.solving.self_check import require_solved
@@ -30,6 +32,8 @@ def derive(problem: Problem, *, second_order: bool = True) -> Equations:
     """
     if not isinstance(problem, Problem):
         raise BadRequest(f"derive() takes a Problem, not {type(problem).__name__}", fix="hf.Problem(system, program)")
+    if problem.program.lacks_holders:
+        raise left_over(problem, derive)
     stated = stated_motion(problem)
     form, inputs, dynamics, holders = stated.form, stated.inputs, stated.dynamics, stated.holders
     deviations, samples = stated.deviations, stated.samples
@@ -42,6 +46,13 @@ def derive(problem: Problem, *, second_order: bool = True) -> Equations:
     solver = solver_of(problem, inputs, dynamics, deviations, holders, samples)
     demand = demand_of(form, problem.program, inputs, dynamics, deviations, holders, samples)
     solution, last_rates = solution_of(inputs, solver, demand, dynamics, deviations, second_order)
+    friction = friction_of(problem, inputs, dynamics, solution)
+    if friction is not None:
+        dynamics = friction.dynamics
+        solution = replace(solution, bias=dynamics.bias)
+        reactions = [f"lambda_{name}" for name in problem.program.held_by_reaction]
+        places = [reactions.index(f"lambda_{name}") for name in friction.constraints]
+        friction.require_consistent(places, solution.mu, samples)
     solution = limited(problem, inputs, dynamics, deviations, holders, samples, solution)
     names = [c.name for c in problem.system.coordinates]
     looks = solver.dependence.samples if isinstance(solver, RedundantSolver) and solver.dependence else samples
@@ -58,6 +69,7 @@ def derive(problem: Problem, *, second_order: bool = True) -> Equations:
         demand_law=demand,
         solution=solution,
         effort=stated.effort,
+        friction=friction,
     )
 
 

@@ -17,6 +17,7 @@ from holdfast.equations.dynamics.inputs import Inputs
 from holdfast.equations.dynamics.lagrange import Dynamics
 from holdfast.equations.dynamics.masses import powers
 from holdfast.equations.solving.first_integrals import EasedIntegrals
+from holdfast.equations.solving.friction import Friction
 from holdfast.equations.solving.solution import Solution
 from holdfast.equations.solving.solver import Reduced
 from holdfast.equations.solving.solver_form import Solver
@@ -29,7 +30,7 @@ from holdfast.graph.nodes import Node
 from holdfast.problem.laws.linear import Gain, Law, LawForm
 from holdfast.problem.letters import open_letters
 from holdfast.problem.problem import Problem
-from holdfast.problem.quantities import Deviation, DeviationRate, Parameter, State, time
+from holdfast.problem.quantities import Deviation, DeviationRate, Multiplier, Parameter, State, time
 from holdfast.problem.types import ByName, StateLike
 from holdfast.problem.vocabulary import by_name
 
@@ -56,6 +57,7 @@ class Equations:
     demand_law: Demand
     solution: Solution
     effort: Effort | None = None
+    friction: Friction | None = None
     memo: Memo = field(init=False, repr=False, default_factory=Memo)
 
     # ── names ─────────────────────────────────────────────────────────────────────────────────────
@@ -151,6 +153,26 @@ class Equations:
                 fix="leave the limits out for this, or look at runs",
             )
 
+    def require_given_forces(self, verb: str) -> None:
+        """Refuse what needs forces before their reactions, where friction uses these."""
+        if self.friction is not None:
+            used = ", ".join(f"lambda_{name}" for name in self.friction.constraints)
+            raise BadRequest(
+                f"forces use {used}, and {verb} needs forces that are known before what holds the program",
+                where="system.forces",
+                fix="leave the friction out for this, or look at runs",
+            )
+
+    def require_forces(self, verb: str) -> None:
+        """Refuse what speaks of forces alone, where controls act through first-order states."""
+        moved = next((name for name, row in zip(self.constraints, self.deviations.through, strict=False) if row), None)
+        if moved is not None:
+            raise BadRequest(
+                f"a control acts on {moved!r} through a first-order state, and {verb} speaks of forces alone",
+                where="program.controls",
+                fix="state what the control drives as a coordinate with its inertia, or look at runs",
+            )
+
     def with_values(self, values: Mapping[Any, Any]) -> Equations:
         """These equations with values for some letters: numbers, and for functions also expressions or `hf.data`."""
         from holdfast.equations.derive import derive
@@ -243,13 +265,14 @@ class Equations:
         """dx/dt = F(x, p, t) with its watched pivots and its observables, in the order of `observables`."""
         inputs = self.inputs
         masses = tuple(point.mass for point in self.dynamics.points if point.varies)
+        watched = (*self.solver.pivots, *(self.friction.pivots if self.friction is not None else ()))
         return Field(
             time=inputs.time,
             state=(*inputs.q, *inputs.v, *inputs.s),
             parameters=(*inputs.parameters.values(), *inputs.gains.values()),
             rates=(*inputs.v, *self.solution.accelerations, *inputs.state_rates),
-            pivots=(*(pivot.value for pivot in self.solver.pivots), *masses),
-            scales=(*(pivot.scale for pivot in self.solver.pivots), *masses),
+            pivots=(*(pivot.value for pivot in watched), *masses),
+            scales=(*(pivot.scale for pivot in watched), *masses),
             observables=tuple(self.observables.values()),
             positions=len(inputs.q),
         )
@@ -296,6 +319,7 @@ class Equations:
         symbols |= {letter.name: letter for letter in system.letters}
         symbols |= {name: Gain(name) for name in self.form.gains}
         symbols |= {name: State(name) for name in self.deviations.states}
+        symbols |= {name: Multiplier(name) for name in self.inputs.multipliers}
         symbols |= {f"y_{name}": Deviation(name) for name in program.holonomic}
         symbols |= {name: DeviationRate(name) for name in self.deviation_names if not name.startswith("y_")}
         return Display(self.inputs.graph, symbols)
@@ -341,6 +365,11 @@ class Equations:
     def jacobian(self) -> sp.Matrix:
         """J = ∂w/∂v."""
         return self._matrix(self.deviations.jacobian, len(self.coordinates))
+
+    @cached_property
+    def through(self) -> sp.Matrix:
+        """D of dw/dt = J a + γ + D μ: what controls do through first-order states, as SymPy."""
+        return self._matrix(self.deviations.through_rows, len(self.deviations.w))
 
     @cached_property
     def drift_term(self) -> sp.Matrix:

@@ -52,9 +52,13 @@ class Values:
     bias: Array
     jacobian: Array
     drift_term: Array
+    through: Array  # D of dw/dt = J a + γ + D μ, where controls act through first-order states
     holders: Array
     deviation_jacobian: Array  # ∂(y, w)/∂(q, v)
     law_matrix: Array  # [K B] on the program
+    friction_answer: Array  # what comes back of a change of each multiplier that forces use
+    friction_left: Array  # of the residuals that friction may leave, as a part: 0 where it is not solved
+    friction_pivots: Array  # what is watched of both
     observables: dict[str, float]
 
     def __getitem__(self, name: Any) -> float:
@@ -90,9 +94,9 @@ class Values:
 
     @cached_property
     def authority(self) -> Array:
-        """A = J M⁻¹ E (called S where all holders are reactions)."""
+        """A = J M⁻¹ E (called S where all holders are reactions), and D where controls act through states."""
         try:
-            return self.jacobian @ np.linalg.solve(self.mass_matrix, self.holders)
+            return self.jacobian @ np.linalg.solve(self.mass_matrix, self.holders) + self.through
         except np.linalg.LinAlgError as error:
             raise BadRequest(
                 "the mass matrix is singular, so that A = J M⁻¹ E does not exist", fix="use condition and multipliers"
@@ -110,8 +114,7 @@ class Values:
                 pass  # without an inverse of M, the whole system is looked at
         if self.equations.solver.form == "redundant":
             return _condition_on_range(self.mass_matrix, self.jacobian)
-        none = np.zeros((len(self.mu), len(self.mu)))
-        return _condition(np.block([[self.mass_matrix, -self.holders], [self.jacobian, none]]))
+        return _condition(np.block([[self.mass_matrix, -self.holders], [self.jacobian, self.through]]))
 
     @cached_property
     def mass_range(self) -> tuple[float, float]:
@@ -123,8 +126,9 @@ class Values:
 
     @property
     def defined(self) -> bool:
-        """Whether all accelerations, multipliers and controls are finite."""
-        return bool(np.isfinite(self.accelerations).all() and np.isfinite(self.mu).all())
+        """Whether all accelerations, multipliers and controls are finite, and friction goes with its reactions."""
+        found = np.isfinite(self.accelerations).all() and np.isfinite(self.mu).all()
+        return bool(found and (self.friction_pivots > 0).all())
 
     def require_defined(self) -> None:
         """Raise, by name, where nothing determines the accelerations or a function is outside its domain."""
@@ -326,10 +330,19 @@ class StateLayout:
             "bias": (list(equations.dynamics.bias), (n,)),
             "jacobian": (_dense(equations.deviations.jacobian, n, zero), (r, n)),
             "drift_term": (list(equations.deviations.drift), (r,)),
+            "through": (_dense(equations.deviations.through_rows, r, zero), (r, r)),
             "holders": (_dense(equations.holders, r, zero), (n, r)),
             "deviation_jacobian": (_dense(jacobian(z, (*inputs.q, *inputs.v)), 2 * n, zero), (m + r, 2 * n)),
             "law_matrix": (_dense(equations.demand_law.matrix, m + r, zero), (r, m + r)),
             "observables": (list(equations.observables.values()), (len(self._names),)),
+        }
+        friction = equations.friction
+        pivots, k = () if friction is None else friction.pivots, 0 if friction is None else len(friction.constraints)
+        answer = [] if friction is None else _dense(friction.answer, k, zero)
+        self._blocks |= {
+            "friction_answer": (answer, (k, k)),
+            "friction_left": ([pivot.value / pivot.scale for pivot in pivots[k:]], (k,)),
+            "friction_pivots": ([pivot.value for pivot in pivots], (2 * k,)),
         }
         outputs = [node for nodes, _ in self._blocks.values() for node in nodes]
         self.tape = Tape(equations.field.inputs, tuple(outputs))

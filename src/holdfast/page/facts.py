@@ -111,7 +111,7 @@ class PageFacts:
         run = self.trajectory
         if not run.start.on_program or not conservative(self.equations):
             return 0.0
-        return float(np.nanmax(np.abs(run.energy_balance.change))) / self.energy_size
+        return run.energy_change / self.energy_size
 
     def label(self, name: str) -> FigureText:
         """A name as a label of a figure, with its unit where one is stated."""

@@ -189,6 +189,11 @@ class _Desk:
         self, equations: Equations, run: Trajectory, effort: float | None
     ) -> tuple[Certificate | None, bool]:
         """The certificate, where there can be one, and whether its making was interrupted."""
+        if equations.problem.phases:
+            self.remarks.append(
+                "No certificate: the program changes from phase to phase; hf.phase_equations gives those of each."
+            )
+            return None, False
         if run.step is None:
             self.remarks.append(
                 "No certificate: an adaptive scheme chooses its own steps, and a certificate is for one step."

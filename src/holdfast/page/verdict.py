@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from holdfast.page.facts import PageFacts, number, sentence
+from holdfast.results.joined import JoinedRun
 from holdfast.stability.certificate.certificate import Label
 from holdfast.stability.linear.spectrum import BlockStability
 
@@ -127,11 +128,17 @@ def _praise(subject: PageFacts) -> str:
 def _kept(subject: PageFacts) -> str:
     """How well the program was kept: at the end, and, rounded up, at worst."""
     run = subject.trajectory
-    sizes = np.abs(run.deviation if run.deviation.size else run.deviation_rate).max(axis=1)
+    seen = np.abs(run.deviation if run.deviation.size else run.deviation_rate)
+    if isinstance(run, JoinedRun):  # where a phase holds something
+        seen = np.nan_to_num(seen[~np.isnan(seen).all(axis=1)])
+        if not seen.size:
+            return "no phase holds anything"
+    sizes = seen.max(axis=1)
     kept = f"the deviation ends at {number(float(sizes[-1]), 2)} and never exceeded {rounded_up(float(sizes.max()))}"
     if run.deviation.size:
-        kept += f" (its rate {rounded_up(float(np.abs(run.deviation_rate).max()))}, "
-        kept += f"and the norm of both ‖z‖ {rounded_up(float(run.deviation_norm.max()))})"
+        largest = np.nanmax if isinstance(run, JoinedRun) else np.max
+        kept += f" (its rate {rounded_up(float(largest(np.abs(run.deviation_rate))))}, "
+        kept += f"and the norm of both ‖z‖ {rounded_up(float(largest(run.deviation_norm)))})"
     return kept
 
 

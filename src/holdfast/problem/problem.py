@@ -17,8 +17,9 @@ from holdfast.problem.functions import StatedFunction
 from holdfast.problem.keep import with_kept_rows
 from holdfast.problem.laws.linear import Law, LawForm
 from holdfast.problem.letters import letters_in
+from holdfast.problem.phases import Event, Phase, checked_events, checked_phases
 from holdfast.problem.program import Program
-from holdfast.problem.quantities import Coordinate, Parameter, Rate, State
+from holdfast.problem.quantities import Control, Coordinate, Parameter, Rate, State
 from holdfast.problem.run import Run
 from holdfast.problem.system import System
 from holdfast.problem.units.check import check_units
@@ -46,6 +47,8 @@ class Problem:
     animation: Frozen[Any] = field(default_factory=Frozen, kw_only=True)
     family: Frozen[Any] = field(default_factory=Frozen, kw_only=True)
     expect: str = field(default="positive", kw_only=True)
+    events: Frozen[Event] = field(default_factory=Frozen, kw_only=True)
+    phases: Frozen[Phase] = field(default_factory=Frozen, kw_only=True)
     names: Vocabulary = field(init=False, repr=False, compare=False, default_factory=Vocabulary)
     memo: Memo = field(init=False, repr=False, compare=False, default_factory=Memo)
     law_form: LawForm = field(init=False, repr=False, compare=False, default_factory=lambda: LawForm(Frozen()))
@@ -62,6 +65,7 @@ class Problem:
         put(self, "program", self.program.admitted(names))
         put(self, "names", names.closed())
         self._check_controls()
+        self._check_multipliers()
         put(self, "law_form", self.program.law_form(self.names))
         put(self, "start", self._start(self.start))
         if not isinstance(self.run, Run):
@@ -74,7 +78,24 @@ class Problem:
             put(self, name, frozen_table(getattr(self, name), where=name))
         put(self, "lyapunov", self._lyapunov(self.lyapunov))
         put(self, "family", self._family(self.family, "family"))
+        put(self, "events", checked_events(self.events))
+        put(self, "phases", checked_phases(self.phases))
         check_units(self)
+        for name in self.phases:
+            self.in_phase(name)
+
+    def in_phase(self, name: str) -> Problem:
+        """The problem of one phase: the same system under the phase's program."""
+        phase = self.phases[name]
+
+        def made() -> Problem:
+            try:
+                return replace(self, program=phase.program or self.program, phases=Frozen(), lyapunov=Frozen())
+            except BadStatement as error:
+                where = f"phases.{name}.{error.where}".replace(".program.", ".")
+                raise BadStatement(error.what, where=where, fix=error.fix) from None
+
+        return self.memo.once((Problem.in_phase, name), made)
 
     def _lyapunov(self, given: Mapping[str, Any]) -> Frozen[Any]:
         """The table [lyapunov]: its function in declared symbols, everything else plain."""
@@ -148,6 +169,38 @@ class Problem:
                 listed = "controls: " + ", ".join(known) if known else "name it in the program's controls"
                 fix = did_you_mean(name, known, listed)
                 raise BadStatement(f"{name!r} is not a control of the program", where=where, fix=fix)
+        for name, direction in self.program.controls.items():
+            if not direction and name not in self.system.announced_controls:
+                what = f"control {name!r} acts on no coordinate, and on no state"
+                raise BadStatement(what, where=f"program.controls.{name}", fix=f'e.g. {name} = {{ x = "1" }}')
+
+    @property
+    def state_rates(self) -> dict[str, sp.Expr]:
+        """The rates of first-order states by name, with what controls add to them."""
+        found = dict(self.system.states)
+        for name, direction in self.program.controls.items():
+            for state, component in direction.items():
+                if state in found:
+                    found[state] = found[state] + component * Control(name)
+        return found
+
+    @property
+    def controls_through_states(self) -> tuple[str, ...]:
+        """The controls that the rates of states contain."""
+        return tuple(sorted({s.name for rate in self.state_rates.values() for s in rate.atoms(Control)}))
+
+    def _check_multipliers(self) -> None:
+        """Forces speak of reactions before there is a program: here they meet it."""
+        held = [f"lambda_{name}" for name in self.program.held_by_reaction]
+        for name in self.system.announced_multipliers:
+            if name in held:
+                continue
+            if name.removeprefix("lambda_") in self.program.constraints:
+                what, fix = f"{name!r} is no reaction: controls hold its constraint", "name it in reactions"
+            else:
+                what = f"{name!r} is the multiplier of no constraint"
+                fix = did_you_mean(name, held, "multipliers: " + ", ".join(held) if held else "state its constraint")
+            raise BadStatement(what, where="system.forces", fix=fix)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Through its text where it has one, which other versions read too; else by its parts."""

@@ -14,10 +14,12 @@ from holdfast.common.nearest import did_you_mean
 from holdfast.errors import BadStatement
 from holdfast.problem.keep import Kept, stated
 from holdfast.problem.laws.linear import Constraints, Law, LawForm, Unstabilised
+from holdfast.problem.quantities import Coordinate, State
 from holdfast.problem.system import directions
 from holdfast.problem.vocabulary import CONSTANT, MOTION, POSITION, Vocabulary, by_name, exact
 
 Redundant = Literal["allow", "refuse"]
+PUSHED = (Coordinate, State)  # what a control may act on
 
 
 @clear_arguments
@@ -26,9 +28,10 @@ class Program:
     """Functions that the motion keeps at zero.
 
     `holonomic` functions f(q, t) and `nonholonomic` functions f(q, v, t) (linear or not in the rates) by name. They
-    are held by ideal reactions unless `controls` are given: named directions {coordinate: component}. In a mixed
-    program, `reactions` names the constraints that keep their own reaction. Controls and reactions together are as many
-    as the constraints; more controls share the work with the least effort Σ R u², whose weights R, `effort`, are 1 in
+    are held by ideal reactions unless `controls` are given: named directions {coordinate: component}. A component on
+    a first-order state is added to its rate, {current: 1/L} for a voltage. In a mixed program,
+    `reactions` names the constraints that keep their own reaction. Controls and reactions together are as many as the
+    constraints; more controls share the work with the least effort Σ R u², whose weights R, `effort`, are 1 in
     the units of each control unless given by name. `limits` cut controls off: a number for both ways, or (low, high).
     `keep` are first integrals kept at their start values, as rows `hf.keep(...)` are. Constraints that repeat each
     other wherever they hold are borne, and said: `redundant="allow"` asks for the solver that bears them in any case
@@ -103,9 +106,6 @@ class Program:
         if len(set(self.reactions)) < len(self.reactions):
             raise BadStatement("a constraint is named twice among the reactions", where="program.reactions")
         self._check_number()
-        for name, direction in self.controls.items():
-            if not direction:
-                raise BadStatement(f"control {name!r} acts on no coordinate", where=f"program.controls.{name}")
 
     def _check_redundant(self) -> None:
         if self.redundant not in (None, "allow", "refuse"):
@@ -124,6 +124,8 @@ class Program:
         if not self.controls and not self.reactions:
             return
         holders, constraints = len(self.controls) + len(self.reactions), len({*self.constraints, *self.keep})
+        if holders < constraints and self.controls:
+            return  # which of them is left over, the equations say
         if holders < constraints or (holders > constraints and len(self.reactions) >= constraints):
             counts = [counted(len(self.controls), "control"), counted(len(self.reactions), "reaction")]
             cure = "add a control, or name a constraint in reactions" if holders < constraints else "remove the others"
@@ -132,6 +134,11 @@ class Program:
                 where="program.controls" if self.controls else "program.reactions",
                 fix=f"give one holder per constraint: {cure}",
             )
+
+    @property
+    def lacks_holders(self) -> bool:
+        """Whether there are fewer controls than they would have to hold."""
+        return bool(self.controls) and len(self.controls) + len(self.reactions) < len(self.constraints)
 
     @property
     def shares_effort(self) -> bool:
@@ -177,7 +184,9 @@ class Program:
             nonholonomic=Frozen(
                 {n: names.admit(e, MOTION, where=f"program.nonholonomic.{n}") for n, e in self.nonholonomic.items()}
             ),
-            controls=Frozen({n: directions(d, names, where=f"program.controls.{n}") for n, d in self.controls.items()}),
+            controls=Frozen(
+                {n: directions(d, names, where=f"program.controls.{n}", kinds=PUSHED) for n, d in self.controls.items()}
+            ),
             reactions=self.reactions,
             effort=self._admitted_effort(names),
             limits=self._admitted_limits(names),

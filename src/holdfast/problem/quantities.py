@@ -160,6 +160,20 @@ class DeviationRate(NamedSymbol):
         return self.name.removeprefix("w_")
 
 
+class Multiplier(NamedSymbol):
+    """The multiplier of a constraint that its reaction holds, as forces and losses may use it (friction)."""
+
+    __slots__ = ()
+    rank = 2
+
+    def __new__(cls, name: str, **assumptions: Any) -> Multiplier:
+        return super().__new__(cls, name if name.startswith("lambda_") else f"lambda_{name}", **assumptions)
+
+    @property
+    def constraint(self) -> str:
+        return self.name.removeprefix("lambda_")
+
+
 def deviation_chain(constraint: str, holonomic: bool, degree: int) -> tuple[str, ...]:
     """The names of a deviation and its rates, `degree` of them: y, w = y', w2 = y'', ...; w, w2, ... without a y."""
     rates = (f"w{k if k > 1 else ''}_{constraint}" for k in range(1, degree + 1 - holonomic))
@@ -240,6 +254,16 @@ def controls(*names: str | Iterable[str]) -> Any:
 def deviations(*names: str | Iterable[str]) -> Any:
     """The deviations y of constraints by the constraints' names, for writing laws; ``y.rate`` is w."""
     return _symbols(Deviation, names, {})
+
+
+def multipliers(*names: str | Iterable[str]) -> Any:
+    """The multipliers λ of constraints by the constraints' names, for friction in `forces` and `dissipation`.
+
+    >>> N = multipliers("wire")  # forces={s: -mu*abs(N)*s.rate/sqrt(s.rate**2 + v0**2)}
+    >>> N.name
+    'lambda_wire'
+    """
+    return _symbols(Multiplier, names, {})
 
 
 def check_name(name: str, *, where: str = "") -> None:

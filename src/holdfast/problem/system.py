@@ -14,9 +14,9 @@ from holdfast.errors import BadStatement
 from holdfast.problem.functions import FunctionValue, StatedFunction
 from holdfast.problem.letters import letters_in
 from holdfast.problem.masses.moving_mass import MovingMass
-from holdfast.problem.quantities import Control, Coordinate, Parameter, State
+from holdfast.problem.quantities import Control, Coordinate, Multiplier, Parameter, State
 from holdfast.problem.stated_functions import stated_functions
-from holdfast.problem.vocabulary import CONSTANT, MOTION, POSITION, STATE_RATE, Vocabulary, by_name, exact
+from holdfast.problem.vocabulary import CONSTANT, FORCE, MOTION, POSITION, STATE_RATE, Kinds, Vocabulary, by_name, exact
 
 
 @clear_arguments
@@ -27,10 +27,11 @@ class System:
         d/dt ∂T/∂v − ∂T/∂q = −∂P/∂q − ∂D/∂v + Q + held forces
 
     where T(q, v, t) is the `kinetic` co-energy (any form, not only quadratic), P(q, t) the `potential`, D(q, v, t) the
-    `dissipation` function and Q the other `forces` by coordinate. `masses` are points whose mass may change
-    (`MovingMass`), beside those of T. `states` are first-order quantities with their stated rates, which may use the
-    values of controls, `noise` the channels of Itô forcing (channel -> coordinate -> intensity), `definitions` named
-    helper expressions in order, `points` named positions for pictures. Keys are symbols or names.
+    `dissipation` function and Q the other `forces` by coordinate; D and Q may use multipliers of the program, as
+    friction does. `masses` are points whose mass may change (`MovingMass`), beside those of T. `states` are first-order
+    quantities with their stated rates, which may use the values of controls, `noise` the channels of Itô forcing
+    (channel -> coordinate -> intensity), `definitions` named helper expressions in order, `points` named positions for
+    pictures. Keys are symbols or names.
 
     A parameter without a value (left out, or None) is a letter of the equations, and so is a function of `functions`
     without an expression or data; `letters` lists the former.
@@ -61,8 +62,8 @@ class System:
             names.declare_rate(name, rate)
         put(self, "kinetic", names.admit(self.kinetic, MOTION, where="system.kinetic"))
         put(self, "potential", names.admit(self.potential, POSITION, where="system.potential"))
-        put(self, "dissipation", names.admit(self.dissipation, MOTION, where="system.dissipation"))
-        put(self, "forces", self._directions(self.forces, "system.forces"))
+        put(self, "dissipation", names.admit(self.dissipation, FORCE, where="system.dissipation"))
+        put(self, "forces", directions(self.forces, names, where="system.forces", allowed=FORCE))
         put(self, "masses", self._masses())
         put(self, "noise", self._noise())
         names.closed()
@@ -88,10 +89,12 @@ class System:
             names.declare(State(name), where=f"system.states.{name}")
         for name in self.announced_controls:
             names.declare(Control(name), where="system.states")
+        for name in self.announced_multipliers:
+            names.announce(Multiplier(name))
         put(self, "functions", stated_functions(self.functions, functions, names))
         definitions: dict[str, sp.Expr] = {}
         for name, value in by_name(self.definitions, where="definitions").items():
-            definitions[name] = names.admit(value, MOTION, where=f"definitions.{name}")
+            definitions[name] = names.admit(value, FORCE, where=f"definitions.{name}")
             names.define(name, definitions[name], where=f"definitions.{name}")
         put(self, "definitions", Frozen(definitions))
         put(self, "points", self._points(names))
@@ -148,6 +151,13 @@ class System:
         rates = [rate for rate in self.states.values() if isinstance(rate, sp.Expr)]
         return tuple(sorted({s.name for rate in rates for s in rate.atoms(Control)}))
 
+    @property
+    def announced_multipliers(self) -> tuple[str, ...]:
+        """The multipliers of the program to come that forces and losses use, as ``lambda_rod``."""
+        stated = (self.dissipation, *dict(self.forces).values(), *dict(self.definitions).values())
+        symbols = {s.name for part in stated if isinstance(part, sp.Expr) for s in part.free_symbols}
+        return tuple(sorted(name for name in symbols if name.startswith("lambda_")))
+
     def _masses(self) -> Frozen[MovingMass]:
         found = {}
         for name, mass in by_name(self.masses, where="system.masses").items():
@@ -179,12 +189,19 @@ class System:
         return Frozen({name: self._directions(value, f"system.noise.{name}") for name, value in channels.items()})
 
 
-def directions(given: Mapping[Any, Any], names: Vocabulary, *, where: str) -> Frozen[sp.Expr]:
-    """Components by coordinate, checked: who pushes which coordinate, and how much."""
+def directions(
+    given: Mapping[Any, Any],
+    names: Vocabulary,
+    *,
+    where: str,
+    kinds: Kinds = (Coordinate,),
+    allowed: Kinds = MOTION,
+) -> Frozen[sp.Expr]:
+    """Components by coordinate, checked: who pushes which coordinate, and how much; a control may push states too."""
     components = {}
     for name, value in by_name(given, where=where).items():
-        coordinate = names.find(name, (Coordinate,), where=where)
-        components[coordinate.name] = names.admit(value, MOTION, where=f"{where}.{name}")
+        pushed = names.find(name, kinds, where=where)
+        components[pushed.name] = names.admit(value, allowed, where=f"{where}.{name}")
     return Frozen(components)
 
 

@@ -25,6 +25,7 @@ from holdfast.problem.quantities import (
     Definition,
     Deviation,
     DeviationRate,
+    Multiplier,
     NamedSymbol,
     Parameter,
     Rate,
@@ -41,8 +42,9 @@ Kinds = tuple[type[NamedSymbol], ...]
 CONSTANT: Kinds = (Parameter,)
 POSITION: Kinds = (Parameter, Time, Coordinate, State)
 MOTION: Kinds = (Parameter, Time, Coordinate, State, Rate)
+FORCE: Kinds = (*MOTION, Multiplier)
 STATE_RATE: Kinds = (*MOTION, Control)
-RESULT: Kinds = (Parameter, Time, Coordinate, State, Rate, Acceleration, Result)
+RESULT: Kinds = (*MOTION, Acceleration, Result, Multiplier)
 LAW: Kinds = (Parameter, Time, Coordinate, State, Rate, Deviation, DeviationRate)
 
 WORDS = {
@@ -57,6 +59,7 @@ WORDS = {
     DeviationRate: "deviation rate",
     Definition: "definition",
     Control: "control",
+    Multiplier: "multiplier",
 }
 
 COLUMNS = frozenset(
@@ -115,6 +118,10 @@ class Vocabulary:
             return
         self._claim(name, word, where)
         self._other[name] = word
+
+    def announce(self, multiplier: Multiplier) -> None:
+        """A multiplier of the program to come, which forces or losses use."""
+        self._symbols[multiplier.name] = multiplier
 
     def declare_function(self, name: str, stated: StatedFunction, *, where: str) -> None:
         """A function of declared quantities; one of time is known with its first two rates."""
@@ -274,6 +281,9 @@ class Vocabulary:
                     where=where,
                     fix="sqrt exp log sin cos tan asin acos atan atan2 sinh cosh tanh abs sign min max, Piecewise",
                 )
+        for call in expression.atoms(RateOf) if Result not in allowed else ():
+            if any(isinstance(symbol, Multiplier) for symbol in self.dependence(call.args[0])):
+                raise BadExpression("the rate of a multiplier is not known", where=where, fix="use its value")
         for symbol in sorted(self.dependence(expression), key=lambda s: s.name):
             if not isinstance(symbol, allowed):
                 wanted = ", ".join(WORDS[kind] + "s" if kind is not Time else "time" for kind in allowed)

@@ -43,10 +43,11 @@ def along(
 
 
 def _evaluator(equations: Equations, given: Any) -> Evaluator:
-    return Tape(equations.field.inputs, (_node(equations, given),)).compiled(ARRAYS)
+    return Tape(equations.field.inputs, (quantity_node(equations, given),)).compiled(ARRAYS)
 
 
-def _node(equations: Equations, given: Any) -> Node:
+def quantity_node(equations: Equations, given: Any, where: str = "") -> Node:
+    """An expression, or its text, on the graph of the equations."""
     words, walker = _words(equations), _walker(equations)
     shown = str(given)[:LONGEST]
     try:
@@ -58,7 +59,8 @@ def _node(equations: Equations, given: Any) -> Node:
     except BadRequest:
         raise
     except (BadStatement, HoldfastError) as error:
-        raise BadRequest(f"{shown!r} is no quantity of this run: {error.what}", fix=error.fix) from None
+        what = f"{shown!r} is no quantity of this run: {error.what}"
+        raise BadRequest(what, where=where, fix=error.fix) from None
 
 
 def _words(equations: Equations) -> Vocabulary:
@@ -74,6 +76,9 @@ def _walker(equations: Equations) -> Walker:
         named = {
             f"{name}_ddot": a for name, a in zip(equations.coordinates, equations.solution.accelerations, strict=True)
         }
+        if equations.friction is not None:  # definitions that use multipliers, at those that were found
+            given = list(equations.problem.system.definitions)
+            named |= dict(zip(given, equations.friction.solved([inputs.walk.names[d] for d in given]), strict=True))
         return inputs.walk.beside(
             {**named, **equations.deviations.states, **equations.observables},
             rate=lambda node: directional([node], moving)[0],

@@ -221,6 +221,14 @@ class Trajectory:
             )
         return self.y[:, rows]
 
+    def continued(self, duration: float | None = None, **options: Any) -> Trajectory:
+        """The run carried on from its last row, joined to it: by its own scheme, step and parameters, for as long again
+        unless a `duration` is given. `options` are those of `simulate`; with other ``equations=`` it goes on by those.
+        """
+        from holdfast.results.runs.continuation import continued
+
+        return continued(self, duration, options)
+
     # ── deviations and energy ─────────────────────────────────────────────────────────────────────
 
     def _stack(self, start: str) -> Array:
@@ -256,6 +264,11 @@ class Trajectory:
     def energy_balance(self) -> EnergyBalance:
         """Where the energy went: work by cause, integrated over the rows kept."""
         return EnergyBalance.of(self)
+
+    @property
+    def energy_change(self) -> float:
+        """The largest change of energy along the run."""
+        return float(np.nanmax(np.abs(self.energy_balance.change)))
 
     # ── leaving ───────────────────────────────────────────────────────────────────────────────────
 

@@ -76,7 +76,7 @@ class DeepCheck:
             return None
         values = values_at(self.equations, self._state, None, {})
         J, E, M = values.jacobian, values.holders, values.mass_matrix
-        return _grip(J, E, M, self.equations.constraints, self.equations.holder_names)
+        return _grip(J, E, M, self.equations.constraints, self.equations.holder_names, values.through)
 
     @cached_property
     def redundancy(self) -> Grip | None:
@@ -204,13 +204,22 @@ def _or_none(make: Callable[[], Any]) -> Any:
         return None
 
 
-def _grip(J: Array, E: Array, M: Array, names: Sequence[str], holders: Sequence[str]) -> Grip:
-    """The scaled J M⁻¹ E and its weakest direction; masses that vanish are measured by those of the others."""
+def _grip(
+    J: Array, E: Array, M: Array, names: Sequence[str], holders: Sequence[str], through: Array | None = None
+) -> Grip:
+    """The scaled J M⁻¹ E + D and its weakest direction; masses that vanish are measured by those of the others."""
     inverse = np.linalg.pinv(M, hermitian=True)
     rows = np.sqrt(np.fmax(np.einsum("ij,jk,ik->i", J, inverse, J), 0.0))
     columns = np.sqrt(np.fmax(np.einsum("ji,jk,ki->i", E, inverse, E), 0.0))
     rows, columns = (np.where(size > 0, size, 1.0) for size in (rows, columns))
-    u, sizes, vt = np.linalg.svd(J @ inverse @ E / rows[:, None] / columns)
+    authority = J @ inverse @ E
+    if through is not None and through.any():  # no metric is common to accelerations and states: by its own entries
+        authority = authority + through
+        columns = np.abs(authority).max(axis=0)
+        columns = np.where(columns > 0, columns, 1.0)
+        rows = np.abs(authority / columns).max(axis=1)
+        rows = np.where(rows > 0, rows, 1.0)
+    u, sizes, vt = np.linalg.svd(authority / rows[:, None] / columns)
     least = float(sizes[-1])
     condition = float(sizes[0] / least) if least > 0 else float("inf")
     return Grip(condition, least, _combined(u[:, len(sizes) - 1], names), _combined(vt[len(sizes) - 1], holders))

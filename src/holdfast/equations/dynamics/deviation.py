@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from holdfast.common.frozen import Frozen
 from holdfast.common.memo import Memo
 from holdfast.equations.dynamics.inputs import Inputs
+from holdfast.equations.dynamics.through import split
 from holdfast.graph.derivatives import jacobian
 from holdfast.graph.linear_algebra import Rows
 from holdfast.graph.nodes import Node
@@ -35,6 +36,7 @@ class Deviations:
     follows: tuple[int, ...]  # for each of y, the place of its rate among all
     degrees: Frozen[int] = Frozen()  # of constraints above the usual degree
     extensions: tuple[Extension, ...] = ()
+    through: Rows = field(default_factory=list)  # D of dw/dt = J a + γ + D u, where controls act through states
     memo: Memo = field(init=False, repr=False, default_factory=Memo)
 
     def names_of(self, constraints: Iterable[str]) -> tuple[str, ...]:
@@ -56,6 +58,19 @@ class Deviations:
             for i, place in enumerate(self.follows):
                 above[i] = above[place] + 1
         return tuple(above)
+
+    @property
+    def mixed(self) -> frozenset[str]:
+        """The constraints whose deviations mix positions, rates and states: above the usual degree, or moved through
+        states.
+        """
+        tops = self.owners[len(self.y) :]
+        return frozenset({*self.degrees, *(name for name, row in zip(tops, self.through_rows, strict=True) if row)})
+
+    @property
+    def through_rows(self) -> Rows:
+        """D, with empty rows where no control acts through states."""
+        return self.through or [{} for _ in self.w]
 
     @property
     def own_states(self) -> tuple[int, ...]:
@@ -88,4 +103,6 @@ def deviations_of(program: Program, inputs: Inputs) -> Deviations:
     w = inputs.rate(y) + [inputs.walk(f) for f in program.nonholonomic.values()]
     names, owners = program.deviation_names(), (*program.holonomic, *program.constraints)
     follows = tuple(len(y) + i for i in range(len(y)))
-    return Deviations(tuple(y), tuple(w), jacobian(w, inputs.v), tuple(inputs.rate(w)), names, owners, follows)
+    drift, through = split(inputs.rate(w), program.constraints, inputs, program)
+    rows = jacobian(w, inputs.v)
+    return Deviations(tuple(y), tuple(w), rows, drift, names, owners, follows, through=through)

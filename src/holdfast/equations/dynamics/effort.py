@@ -43,6 +43,12 @@ def shared_holders(
 
     `holders` has a column for each reaction, then one for each control.
     """
+    if deviations.through:
+        raise BadStatement(
+            "controls that act through first-order states cannot share the effort with others",
+            where="program.controls",
+            fix="give one control for each program",
+        )
     if not definite:
         raise BadStatement(
             "the effort of more controls than programs is shared by the masses they move, and some coordinate has none",

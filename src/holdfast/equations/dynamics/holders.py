@@ -16,6 +16,6 @@ def holders_of(program: Program, deviations: Deviations, inputs: Inputs, coordin
     row = {name: k for k, name in enumerate(program.constraints)}
     columns: Rows = [dict(deviations.jacobian[row[name]]) for name in program.held_by_reaction]
     for direction in program.controls.values():
-        entries = {place[name]: inputs.walk(component) for name, component in direction.items()}
+        entries = {place[name]: inputs.walk(component) for name, component in direction.items() if name in place}
         columns.append({j: node for j, node in entries.items() if not node.is_zero})
     return transposed(columns, len(coordinates))

@@ -18,7 +18,6 @@ from holdfast.problem.data import Data
 from holdfast.problem.laws.linear import LawForm
 from holdfast.problem.problem import Problem
 from holdfast.problem.quantities import deviation_chain
-from holdfast.problem.system import System
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +25,8 @@ class Inputs:
     """One node per quantity of a problem, and the walker that knows them by name.
 
     `y` and `w` are inputs of their own: laws are stated in them, and take the deviations' place only at the end. So are
-    the accelerations `a` and the values of `controls`, for reactive forces and rates of states that depend on them.
+    the accelerations `a` and the values of `controls`, for reactive forces and rates of states that depend on them, and
+    the `multipliers` that friction uses.
     """
 
     graph: Graph
@@ -42,6 +42,8 @@ class Inputs:
     walk: Walker
     a: tuple[Node, ...] = ()
     controls: dict[str, Node] = field(default_factory=dict)
+    multipliers: dict[str, Node] = field(default_factory=dict)  # those that forces use, by lambda_ of the constraint
+    stated_rates: tuple[Node, ...] = ()  # of states, in which controls are inputs
     memo: Memo = field(init=False, repr=False, default_factory=Memo)
 
     @property
@@ -75,7 +77,8 @@ def inputs_of(problem: Problem, form: LawForm, degrees: Mapping[str, int] | None
     parameters = {name: graph.input(name) for name in (*system.parameters, *(s.name for s in system.letters))}
     gains = {name: graph.input(name) for name in form.gains}
     a = {c.acceleration.name: graph.input(c.acceleration.name) for c in system.coordinates}
-    controls = {name: graph.input(name) for name in system.announced_controls}
+    controls = {name: graph.input(name) for name in problem.controls_through_states}
+    multipliers = {name: graph.input(name) for name in system.announced_multipliers}
     chains = {
         name: deviation_chain(name, name in program.holonomic, degree) for name, degree in (degrees or {}).items()
     }
@@ -85,15 +88,16 @@ def inputs_of(problem: Problem, form: LawForm, degrees: Mapping[str, int] | None
 
     direction: dict[Node, Node] = {time: graph.one, **dict(zip(q.values(), v.values(), strict=True))}
     deviations = {node.data: node for node in (*y.values(), *w.values())}
-    named = {"t": time, **q, **v, **a, **s, **controls, **parameters, **gains, **deviations}
-    stated = _Stated(system, graph, named, direction)
+    named = {"t": time, **q, **v, **a, **s, **controls, **multipliers, **parameters, **gains, **deviations}
+    stated = _Stated(problem, graph, named, direction)
+    rates = stated.state_rates()
     return Inputs(
         graph=graph,
         time=time,
         q=tuple(q.values()),
         v=tuple(v.values()),
         s=tuple(s.values()),
-        state_rates=stated.state_rates(),
+        state_rates=rates,
         parameters=parameters,
         gains=gains,
         y=y,
@@ -101,6 +105,8 @@ def inputs_of(problem: Problem, form: LawForm, degrees: Mapping[str, int] | None
         walk=stated.walk,
         a=tuple(a.values()),
         controls=controls,
+        multipliers=multipliers,
+        stated_rates=rates,
     )
 
 
@@ -111,7 +117,8 @@ def _by_data(graph: Graph, table: Table) -> Function:
 class _Stated:
     """Definitions and rates of states, walked as they are needed: either may contain d/dt of the other."""
 
-    def __init__(self, system: System, graph: Graph, named: dict[str, Node], direction: dict[Node, Node]) -> None:
+    def __init__(self, problem: Problem, graph: Graph, named: dict[str, Node], direction: dict[Node, Node]) -> None:
+        system, self._rates = problem.system, problem.state_rates
         self._system, self._direction = system, direction
         self._states = {named[name]: name for name in system.states}
         self._begun: set[str] = set()
@@ -156,8 +163,8 @@ class _Stated:
                     fix="state it without d/dt of it",
                 )
             self._begun.add(name)
-            self._define_all_in(self._system.states[name])
-            self._direction[node] = self.walk(self._system.states[name])
+            self._define_all_in(self._rates[name])
+            self._direction[node] = self.walk(self._rates[name])
         return self._direction[node]
 
     def _define(self, name: str) -> None:

@@ -215,12 +215,14 @@ def canonical(equations: Equations) -> Canonical:
     if not isinstance(equations, Equations):
         raise BadRequest(f"canonical() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first")
     equations.require_unlimited("canonical")
+    equations.require_given_forces("canonical")
     for name, degree in equations.deviations.degrees.items():
         raise BadRequest(
             f"{name!r} is of degree {degree}, and canonical forms are written up to degree 2",
             where="canonical",
             fix="run the equations with rates",
         )
+    equations.require_forces("canonical")
     inputs, graph = equations.inputs, equations.inputs.graph
     p = tuple(graph.input(_momentum_name(equations, name)) for name in equations.coordinates)
     rates, branch = rates_of_momenta(equations, p, momenta_of(equations))

@@ -108,6 +108,8 @@ def coefficients(equations: Equations) -> RateCoefficients:
             f"coefficients() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first"
         )
     equations.require_unlimited("coefficients")
+    equations.require_given_forces("coefficients")
+    equations.require_forces("coefficients")
     _refuse_rates_in_matrices(equations)
     solution = equations.solution
     shown = without_idle_gains(equations, [*solution.demand, *solution.excess_bias])

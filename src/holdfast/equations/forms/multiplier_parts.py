@@ -121,4 +121,5 @@ def multiplier_parts(equations: Equations) -> MultiplierParts:
     if not isinstance(equations, Equations):
         raise BadRequest(f"multiplier_parts() takes Equations, not {type(equations).__name__}", fix="hf.derive first")
     equations.require_unlimited("multiplier_parts")
+    equations.require_given_forces("multiplier_parts")
     return MultiplierParts(equations)

@@ -49,6 +49,7 @@ class Plant:
 
 def plant_of(equations: Equations) -> Plant:
     """The plant of equations with controls; made once."""
+    equations.require_given_forces("a control as an input")
     return equations.memo.once(plant_of, lambda: _made(equations))
 
 
@@ -59,13 +60,13 @@ def _made(equations: Equations) -> Plant:
     forces = [h - m for h, m in zip(equations.dynamics.bias, equations.solution.excess_bias, strict=True)]
     for name, direction in program.controls.items():
         for coordinate, component in direction.items():
-            forces[place[coordinate]] = forces[place[coordinate]] + inputs.walk(component) * u[name]
+            if coordinate in place:
+                forces[place[coordinate]] = forces[place[coordinate]] + inputs.walk(component) * u[name]
     deviations = equations.deviations
     samples = samples_of(problem, equations.form, inputs, (*deviations.y, *deviations.w))
     reactions = transposed(equations.holders, len(program.constraints))[: len(program.held_by_reaction)]
     accelerations, _ = under_forces(
         problem, inputs, equations.dynamics, deviations, reactions, samples, equations.solution, forces
     )
-    stated = [inputs.walk(rate) for rate in problem.system.states.values()]
     put = {node: u[name] for name, node in inputs.controls.items()}
-    return Plant(equations, u, (*inputs.v, *accelerations, *substitute(stated, put)))
+    return Plant(equations, u, (*inputs.v, *accelerations, *substitute(inputs.stated_rates, put)))

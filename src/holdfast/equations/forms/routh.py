@@ -106,6 +106,7 @@ def routh(given: System | Problem | Equations, cyclic: Iterable[Key] | Key | Non
     whole = _derived(given)
     require_reducible(whole)
     whole.require_unlimited("routh")
+    whole.require_given_forces("routh")
     found = tuple(name for i, name in enumerate(whole.coordinates) if not why_not_cyclic(whole, i))
     chosen = found if cyclic is None else chosen_cyclic(whole, cyclic)
     if not chosen:

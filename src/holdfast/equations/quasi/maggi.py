@@ -88,6 +88,7 @@ def reduced_kinematics(
     """v = N ν + n₀ for a program that is linear in the rates, and the states at which it was looked at."""
     if not isinstance(equations, Equations):
         raise BadRequest(f"{verb}() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first")
+    equations.require_given_forces(verb)
     _require_reactions(equations, verb)
     seen = samples(equations)
     targets = _targets(equations, attraction, verb)

@@ -40,6 +40,8 @@ def quasi(equations: Equations, velocities: ByName) -> Quasi:
     if not isinstance(equations, Equations):
         raise BadRequest(f"quasi() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first")
     equations.require_unlimited("quasi")
+    equations.require_given_forces("quasi")
+    equations.require_forces("quasi")
     stated = stated_velocities(equations, velocities, "quasi.velocities")
     if not stated.names:
         raise BadStatement("no quasi-velocities are given", where="quasi.velocities", fix='e.g. {"w": phi.rate}')

@@ -1,8 +1,9 @@
-"""States whose rates use the values of controls, such as a mass that the thrust burns away.
+"""States whose rates use the values of controls, such as a current that a voltage drives, or a mass that the thrust
+burns away.
 
-The controls follow from accelerations and deviations, so nothing that these are made of may need such a rate: neither
-the constraints nor the inertia of a `kinetic` energy may depend on the state. A `MovingMass` may, when its reactive
-force is the control itself.
+Of a constraint, only its last rate before the law may contain a control (`through`). The inertia of a `kinetic` energy
+may not depend on such a state: the control follows from accelerations, which would need its rate. A `MovingMass` may,
+when its reactive force is the control itself.
 """
 
 from __future__ import annotations
@@ -25,21 +26,31 @@ def check_order(problem: Problem, inputs: Inputs, dynamics: Dynamics, deviations
     """Refuse equations in which a control would be needed before it is known."""
     if not inputs.controls:
         return
-    for name, w, drift in zip(problem.program.constraints, deviations.w, deviations.drift, strict=True):
-        _refuse(f"the constraint {name!r}", f"program.{name}", [w, drift], inputs)
+    for name, w in zip(problem.program.constraints, deviations.w, strict=True):
+        found = _controls_in([w], inputs)
+        if found:
+            raise BadStatement(
+                f"the rate of the constraint {name!r} contains the control {found[0]!r}: it is of degree 1",
+                where=f"program.holonomic.{name}",
+                fix=f"state it as nonholonomic: program.nonholonomic.{name}, with a law of first order",
+            )
     entries = [node for row in dynamics.mass for node in row.values()]
     _refuse("the inertia or a reactive force", "system", [*entries, *dynamics.bias], inputs)
 
 
 def _refuse(whose: str, where: str, nodes: list[Node], inputs: Inputs) -> None:
-    unknown = {node: name for name, node in inputs.controls.items()}
-    found = [unknown[node] for node in ancestors(nodes) if node in unknown]
+    found = _controls_in(nodes, inputs)
     if found:
         raise BadStatement(
             f"{whose} changes with a state whose rate is set by the control {found[0]!r}, before that control is known",
             where=where,
-            fix="let constraints be free of such states, and state their inertia as hf.MovingMass(..., thrust=(...))",
+            fix="let inertia be free of such states, or state it as hf.MovingMass(..., thrust=(...))",
         )
+
+
+def _controls_in(nodes: list[Node], inputs: Inputs) -> list[str]:
+    unknown = {node: name for name, node in inputs.controls.items()}
+    return [unknown[node] for node in ancestors(nodes) if node in unknown]
 
 
 def with_extensions(inputs: Inputs, deviations: Deviations, last_rates: Mapping[str, Node]) -> Inputs:

@@ -7,16 +7,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from holdfast.equations.dynamics.climb import Ground, climbed, moves_of
+from holdfast.equations.dynamics.climb import Ground, climbed
 from holdfast.equations.dynamics.deviation import Deviations, deviations_of
 from holdfast.equations.dynamics.effort import Effort, shared_holders
 from holdfast.equations.dynamics.holders import holders_of
 from holdfast.equations.dynamics.inputs import Inputs, inputs_of
 from holdfast.equations.dynamics.lagrange import Dynamics, dynamics_of
+from holdfast.equations.dynamics.reach import moves_of
 from holdfast.equations.dynamics.sample import Sample, samples_of
 from holdfast.equations.solving.control_states import check_order
-from holdfast.equations.solving.diagnosis import definite, dependent_rows, singular
-from holdfast.errors import BadStatement
+from holdfast.equations.solving.diagnosis import definite, dependent_rows, singular, why_singular
+from holdfast.equations.solving.friction import refuse_beside
+from holdfast.errors import BadStatement, NoAuthority
 from holdfast.graph.general_solver import StructurallySingular
 from holdfast.graph.linear_algebra import Rows
 from holdfast.graph.nodes import Node, ancestors, substitute
@@ -41,9 +43,11 @@ class StatedMotion:
 def stated_motion(problem: Problem) -> StatedMotion:
     """The usual degrees where they will do; else constraints are differentiated until their controls appear."""
     program, made = problem.program, _usual(problem, problem.law_form)
+    refuse_beside(problem, made.inputs, above=False)
     if not program.controls:
         return made
     if program.shares_effort or _without_authority(made):
+        refuse_beside(problem, made.inputs, above=True)
         made = _climbed(problem, made)
     elif any(program.law.stated_degree(name, name in program.holonomic) for name in program.constraints):
         made = replace(made, form=program.law_form(problem.names, degrees={}))
@@ -58,6 +62,9 @@ def _climbed(problem: Problem, made: StatedMotion) -> StatedMotion:
     found = Ground(program, made.inputs, made.dynamics, made.deviations, made.holders, nothing, definite, made.samples)
     try:
         moves = moves_of(found)
+    except NoAuthority:
+        _refuse_repeats(problem, made)
+        raise
     except StructurallySingular:
         return made  # without its controls nothing moves some coordinate: told by name where the whole is solved
     degrees = climbed(found, moves).degrees
@@ -73,6 +80,16 @@ def _climbed(problem: Problem, made: StatedMotion) -> StatedMotion:
     samples = samples_of(problem, form, again.inputs, (*deviations.y, *deviations.w), states)
     made = replace(again, deviations=deviations, samples=samples)
     return _shared(program, made, definite) if program.shares_effort else made
+
+
+def _refuse_repeats(problem: Problem, made: StatedMotion) -> None:
+    """An error that names programs which repeat others, where that is why controls cannot move them by themselves."""
+    n, columns = len(made.dynamics.mass), len(problem.program.held_by_reaction) + len(problem.program.controls)
+    for sample in made.samples[1:]:  # beside the start: there nothing agrees by chance
+        mass, jacobian = sample.dense(made.dynamics.mass, n), sample.dense(made.deviations.jacobian, n)
+        if np.isfinite(jacobian).all() and dependent_rows(jacobian):
+            deviating = np.array([other.of(made.deviations.y) for other in made.samples])
+            raise why_singular(problem, mass, jacobian, sample.dense(made.holders, columns), deviating)
 
 
 def _shared(program: Program, made: StatedMotion, definite: bool) -> StatedMotion:
@@ -97,11 +114,11 @@ def _without_authority(made: StatedMotion) -> bool:
     n, r, seen = len(made.dynamics.mass), len(made.deviations.w), False
     for sample in made.samples:
         mass, jacobian = sample.dense(made.dynamics.mass, n), sample.dense(made.deviations.jacobian, n)
-        holders = sample.dense(made.holders, r)
-        if all(np.isfinite(part).all() for part in (mass, jacobian, holders)):
-            if not singular(mass, jacobian, holders):
+        holders, through = sample.dense(made.holders, r), sample.dense(made.deviations.through_rows, r)
+        if all(np.isfinite(part).all() for part in (mass, jacobian, holders, through)):
+            if not singular(mass, jacobian, holders, through):
                 return False
-            seen = seen or not dependent_rows(jacobian)
+            seen = seen or not dependent_rows(np.hstack([jacobian, through]))
     return seen
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import sympy as sp
 
 from holdfast.equations.dynamics.sample import symbols_within
+from holdfast.equations.solving.friction import why_not_determined
 from holdfast.equations.solving.repeats import (
     INVOLVED,
     ZERO_SINGULAR_VALUE,
@@ -40,34 +41,37 @@ def why_singular(
     state: str = "",
     degrees: Mapping[str, int] = NONE,
     *,
+    through: np.ndarray | None = None,
     repeats_looked_for: bool = False,
 ) -> HoldfastError:
     """The error that explains why the accelerations and multipliers are not determined.
 
     `deviations` holds the values of the holonomic functions at several states (rows): constraints that depend on each
     other but differ by the same amount everywhere contradict each other. `state` names the only state at which this is
-    so ("the start"); nothing, if it is so at every one. Where `repeats_looked_for` found none on the program, what
-    agrees at the start alone is not called a repeat.
+    so ("the start"); nothing, if it is so at every one. `through` is what controls do through states. Where
+    `repeats_looked_for` found none on the program, what agrees at the start alone is not called a repeat.
     """
     program, constraints = problem.program, problem.program.constraints
-    lost = _lost_degree(program, jacobian, degrees, state)
+    through = np.zeros((len(jacobian), 0)) if through is None else through
+    moved = np.hstack([jacobian, through])  # by accelerations, and by controls through states
+    lost = _lost_degree(program, moved, degrees, state)
     if lost is not None:
         return lost
     there = f" at {state}" if state else ""
-    repeats = circuits_of(jacobian)
+    repeats = circuits_of(moved)
     if repeats:
         found = []
         for circuit in repeats:
             misfit = _misfit(jacobian, circuit.combination, deviations, at_start_only=not repeats_looked_for)
             found.append(_dependent(problem, circuit.combination, misfit, state))
         return _together(found)
-    dependent = _null_space(scaled_rows(jacobian))
+    dependent = _null_space(scaled_rows(moved))
     if not dependent.size:
         free = why_undetermined(problem, mass, jacobian, state)
         if free is not None:
             return free
         if program.controls:
-            weak = _null_space(_authority(mass, jacobian, holders))
+            weak = _null_space(_authority(mass, jacobian, holders, through))
             names = _involved(constraints, weak[:, -1]) if weak.size else list(constraints)
             return NoAuthority(
                 f"the {'control' if len(program.controls) == 1 else 'controls'} {listed(list(program.controls))} "
@@ -132,17 +136,20 @@ def why_undefined(values: Values, state: str = "the start") -> HoldfastError | N
     parts = (values.mass_matrix, values.jacobian, values.holders)
     if not all(np.isfinite(part).all() for part in parts):
         return None
+    friction = values.equations.friction
+    if friction is not None and not (values.friction_pivots > 0).all() and not singular(*parts, values.through):
+        return why_not_determined(friction.constraints, values.friction_answer, values.friction_left, state)
     if values.equations.solver.form == "redundant":  # constraints may depend on each other
         return why_undetermined(values.equations.problem, values.mass_matrix, values.jacobian, state)
-    if not singular(*parts):
+    if not singular(*parts, values.through):
         return None
-    degrees = values.equations.deviations.degrees
-    return why_singular(values.equations.problem, *parts, np.zeros((0, len(values.deviation))), state, degrees)
+    degrees, none = values.equations.deviations.degrees, np.zeros((0, len(values.deviation)))
+    return why_singular(values.equations.problem, *parts, none, state, degrees, through=values.through)
 
 
-def singular(mass: np.ndarray, jacobian: np.ndarray, holders: np.ndarray) -> bool:
+def singular(mass: np.ndarray, jacobian: np.ndarray, holders: np.ndarray, through: np.ndarray | None = None) -> bool:
     """Whether accelerations and holders are not determined: the saddle system, in units of its own, has no inverse."""
-    return not condition_of(mass, jacobian, holders) < NO_RANK
+    return not condition_of(mass, jacobian, holders, through) < NO_RANK
 
 
 def dependent_rows(jacobian: np.ndarray) -> bool:
@@ -161,14 +168,18 @@ def definite(matrix: np.ndarray) -> bool:
         return False
 
 
-def condition_of(mass: np.ndarray, jacobian: np.ndarray, holders: np.ndarray) -> float:
+def condition_of(
+    mass: np.ndarray, jacobian: np.ndarray, holders: np.ndarray, through: np.ndarray | None = None
+) -> float:
     """The condition number of the saddle system in units of its own: rows and columns brought to one size.
 
     Sizes of rows and columns are matters of units: coordinates are measured by their own masses (by the mean of the
     others where they have none), constraints and holders by the size of what they then are. Infinite where a
-    constraint moves nothing or a holder pushes nothing.
+    constraint moves nothing or a holder pushes nothing, and no control acts on it through states.
     """
     n, r = holders.shape
+    if through is not None and through.any():
+        return _condition_through(mass, jacobian, holders, through)
     inertia = np.abs(np.diag(mass))
     present = inertia[inertia > 0]
     typical = np.exp(np.log(present).mean()) if present.size else 1.0
@@ -180,6 +191,22 @@ def condition_of(mass: np.ndarray, jacobian: np.ndarray, holders: np.ndarray) ->
     saddle = np.zeros((n + r, n + r))
     saddle[:n, :n] = mass * length * length[:, None]
     saddle[:n, n:], saddle[n:, :n] = -pushes / pushed, slopes / sloped[:, None]
+    try:
+        inverse = np.linalg.inv(saddle)
+    except np.linalg.LinAlgError:
+        return float("inf")
+    return float(np.linalg.norm(saddle, 1) * np.linalg.norm(inverse, 1))
+
+
+def _condition_through(mass: np.ndarray, jacobian: np.ndarray, holders: np.ndarray, through: np.ndarray) -> float:
+    """The same with J a + D μ: rows and columns brought to one size in turns, for their units hang together."""
+    saddle = np.block([[mass, -holders], [jacobian, through]])
+    for _ in range(5):
+        for axis in (1, 0):
+            size = np.sqrt(np.abs(saddle).max(axis=axis, keepdims=True))
+            if not (size > 0).all():
+                return float("inf")
+            saddle = saddle / size
     try:
         inverse = np.linalg.inv(saddle)
     except np.linalg.LinAlgError:
@@ -243,8 +270,15 @@ def _dependent(problem: Problem, combination: np.ndarray, misfit: float | None, 
         where=where,
         fix="choose another state: there the multipliers are not determined"
         if state
-        else "remove it: its multiplier is not determined, and the motion is the same without it",
+        else f"remove it: {_holder_of(program, last)} not determined, and the motion is the same without it",
     )
+
+
+def _holder_of(program: Program, name: str) -> str:
+    """What holds a constraint, as the beginning of a sentence about it."""
+    if name in program.held_by_reaction:
+        return "its multiplier is"
+    return "the control that holds it is" if len(program.controls) == 1 else "the controls that hold it are"
 
 
 def _not_held(problem: Problem, name: str, where: str, state: str) -> HoldfastError:
@@ -293,9 +327,9 @@ def _null_space(matrix: np.ndarray, small: float = ZERO_SINGULAR_VALUE) -> np.nd
     return u[:, full <= small * max(full[0], 1e-300)]
 
 
-def _authority(mass: np.ndarray, jacobian: np.ndarray, holders: np.ndarray) -> np.ndarray:
+def _authority(mass: np.ndarray, jacobian: np.ndarray, holders: np.ndarray, through: np.ndarray) -> np.ndarray:
     response = np.linalg.lstsq(mass, holders, rcond=None)[0]
-    return jacobian @ response
+    return jacobian @ response + (through if through.size else 0.0)
 
 
 def _involved(names: Sequence[str], combination: np.ndarray) -> list[str]:

@@ -90,6 +90,14 @@ def under_forces(
     """Accelerations and reactions under given forces."""
     program, n = problem.program, len(dynamics.mass)
     rows = [program.constraints.index(name) for name in program.held_by_reaction]
+    moved = next((program.constraints[k] for k in rows if deviations.through_rows[k]), None)
+    if moved is not None:
+        raise BadStatement(
+            f"a control moves {moved!r}, which its reaction holds, through a state: the reaction is not known from "
+            "forces alone",
+            where="program.reactions",
+            fix="let constraints that reactions hold be free of states that controls drive",
+        )
     if not rows:
         if not any(definite(sample.dense(dynamics.mass, n)) for sample in samples if dynamics.symmetric):
             raise BadStatement(
@@ -103,6 +111,7 @@ def under_forces(
         w=tuple(deviations.w[k] for k in rows),
         jacobian=[deviations.jacobian[k] for k in rows],
         drift=tuple(wanted.drift[k] for k in rows),
+        through=[],
     )
     solver = solver_of(problem, inputs, dynamics, held, transposed(reactions, n), samples)
     return solver(forces, [wanted.demand[k] - wanted.drift[k] for k in rows])

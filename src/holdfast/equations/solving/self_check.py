@@ -1,6 +1,6 @@
 """The equations that are run, compared with the equations that were stated: nothing that does not solve them is used.
 
-    M a = h − m₂ + E μ,      J a + γ = Y
+    M a = h − m₂ + E μ,      J a + γ + D μ = Y
 
 are enclosed in balls at the start and beside it, with the a and μ of the elimination. So whatever goes wrong between a
 statement and its solution (a row left out, a sign, a wrong order) is an error here and never a run.
@@ -49,7 +49,11 @@ def require_solved(
             if wrong:
                 name, value, _ = wrong[0]
                 place, n = list(names).index(name), len(dynamics.mass)
-                unknowns = [*dynamics.mass[place], *holders[place]] if place < n else [*deviations.jacobian[place - n]]
+                unknowns = (
+                    [*dynamics.mass[place], *holders[place]]
+                    if place < n
+                    else [*deviations.jacobian[place - n], *deviations.through_rows[place - n]]
+                )
                 if not unknowns:
                     raise _nothing_to_solve(name, "system.kinetic" if place < n else "program")
                 raise InternalError(
@@ -78,7 +82,7 @@ def _nothing_to_solve(name: str, where: str) -> SingularSystem:
 def _residuals(
     names: Sequence[str], dynamics: Dynamics, deviations: Deviations, holders: Rows, solution: Solution, known: Ledger
 ) -> Iterator[Residual]:
-    rows = [*dynamics.mass, *holders, *deviations.jacobian]
+    rows = [*dynamics.mass, *holders, *deviations.jacobian, *deviations.through_rows]
     columns = (
         solution.accelerations,
         solution.mu,
@@ -103,7 +107,8 @@ def _residuals(
         if solution.obeyed is not None and name not in solution.obeyed:
             continue  # its control has a limit
         row = slopes[2 * n + i]
-        name, value, size = _residual(name, [*(x * a[j] for j, x in row.items()), drift[i] - demand[i]])
+        pushed = [x * mu[k] for k, x in slopes[2 * n + len(deviations.w) + i].items()]
+        name, value, size = _residual(name, [*(x * a[j] for j, x in row.items()), *pushed, drift[i] - demand[i]])
         reach = sum(float(x.abs_upper()) * max(moving, alone[j]) for j, x in row.items())
         yield name, value, max(size, reach) if any(alone) else size
 

@@ -36,17 +36,18 @@ class Solution:
     obeyed: tuple[str, ...] | None = None  # the constraints whose demand is met whatever happens; None: all
 
     @cached_property
-    def _solved(self) -> tuple[list[Node], list[Node]]:
+    def solved(self) -> tuple[list[Node], list[Node]]:
+        """Accelerations and holders' forces."""
         forces = [h - m for h, m in zip(self.bias, self.excess_bias, strict=True)]
         return self.solver(forces, [y - d for y, d in zip(self.demand, self.drift, strict=True)])
 
     @property
     def accelerations(self) -> Nodes:
-        return tuple(self._solved[0])
+        return tuple(self.solved[0])
 
     @property
     def mu(self) -> Nodes:
-        return tuple(self._solved[1])
+        return tuple(self.solved[1])
 
     @cached_property
     def mu_parts(self) -> tuple[Nodes, Nodes, Nodes]:

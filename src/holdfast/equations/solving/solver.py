@@ -1,9 +1,10 @@
 """Accelerations and the holders' forces from the demand.
 
-    M a = h − m₂ + E μ,     J a + γ = Y
+    M a = h − m₂ + E μ,     J a + D μ + γ = Y
 
-where column k of E is Jᵢᵀ for a constraint held by its own reaction and the direction of a control otherwise. The way
-is chosen by what is there, never by an order of pivots that suits one state:
+where D is what controls do through first-order states, if any does (`through`), and column k of E is Jᵢᵀ for a
+constraint held by its own reaction and the direction of a control otherwise. The way is chosen by what is there, never
+by an order of pivots that suits one state:
 
     inverse   as many constraints as coordinates: a = J⁻¹(Y − γ), μ = E⁻¹(M a − h); no mass is divided by
     solved    a definite mass matrix: A μ = Y − γ − J M⁻¹ h with A = J M⁻¹ E
@@ -28,6 +29,7 @@ from holdfast.equations.dynamics.deviation import Deviations
 from holdfast.equations.dynamics.inputs import Inputs
 from holdfast.equations.dynamics.lagrange import Dynamics
 from holdfast.equations.dynamics.sample import Sample
+from holdfast.equations.dynamics.through import together
 from holdfast.equations.solving.dependence import Dependence, dependence_of
 from holdfast.equations.solving.diagnosis import definite, singular, why_singular, why_undetermined
 from holdfast.equations.solving.first_integrals import are_first_integrals, eased
@@ -162,18 +164,20 @@ class _Choice:
             if redundant is not None:
                 return redundant
             regular = self._regular
-            if r == n:
+            if r == n and not self.deviations.through:
                 return InverseDynamics(graph, self.dynamics.mass, self._general(jacobian), self._general(self.holders))
             if self.dynamics.symmetric:
                 if regular is None or definite(regular.dense(self.dynamics.mass, n)):
                     return self._reduced(self.dynamics.mass)
                 weights = self._weights(regular)
                 mass = _sum(self.dynamics.mass, product(transposed(self._scaled(weights), n), jacobian))
-                if definite(regular.dense(mass, n)):
+                if definite(regular.dense(mass, n)) and not self.deviations.through:
                     return self._reduced(mass, weights)
             saddle: Rows = [dict(row) for row in self.dynamics.mass] + [dict(row) for row in jacobian]
             for i, row in enumerate(self.holders):
                 saddle[i] |= {n + k: -node for k, node in row.items()}
+            for i, row in enumerate(self.deviations.through):
+                saddle[n + i] |= {n + k: node for k, node in row.items()}
             return Saddle(graph, self._general(saddle))
         except StructurallySingular as reason:
             raise self._structural(reason) from None
@@ -216,13 +220,16 @@ class _Choice:
         n, r = len(self.inputs.q), len(self.deviations.w)
         mass, slopes = sample.dense(self.dynamics.mass, n), sample.dense(self.deviations.jacobian, n)
         held = np.zeros((1, len(self.deviations.y)))
-        return why_singular(self.problem, mass, slopes, sample.dense(self.holders, r), held)
+        through = sample.dense(self.deviations.through_rows, r)
+        return why_singular(self.problem, mass, slopes, sample.dense(self.holders, r), held, through=through)
 
     @property
     def _keeps_integrals(self) -> bool:
         """Whether the program is several first integrals of the free motion, and nothing else."""
         program, n = self.problem.program, len(self.inputs.q)
         if program.holonomic or program.controls or len(program.nonholonomic) < 2 or not self.dynamics.symmetric:
+            return False
+        if self.inputs.multipliers:  # friction keeps none
             return False
         redundant = set(program.nonholonomic) <= set(program.keep)  # then they may depend on each other everywhere
         if not redundant and (self._dependence is not None or self._regular is None):
@@ -249,17 +256,20 @@ class _Choice:
         for sample in self.samples:
             mass = sample.dense(self.dynamics.mass, n)
             jacobian = sample.dense(self.deviations.jacobian, n)
-            forces = sample.dense(self.holders, r)
-            if not all(np.isfinite(part).all() for part in (mass, jacobian, forces)):
+            forces, through = sample.dense(self.holders, r), sample.dense(self.deviations.through_rows, r)
+            if not all(np.isfinite(part).all() for part in (mass, jacobian, forces, through)):
                 continue
-            if not singular(mass, jacobian, forces):
+            if not singular(mass, jacobian, forces, through):
                 return sample
-            found = (mass, jacobian, forces)
+            found = (mass, jacobian, forces, through)
         if found is not None:
             if self._dependence is not None:
                 raise self._why(self._dependence.samples[-1])
             deviating = np.array([sample.of(self.deviations.y) for sample in self.samples])
-            raise why_singular(self.problem, *found, deviating, repeats_looked_for=True)
+            mass, jacobian, forces, through = found
+            raise why_singular(
+                self.problem, mass, jacobian, forces, deviating, through=through, repeats_looked_for=True
+            )
         return None
 
     def _general(self, matrix: Rows) -> GeneralFactor:
@@ -272,7 +282,7 @@ class _Choice:
         columns = transposed(self.holders, r)
         solved = [_sparse(mass.solve([column.get(i, graph.zero) for i in range(n)])) for column in columns]
         response = transposed(solved, n)
-        authority = product(self.deviations.jacobian, response)
+        authority = together(product(self.deviations.jacobian, response), self.deviations.through)
         system: SymmetricFactor | GeneralFactor
         if self.problem.program.controls:
             system = self._general(authority)

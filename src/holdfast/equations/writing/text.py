@@ -61,6 +61,7 @@ def summary(equations: Equations) -> str:
     lines += _section("What stays free", _free_lines(equations))
     note = repeats_note(equations.solver)
     lines += _section("Repeated constraints", [note]) if note else []
+    lines += _section("Friction", [equations.friction.note]) if equations.friction is not None else []
     lines += _section("Energy", [_shortened(equations.energy)])
     lines += _section("Not written out", _letter_lines(equations))
     lines += _section("Letters", _open_lines(equations))
@@ -113,7 +114,7 @@ def _motion_lines(equations: Equations) -> Iterable[str]:
         right = [] if force == 0 and holders else [_shortened(force)]
         right += [_times(component, name) for component, name in holders]
         yield f"{_shortened(inertia)} = " + " + ".join(right).replace("+ -", "- ")
-    for name, rate in equations.problem.system.states.items():
+    for name, rate in equations.problem.state_rates.items():
         yield f"{name}' = {_shortened(rate)}"
 
 
@@ -246,7 +247,7 @@ def latex(equations: Equations) -> str:
 
 def latex_of_states(equations: Equations) -> list[str]:
     """The rates of the first-order states, one equation each."""
-    return [rf"\dot{{{latex_name(name)}}} = {formula(rate)}" for name, rate in equations.problem.system.states.items()]
+    return [rf"\dot{{{latex_name(name)}}} = {formula(rate)}" for name, rate in equations.problem.state_rates.items()]
 
 
 def _display(body: str) -> str:
@@ -295,7 +296,7 @@ def as_data(equations: Equations) -> dict[str, Any]:
         "title": equations.problem.title,
         "coordinates": list(equations.coordinates),
         "states": list(equations.problem.system.states),
-        "state_rates": column(equations.problem.system.states.values()),
+        "state_rates": column(equations.problem.state_rates.values()),
         "constraints": {
             "holonomic": list(equations.problem.program.holonomic),
             "nonholonomic": list(equations.problem.program.nonholonomic),
@@ -309,6 +310,7 @@ def as_data(equations: Equations) -> dict[str, Any]:
         "deviation_rate": column(equations.deviation_rate),
         "jacobian": [column(row) for row in equations.jacobian.tolist()],
         "drift_term": column(equations.drift_term),
+        "through": [column(row) for row in equations.through.tolist()] if equations.deviations.through else [],
         "holder_matrix": [column(row) for row in equations.holder_matrix.tolist()],
         "demand": column(equations.demand),
         "gains": {name: None if open_gains else float(value) for name, value in equations.form.gains.items()},

@@ -35,7 +35,7 @@ class ShownDynamics:
 
     def __init__(self, equations: Equations) -> None:
         self._equations = equations
-        self._exact = equations.dynamics
+        self._exact = equations.dynamics if equations.friction is None else equations.friction.stated
         self.mass_matrix = self._mass_matrix()
         self._short = self._short_dynamics()
 

@@ -13,6 +13,7 @@ from holdfast.page.markup.figure_text import quantity
 from holdfast.page.markup.html import Markup, joined, paragraph
 from holdfast.page.section import Section, side_by_side
 from holdfast.page.verdict import rounded_up
+from holdfast.results.joined import JoinedRun
 
 MOST_FIGURES = 6  # blocks with a figure of their own
 
@@ -36,6 +37,9 @@ def write(subject: PageFacts) -> Markup:
 def _norm_words(subject: PageFacts) -> Markup:
     """The deviation as the papers give it: at the start, at its largest, at the end."""
     norm = subject.trajectory.deviation_norm
+    norm = norm[~np.isnan(norm)] if isinstance(subject.trajectory, JoinedRun) else norm  # where a phase holds it
+    if not norm.size:
+        return paragraph("No phase holds the program.")
     return paragraph(
         f"‖z‖ = √(Σ y² + Σ w²), the norm of all deviations together, starts at {number(float(norm[0]))}, "
         f"never exceeds {rounded_up(float(norm.max()))} and ends at {number(float(norm[-1]))}."
@@ -45,8 +49,8 @@ def _norm_words(subject: PageFacts) -> Markup:
 def _norm(subject: PageFacts) -> Markup:
     """One curve for all deviations."""
     run = subject.trajectory
-    seen = run.deviation_norm > 0
-    if not seen.any():
+    seen = (run.deviation_norm > 0) | np.isnan(run.deviation_norm)  # nan: a gap, where no phase holds it
+    if not (run.deviation_norm > 0).any():
         return Markup("")
 
     def draw(axes: Any) -> None:
@@ -65,8 +69,8 @@ def _block(subject: PageFacts, place: int, names: list[str]) -> Markup:
         lowest = np.inf
         for k, name in enumerate(names[:6]):
             size = np.abs(run[name])
-            seen = size > 0
-            lowest = min(lowest, float(size[seen].min(initial=np.inf)))
+            seen = (size > 0) | np.isnan(size)
+            lowest = min(lowest, float(size[size > 0].min(initial=np.inf)))
             axes.plot(*thinned(run.times[seen], size[seen]), color=f"C{k}", label=subject.label(name))
             bound = _bounds(subject, name)
             if bound:

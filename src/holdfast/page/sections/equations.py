@@ -68,6 +68,8 @@ def _matrices(subject: PageFacts) -> Markup:
             _matrix("J", equations.jacobian, "constraint Jacobian"),
             _matrix(r"\gamma", equations.drift_term, "drift term"),
         ]
+        if equations.deviations.through:
+            parts.append(_matrix("D", equations.through, "what controls do through states: w' = J a + γ + D μ"))
         motion += rf" + E\,{column}"
     return joined(formula(motion, "motion"), *parts)
 

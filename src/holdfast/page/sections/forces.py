@@ -57,6 +57,7 @@ def _formulas(subject: PageFacts) -> Markup:
     names = ", ".join(equations.holder_names)
     return joined(
         paragraph(f"No short closed form: {names} follow by elimination, in {counted(len(statements), 'statement')}."),
+        None if equations.friction is None else paragraph(equations.friction.note),
         details(
             f"The {len(lines)} statements"
             if rest <= 0

@@ -7,17 +7,36 @@ from base64 import b64encode
 
 import numpy as np
 
-from holdfast.page.facts import PageFacts
+from holdfast.page.facts import PageFacts, number
 from holdfast.page.figures.curves import curves
-from holdfast.page.markup.html import Markup, element
+from holdfast.page.markup.html import Child, Markup, element, joined, paragraph, table
 from holdfast.page.section import Section, side_by_side
+from holdfast.results.joined import JoinedRun
 
 MOST_CURVES = 12  # curves
 CAPTION = "The mechanism in motion, drawn to scale"
 
 
 def write(subject: PageFacts) -> Markup:
-    return side_by_side(_player(subject), *_curves(subject))
+    return joined(side_by_side(_player(subject), *_curves(subject)), _phases(subject))
+
+
+def _phases(subject: PageFacts) -> Markup:
+    """Which phase ran when, under what, and what ended it or began it with a jump."""
+    run = subject.trajectory
+    if not isinstance(run, JoinedRun) or not run.phases:
+        return Markup("")
+    begins = {impact.time: impact for impact in run.impacts}
+    rows: list[list[Child]] = []
+    for name, part in zip(run.phases, run.parts, strict=True):
+        first, last = float(part.times[0]), float(part.times[-1])
+        program = part.problem.program if part.problem is not None else None
+        kept = ", ".join(program.constraints) if program is not None else ""
+        lost = f"{number(begins[first].energy_lost)}" if first in begins else ""
+        rows.append([name, number(first), number(last), kept or "nothing", lost, part.outcome.value])
+    head: list[Child] = ["phase", "from", "to", "keeps", "energy lost at its beginning", "how it ended"]
+    said = f"The equations, forces and law below are those of the first phase, {run.phases[0]}."
+    return joined(element("h3", "Phases"), table(head, rows), paragraph(said, class_="quiet"))
 
 
 def _player(subject: PageFacts) -> Markup:

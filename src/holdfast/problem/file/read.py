@@ -23,19 +23,20 @@ from holdfast.problem.file.function_table import OPEN, read_functions
 from holdfast.problem.file.law_table import read_law
 from holdfast.problem.file.lyapunov_table import read_lyapunov
 from holdfast.problem.file.mass_table import read_masses
+from holdfast.problem.file.phase_table import read_events, read_phases
 from holdfast.problem.file.places import Path
 from holdfast.problem.functions import StatedFunction
 from holdfast.problem.keep import VALUE, depends_on_rates, names_integral, start_states
 from holdfast.problem.laws.law import HIGHEST
 from holdfast.problem.laws.linear import Constraints, Law
 from holdfast.problem.problem import Problem
-from holdfast.problem.program import Program, stated_degrees
-from holdfast.problem.quantities import Control, Coordinate, Definition, NamedSymbol, Parameter, Rate, State
+from holdfast.problem.program import PUSHED, Program, stated_degrees
+from holdfast.problem.quantities import Control, Coordinate, Definition, Multiplier, NamedSymbol, Parameter, Rate, State
 from holdfast.problem.run import Run
 from holdfast.problem.system import System
 from holdfast.problem.text.magnitude import Refusal
 from holdfast.problem.text.spelling import WORD
-from holdfast.problem.vocabulary import CONSTANT, MOTION, POSITION, STATE_RATE, Kinds, Vocabulary
+from holdfast.problem.vocabulary import CONSTANT, FORCE, MOTION, POSITION, STATE_RATE, Kinds, Vocabulary
 
 SCHEMA = 1
 LARGEST_PLAIN = 10**300  # of a number that stands as it is, in [certificate], [ensemble] and the like
@@ -44,7 +45,8 @@ PROGRAM_KEYS = "holonomic nonholonomic keep controls reactions effort limits law
 RUN_KEYS = [field.name for field in fields(Run)]
 PLAIN_TABLES = "certificate ensemble units animation".split()
 TOP_KEYS = (
-    "schema title expect system definitions points parameters functions program family start run lyapunov".split()
+    "schema title expect system definitions points parameters functions program events phases family start run "
+    "lyapunov".split()
 )
 TOP_KEYS += PLAIN_TABLES
 
@@ -57,6 +59,9 @@ def read_problem(raw: Mapping[str, Any], findings: Findings, folder: FilePath | 
     system["states"] |= start_states(program["keep"])
     rest = {"start": reading.start(), "run": reading.run(), **reading.labels(), **reading.lyapunov(program)}
     rest["family"] = read_family(reading.entries.table(raw, ("family",)), reading.entries)
+    rest["events"] = read_events(raw, reading.entries)
+    findings.raise_if_any()
+    rest["phases"] = read_phases(raw, reading.entries, lambda inner, found: read_problem(inner, found, folder))
     findings.raise_if_any()
     try:
         return Problem(System(**system), Program(**program, law=law), **rest)
@@ -98,14 +103,17 @@ class _Reading:
             self._declare(State, name, ("system", "states", name))
         found["functions"] = self._functions()
         found["letters"] = tuple(Parameter(name) for name in found["parameters"] if found["parameters"][name] is None)
+        self._announce_multipliers()
         found["definitions"] = self._definitions()
         found["points"] = self._points()
         masses = self.entries.table(table, ("system", "masses"))
         if "kinetic" not in table and not masses and "family" not in self.raw:  # a family needs no energies
             self.note(("system", "kinetic"), "the system has no kinetic energy", 'e.g. kinetic = "m*x_dot**2/2"')
-        for key, allowed in (("kinetic", MOTION), ("potential", POSITION), ("dissipation", MOTION)):
+        for key, allowed in (("kinetic", MOTION), ("potential", POSITION), ("dissipation", FORCE)):
             found[key] = self._expression(table.get(key, 0), ("system", key), allowed)
-        found["forces"] = self._direction(self.entries.table(table, ("system", "forces")), ("system", "forces"))
+        found["forces"] = self._direction(
+            self.entries.table(table, ("system", "forces")), ("system", "forces"), allowed=FORCE
+        )
         for name in masses:
             self._declare_name(name, "mass", ("system", "masses", name))
         found["masses"] = read_masses(masses, self.entries)
@@ -121,6 +129,15 @@ class _Reading:
         for name in controls if isinstance(controls, dict) else ():
             if name in used:
                 self._declare(Control, name, ("program", "controls", name))
+
+    def _announce_multipliers(self) -> None:
+        """Multipliers are quantities in forces and losses, before the program is read."""
+        stated = (self.system_table.get("forces"), self.system_table.get("dissipation"), self.raw.get("definitions"))
+        used = {*WORD.findall(str(stated))}
+        rows = [self.program_table.get(key) for key in ("holonomic", "nonholonomic")]
+        for name in (name for table in rows if isinstance(table, dict) for name in table):
+            if f"lambda_{name}" in used:
+                self.names.announce(Multiplier(name))
 
     def _coordinates(self) -> tuple[Coordinate, ...]:
         path = ("system", "coordinates")
@@ -183,7 +200,7 @@ class _Reading:
             waiting.remove(name)
             if name in self._table_names("points"):
                 self.note(path, f"the name {name!r} is given twice", "names are unique within a problem", on_key=True)
-            expression = self.entries.expression(value, path, MOTION)
+            expression = self.entries.expression(value, path, FORCE)
             if self._declare(Definition, name, path) and expression is not None:
                 self.names.define_depends(name, expression)
                 found[name] = expression
@@ -247,10 +264,12 @@ class _Reading:
     def _expressions(self, table: Mapping[str, Any], path: Path, allowed: Kinds) -> dict[str, sp.Expr]:
         return {name: self._expression(value, (*path, name), allowed) for name, value in table.items()}
 
-    def _direction(self, table: Mapping[str, Any], path: Path) -> dict[str, sp.Expr]:
+    def _direction(
+        self, table: Mapping[str, Any], path: Path, kinds: Kinds = (Coordinate,), allowed: Kinds = MOTION
+    ) -> dict[str, sp.Expr]:
         for name in table:
-            self._find(name, (Coordinate,), (*path, name))
-        return self._expressions(table, path, MOTION)
+            self._find(name, kinds, (*path, name))
+        return self._expressions(table, path, allowed)
 
     def _find(self, name: str, kinds: Kinds, path: Path) -> None:
         try:
@@ -265,7 +284,8 @@ class _Reading:
         for name, value in self.entries.table(parent, path).items():
             self._declare_name(name, word, (*path, name))
             if isinstance(value, dict):
-                found[name] = self._direction(value, (*path, name))
+                kinds = PUSHED if word == "control" else (Coordinate,)
+                found[name] = self._direction(value, (*path, name), kinds)
             else:
                 self.note(
                     (*path, name), f"components by coordinate belong here, not {kind_of(value)}", 'e.g. { x = "1" }'

@@ -12,6 +12,7 @@ from holdfast.errors import BadStatement
 from holdfast.problem.file.function_table import OPEN, function_entries
 from holdfast.problem.file.law_table import law_entries
 from holdfast.problem.file.mass_table import mass_entries
+from holdfast.problem.file.phase_table import event_entry, phase_entries
 from holdfast.problem.file.read import PLAIN_TABLES, SCHEMA
 from holdfast.problem.keep import kept_states
 from holdfast.problem.laws.linear import Unstabilised
@@ -30,6 +31,9 @@ def written(problem: Problem) -> str:
     if problem.expect != "positive":
         lines.append(f"expect = {quoted(problem.expect)}")
     lines += [*_system(problem), *_program(problem)]
+    lines += _table("events", {name: event_entry(event) for name, event in problem.events.items()}, "events")
+    for name, phase in problem.phases.items():
+        lines += _table(f"phases.{_key(name)}", phase_entries(phase, problem.program), f"phases.{name}", empty=True)
     lines += _table("start", problem.start, "start")
     lines += _table("run", problem.run.stated(), "run")
     lines += _table("family", problem.family, "family")
@@ -75,8 +79,8 @@ def _program(problem: Problem) -> list[str]:
     return lines
 
 
-def _table(name: str, entries: Mapping[str, Any], where: str) -> list[str]:
-    if not entries:
+def _table(name: str, entries: Mapping[str, Any], where: str, *, empty: bool = False) -> list[str]:
+    if not entries and not empty:
         return []
     return ["", f"[{name}]", *(f"{_key(key)} = {_value(value, f'{where}.{key}')}" for key, value in entries.items())]
 

@@ -6,12 +6,15 @@
 In a domain of bodies the coordinates are the displacements of its points, under the points' names. In a domain of loops
 they are the charges of the branches outside a spanning tree, named ``q_<element>``; inertias are left outside the tree
 as far as possible, so that each has a coordinate of its own.
+
+A mechanism, stated by its own energies, joins at the points that bear the names of its coordinates: a motor's shaft is
+the angle of an arm. A source whose value is a control (`hf.controls`) is left to the program.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import sympy as sp
@@ -34,6 +37,7 @@ from holdfast.problem.network.elements import (
 )
 from holdfast.problem.network.loops import Branch, loop_charges
 from holdfast.problem.network.massless import Sums, flows_of, settled
+from holdfast.problem.network.mechanism import Mechanism, controlled
 from holdfast.problem.problem import Problem
 from holdfast.problem.program import Program
 from holdfast.problem.quantities import Coordinate, Rate, rate, time
@@ -55,6 +59,7 @@ class Assembly:
     holonomic: Frozen[sp.Expr]
     nonholonomic: Frozen[sp.Expr]
     pushes: Frozen[Frozen[sp.Expr]]  # sources that watch another motion: what each pushes, ``effort_<source>``
+    controls: Frozen[Frozen[sp.Expr]]  # what sources that are controls push; those that drive states alone push nothing
     displacements: Frozen[sp.Expr]
     flows: Frozen[sp.Expr]
     units: Frozen[str]
@@ -69,19 +74,31 @@ class Assembly:
         return f"<Assembly of {', '.join(self.flows)}: moved by {', '.join(self.domains)}{held}>"
 
     def program(self, law: Law | None = None, **more: Any) -> Program:
-        """The joints as a program, under a law; `more` adds constraints and controls to it."""
-        more["holonomic"] = {**self.holonomic, **more.get("holonomic", {})}
-        more["nonholonomic"] = {**self.nonholonomic, **more.get("nonholonomic", {})}
-        if self.pushes:
-            pushes = {f"effort_{name}": push for name, push in self.pushes.items()}
+        """The joints as a program, under a law; `more` adds constraints and controls to it.
+
+        Sources that are controls hold what is added. Joints keep their own reactions.
+        """
+        more["holonomic"] = {**self.holonomic, **by_name(more.get("holonomic", {}), where="program.holonomic")}
+        more["nonholonomic"] = {
+            **self.nonholonomic,
+            **by_name(more.get("nonholonomic", {}), where="program.nonholonomic"),
+        }
+        pushes = {f"effort_{name}": push for name, push in self.pushes.items()}
+        more["controls"] = {**pushes, **self.controls, **by_name(more.get("controls", {}), where="program.controls")}
+        if more["controls"]:
             others = [name for name in (*self.holonomic, *self.nonholonomic) if name not in self.pushes]
-            more["controls"] = {**pushes, **more.get("controls", {})}
-            more["reactions"] = (*others, *more.get("reactions", ()))
+            more["reactions"] = tuple(dict.fromkeys((*others, *more.get("reactions", ()))))
         return Program(law=law or Unstabilised(), **more)
 
     def problem(self, law: Law | None = None, **rest: Any) -> Problem:
-        """A problem that is ready to derive: `start`, `run` and `title` as for `hf.Problem`."""
-        return Problem(self.system, self.program(law), units=self.units, **rest)
+        """A problem that is ready to derive: `start`, `run` and `title` as for `hf.Problem`, and what the program is to
+        keep beside the joints (`holonomic`, `nonholonomic`, `controls`, ...) as for `hf.Program`.
+        """
+        own = {field.name for field in fields(Program)}
+        program = {name: value for name, value in rest.items() if name in own}
+        units = Frozen({**self.units, **rest.pop("units", {})})
+        others = {name: value for name, value in rest.items() if name not in own}
+        return Problem(self.system, self.program(law, **program), units=units, **others)
 
 
 def assemble(
@@ -90,11 +107,13 @@ def assemble(
     parameters: ByName | None = None,
     units: Mapping[str, str] | None = None,
     masses: Mapping[str, MovingMass] | None = None,
+    system: System | None = None,
 ) -> Assembly:
     """The system that elements make when they are joined at their terminals.
 
     `units` of parameters, by name, are checked against what each element needs. `masses` are points of variable mass
-    that move with the elements' coordinates.
+    that move with the elements' coordinates. `system` is a mechanism that the elements join: its coordinates are points
+    of theirs, where they bear the same names.
     """
     if not isinstance(elements, Mapping):
         raise BadStatement(
@@ -108,28 +127,31 @@ def assemble(
     places, domains = _displacements(ports)
     given = {name_of(name): unit for name, unit in (units or {}).items()}
     _check_units(elements, ports, given)
+    mechanism = Mechanism(system, domains)
     added = _Energies(elements, places)
     added.collect()
     joints = (*(rate(f) for f in added.holonomic.values()), *added.nonholonomic.values())
     carried = sp.Add(*(mass.mass * rate(part) ** 2 / 2 for mass in (masses or {}).values() for part in mass.position))
-    sums = settled(
-        Sums(tuple(domains), added.kinetic + carried, added.potential, added.dissipation, added.forces, joints, places)
-    )
-    system = System(
+    inertia = added.kinetic + carried + mechanism.inertia
+    names = (*mechanism.coordinates, *(name for name in domains if name not in mechanism.coordinates))
+    sums = settled(Sums(names, inertia, added.potential, added.dissipation, added.forces, joints, places))
+    forces, controls = controlled(sums)
+    made = System(
         coordinates=tuple(Coordinate(name) for name in sums.coordinates),
         kinetic=added.kinetic.xreplace(dict(sums.replaced)),
         potential=sums.potential,
         dissipation=sums.dissipation,
-        forces=Frozen({name: force for name, force in sums.forces.items() if force != 0}),
+        forces=Frozen({name: force for name, force in forces.items() if force != 0}),
         masses=Frozen(masses or {}),
         parameters=Frozen(by_name(parameters or {}, where="parameters")),
         states=Frozen(sums.states),
     )
     return Assembly(
-        system=system,
+        system=mechanism.with_elements(made),
         holonomic=Frozen({name: f.xreplace(dict(sums.replaced)) for name, f in added.holonomic.items()}),
         nonholonomic=Frozen({name: f.xreplace(dict(sums.replaced)) for name, f in added.nonholonomic.items()}),
         pushes=Frozen({name: Frozen(push) for name, push in added.pushes.items()}),
+        controls=Frozen({name: Frozen(push) for name, push in controls.items()}),
         displacements=Frozen(sums.displacements),
         flows=Frozen(flows_of(sums)),
         units=Frozen(_units_of(domains, given)),

@@ -54,6 +54,12 @@ def ensemble(
     Cases of an adaptive scheme have rows at common times: those of `at`, or 201 equidistant ones.
     """
     equations = under_law(equations, law, verb="ensemble")
+    if equations.problem.phases:
+        raise BadRequest(
+            "an ensemble runs under one program, and this problem has phases",
+            where="phases",
+            fix="simulate case by case, or take the equations of one phase: hf.phase_equations(equations)",
+        )
     _check_counts(threads=threads, lanes=lanes)
     request = request_of(equations, scheme, **run)
     if request.step is None and request.at is None:

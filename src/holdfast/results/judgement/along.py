@@ -15,6 +15,7 @@ from holdfast.equations.equations import Equations
 from holdfast.equations.values import values_at
 from holdfast.errors import HoldfastError
 from holdfast.results.judgement.finding import Finding
+from holdfast.results.judgement.geometry import condition_at
 from holdfast.results.judgement.passages import crossed_found
 
 ROWS = 400  # at which the condition is looked at first
@@ -67,8 +68,11 @@ def condition_found(
         if equations.solver.form == "eased"
         else "What holds them is not determined there, and the motion may leave on another branch."
     )
+    row, constants = int(np.abs(times - when).argmin()), [parameters[name] for name in equations.parameter_names]
+    condition = condition_at(equations, equations.constraints, row, times, states, constants)
+    place = f", where {condition}" if condition else ""
     text = (
-        f"{what} become nearly dependent at t = {when:.4g}{again}: their condition number, usually "
+        f"{what} become nearly dependent at t = {when:.4g}{again}{place}: their condition number, usually "
         f"{usual:.2g}, reaches {min(worst, 1e17):.2g}. {then}"
     )
     return Finding("condition", text, False, when, "condition")

@@ -30,8 +30,10 @@ from holdfast.equations.equations import Equations
 from holdfast.equations.values import values_at
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.results.judgement.attraction import attracted, law_matrices, predicted
+from holdfast.results.judgement.authority import authority_end
 from holdfast.results.judgement.energy import conservative, correction_work, energy_lost, undriven
 from holdfast.results.judgement.finding import Finding, Judgement
+from holdfast.results.judgement.friction import friction_end
 from holdfast.results.judgement.outcome import Outcome
 from holdfast.results.judgement.passages import branch_found, singular_end
 from holdfast.results.start.start import Start
@@ -121,7 +123,8 @@ def _of_the_rest(facts: Facts, outcome: Outcome) -> Judgement:
         if lost is not None or away is not None:
             return Judgement(Outcome.diverged, tuple(found for found in (lost, away) if found is not None))
     if outcome not in (Outcome.completed, Outcome.event):
-        why = singular_end(facts.equations, facts.rows, facts.constants) if outcome in BROKEN else None
+        ending = (facts.equations, facts.rows, facts.constants)
+        why = friction_end(*ending) or authority_end(*ending) or singular_end(*ending) if outcome in BROKEN else None
         return Judgement(outcome, () if why is None else (why,))
     jumped = branch_found(facts.equations, facts.rows.times, facts.rows.states, facts.constants)
     if jumped is not None:

@@ -26,6 +26,7 @@ class Outcome(Enum):
     step_collapsed = "The step size became too small to go on; the tolerance cannot be met here."
     newton_failed = "The implicit equations of a step could not be solved. Use a smaller step or tolerance."
     projection_failed = "The state could not be moved back onto the program; the rows before are kept."
+    no_phase = "The run stopped where its next phase could not begin; the rows before are kept."
     no_start = "No state near the start keeps the program, so there was no run."
     interrupted = "The run was interrupted; the rows so far are kept."
 

@@ -9,7 +9,7 @@ from one row before the state to one after it, on another branch they jump by th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from holdfast.equations.solving.repeats import listed
 from holdfast.graph.arithmetics.arrays import ARRAYS
 from holdfast.graph.arithmetics.tape import Evaluator, Tape
 from holdfast.results.judgement.finding import Finding
+from holdfast.results.judgement.geometry import condition_at
 
 LOOKED_AT = 2000  # rows, at most
 NEAR = 0.05  # of the usual strength: closer to a singular state, free directions are not trusted
@@ -39,6 +40,7 @@ class Passage:
     place: str  # the coordinates there, in words
     turn: float  # of the free directions, in radians
     changed: bool
+    row: int = 0  # of those looked at
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +131,8 @@ def passages(equations: Equations, times: np.ndarray, states: np.ndarray, consta
             expected = BESIDE * max(rates[k - 1], rates[k + 1]) * (times[right] - times[left])
             at = left + 1 + int(sizes[left + 1 : right].argmin()) if right > left + 1 else left
             changed = bool(turns[k] > max(TURN, expected))
-            found.append(_passage(equations, times[at], states[at], jacobians[at] / scale[:, None], turns[k], changed))
+            met = _passage(equations, times[at], states[at], jacobians[at] / scale[:, None], turns[k], changed)
+            found.append(replace(met, row=int(chosen[at])))
     return found
 
 
@@ -168,12 +171,15 @@ def singular_end(equations: Equations, rows: Rows, constants: Sequence[float]) -
         return None
     met = _passage(equations, times[-1], states[-1], jacobians[-1] / scale[:, None], 0.0, False)
     cure = "" if equations.solver.form == "redundant" else ' redundant = "allow" carries a run across such states.'
-    text = f"Towards t = {met.time:.4g} ({met.place}) {_dependence(met.constraints)}.{cure}"
+    condition = condition_at(equations, met.constraints, len(times) - 1, times, states, constants)
+    what = _dependence(met.constraints, condition)
+    text = f"Towards t = {met.time:.4g} ({met.place}) {what}.{cure}"
     return Finding("singular", text, True, met.time, met.constraints[0])
 
 
-def _dependence(held: Sequence[str]) -> str:
-    return f"{listed(held)} depend on each other" if len(held) > 1 else f"{listed(held)} changes with no motion"
+def _dependence(held: Sequence[str], condition: str = "") -> str:
+    what = f"{listed(held)} depend on each other" if len(held) > 1 else f"{listed(held)} changes with no motion"
+    return f"{what}, where {condition}" if condition else what
 
 
 def crossed_found(
@@ -185,9 +191,11 @@ def crossed_found(
         return None
     first = met[0]
     often = "" if len(met) == 1 else f", and at {len(met) - 1} later times,"
+    condition = condition_at(equations, first.constraints, first.row, times, states, constants)
+    what = _dependence(first.constraints, condition)
     text = (
-        f"At t = {first.time:.4g} ({first.place}){often} {_dependence(first.constraints)}. The run was carried across "
-        "on its smooth branch: what holds it is not determined there."
+        f"At t = {first.time:.4g} ({first.place}){often} {what}. The run was carried across on its "
+        "smooth branch: what holds it is not determined there."
     )
     return Finding("crossed", text, False, first.time, first.constraints[0])
 
@@ -199,7 +207,8 @@ def branch_found(
     first = next((met for met in passages(equations, times, states, constants) if met.changed), None)
     if first is None:
         return None
-    held, what = first.constraints, _dependence(first.constraints)
+    held = first.constraints
+    what = _dependence(held, condition_at(equations, held, first.row, times, states, constants))
     cure = "" if equations.solver.form == "redundant" else ' redundant = "allow" carries a run across such states.'
     text = (
         f"At t = {first.time:.4g} ({first.place}) {what}, and the motion left on another branch: "

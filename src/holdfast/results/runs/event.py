@@ -12,26 +12,13 @@ from holdfast.engine.kernel import Kernel, compiled
 from holdfast.engine.run.rows import Rows
 from holdfast.engine.run.status import Status
 from holdfast.equations.equations import Equations
-from holdfast.errors import BadRequest
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.nodes import Node
-from holdfast.problem.quantities import check_name
-from holdfast.problem.vocabulary import MOTION
+from holdfast.problem.phases import DIRECTIONS, checked_events
+from holdfast.results.quantities import quantity_node
 
 After = Callable[[float, np.ndarray], np.ndarray]  # what is done to a state after each step
 AT_ONCE = 20_000  # steps that are looked at together
-DIRECTIONS = {"both": 0, "rising": 1, "falling": -1}
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """`expression` passes through zero, in a `direction` ("rising", "falling" or "both"); a `terminal` one ends the
-    run. What passes twice within one step is not seen.
-    """
-
-    expression: Any
-    direction: str = "both"
-    terminal: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,19 +35,13 @@ class EventWatch:
 
 
 def watch_of(equations: Equations, events: Mapping[str, Any] | None) -> EventWatch:
-    """Check the events and walk them onto the graph."""
+    """The events that are given, or else the problem's own, on the graph."""
     terminal: dict[str, Node] = {}
     noted: dict[str, Node] = {}
     directions: dict[str, int] = {}
-    for name, given in (events or {}).items():
-        event = given if isinstance(given, Event) else Event(given)
-        check_name(name, where=f"events.{name}")
-        if event.direction not in DIRECTIONS:
-            raise BadRequest(
-                f"direction {event.direction!r} is not known", where=f"events.{name}", fix=", ".join(DIRECTIONS)
-            )
-        admitted = equations.problem.names.admit(event.expression, MOTION, where=f"events.{name}")
-        (terminal if event.terminal else noted)[name] = equations.inputs.walk(admitted)
+    for name, event in checked_events(equations.problem.events if events is None else events).items():
+        node = quantity_node(equations, event.expression, where=f"events.{name}")
+        (terminal if event.terminal else noted)[name] = node
         directions[name] = DIRECTIONS[event.direction]
     return EventWatch(terminal, noted, directions)
 

@@ -39,6 +39,7 @@ class StepOptions(TypedDict, total=False):
 class RunOptions(StepOptions, total=False):
     """All that a run may be asked: its steps, which rows are kept, and how an adaptive scheme is held back."""
 
+    begin: float | None
     at: Sequence[float] | None
     every: int | None
     longest_step: float | None
@@ -84,7 +85,7 @@ def request_of(equations: Equations, scheme: Scheme | str | None = None, **optio
     chosen = scheme_named(run.scheme if scheme is None else scheme)
     if step is None and (tolerance is not None or (run.step is None and run.tolerance is not None)):
         chosen = with_own_steps(chosen)
-    begin = run.begin
+    begin = run.begin if options.get("begin") is None else _time(options["begin"])
     wanted = None if at is None else _times(at, begin)
     length = duration if duration is not None else _stated_duration(run.duration, wanted, begin)
     _positive(length, "duration")
@@ -118,6 +119,12 @@ def request_of(equations: Equations, scheme: Scheme | str | None = None, **optio
     steps = whole_steps(length, size)
     every = int(kept) if kept is not None else math.ceil(steps / MOST_ROWS)
     return Request(chosen, begin, float(length), float(size), steps, None, every, wanted)
+
+
+def _time(given: Any) -> float:
+    if isinstance(given, bool) or not isinstance(given, (int, float, np.number)) or not math.isfinite(given):
+        raise BadRequest(f"begin = {given!r} is not a time", where="begin", fix="give a finite number")
+    return float(given)
 
 
 def _refuse_beyond_data(equations: Equations, begin: float, duration: float) -> None:
@@ -245,6 +252,11 @@ def _checked_tolerance(tolerance: float | None, step: float | None, name: str) -
             fix=f"at least {SMALLEST_TOLERANCE:g}",
         )
     return float(tolerance)
+
+
+def fitted_step(duration: float, step: float) -> float:
+    """A step, or a little less than it, of which a duration is a whole number."""
+    return duration / max(1, math.ceil(duration / step * (1 - 1e-9)))
 
 
 def whole_steps(duration: float, step: float) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Unpack
 
 import numpy as np
@@ -17,6 +18,7 @@ from holdfast.equations.quasi.form import QuasiForm
 from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest
 from holdfast.problem.laws.linear import Law
+from holdfast.problem.phases import checked_events
 from holdfast.problem.types import ByName, StateLike
 from holdfast.results.judgement.judgement import mass_at
 from holdfast.results.judgement.outcome import Outcome
@@ -25,6 +27,7 @@ from holdfast.results.runs.event import watch_of
 from holdfast.results.runs.form_run import form_motion
 from holdfast.results.runs.job import Job, check_size
 from holdfast.results.runs.kernel_call import KernelCall
+from holdfast.results.runs.phased import PhasedRequest, phased
 from holdfast.results.runs.request import Request, RunOptions, request_of, resolved
 from holdfast.results.start.chains import Chains
 from holdfast.results.start.integrals import OntoIntegrals, keeps_integrals_only
@@ -53,13 +56,16 @@ def simulate(
     """The motion, with multipliers, controls, held forces, deviations and energies along it.
 
     What is not given is taken from the problem's own `run`. A fixed-step scheme takes `step`, an adaptive one
-    `tolerance`. `at` keeps the rows at given times only, `every` each n-th step. `events` are expressions, or
-    `hf.Event`s, by name. `project` moves the state back onto the program after each step, which is slow. `progress` is
-    called with the fraction done. Ctrl-C ends the run and keeps its rows.
+    `tolerance`. `begin` is the time of the start. `at` keeps the rows at given times only, `every` each n-th step.
+    `events` are expressions, or `hf.Event`s, by name, in place of the problem's own. `project` moves the state back
+    onto the program after each step, which is slow. `progress` is called with the fraction done. Ctrl-C ends the run
+    and keeps its rows.
 
     An adaptive scheme takes no step longer than `longest_step`, a hundredth of the duration if none is given, so that a
     push is not stepped over; `absolute` gives absolute tolerances, one number or some by name, in place of those that
     follow from the size of each state.
+
+    A problem with `phases` runs through them, and gives a `hf.JoinedRun`.
 
     Of a canonical form (`hf.canonical`) the motion is run in (q, p, s), and shows the momenta ``p_x`` beside the rates;
     of one in quasi-velocities (`hf.quasi`, `hf.maggi`) in (q, u, s). Such a form takes no `law`, `events` or `project`.
@@ -69,6 +75,11 @@ def simulate(
         request = request_of(equations.equations, scheme, **run)
         return form_motion(equations, request, start, start_policy, parameters or {}, _teller(request, progress, None))
     equations = under_law(equations, law, verb="simulate")
+    if equations.problem.phases:
+        _refuse_for_phases(law=law, at=run.get("at"))
+        request = request_of(equations, scheme, **run)
+        asked = _phased_request(equations, request, scheme, events, parameters, project, progress, run)
+        return phased(equations, asked, start, start_policy)
     request = request_of(equations, scheme, **run)
     check_size(request, len(equations.state_names) + len(equations.observables))
     constants = parameter_vector(equations, parameters or {})
@@ -93,8 +104,38 @@ def simulate(
     return replace(job.named(rows), projected=project)
 
 
+def _phased_request(
+    equations: Equations, request: Request, scheme: Scheme | str | None, events: Mapping[str, Any] | None,
+    parameters: ByName | None, project: bool, progress: Progress | None, run: RunOptions,
+) -> PhasedRequest:  # fmt: skip
+    """What is asked of all phases together."""
+    told = {key: value for key, value in run.items() if key not in ("begin", "duration", "step", "at")}
+    end = request.begin + request.duration
+    return PhasedRequest(
+        simulate=partial(simulate, scheme=scheme, project=project),
+        begin=request.begin,
+        end=end,
+        step=request.step,
+        tolerance=request.tolerance,
+        options=told,
+        progress=progress,
+        events=checked_events(equations.problem.events if events is None else events),
+        parameters=parameters or {},
+    )
+
+
+def _refuse_for_phases(**given: Any) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise BadRequest(
+                f"a run in phases takes no {name}",
+                where=f"simulate({name}=...)",
+                fix="state the law in each phase" if name == "law" else "keep all rows, or every n-th",
+            )
+
+
 def _way_back(equations: Equations) -> Projection | OntoIntegrals | Chains:
-    if equations.deviations.degrees:
+    if equations.deviations.mixed:
         return Chains(equations, equations.constraints)
     if keeps_integrals_only(equations):
         return OntoIntegrals(equations)

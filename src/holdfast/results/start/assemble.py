@@ -36,6 +36,7 @@ PLACES = 40  # random places that branches, and what did not fit at first, are l
 POLISH = 8  # Newton's steps at most, at the end
 APART = 1e-6  # of the size of a mechanism: states nearer than this are one branch
 DEPENDENT = 1e-9  # of the largest: a singular value of scaled slopes below this is rounding
+TINY = 2.3e-308  # the least normal number: a change below it is none
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +111,7 @@ def _in_degrees(found: AssembledStart, kept: frozenset[str]) -> AssembledStart:
     if not found.problem.program.controls:
         return found
     equations = derive(found.problem)
-    if not equations.deviations.degrees:
+    if not equations.deviations.mixed:
         return found
     names, n = equations.state_names, 2 * len(equations.coordinates)
     constants = parameter_vector(equations, {})
@@ -119,7 +120,9 @@ def _in_degrees(found: AssembledStart, kept: frozenset[str]) -> AssembledStart:
     used = Chains(equations, equations.constraints, free).of(state, equations.problem.run.begin, constants)
     taken = dict(found.start) | dict(zip(names[:n], used[:n].tolist(), strict=True))
     rough = {name: found.changes[name][0] if name in found.changes else found.start[name] for name in found.start}
-    changes = {name: (rough[name], new) for name, new in taken.items() if abs(new - rough[name]) > SAME * abs(new)}
+    changes = {
+        name: (rough[name], new) for name, new in taken.items() if abs(new - rough[name]) > max(SAME * abs(new), TINY)
+    }
     problem = _started(found.problem, taken, found.start)
     return AssembledStart(problem, Frozen(taken), Frozen(changes), (Frozen(taken), *found.branches[1:]), found.held)
 

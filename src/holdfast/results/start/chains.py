@@ -37,17 +37,24 @@ class Chains:
         self._free = np.ones(len(moving), dtype=bool) if free is None else free.copy()
         own = len(inputs.s) - len(deviations.states)
         n = len(inputs.q)
-        self._free[2 * n :] = False  # no constraint moves a first-order state,
-        self._extended = slice(2 * n + own, None)  # and those of extensions are deviations: 0 is their place
+        rates = jacobian(inputs.stated_rates, list(inputs.controls.values()))
+        driven = np.array(
+            [bool(row) for row in rates], dtype=bool
+        )  # no constraint moves a first-order state, unless a control drives it,
+        self._free[2 * n : 2 * n + own] &= driven
+        self._free[2 * n + own :] = False  # and those of extensions are deviations: 0 is their place
+        self._extended = slice(2 * n + own, None)
         self._sizes = deviation_sizes(equations)
 
     def of(self, state: np.ndarray, time: float, constants: Sequence[float]) -> np.ndarray:
         """The state moved onto the constraints."""
-        used, best, smallest = state.copy(), state, np.inf
+        used, best, smallest, moved = state.copy(), state, np.inf, 0.0
         used[self._extended] = 0.0
         for _ in range(ITERATIONS):
             deviation, slopes, masses = self._at(used, time, constants)
             terms = self._sizes.rounding(time, used.tolist(), constants)[self._places]
+            reach = np.linalg.norm((slopes / masses)[:, self._free], axis=1)
+            terms = np.maximum(terms, np.nan_to_num(reach) * moved)  # a move is rounded in the size of the whole
             with np.errstate(all="ignore"):
                 size = float(np.where(deviation == 0, 0.0, np.abs(deviation) / terms).max(initial=0.0))
             if not np.isfinite(slopes).all():
@@ -57,7 +64,9 @@ class Chains:
                 best, smallest = used.copy(), size
             if smallest == 0 or (smallest < ROUNDING_NOISE and not halved):
                 break
-            used[self._free] += self._step(deviation, slopes[:, self._free], masses[self._free])
+            step = self._step(deviation, slopes[:, self._free], masses[self._free])
+            used[self._free] += step
+            moved = max(moved, float(np.linalg.norm(step * masses[self._free])))
         if not smallest < OFF:
             raise self._no_state(best, time, constants)
         return best

@@ -50,7 +50,7 @@ class Projection:
     def __init__(self, equations: Equations, constraints: Sequence[str], free: np.ndarray | None = None) -> None:
         program = equations.problem.program
         self._names = equations.constraints
-        usual = [name for name in constraints if name not in equations.deviations.degrees]
+        usual = [name for name in constraints if name not in equations.deviations.mixed]
         self._position_rows = [k for k, name in enumerate(program.holonomic) if name in usual]
         self._rate_rows = [k for k, name in enumerate(program.constraints) if name in usual]
         self._n, self._m, self._r = len(equations.coordinates), len(equations.deviations.y), len(program.constraints)
@@ -101,12 +101,13 @@ class Projection:
         """The best state met, and its largest deviation in sizes of terms."""
         part = slice(0, self._n) if positions else slice(self._n, 2 * self._n)
         free = np.nonzero(self._free[part])[0]
-        best, smallest, used = state, np.inf, state
+        best, smallest, used, moved = state, np.inf, state, np.zeros(len(rows))
         least = self._term_sizes(state, time, constants, positions=positions)[rows]
         for step_number in range(ITERATIONS):
             deviation, slope, mass = self._values(used, time, constants, positions=positions)
             deviation, slope = deviation[rows], slope[rows]
             terms = np.fmax(least, self._term_sizes(used, time, constants, positions=positions)[rows])
+            terms = np.fmax(terms, moved)  # a bare coordinate has no terms but what the last step left in it
             with np.errstate(all="ignore"):
                 size = float(np.where(deviation == 0, 0.0, np.abs(deviation) / terms).max())
             halved = size < smallest / 2
@@ -117,7 +118,7 @@ class Projection:
             if not (np.isfinite(size) and np.isfinite(slope).all() and np.isfinite(mass).all()):
                 break
             used, cut = used.copy(), weak_slope(step_number) if repeats else None
-            step = _correction(mass[np.ix_(free, free)], slope[:, free], deviation, by_mass=by_mass, weak=cut)
+            step, moved = _correction(mass[np.ix_(free, free)], slope[:, free], deviation, by_mass=by_mass, weak=cut)
             used[part.start + free] += step
         return best, float(smallest)
 
@@ -179,10 +180,11 @@ def _dense(rows: Rows, columns: int, zero: Node) -> list[Node]:
 
 def _correction(
     mass: np.ndarray, slope: np.ndarray, deviation: np.ndarray, *, by_mass: bool, weak: float | None
-) -> np.ndarray:
+) -> tuple[np.ndarray, np.ndarray]:
     """The least Δ with slope · Δ = −deviation, its rows scaled to one: their sizes are matters of units.
 
-    Directions whose slope is below the part `weak` of the largest are left out.
+    Directions whose slope is below the part `weak` of the largest are left out. Beside it, how far such a Δ could have
+    moved each row: what its rounding is measured by.
     """
     response = np.eye(len(mass))
     if by_mass:
@@ -192,6 +194,7 @@ def _correction(
     size = np.linalg.norm(reach, axis=1)
     size = np.where(size > 0, size, 1.0)
     try:
-        return -response @ np.linalg.lstsq(reach / size[:, None], deviation / size, rcond=weak)[0]
+        found = np.linalg.lstsq(reach / size[:, None], deviation / size, rcond=weak)[0]
+        return -response @ found, np.linalg.norm(reach, axis=1) * np.linalg.norm(found)
     except np.linalg.LinAlgError:
-        return np.full(len(mass), np.nan)
+        return np.full(len(mass), np.nan), np.zeros(len(deviation))

@@ -164,7 +164,7 @@ def solved_start(
     constants: Sequence[float],
 ) -> np.ndarray:
     """The state on the program: of what is left open, or, where a policy allows it, of everything."""
-    if policy == "project" and set(projected) & set(equations.deviations.degrees):
+    if policy == "project" and set(projected) & equations.deviations.mixed:
         return Chains(equations, projected).of(stated, begin, constants)
     if policy == "project":
         return Projection(equations, projected).of(stated, begin, constants)

@@ -12,6 +12,7 @@ import numpy as np
 
 from holdfast.common.files import write, write_stream
 from holdfast.errors import BadRequest, HoldfastError
+from holdfast.results.joined import JoinedRun
 from holdfast.results.store.bounded import npz_arrays, numbers, text_of
 from holdfast.results.store.netcdf import FORMAT, netcdf_columns
 from holdfast.results.store.run_file import LONGEST_TEXT, Damaged, about, checked, problem_text, rebuilt, require
@@ -19,7 +20,7 @@ from holdfast.results.trajectory import Trajectory
 
 
 def save(trajectory: Trajectory, path: str | Path) -> None:
-    """Write a run in the form that the file's name asks for."""
+    """Write a run in the form that the file's name asks for; of a joined one each part, ``run-1.npz`` and so on."""
     target = Path(path)
     writers: dict[str, Callable[[Trajectory, Path], object]] = {
         ".npz": _save_npz,
@@ -28,6 +29,10 @@ def save(trajectory: Trajectory, path: str | Path) -> None:
     }
     if target.suffix not in writers:
         raise BadRequest(f"no form of file is known for {target.name!r}", fix="end the name in .npz, .nc or .csv")
+    if isinstance(trajectory, JoinedRun) and target.suffix != ".csv":  # each part is a run of its own
+        for k, part in enumerate(trajectory.parts, 1):
+            writers[target.suffix](part, target.with_name(f"{target.stem}-{k}{target.suffix}"))
+        return
     writers[target.suffix](trajectory, target)
 
 

@@ -136,8 +136,13 @@ def _obstacle(equations: Equations, held: Sequence[str], movers: Sequence[str]) 
     if above:
         return f"the law of {above[0]!r} is of order {equations.degrees[above[0]]}, and drift is proved up to order 2"
     program = equations.problem.program
+    through = [name for name in held if name in equations.deviations.mixed]
+    if through:
+        return f"a control acts on {through[0]!r} through a first-order state, and drift is proved for forces"
     if program.limits and not set(held) <= set(program.held_by_reaction):
         return f"the law holds only within the limits of {', '.join(program.limits)}"
+    if equations.friction is not None:
+        return f"forces use {', '.join(f'lambda_{name}' for name in equations.friction.constraints)}"
     if law.jumps:
         return "the law branches on the deviations, so that its slopes say nothing of its values"
     if not law.is_linear:

@@ -124,6 +124,7 @@ class StateFunction:
     def _classical(self) -> list[Node]:
         """p: the accelerations that hold the exact program, M p = h + E μ₀, J p = −γ."""
         equations = self.equations
+        equations.require_given_forces("a function of the state off the program")
         accelerations, _ = equations.solver(equations.dynamics.bias, [-d for d in equations.deviations.drift])
         return accelerations
 

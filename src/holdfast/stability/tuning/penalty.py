@@ -35,6 +35,8 @@ def measured_penalty(trials: Trials, rates: np.ndarray) -> MeasuredGains | None:
     """The three numbers of penalties of these rates; nothing where there is none to compare with."""
     equations = trials.equations
     sizes = _authority_sizes(trials)
+    if equations.friction is not None:
+        return None  # a penalty has no reaction that friction could use
     if equations.problem.program.controls or equations.mass_factor is None or sizes is None:
         return None
     field = _field(equations, trials.watched)

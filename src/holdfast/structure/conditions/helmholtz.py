@@ -224,6 +224,8 @@ def helmholtz(
     state: ByName | None = None,
 ) -> Helmholtz:
     """The conditions for f_i = E_i[L] + ∂D/∂v_i, for expressions or for derived equations (see `hf.lagrangian`)."""
+    if isinstance(f, Equations):
+        f.require_given_forces("a Lagrange function")
     if isinstance(f, Equations) and too_large(f, solved=solved):
         return _at_points(f, solved=solved)
     return Helmholtz(second_order(f, coordinates, solved=solved, parameters=parameters, near=state))
