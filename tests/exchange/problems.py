@@ -1,8 +1,20 @@
 """Problems that tests of several targets share."""
 
+from importlib import resources
+
 import sympy as sp
 
 import holdfast as hf
+
+EXAMPLES = resources.files("holdfast") / "examples"
+NAMES = sorted(file.name.removesuffix(".toml") for file in EXAMPLES.iterdir() if file.name.endswith(".toml"))
+
+
+def example(name):
+    """The equations of a shipped problem; of one in phases, those of its first."""
+    problem = hf.load(EXAMPLES / f"{name}.toml")
+    return hf.derive(problem.in_phase(next(iter(problem.phases))) if problem.phases else problem)
+
 
 HOSTILE = [  # titles that try to leave their comment, their string, or their line
     "*/ int main(void) { return 1; } /*",

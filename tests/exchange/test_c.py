@@ -2,8 +2,9 @@
 
 import ctypes
 import re
+import shutil
 import subprocess
-from importlib import resources
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,15 +17,9 @@ from holdfast.engine.code.kernel_source import observing_observables, stepping
 from holdfast.exchange.c.header import work_size
 from holdfast.exchange.model import model_of
 from tests.exchange.compiled_c import COMPILER, STRICT, Library, unfused
-from tests.exchange.problems import HOSTILE, everything, held_rod
+from tests.exchange.problems import HOSTILE, NAMES, everything, example, held_rod
 
-EXAMPLES = resources.files("holdfast") / "examples"
-NAMES = sorted(file.name.removesuffix(".toml") for file in EXAMPLES.iterdir() if file.name.endswith(".toml"))
 compiler = pytest.mark.skipif(COMPILER is None, reason="no C compiler here")
-
-
-def example(name):
-    return hf.derive(hf.load(EXAMPLES / f"{name}.toml"))
 
 
 def pointer(array):
@@ -271,6 +266,8 @@ def test_constants_beyond_float_are_refused():
     ("asked", "words"),
     [
         ({"to": "fortran"}, "nothing is exported to 'fortran'"),
+        ({"to": ["c"]}, "nothing is exported to"),
+        ({"to": None}, "nothing is exported to"),
         ({"to": "c", "part": "all"}, "no part 'all'"),
         ({"to": "c", "precision": "half"}, "no precision 'half'"),
         ({"to": "c", "scheme": "radau"}, "chooses its own steps"),
@@ -299,6 +296,42 @@ def test_only_equations_with_numbers_leave():
     tuned = hf.derive(held_rod().problem.with_law(hf.Tuned()))
     with pytest.raises(hf.BadRequest, match="still to be chosen"):
         hf.export(tuned, to="c")
+
+
+def test_a_problem_in_phases_leaves_phase_by_phase():
+    rod = held_rod().problem
+    free = replace(rod, phases={"swing": hf.Phase(until="x", then="fly"), "fly": hf.Phase(program=hf.Program())})
+    with pytest.raises(hf.BadRequest, match="phases swing, fly"):
+        hf.export(hf.derive(free), to="c")
+    assert hf.export(hf.derive(free.in_phase("fly")), to="c", name="fly").files
+
+
+def test_what_is_left_out_is_said():
+    assert any("noise" in note for note in hf.export(example("gusts"), to="c").notes)
+    watched = replace(held_rod().problem, events={"low": "y + 1/2"})
+    made = hf.export(hf.derive(watched), to="c", name="rod")
+    assert any("low are not watched" in note for note in made.notes)
+    assert "low are not watched" in made.files["rod.h"]
+
+
+@compiler
+def test_nothing_is_undefined_and_the_header_is_cpp(tmp_path):
+    """With the compiler's own watch on undefined behaviour; the header alone as C++."""
+    hf.export(everything(), to="c", name="every", path=tmp_path)
+    (tmp_path / "main.c").write_text(
+        '#include "every.h"\nint main(void) { double t, x[every_states], p[every_parameters], o[every_observables];\n'
+        "int k, said = 0; every_defaults(&t, x, p); for (k = 0; k < 50; k++) said += every_step(t, 0.01, x, p);\n"
+        "every_observe(t, x, p, o); return said; }\n"
+    )
+    watch = ["-fsanitize=undefined", "-fno-sanitize-recover=all"]
+    files = [str(tmp_path / "main.c"), str(tmp_path / "every.c")]
+    built = subprocess.run([COMPILER, *STRICT, *watch, *files, "-o", str(tmp_path / "run"), "-lm"], capture_output=True)
+    if built.returncode:
+        pytest.skip("this compiler has no watch on undefined behaviour")
+    subprocess.run([str(tmp_path / "run")], check=True)
+    (tmp_path / "use.cpp").write_text('#include "every.h"\nint f() { return every_states; }\n')
+    if shutil.which("g++"):
+        subprocess.run(["g++", "-Wall", "-Wextra", "-pedantic", "-Werror", "-c", "use.cpp"], cwd=tmp_path, check=True)
 
 
 def test_a_missing_folder_is_refused(tmp_path):

@@ -5,7 +5,6 @@ import io
 import subprocess
 import xml.etree.ElementTree as ET
 import zipfile
-from importlib import resources
 from importlib.util import find_spec
 
 import numpy as np
@@ -18,10 +17,9 @@ from holdfast.engine.code.link import linkable_here
 from holdfast.exchange.fmu import binary
 from holdfast.exchange.model import model_of
 from tests.exchange.compiled_c import COMPILER, STRICT, unfused
-from tests.exchange.problems import HOSTILE, everything, held_rod
-from tests.exchange.test_c import NAMES, example, kernel_steps, pointer
+from tests.exchange.problems import HOSTILE, NAMES, everything, example, held_rod
+from tests.exchange.test_c import kernel_steps, pointer
 
-EXAMPLES = resources.files("holdfast") / "examples"
 compiler = pytest.mark.skipif(COMPILER is None, reason="no C compiler here")
 by_llvm = pytest.mark.skipif(not (linkable_here() and native.available()), reason="no own linker for this machine")
 with_fmpy = pytest.mark.skipif(find_spec("fmpy") is None, reason="fmpy is not installed")

@@ -201,6 +201,30 @@ def test_kane_with_constraints():
     assert_allclose(hf.derive(problem).evaluate().accelerations, expected, rtol=1e-11)
 
 
+def test_a_pivot_that_moves_as_a_function_of_time():
+    """z(t), with z' in L and z'' in the motion, is the same as its formula written out."""
+    theta, z = dynamicsymbols("theta z")
+    path = sp.sin(3 * T) / 5
+
+    def method(along):
+        x, y = along + l * sp.sin(theta), -l * sp.cos(theta)
+        return LagrangesMethod(m * (x.diff(T) ** 2 + y.diff(T) ** 2) / 2 - m * g * y, [theta])
+
+    start = {theta: 0.4, theta.diff(T): 0.2}
+    written = hf.from_sympy_mechanics(method(path), parameters=PLACE, start=start)
+    named = hf.from_sympy_mechanics(method(z), parameters=PLACE, start=start)
+    named = named.with_values({"z": sp.sin(3 * hf.time) / 5})
+    one, other = (hf.derive(problem).evaluate(time=0.7).accelerations for problem in (written, named))
+    assert_allclose(one, other, rtol=1e-13)
+
+
+def test_constraints_and_parameters_may_share_a_name():
+    x, y = dynamicsymbols("x y")
+    c1 = sp.Symbol("c1")
+    method = LagrangesMethod(c1 * (x.diff(T) ** 2 + y.diff(T) ** 2), [x, y], hol_coneqs=[x - c1 * y])
+    assert hf.derive(hf.from_sympy_mechanics(method, parameters={c1: 2}, start={x: 2, y: 1})).evaluate().defined
+
+
 def test_what_is_not_known_is_refused():
     with pytest.raises(hf.BadRequest, match="no method that is known"):
         hf.from_sympy_mechanics("a pendulum")

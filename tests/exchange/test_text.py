@@ -4,7 +4,6 @@ import math
 import re
 import subprocess
 import sys
-from importlib import resources
 from importlib.util import find_spec
 
 import numpy as np
@@ -13,18 +12,12 @@ from numpy.testing import assert_allclose
 
 import holdfast as hf
 from holdfast.exchange.model import model_of
-from tests.exchange.problems import HOSTILE, everything, held_rod
+from tests.exchange.problems import HOSTILE, NAMES, everything, example, held_rod
 
-EXAMPLES = resources.files("holdfast") / "examples"
-NAMES = sorted(file.name.removesuffix(".toml") for file in EXAMPLES.iterdir() if file.name.endswith(".toml"))
 PYTHON = [
     "numpy",
     pytest.param("casadi", marks=pytest.mark.skipif(find_spec("casadi") is None, reason="casadi is not installed")),
 ]
-
-
-def example(name):
-    return hf.derive(hf.load(EXAMPLES / f"{name}.toml"))
 
 
 def states_near(model, count, seed=1):

@@ -194,7 +194,7 @@ def export(
         >>> list(made.files)
         ['cart.h', 'cart.c']
     """
-    if to not in TARGETS:
+    if not isinstance(to, str) or to not in TARGETS:
         fix = did_you_mean(str(to), TARGETS, "targets: " + ", ".join(TARGETS))
         raise BadRequest(f"nothing is exported to {to!r}", where="to", fix=fix)
     if part not in ("model", "controller"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 from holdfast.engine.code.kernel_source import KernelSource, observing_observables, stepping
@@ -93,9 +94,11 @@ class Model:
         said = []
         if problem.system.noise:
             said.append(f"the noise of {', '.join(problem.system.noise)} is left out: the motion without it")
+        if problem.events:
+            said.append(f"the events {', '.join(problem.events)} are not watched")
         if problem.program.redundant == "allow":
             said.append("instants at which constraints become dependent end a run here; Holdfast carries it through")
-        elif self.equations.solver.pivots:
+        elif any(pivot.value.args for pivot in self.equations.solver.pivots):  # constants and inputs never fail
             said.append("the order of elimination is that of the start; where it fails, a step says so (status 2)")
         return tuple(said)
 
@@ -111,6 +114,13 @@ def model_of(equations: Equations, *, name: str | None = None, scheme: Any = Non
     if isinstance(equations.problem.program.law, Tuned):
         raise BadRequest(
             "the gains of this law are still to be chosen", where="program.law", fix="hf.tuned(problem) chooses them"
+        )
+    if equations.problem.phases:
+        names = ", ".join(equations.problem.phases)
+        raise BadRequest(
+            f"one program leaves at a time, and this problem has the phases {names}",
+            where="phases",
+            fix=f"hf.derive(problem.in_phase({next(iter(equations.problem.phases))!r})) for each of them",
         )
     values = parameter_vector(equations, {})
     begun = consistent_start(equations, None, None, {}, equations.problem.run.begin)
@@ -138,6 +148,6 @@ def _step(equations: Equations, asked: Any) -> float | None:
     size = equations.problem.run.step if asked is None else asked
     if size is None:
         return None
-    if isinstance(size, bool) or not isinstance(size, int | float) or not 0 < size < float("inf"):
+    if isinstance(size, bool) or not isinstance(size, Real) or not 0 < float(size) < float("inf"):
         raise BadRequest(f"step = {size!r} is no step", where="step", fix="a positive number")
     return float(size)

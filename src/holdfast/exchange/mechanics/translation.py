@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sympy as sp
@@ -60,6 +60,17 @@ class Translation:
         """A key of the caller: one of SymPy's symbols, or one of ours, or a name."""
         return self.table.get(given, given) if isinstance(given, sp.Basic) else given
 
+    def _rows(self, letter: str, rows: Sequence[sp.Expr]) -> Frozen[sp.Expr]:
+        """Constraints by a letter and their number, with underscores where something else is called so."""
+        taken = {getattr(own, "name", "") for own in self.table.values()}
+        named = {}
+        for number, row in enumerate(rows, start=1):
+            name = f"{letter}{number}"
+            while name in taken:
+                name += "_"
+            named[name] = self(row)
+        return Frozen(named)
+
     def problem(self, parameters: Mapping[Any, Any], start: Mapping[Any, Any], law: Law | None, title: str) -> Problem:
         """The statement as a problem."""
         stated = self.stated
@@ -73,8 +84,8 @@ class Translation:
             parameters=Frozen(values),
         )
         program = Program(
-            holonomic=Frozen({f"c{k}": self(e) for k, e in enumerate(stated.holonomic, start=1)}),
-            nonholonomic=Frozen({f"n{k}": self(e) for k, e in enumerate(stated.nonholonomic, start=1)}),
+            holonomic=self._rows("c", stated.holonomic),
+            nonholonomic=self._rows("n", stated.nonholonomic),
             law=law if law is not None else Unstabilised(),
         )
         begun = {self.key(name): value for name, value in start.items()}
