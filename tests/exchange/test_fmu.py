@@ -266,3 +266,71 @@ def test_fmpy_validates_and_runs_it(name, fmi, tmp_path):
         size = np.abs(run[state]).max() + 1e-9
         assert_allclose(together[state][-1], run[state][-1], rtol=1e-12, atol=1e-13 * size)
         assert_allclose(exchanged[state][-1], fine[state][-1], rtol=1e-4, atol=1e-5 * size)
+
+
+# ── inputs ────────────────────────────────────────────────────────────────────────────────────────
+
+
+@by_llvm
+@pytest.mark.parametrize("fmi", [2, 3])
+@pytest.mark.parametrize("name", ["cart_rod", "mixed_holders", "crane"])
+def test_a_plant_takes_its_controls_from_outside(name, fmi, tmp_path):
+    equations = example(name)
+    controls = list(equations.problem.program.controls)
+    made = hf.export(equations, to="fmu", name="plant", scheme="rk4", step=1e-3, inputs=controls, fmi=fmi)
+    root = ET.fromstring(archive(made).read("modelDescription.xml"))
+    inputs = [v.get("name") for v in root.find("ModelVariables") if v.get("causality") == "input"]
+    assert inputs == controls
+    unit, step = Unit(made, tmp_path), hf.step_function(equations, "rk4", 1e-3, inputs=controls)
+    assert unit.begin(equations.problem.run.begin) == 0
+    state = unit.get(step.state_names)
+    for k in range(30):
+        pushed = [np.sin(k + place) for place in range(len(controls))]
+        t = equations.problem.run.begin + k * 1e-3
+        assert unit.set(dict(zip(controls, pushed, strict=True))) == 0
+        assert unit.step(t, 1e-3) == 0
+        state = step(t, state, pushed)
+    assert_allclose(unit.get(step.state_names), state, rtol=1e-11, atol=1e-13)
+    energy = equations.evaluate(np.append(state, np.zeros(len(equations.state_names) - len(state)))).energy
+    assert_allclose(unit.get(["energy"]), energy, rtol=1e-12)
+    assert not set(unit.references) & {f"R_{c}" for c in equations.coordinates}  # which the law would decide
+
+
+def test_inputs_are_judged():
+    cart = example("cart_rod")
+    with pytest.raises(hf.BadRequest, match="'G' is no input"):
+        hf.export(cart, to="fmu", inputs=["G"])
+    with pytest.raises(hf.BadRequest, match="M are not among the inputs"):
+        hf.export(cart, to="fmu", inputs="F")
+    with pytest.raises(hf.BadRequest, match="no controls"):
+        hf.export(cart, to="c", inputs=["F", "M"], part="controller")
+    module = hf.export(cart, to="numpy", inputs=["F", "M"]).load()
+    assert module.PARAMETERS[-2:] == ["F", "M"]
+    assert module.CONTROLS == []
+    pushed = np.array(module.VALUES)
+    pushed[-2:] = 3.0, -1.0
+    expected = hf.step_function(cart, "euler", 1.0, inputs=["F", "M"])
+    moved = expected(0.0, np.array(module.START), [3.0, -1.0])
+    assert_allclose(module.START + module.rhs(0.0, module.START, pushed), moved, rtol=1e-12)
+    for to in ("casadi", "jax", "modelica", "c"):
+        assert hf.export(cart, to=to, inputs=["F", "M"]).files
+
+
+@with_fmpy
+@pytest.mark.parametrize("fmi", [2, 3])
+def test_fmpy_drives_a_plant(fmi, tmp_path):
+    import fmpy
+    from fmpy.validation import validate_fmu
+
+    cart, file = example("cart_rod"), tmp_path / "plant.fmu"
+    hf.export(cart, to="fmu", name="plant", scheme="rk4", step=0.01, inputs=["F", "M"], fmi=fmi, path=file)
+    assert validate_fmu(str(file)) == []
+    signals = np.array([(0.0, 2.0, 9.0), (1.0, 2.0, 9.0)], dtype=[("time", float), ("F", float), ("M", float)])
+    rows = fmpy.simulate_fmu(
+        str(file), fmi_type="CoSimulation", stop_time=1.0, step_size=0.01, input=signals, output_interval=0.01
+    )
+    step = hf.step_function(cart, "rk4", 0.01, inputs=["F", "M"])
+    state = step.start()
+    for k in range(100):
+        state = step(k * 0.01, state, [2.0, 9.0])
+    assert_allclose([rows[name][-1] for name in step.state_names], state, rtol=1e-9)

@@ -54,6 +54,9 @@ def test_options_reach_the_text(folder):
     assert said.exit_code == 0
     assert "STEP = 0.0, 0.5" in (folder / "mine.py").read_text()
     assert "VALUES = [3.0" in (folder / "mine.py").read_text()
+    said = typed("export", "rod.toml", "--to", "fmu", "--step", "0.01", "--fmi", "3", "--input", "m")
+    assert "note: m of p is put in" in said.output
+    assert typed("export", "rod.toml", "--to", "fmu", "--step", "0.01", "--input", "q").exit_code == 2
 
 
 @pytest.mark.parametrize(

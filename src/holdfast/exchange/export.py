@@ -9,7 +9,7 @@ hf.export(equations, to="casadi").load().rhs          a casadi.Function
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
@@ -82,13 +82,14 @@ class Wanted:
     name: str | None
     scheme: Any
     step: float | None
+    inputs: tuple[Any, ...]
     part: str
     precision: str
     fmi: int
 
     @cached_property
     def model(self) -> Model:
-        return model_of(self.equations, name=self.name, scheme=self.scheme, step=self.step)
+        return model_of(self.equations, name=self.name, scheme=self.scheme, step=self.step, inputs=self.inputs)
 
     @property
     def version(self) -> str:
@@ -151,6 +152,11 @@ TARGETS: dict[str, Callable[[Wanted], Files]] = {
 }
 
 
+def _listed(inputs: Any) -> tuple[Any, ...]:
+    """Inputs by name or symbol; one alone need not be a list."""
+    return (inputs,) if isinstance(inputs, str) or not isinstance(inputs, Iterable) else tuple(inputs)
+
+
 def _notes(wanted: Wanted, to: str, files: Files) -> tuple[str, ...]:
     """What the files leave out."""
     if to == "latex":
@@ -174,6 +180,7 @@ def export(
     name: str | None = None,
     scheme: Any = None,
     step: float | None = None,
+    inputs: Iterable[Any] = (),
     part: Part = "model",
     precision: str = "double",
     fmi: int = 2,
@@ -188,7 +195,8 @@ def export(
     - "modelica": a model; "latex": a document.
 
     `name` is what files and functions are called. `scheme` and `step` say how the exported step is made: an explicit
-    scheme of fixed step, the problem's own unless given.
+    scheme of fixed step, the problem's own unless given. `inputs` names what others put in: parameters; or all
+    controls, and then it is the plant that leaves, reactions holding on. They stand in p, and are inputs of an FMU.
 
         >>> made = hf.export(equations, to="c", name="cart")
         >>> list(made.files)
@@ -204,7 +212,7 @@ def export(
     if precision != "double" and to != "c":
         raise BadRequest(f"{to} has one precision", where="precision", fix='to="c" can be had in float')
     require_equations(equations, "export")
-    wanted = Wanted(equations, name, scheme, step, part, precision, fmi)
+    wanted = Wanted(equations, name, scheme, step, _listed(inputs), part, precision, fmi)
     files = TARGETS[to](wanted)
     called = next(iter(files)).rpartition(".")[0]
     made = Export(to, called, Frozen(files), _notes(wanted, to, files))

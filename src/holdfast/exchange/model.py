@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
 from typing import Any
@@ -10,11 +11,15 @@ from typing import Any
 from holdfast.engine.code.kernel_source import KernelSource, observing_observables, stepping
 from holdfast.engine.emit.body import Body, lowered
 from holdfast.equations.equations import Equations
+from holdfast.equations.forms.plant import plant_of
 from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest
 from holdfast.exchange.names import model_name
+from holdfast.graph.field import Field
+from holdfast.graph.nodes import Node, ancestors
 from holdfast.problem.laws.linear import Tuned
 from holdfast.results.start.start import consistent_start
+from holdfast.results.step_function import input_names
 from holdfast.schemes.by_name import scheme_named
 from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.schemes.tableaus.kutta import RK4
@@ -29,7 +34,8 @@ class Model:
     scheme: Scheme
     step: float | None
     start: tuple[float, ...]
-    values: tuple[float, ...]  # of parameters and gains
+    values: tuple[float, ...]  # of all that p holds
+    inputs: tuple[str, ...] = ()  # what others put in: parameters, or all controls
 
     @property
     def title(self) -> str:
@@ -40,29 +46,53 @@ class Model:
         return self.equations.problem.run.begin
 
     @property
+    def controls(self) -> tuple[str, ...]:
+        """The controls that the model computes itself."""
+        return () if self.is_plant else tuple(self.equations.problem.program.controls)
+
+    @property
+    def is_plant(self) -> bool:
+        """Whether controls are put in, in place of those that hold the program."""
+        return bool(set(self.inputs) & set(self.equations.problem.program.controls))
+
+    @property
     def states(self) -> tuple[str, ...]:
-        return self.equations.state_names
+        return self.equations.state_names[: len(self.field.state)]
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        return self.equations.parameter_names
+        """All that p holds: parameters, gains, and of a plant its controls."""
+        return (*self.equations.parameter_names, *(self.equations.problem.program.controls if self.is_plant else ()))
+
+    @cached_property
+    def field(self) -> Field:
+        """What moves: the equations, or their plant with what of the observables does not speak of the law."""
+        if not self.is_plant:
+            return self.equations.field
+        plant = plant_of(self.equations).field
+        return replace(plant, observables=tuple(self._seen(plant).values()))
 
     @property
     def observables(self) -> tuple[str, ...]:
-        return tuple(self.equations.observables)
+        return tuple(self._seen(self.field) if self.is_plant else self.equations.observables)
 
-    @property
-    def controls(self) -> tuple[str, ...]:
-        return tuple(self.equations.problem.program.controls)
+    def _seen(self, plant: Field) -> dict[str, Node]:
+        """Energies and deviations, which are functions of the state, whatever pushes."""
+        names, known = {"kinetic", "potential", "energy", *self.equations.deviation_names}, {*plant.inputs}
+        return {
+            name: node
+            for name, node in self.equations.observables.items()
+            if name in names and {found for found in ancestors((node,)) if found.op == "input"} <= known
+        }
 
     @cached_property
     def assembly(self) -> KernelSource:
         """The step as the kernels have it."""
-        return stepping(self.equations.field, self.scheme)
+        return stepping(self.field, self.scheme)
 
     @cached_property
     def observing(self) -> Body:
-        return observing_observables(self.equations.field).bodies["body"]
+        return observing_observables(self.field).bodies["body"]
 
     @cached_property
     def controlling(self) -> Body:
@@ -91,14 +121,18 @@ class Model:
     def notes(self) -> tuple[str, ...]:
         """What the functions leave out of what Holdfast itself does with this problem."""
         problem = self.equations.problem
-        said = []
+        said = (
+            [f"{', '.join(self.inputs)} of p {'are' if len(self.inputs) > 1 else 'is'} put in"] if self.inputs else []
+        )
         if problem.system.noise:
             said.append(f"the noise of {', '.join(problem.system.noise)} is left out: the motion without it")
+        if self.is_plant and problem.program.limits:
+            said.append(f"the limits of {', '.join(problem.program.limits)} are not applied to what is put in")
         if problem.events:
             said.append(f"the events {', '.join(problem.events)} are not watched")
         if problem.program.redundant == "allow":
             said.append("instants at which constraints become dependent end a run here; Holdfast carries it through")
-        elif any(pivot.value.args for pivot in self.equations.solver.pivots):  # constants and inputs never fail
+        elif any(pivot.args for pivot in self.field.pivots):  # constants and inputs never fail
             said.append("the order of elimination is that of the start; where it fails, a step says so (status 2)")
         return tuple(said)
 
@@ -108,7 +142,9 @@ def require_equations(equations: Any, verb: str) -> None:
         raise BadRequest(f"{verb}() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first")
 
 
-def model_of(equations: Equations, *, name: str | None = None, scheme: Any = None, step: Any = None) -> Model:
+def model_of(
+    equations: Equations, *, name: str | None = None, scheme: Any = None, step: Any = None, inputs: Iterable[Any] = ()
+) -> Model:
     """The model of equations, judged at the door: numbers for all letters, gains chosen, a scheme that can leave."""
     require_equations(equations, "export")
     if isinstance(equations.problem.program.law, Tuned):
@@ -122,11 +158,15 @@ def model_of(equations: Equations, *, name: str | None = None, scheme: Any = Non
             where="phases",
             fix=f"hf.derive(problem.in_phase({next(iter(equations.problem.phases))!r})) for each of them",
         )
+    put_in = input_names(equations, inputs, "export(inputs=...)")
     values = parameter_vector(equations, {})
     begun = consistent_start(equations, None, None, {}, equations.problem.run.begin)
     chosen, size = _scheme(equations, scheme), _step(equations, step)
     named = model_name(name, equations.problem.title)
-    return Model(named, equations, chosen, size, tuple(float(x) for x in begun.state), tuple(values))
+    if set(put_in) & set(equations.problem.program.controls):
+        values += [0.0] * len(equations.problem.program.controls)
+    model = Model(named, equations, chosen, size, tuple(float(x) for x in begun.state), tuple(values), put_in)
+    return replace(model, start=model.start[: len(model.states)])
 
 
 def _scheme(equations: Equations, asked: Any) -> Scheme:

@@ -125,6 +125,6 @@ def _controller_functions(model: Model) -> Iterator[str]:
 
 def work_size(model: Model) -> int:
     """Rates with pivots and scales, signs of the pivots, and what a step needs."""
-    field = model.equations.field
+    field = model.field
     width = len(field.state) + len(field.watched)
     return width + len(field.pivots) + model.assembly.own_work

@@ -80,7 +80,7 @@ def _assigned(array: str, values: Sequence[float], writer: ExportWriter) -> Iter
 
 
 def _public(model: Model, writer: ExportWriter) -> Iterator[str]:
-    name, field = model.name, model.equations.field
+    name, field = model.name, model.field
     n, pivots = len(field.state), len(field.pivots)
     width = n + len(field.watched)
     yield f"void {name}_defaults(real *t, real *x, real *p)\n{{"

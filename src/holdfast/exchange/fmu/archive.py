@@ -36,8 +36,8 @@ def fmu(model: Model, version: int, tool: str) -> bytes:
 
 def _identity(model: Model) -> str:
     """All that the functions and their start depend on."""
-    names = (model.states, model.parameters, model.observables)
-    return repr((model.equations.fingerprint, model.scheme, model.step, model.start, model.values, names))
+    names = (model.states, model.parameters, model.observables, model.inputs)
+    return repr((model.field.fingerprint, model.scheme, model.step, model.start, model.values, names))
 
 
 def _zipped(files: dict[str, bytes]) -> bytes:

@@ -52,7 +52,7 @@ class FmuAssembly:
     @cached_property
     def places(self) -> dict[str, int]:
         """Constants of the core: sizes, and where each part of an instance begins."""
-        model, field = self.model, self.model.equations.field
+        model, field = self.model, self.model.field
         n, width = len(field.state), len(field.state) + len(field.watched)
         scratch = max(map(scratch_size, self.bodies.values()))
         found = {"N": n, "PARAMETERS": len(field.parameters), "PIVOTS": len(field.pivots), "WIDTH": width}

@@ -10,6 +10,7 @@ from holdfast.exchange.fmu.assembly import FmuAssembly
 KINDS = {  # of a variable: causality, variability, initial
     "state": ("output", "continuous", "exact"),
     "parameter": ("parameter", "tunable", "exact"),
+    "input": ("input", "continuous", ""),
     "derivative": ("local", "continuous", "calculated"),
     "observable": ("output", "continuous", "calculated"),
 }
@@ -27,7 +28,8 @@ def variables(assembly: FmuAssembly) -> list[Variable]:
     model, at = assembly.model, assembly.references()
     found = [Variable(name, at[name], "state", x) for name, x in zip(model.states, model.start, strict=True)]
     found += [Variable(f"der({name})", at[f"der({name})"], "derivative", of=name) for name in model.states]
-    found += [Variable(name, at[name], "parameter", p) for name, p in zip(model.parameters, model.values, strict=True)]
+    for name, p in zip(model.parameters, model.values, strict=True):
+        found.append(Variable(name, at[name], "input" if name in model.inputs else "parameter", p))
     return found + [Variable(name, at[name], "observable") for name in model.observables]
 
 
@@ -76,7 +78,8 @@ def _two(assembly: FmuAssembly, token: str, tool: str) -> Iterator[str]:
         start = "" if variable.start is None else f' start="{variable.start!r}"'
         of = f' derivative="{index[variable.of]}"' if variable.of else ""
         yield f'    <ScalarVariable name={_clean(variable.name)} valueReference="{variable.reference}"'
-        yield f'      causality="{causality}" variability="{variability}" initial="{initial}"><Real{start}{of}/>'
+        how = f' initial="{initial}"' if initial else ""
+        yield f'      causality="{causality}" variability="{variability}"{how}><Real{start}{of}/>'
         yield "    </ScalarVariable>"
     yield "  </ModelVariables>"
     unknown = {
@@ -110,7 +113,8 @@ def _three(assembly: FmuAssembly, token: str, tool: str) -> Iterator[str]:
         start = "" if variable.start is None else f' start="{variable.start!r}"'
         of = f' derivative="{at[variable.of]}"' if variable.of else ""
         yield f'    <Float64 name={_clean(variable.name)} valueReference="{variable.reference}"'
-        yield f'      causality="{causality}" variability="{variability}" initial="{initial}"{start}{of}/>'
+        how = f' initial="{initial}"' if initial else ""
+        yield f'      causality="{causality}" variability="{variability}"{how}{start}{of}/>'
     yield "  </ModelVariables>"
     yield "  <ModelStructure>"
     yield from (f'    <Output valueReference="{v.reference}"/>' for v in listed if KINDS[v.kind][0] == "output")

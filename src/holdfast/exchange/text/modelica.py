@@ -47,7 +47,7 @@ def modelica_text(model: Model, version: str) -> str:
 
 def _body(model: Model) -> Body:
     """Rates and observables together."""
-    field = model.equations.field
+    field = model.field
     outputs = dict(enumerate((*field.rates, *field.observables)))
     return lowered(outputs, field.time, field.state, field.parameters)
 

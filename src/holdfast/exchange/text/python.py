@@ -165,7 +165,7 @@ def _casadi_table(name: str, part: TablePart) -> Iterator[str]:
 
 
 def _array_functions(model: Model, m: str) -> Iterator[str]:
-    n, pivots = len(model.states), len(model.equations.field.pivots)
+    n, pivots = len(model.states), len(model.field.pivots)
     yield f"""
 def _joined(parts, x):
     like = {m}.zeros({m}.shape(x)[1:])
@@ -214,7 +214,7 @@ def _step_lines(model: Model, joined: str, rhs: str) -> str:
     """The scheme in the words of arrays."""
     scheme = model.scheme
     if not isinstance(scheme, RungeKutta):
-        m = model.equations.field.positions
+        m = model.field.positions
         moved = f"{joined}([x[:{m}], x[{m}:] + h * {rhs}(t, x, p)[{m}:]])"
         ahead = f"{joined}([x[:{m}] + h * {rhs}(t, y, p)[:{m}], y[{m}:]])"
         return f"    y = {moved}\n    return {ahead}"
@@ -226,7 +226,7 @@ def _step_lines(model: Model, joined: str, rhs: str) -> str:
 
 
 def _casadi_functions(model: Model) -> Iterator[str]:
-    n, pivots, name = len(model.states), len(model.equations.field.pivots), model.name
+    n, pivots, name = len(model.states), len(model.field.pivots), model.name
     yield f"""
 _t, _h = ca.SX.sym("t"), ca.SX.sym("h")
 _x, _p = ca.SX.sym("x", {n}), ca.SX.sym("p", {len(model.parameters)})

@@ -23,6 +23,9 @@ TARGETS = ("c", "fmu", "numpy", "casadi", "jax", "modelica", "latex")
 @click.option("--name", help="What files and functions are called; default: FILE's name.")
 @click.option("--scheme", help="euler, rk4, ...: how the exported step is made; default: the file's, or rk4.")
 @click.option("--step", type=float, help="The step; default: the file's.")
+@click.option(
+    "--input", "inputs", multiple=True, help="A parameter, or (each) control, that others put in; repeatable."
+)
 @click.option("--precision", type=click.Choice(["double", "float"]), default="double", help="Of C.")
 @click.option("--controller", is_flag=True, help="Of C: the control forces alone, from the measured state.")
 @click.option("--fmi", type=click.IntRange(2, 3), default=2, show_default=True, help="Of an FMU: the version of FMI.")
@@ -30,7 +33,7 @@ TARGETS = ("c", "fmu", "numpy", "casadi", "jax", "modelica", "latex")
 @reports_errors
 def export(
     file: str, to: str, output: str | None, name: str | None, scheme: str | None, step: float | None,
-    precision: str, controller: bool, fmi: int, as_json: bool,
+    inputs: tuple[str, ...], precision: str, controller: bool, fmi: int, as_json: bool,
 ) -> None:  # fmt: skip
     """Write the equations of FILE for another tool: C, an FMU, NumPy, CasADi, JAX, Modelica or LaTeX."""
     problem = problem_in(file)
@@ -38,7 +41,7 @@ def export(
     called = name if name is not None or file == "-" else re.sub(r"\W", "_", Path(file).stem, flags=re.ASCII)
     with limited("writing the equations"):
         made = hf.export(
-            equations, to, name=called, scheme=scheme, step=step, precision=precision,
+            equations, to, name=called, scheme=scheme, step=step, inputs=inputs, precision=precision,
             part="controller" if controller else "model", fmi=fmi,
         )  # fmt: skip
     written = made.save(output or ".")
