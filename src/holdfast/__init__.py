@@ -75,6 +75,7 @@ _HOMES = {
     "holdfast.results.start.assemble": "assemble_start AssembledStart",
     "holdfast.results.judgement.check": "checked_start CheckedStart",
     "holdfast.results.runs.state_error": "StateError",
+    "holdfast.problem.controller": "Sampling",
     "holdfast.problem.phases": "Event Phase",
     "holdfast.results.joined": "Impact JoinedRun",
     "holdfast.results.runs.phased": "phase_equations",

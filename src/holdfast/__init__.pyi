@@ -47,6 +47,7 @@ from holdfast.page.report import Report as Report
 from holdfast.page.report import report as report
 from holdfast.page.study import Study as Study
 from holdfast.page.study import study as study
+from holdfast.problem.controller import Sampling as Sampling
 from holdfast.problem.data import Data as Data
 from holdfast.problem.data import data as data
 from holdfast.problem.file.load_dump import dump as dump

@@ -17,7 +17,7 @@ from holdfast.engine.code.kernel_source import observing_observables, stepping
 from holdfast.exchange.c.header import work_size
 from holdfast.exchange.model import model_of
 from tests.exchange.compiled_c import COMPILER, STRICT, Library, unfused
-from tests.exchange.problems import HOSTILE, NAMES, everything, example, held_rod
+from tests.exchange.problems import EXAMPLES, HOSTILE, NAMES, everything, example, held_rod
 
 compiler = pytest.mark.skipif(COMPILER is None, reason="no C compiler here")
 
@@ -304,6 +304,29 @@ def test_a_problem_in_phases_leaves_phase_by_phase():
     with pytest.raises(hf.BadRequest, match="phases swing, fly"):
         hf.export(hf.derive(free), to="c")
     assert hf.export(hf.derive(free.in_phase("fly")), to="c", name="fly").files
+
+
+@compiler
+def test_a_sampled_controller_and_its_plant_leave_apart(tmp_path):
+    """A loop of both, by hand, is the run: the controller of a wrong payload, held from sample to sample."""
+    problem = hf.load(EXAMPLES / "wrong_payload.toml")
+    sampling = replace(problem.program.sampling, noise={}, delay=0.0)
+    equations = hf.derive(replace(problem, program=replace(problem.program, sampling=sampling)))
+    with pytest.raises(hf.BadRequest, match="held between samples"):
+        hf.export(equations, to="c")
+    controls = list(problem.program.controls)
+    computer = Library(hf.export(equations, to="c", name="computer", part="controller"), tmp_path)
+    plant = Library(hf.export(equations, to="c", name="plant", inputs=controls, scheme="rk4"), tmp_path)
+    run = hf.simulate(equations, "rk4", step=sampling.step, duration=50 * sampling.step)
+    names = equations.parameter_names
+    t, x, p = plant.defaults(len(equations.state_names), len(names) + len(controls))
+    known, u = computer.zeros(len(names)), computer.zeros(len(controls))
+    computer.call("defaults", known)
+    for k in range(50):
+        computer.call("control", t + k * sampling.step, x, known, u)
+        p[len(names) :] = u
+        assert plant.call("step", t + k * sampling.step, sampling.step, x, p, returns=ctypes.c_int) == 0
+    assert_allclose(x, run.y[:, -1], rtol=1e-11, atol=1e-12)
 
 
 def test_what_is_left_out_is_said():

@@ -89,7 +89,10 @@ class Wanted:
 
     @cached_property
     def model(self) -> Model:
-        return model_of(self.equations, name=self.name, scheme=self.scheme, step=self.step, inputs=self.inputs)
+        alone = self.part == "controller"
+        return model_of(
+            self.equations, name=self.name, scheme=self.scheme, step=self.step, inputs=self.inputs, controller=alone
+        )
 
     @property
     def version(self) -> str:

@@ -12,6 +12,7 @@ from holdfast.engine.code.kernel_source import KernelSource, observing_observabl
 from holdfast.engine.emit.body import Body, lowered
 from holdfast.equations.equations import Equations
 from holdfast.equations.forms.plant import plant_of
+from holdfast.equations.solving.applied import Applied
 from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest
 from holdfast.exchange.names import model_name
@@ -97,8 +98,8 @@ class Model:
     @cached_property
     def controlling(self) -> Body:
         """The controls alone, from time, state and parameters."""
-        field, controls = self.equations.field, self.equations.controls_nodes
-        return lowered(dict(enumerate(controls.values())), field.time, field.state, field.parameters)
+        field = self.equations.field
+        return lowered(dict(enumerate(_command(self.equations))), field.time, field.state, field.parameters)
 
     @property
     def rates(self) -> Body:
@@ -137,13 +138,31 @@ class Model:
         return tuple(said)
 
 
+def _command(equations: Equations) -> list[Node]:
+    """What a controller computes from the state: with the numbers of its model, cut off at its limits, and not held."""
+    program, solution, graph = equations.problem.program, equations.solution, equations.inputs.graph
+    if program.sampling is None or not isinstance(solution, Applied):
+        return list(equations.controls_nodes.values())
+    found = dict(solution.command)
+    for name, (low, high) in program.limits.items():
+        value = found[name] if high is None else graph.call("min", found[name], equations.inputs.walk(high))
+        found[name] = value if low is None else graph.call("max", value, equations.inputs.walk(low))
+    return list(found.values())
+
+
 def require_equations(equations: Any, verb: str) -> None:
     if not isinstance(equations, Equations):
         raise BadRequest(f"{verb}() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first")
 
 
 def model_of(
-    equations: Equations, *, name: str | None = None, scheme: Any = None, step: Any = None, inputs: Iterable[Any] = ()
+    equations: Equations,
+    *,
+    name: str | None = None,
+    scheme: Any = None,
+    step: Any = None,
+    inputs: Iterable[Any] = (),
+    controller: bool = False,
 ) -> Model:
     """The model of equations, judged at the door: numbers for all letters, gains chosen, a scheme that can leave."""
     require_equations(equations, "export")
@@ -159,6 +178,8 @@ def model_of(
             fix=f"hf.derive(problem.in_phase({next(iter(equations.problem.phases))!r})) for each of them",
         )
     put_in = input_names(equations, inputs, "export(inputs=...)")
+    if not controller and not set(put_in) & set(equations.problem.program.controls):
+        _refuse_sampling(equations)
     values = parameter_vector(equations, {})
     begun = consistent_start(equations, None, None, {}, equations.problem.run.begin)
     chosen, size = _scheme(equations, scheme), _step(equations, step)
@@ -167,6 +188,16 @@ def model_of(
         values += [0.0] * len(equations.problem.program.controls)
     model = Model(named, equations, chosen, size, tuple(float(x) for x in begun.state), tuple(values), put_in)
     return replace(model, start=model.start[: len(model.states)])
+
+
+def _refuse_sampling(equations: Equations) -> None:
+    program = equations.problem.program
+    if program.sampling is not None:
+        raise BadRequest(
+            "controls are held between samples, and exported equations hold nothing",
+            where="program.sampling",
+            fix=f"export the plant (inputs={list(program.controls)!r}) and the controller alone (part='controller')",
+        )
 
 
 def _scheme(equations: Equations, asked: Any) -> Scheme:

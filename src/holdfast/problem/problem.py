@@ -13,6 +13,7 @@ from holdfast.common.frozen import Frozen
 from holdfast.common.memo import Memo
 from holdfast.common.nearest import did_you_mean
 from holdfast.errors import BadStatement, HoldfastError
+from holdfast.problem.controller import with_controller
 from holdfast.problem.functions import StatedFunction
 from holdfast.problem.keep import with_kept_rows
 from holdfast.problem.laws.linear import Law, LawForm
@@ -58,7 +59,7 @@ class Problem:
             raise BadStatement("a problem is made of a System and a Program", fix="hf.Problem(system, program)")
         put = object.__setattr__
         system, program = with_kept_rows(self.system, self.program)
-        put(self, "system", system)
+        put(self, "system", with_controller(system, program))
         put(self, "program", program)
         put(self, "system", self._with_letters())
         names = self.system.vocabulary.copy()
@@ -169,6 +170,8 @@ class Problem:
                 listed = "controls: " + ", ".join(known) if known else "name it in the program's controls"
                 fix = did_you_mean(name, known, listed)
                 raise BadStatement(f"{name!r} is not a control of the program", where=where, fix=fix)
+        for name in self.program.sampling.noise if self.program.sampling is not None else ():
+            self.names.find(name, (Coordinate, Rate, State), where=f"program.sampling.noise.{name}")
         for name, direction in self.program.controls.items():
             if not direction and name not in self.system.announced_controls:
                 what = f"control {name!r} acts on no coordinate, and on no state"

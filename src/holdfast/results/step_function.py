@@ -126,12 +126,16 @@ def step_function(
     size = step if step is not None else equations.problem.run.step
     request = request_of(equations, chosen, step=size, duration=size)
     assert request.step is not None
-    return StepFunction(equations, chosen, request.step, input_names(equations, inputs), parameters or {})
+    names = input_names(equations, inputs)
+    if not set(equations.problem.program.controls) <= set(names):
+        equations.require_unsampled("step_function")
+    return StepFunction(equations, chosen, request.step, names, parameters or {})
 
 
 def right_hand_side(equations: Equations, *, parameters: ByName | None = None) -> Any:
     """F of dx/dt = F(t, x) as a native function, for `scipy.integrate.solve_ivp` and the like."""
     _require(equations, "right_hand_side")
+    equations.require_unsampled("right_hand_side")
     kernel, constants = compiled(equations.field, scheme_named("euler")), parameter_vector(equations, parameters or {})
 
     def rates(t: float, state: Any) -> np.ndarray:

@@ -164,13 +164,14 @@ class Trajectory:
         """Everything found against the run: what it fails by, then doubts (constraints that become dependent)."""
         from holdfast.results.judgement.along import condition_found
         from holdfast.results.judgement.limits import limits_found
+        from holdfast.results.judgement.tracking import tracking_found
 
         equations = self._own_equations
         if equations is None:
             return self.against
         states = np.array([self.columns[name] for name in self.state_names]).T
         doubt = condition_found(equations, self.times, states, dict(self.parameters), self.interpolant)
-        return (*self.against, *(() if doubt is None else (doubt,)), *limits_found(self))
+        return (*self.against, *(() if doubt is None else (doubt,)), *limits_found(self), *tracking_found(self))
 
     @cached_property
     def state_error(self) -> StateError:

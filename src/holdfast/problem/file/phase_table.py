@@ -25,8 +25,8 @@ from holdfast.problem.phases import Event, Phase
 from holdfast.problem.problem import Problem
 from holdfast.problem.program import Program
 
-ROWS = "holonomic nonholonomic keep controls effort limits".split()  # tables of the program, by name
-WHOLE = "reactions law redundant".split()  # entries of the program that a phase states anew, or not at all
+ROWS = "holonomic nonholonomic keep controls effort limits model".split()  # tables of the program, by name
+WHOLE = "reactions law redundant sampling".split()  # entries of the program that a phase states anew, or not at all
 OWN = "without until lasts then".split()
 APART = "phases events lyapunov certificate".split()  # tables of the file that a phase does not read again
 EVENT_KEYS = "when direction terminal".split()
@@ -184,6 +184,8 @@ def phase_entries(phase: Phase, base: Program) -> dict[str, Any]:
                 found[key] = rows
         if program.redundant != base.redundant and program.redundant is not None:
             found["redundant"] = program.redundant
+        if program.sampling != base.sampling and program.sampling is not None:
+            found["sampling"] = program.sampling.stated()
         if program.law != base.law or program.constraints != base.constraints:
             found["law"] = law_entries(program.law)
     if phase.until is not None:

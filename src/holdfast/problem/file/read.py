@@ -25,6 +25,7 @@ from holdfast.problem.file.lyapunov_table import read_lyapunov
 from holdfast.problem.file.mass_table import read_masses
 from holdfast.problem.file.phase_table import read_events, read_phases
 from holdfast.problem.file.places import Path
+from holdfast.problem.file.sampling_table import read_sampling
 from holdfast.problem.functions import StatedFunction
 from holdfast.problem.keep import VALUE, depends_on_rates, names_integral, start_states
 from holdfast.problem.laws.law import HIGHEST
@@ -41,7 +42,7 @@ from holdfast.problem.vocabulary import CONSTANT, FORCE, MOTION, POSITION, STATE
 SCHEMA = 1
 LARGEST_PLAIN = 10**300  # of a number that stands as it is, in [certificate], [ensemble] and the like
 SYSTEM_KEYS = "coordinates kinetic potential dissipation forces masses states noise".split()
-PROGRAM_KEYS = "holonomic nonholonomic keep controls reactions effort limits law redundant".split()
+PROGRAM_KEYS = "holonomic nonholonomic keep controls reactions effort limits law redundant model sampling".split()
 RUN_KEYS = [field.name for field in fields(Run)]
 PLAIN_TABLES = "certificate ensemble units animation".split()
 TOP_KEYS = (
@@ -308,6 +309,9 @@ class _Reading:
         found["limits"] = self._limits()
         efforts = self.entries.table(self.program_table, ("program", "effort"))
         found["effort"] = self._expressions(efforts, ("program", "effort"), CONSTANT)
+        model = self.entries.table(self.program_table, ("program", "model"))
+        found["model"] = self._expressions(model, ("program", "model"), CONSTANT)
+        found["sampling"] = read_sampling(self.program_table, self.entries)
         found["reactions"] = tuple(self.entries.listed_names(self.program_table, ("program", "reactions")))
         found["redundant"] = self.entries.text(self.program_table, ("program", "redundant"), "") or None
         try:

@@ -54,6 +54,7 @@ def ensemble(
     Cases of an adaptive scheme have rows at common times: those of `at`, or 201 equidistant ones.
     """
     equations = under_law(equations, law, verb="ensemble")
+    equations.require_unsampled("ensemble")
     if equations.problem.phases:
         raise BadRequest(
             "an ensemble runs under one program, and this problem has phases",

@@ -68,6 +68,7 @@ def tune(
         raise BadRequest(f"tune() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first")
     if not equations.constraints:
         raise BadRequest("there is nothing to hold, so nothing to tune", fix="state a program")
+    equations.require_unsampled("tune")
     for name, degree in equations.deviations.degrees.items():
         raise BadRequest(
             f"{name!r} needs a law of order {degree}, and gains are tuned up to order 2",
