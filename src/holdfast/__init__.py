@@ -111,6 +111,8 @@ _HOMES = {
     "holdfast.stability.theory.motion_step": "step_condition",
     "holdfast.page.report": "report Report",
     "holdfast.page.study": "study Study",
+    "holdfast.exchange.export": "export Export",
+    "holdfast.exchange.mechanics.sympy_mechanics": "from_sympy_mechanics",
 }
 
 _SCHEMES = {

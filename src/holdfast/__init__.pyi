@@ -41,6 +41,9 @@ from holdfast.errors import InternalError as InternalError
 from holdfast.errors import NoAuthority as NoAuthority
 from holdfast.errors import SingularSystem as SingularSystem
 from holdfast.errors import Undecided as Undecided
+from holdfast.exchange.export import Export as Export
+from holdfast.exchange.export import export as export
+from holdfast.exchange.mechanics.sympy_mechanics import from_sympy_mechanics as from_sympy_mechanics
 from holdfast.page.report import Report as Report
 from holdfast.page.report import report as report
 from holdfast.page.study import Study as Study
