@@ -56,14 +56,14 @@ def ensemble(
     Cases of an adaptive scheme have rows at common times: those of `at`, or 201 equidistant ones.
     """
     equations = under_law(equations, law, verb="ensemble")
-    equations.require_unsampled("ensemble")
-    if equations.problem.phases:
-        raise BadRequest(
-            "an ensemble runs under one program, and this problem has phases",
-            where="phases",
-            fix="simulate case by case, or take the equations of one phase: hf.phase_equations(equations)",
-        )
     _check_counts(threads=threads, lanes=lanes)
+    ends = next((name for name, event in equations.problem.events.items() if event.terminal), None)
+    if ends is not None:
+        raise BadRequest(
+            f"the event {ends!r} ends a run, and the cases of an ensemble end together",
+            where=f"events.{ends}",
+            fix='let it not be terminal, and ask for runs.event_times() or reduce("first(...)")',
+        )
     request = request_of(equations, scheme, **run)
     if request.step is None and request.at is None:
         times = request.begin + np.linspace(0.0, request.duration, ROWS + 1)
