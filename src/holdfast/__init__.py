@@ -51,6 +51,7 @@ _HOMES = {
     "holdfast.equations.quasi.appell": "appell Appell",
     "holdfast.equations.forms.routh": "routh Routh",
     "holdfast.equations.forms.linearised": "linearise Linearisation",
+    "holdfast.equations.linear.along_run": "LinearisationAlongRun",
     "holdfast.results.step_function": "step_function StepFunction right_hand_side",
     "holdfast.equations.forms.coefficients": "coefficients RateCoefficients",
     "holdfast.equations.forms.multiplier_parts": "multiplier_parts MultiplierParts",
@@ -79,6 +80,9 @@ _HOMES = {
     "holdfast.problem.phases": "Event Phase",
     "holdfast.results.joined": "Impact JoinedRun",
     "holdfast.results.runs.phased": "phase_equations",
+    "holdfast.results.sensitivity.sensitivities": "sensitivities Sensitivities",
+    "holdfast.results.fitting.fit": "fit",
+    "holdfast.results.fitting.fitted": "Fit",
     "holdfast.results.runs.noise": "sample_paths NoisyRuns",
     "holdfast.stability.linear.covariance": "stationary_covariance mean_square_abscissa",
     "holdfast.stability.linear.mean_square": "mean_square MeanSquare deviation_covariance",
@@ -94,6 +98,8 @@ _HOMES = {
     "holdfast.stability.linear.transient": "transient",
     "holdfast.stability.linear.step_limit": "spectral_limit norm_limit",
     "holdfast.stability.linear.equilibria": "equilibria Equilibrium",
+    "holdfast.stability.rests.continuation": "equilibrium_branches",
+    "holdfast.stability.rests.branches": "EquilibriumBranches EquilibriumBranch SpecialRest",
     "holdfast.stability.linear.by_block": "step_limits transients",
     "holdfast.stability.deep_check": "deep_check DeepCheck",
     "holdfast.stability.letters.conditions": "conditions Conditions",
@@ -105,6 +111,8 @@ _HOMES = {
     "holdfast.stability.theory.motion_step": "step_condition",
     "holdfast.page.report": "report Report",
     "holdfast.page.study": "study Study",
+    "holdfast.exchange.export": "export Export",
+    "holdfast.exchange.mechanics.sympy_mechanics": "from_sympy_mechanics",
 }
 
 _SCHEMES = {

@@ -68,6 +68,8 @@ class Trajectory:
         key = name_of(name)
         if key in self.columns:
             return self.columns[key]
+        if key in self.output_names:
+            return self.at(self.problem.output[key])  # type: ignore[union-attr]
         if (found := self._computed_column(key)) is not None:
             return found
         if isinstance(name, sp.Expr) and not name.is_Symbol:
@@ -83,6 +85,7 @@ class Trajectory:
         It may contain states, rates, accelerations (``x_ddot``), definitions, points (``tip.x``, ``ddt(tip)``),
         parameters, multipliers, controls, deviations, energies and time.
         """
+        from holdfast.results.constants import constants_along
         from holdfast.results.quantities import along
 
         equations = self._own_equations
@@ -90,7 +93,7 @@ class Trajectory:
             raise BadRequest("this run has no equations to compute it from", fix="make the run again")
         key = expression if isinstance(expression, str) else sp.srepr(sp.sympify(expression))
         states = [self.columns[name] for name in equations.state_names]
-        constants = [self.parameters[name] for name in equations.parameter_names]
+        constants = constants_along(equations, self.parameters, self.columns)
         return self._memo.once(("at", key), lambda: _fixed(along(equations, expression, self.times, states, constants)))
 
     def reduce(self, text: str) -> float:
@@ -98,6 +101,16 @@ class Trajectory:
         from holdfast.results.reductions import reduced
 
         return float(reduced(text, self.times, self.__getitem__))
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """The quantities that the problem's `output` asks for."""
+        return () if self.problem is None else tuple(name for name in self.problem.output if name not in self.columns)
+
+    @property
+    def table(self) -> dict[str, Array]:
+        """All columns by name, with those that the problem's `output` asks for."""
+        return {**self.columns, **{name: self[name] for name in self.output_names}}
 
     @cached_property
     def _further_names(self) -> frozenset[str]:
@@ -110,7 +123,8 @@ class Trajectory:
 
     def __contains__(self, name: object) -> bool:
         key = name_of(name)
-        return key in self.columns or key in self._further_names or self._computed_column(key) is not None
+        known = key in self.columns or key in self.output_names or key in self._further_names
+        return known or self._computed_column(key) is not None
 
     def _computed_column(self, name: str) -> Array | None:
         """What is not kept but can be computed: ``lambda_rod[1]``, ``deviation_norm``; once for each name."""
@@ -179,6 +193,11 @@ class Trajectory:
         from holdfast.results.runs.refinement import refined_error
 
         return refined_error(self, self._own_equations)
+
+    @property
+    def equations_or_derived(self) -> Equations | None:
+        """The equations of the run, derived anew where it was loaded; none where that cannot be done."""
+        return self._own_equations
 
     @cached_property
     def _own_equations(self) -> Equations | None:
