@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 import holdfast as hf
 from holdfast.equations.values import parameter_vector
 from holdfast.results.judgement.first_look import _doubtful_energies, _doubtful_masses, _weak, near_singular
+from holdfast.results.judgement.passages import Strength, _smaller, strengths
 from tests.results.test_passages import parallelogram
 from tests.results.test_singular_states import states
 
@@ -78,3 +80,37 @@ def test_masses_that_are_not_positive_are_doubtful():
     assert _doubtful_masses(equations, 0.0, np.zeros((3, 4)), given).tolist() == [False, True, True]
     assert _doubtful_masses(equations, 0.0, np.zeros((1, 4)), given[:1]).tolist() == [False]
     assert _doubtful_masses(equations, 0.0, np.zeros((2, 4)), np.array([[1.0], [np.nan]])).tolist() == [False, True]
+
+
+def sliding(repeated):
+    """A point on a circle, held once more by another statement of it, or in a plane beside it."""
+    z = hf.coordinates("z")
+    system = hf.System(coordinates=(x, y, z), kinetic=(2 * x.rate**2 + 3 * y.rate**2 + z.rate**2) / 2)
+    held = {"circle": x**2 + y**2 - 1, "other": 5 * (x**2 + y**2 - 1) if repeated else z + x / 2}
+    program = hf.Program(holonomic=held, law=hf.critically_damped(3))
+    return hf.derive(hf.Problem(system, program, start={x: 1, y: 0, z: -0.5}))
+
+
+@pytest.mark.parametrize("repeated", [False, True])
+def test_strengths_of_many_runs_are_those_of_each(repeated):
+    equations = sliding(repeated)
+    turns = np.linspace(0.1, 1.2, 9) + np.array([[0.0], [0.4]])
+    cases = np.zeros((2, 9, 6))
+    cases[..., 0], cases[..., 1], cases[..., 2] = np.cos(turns), np.sin(turns), -np.cos(turns) / 2
+    times, constants = np.linspace(0, 1, 9), np.array([parameter_vector(equations, {})] * 2)
+    found = strengths(equations, times, cases, constants)
+    for k in range(2):
+        strength = Strength(equations, constants[k])
+        slopes = strength.jacobians(times, cases[k])
+        usual = np.median(np.linalg.norm(slopes, axis=2), axis=0)
+        assert_allclose(found[k], strength.of(slopes, usual), rtol=1e-9)
+    cases[0, 3, 0] = np.nan
+    assert np.isnan(strengths(equations, times, cases, constants)).sum() == 1
+
+
+def test_the_smaller_root_of_two_rows_does_not_cancel():
+    tilted = np.array([[1.0, 1 - 1e-12], [1 - 1e-12, 1.0]])
+    assert _smaller(tilted) == pytest.approx(1e-12, rel=1e-3)
+    assert _smaller(np.zeros((2, 2))) == 0
+    plain = np.array([[3.0, 1.0], [1.0, 2.0]])
+    assert _smaller(plain) == pytest.approx(np.linalg.eigvalsh(plain)[0])
