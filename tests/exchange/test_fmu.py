@@ -99,6 +99,7 @@ class Unit:
 
 
 @by_llvm
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_steps_have_the_bits_of_an_unfused_kernel(name, tmp_path):
     equations = example(name)
