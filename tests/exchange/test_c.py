@@ -15,6 +15,7 @@ import holdfast as hf
 from holdfast.engine.code import native
 from holdfast.engine.code.kernel_source import observing_observables, stepping
 from holdfast.exchange.c.header import work_size
+from holdfast.exchange.c.own_fma import OWN_FMA
 from holdfast.exchange.model import model_of
 from tests.exchange.compiled_c import COMPILER, STRICT, Library, unfused
 from tests.exchange.problems import EXAMPLES, HOSTILE, NAMES, everything, example, held_rod
@@ -100,6 +101,58 @@ def test_every_operation_has_the_bits_of_an_unfused_kernel(tmp_path):
     hf.export(equations, to="c", name="brief", precision="float", path=tmp_path)
     command = [COMPILER, *STRICT, "-Wdouble-promotion", "-c", str(tmp_path / "brief.c")]
     subprocess.run([*command, "-o", str(tmp_path / "brief.o")], check=True)
+
+
+FMA = """
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+#define HOLDFAST_OWN_FMA
+OWN
+static uint64_t seed = 88172645463325252u;
+static uint64_t next(void) { seed ^= seed << 13; seed ^= seed >> 7; seed ^= seed << 17; return seed; }
+static double number(uint64_t bits) { double x; memcpy(&x, &bits, sizeof x); return x; }
+static double near(int low, int count)
+{
+    const uint64_t exponent = (uint64_t)low + next() % (uint64_t)count;
+    return number((next() & 0x800FFFFFFFFFFFFFu) | exponent << 52);
+}
+int main(void)
+{
+    int i, wrong = 0;
+    for (i = 0; i < 400000; i++) {
+        double x = number(next()), y = number(next()), z = number(next()), own, right; /* of any size */
+        if (i % 4 == 1) { x = near(1000, 46); y = near(1000, 46); z = near(960, 126); }
+        if (i % 4 == 2) { x = near(500, 80); y = near(450, 80); z = number(next() & 0x803FFFFFFFFFFFFFu); }
+        if (i % 4 == 3) { x = near(1023, 1); y = near(1023, 1); z = -x * y; } /* almost all cancels */
+        own = hf_fma(x, y, z);
+        right = fma(x, y, z);
+        wrong += memcmp(&own, &right, sizeof own) != 0 && !(own != own && right != right);
+    }
+    return wrong != 0;
+}
+"""
+
+
+@compiler
+def test_our_own_fused_product_is_exact(tmp_path):
+    (tmp_path / "fma.c").write_text(FMA.replace("\nOWN\n", f"\n{OWN_FMA}\n"))
+    command = [COMPILER, *STRICT, "-O2", str(tmp_path / "fma.c"), "-o", str(tmp_path / "fma"), "-lm"]
+    subprocess.run(command, check=True)
+    assert subprocess.run([str(tmp_path / "fma")]).returncode == 0
+
+
+@compiler
+def test_with_our_own_fused_product_nothing_changes(tmp_path):
+    equations = everything()
+    model = model_of(equations, name="own", scheme="rk4")
+    library = Library(hf.export(equations, to="c", name="own", scheme="rk4"), tmp_path, "-DHOLDFAST_OWN_FMA")
+    t, x, p = library.defaults(6, len(model.values))
+    expected, done, _ = kernel_steps(model, unfused(model.assembly), t, 0.01, 50)
+    assert (library.run(t, 0.01, 0, 50, x, p, work_size(model)), done) == ((50, 0), 50)
+    assert_array_equal(x, expected)
+    symbols = subprocess.run(["nm", "-u", str(library.file)], capture_output=True, text=True).stdout
+    assert not re.search(r"\bfma\b", symbols)
 
 
 @compiler
