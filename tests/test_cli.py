@@ -469,6 +469,63 @@ def test_a_file_without_numbers_is_derived_and_a_run_asks_for_them(tmp_path):
         assert "Traceback" not in asked.output
 
 
+# ── fit and sensitivities ─────────────────────────────────────────────────────────────────────────
+
+
+def test_fit_finds_values_and_writes_them(tmp_path):
+    motor = EXAMPLES / "dc_motor.toml"
+    run = hf.simulate(hf.derive(hf.load(motor)), parameters={"R": 1.3}, every=100)
+    rows = [f"{t},{i}" for t, i in zip(run.times, run["q_coil_dot"], strict=True)]
+    data = tmp_path / "data.csv"
+    data.write_text("t,q_coil_dot\n" + "\n".join(rows), "utf-8")
+    new = tmp_path / "new.toml"
+    result = invoke("fit", motor, data, "--parameters", "R=2", "--json", "--write", new)
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["values"]["R"] == pytest.approx(1.3, rel=1e-6)
+    assert float(hf.load(new).system.parameters["R"]) == pytest.approx(1.3, rel=1e-6)
+    printed = invoke("fit", motor, data, "--parameters", "R,U,L", "--sigma", "0.01", "--set", "K=0")
+    assert printed.exit_code == 1  # without back-emf, current alone tells ratios only
+    assert "do not determine R, U, L apart" in printed.stdout
+    assert invoke("fit", motor, data, "--parameters", "R=x").exit_code == 2
+    assert invoke("fit", motor, data, "--parameters", "R", "--sigma", "a,b").exit_code == 2
+    assert invoke("fit", motor, tmp_path / "none.csv", "--parameters", "R").exit_code == 2
+
+
+def test_sensitivities_are_printed_and_written(tmp_path):
+    out = tmp_path / "s.csv"
+    asked = ("--of", "x,lambda_rod", "--to", "g,x(0)", "--start-policy", "keep", "--duration", 1)
+    result = invoke("sensitivities", EXAMPLES / "pendulum.toml", *asked, "-o", out, "--json")
+    assert result.exit_code == 0
+    data = json.loads(result.stdout)
+    lines = out.read_text("utf-8").splitlines()
+    assert lines[0] == 't,"d x/d g","d x/d x(0)","d lambda_rod/d g","d lambda_rod/d x(0)"'
+    assert float(lines[-1].split(",")[1]) == data["final"]["x"]["g"]
+    assert "g + 1 %" in invoke("sensitivities", EXAMPLES / "pendulum.toml", *asked).stdout
+    assert invoke("sensitivities", EXAMPLES / "pendulum.toml", "--to", "zz").exit_code == 2
+    assert invoke("sensitivities", EXAMPLES / "pendulum.toml", *asked, "-o", tmp_path / "a.txt").exit_code == 2
+
+
+def test_equilibria_are_printed_and_continued():
+    hoop = """schema = 1
+[system]
+coordinates = ["theta"]
+kinetic = "(theta_dot**2 + w**2*sin(theta)**2)/2"
+potential = "-9.81*cos(theta)"
+[parameters]
+w = 2
+"""
+    assert "theta = 0: stable" in invoke("equilibria", "-", input=hoop).stdout
+    result = invoke("equilibria", "-", "--along", "w=1:6", "--json", input=hoop)
+    assert result.exit_code == 0
+    special = [one for branch in json.loads(result.stdout)["branches"] for one in branch["special"]]
+    assert {round(one["value"], 6) for one in special} == {round(9.81**0.5, 6)}
+    assert "another branch crosses" in invoke("equilibria", "-", "--along", "w=1:6", input=hoop).stdout
+    assert invoke("equilibria", "-", "--along", "w=6", input=hoop).exit_code == 2
+    assert invoke("equilibria", "-", "--along", "q=1:6", input=hoop).exit_code == 2
+    falling = hoop.replace("-9.81*cos(theta)", "theta").replace("+ w**2*sin(theta)**2", "+ w")
+    assert invoke("equilibria", "-", input=falling).exit_code == 1
+
+
 # ── sample ────────────────────────────────────────────────────────────────────────────────────────
 
 

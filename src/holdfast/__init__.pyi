@@ -24,6 +24,7 @@ from holdfast.equations.forms.routh import routh as routh
 from holdfast.equations.forms.state_family import StateFamily as StateFamily
 from holdfast.equations.internal.dynamics import InternalDynamics as InternalDynamics
 from holdfast.equations.internal.dynamics import internal as internal
+from holdfast.equations.linear.along_run import LinearisationAlongRun as LinearisationAlongRun
 from holdfast.equations.quasi.appell import Appell as Appell
 from holdfast.equations.quasi.appell import appell as appell
 from holdfast.equations.quasi.maggi import Maggi as Maggi
@@ -110,6 +111,8 @@ from holdfast.results.ensembles.ensemble import Ensemble as Ensemble
 from holdfast.results.ensembles.run import ensemble as ensemble
 from holdfast.results.exhaust import Exhaust as Exhaust
 from holdfast.results.exhaust import exhaust as exhaust
+from holdfast.results.fitting.fit import fit as fit
+from holdfast.results.fitting.fitted import Fit as Fit
 from holdfast.results.joined import Impact as Impact
 from holdfast.results.joined import JoinedRun as JoinedRun
 from holdfast.results.judgement.check import CheckedStart as CheckedStart
@@ -123,6 +126,8 @@ from holdfast.results.runs.request import run_as_stated as run_as_stated
 from holdfast.results.runs.simulate import simulate as simulate
 from holdfast.results.runs.simulate import simulate_canonical as simulate_canonical
 from holdfast.results.runs.state_error import StateError as StateError
+from holdfast.results.sensitivity.sensitivities import Sensitivities as Sensitivities
+from holdfast.results.sensitivity.sensitivities import sensitivities as sensitivities
 from holdfast.results.start.assemble import AssembledStart as AssembledStart
 from holdfast.results.start.assemble import assemble_start as assemble_start
 from holdfast.results.step_function import StepFunction as StepFunction
@@ -158,6 +163,16 @@ from holdfast.stability.linear.step_limit import norm_limit as norm_limit
 from holdfast.stability.linear.step_limit import spectral_limit as spectral_limit
 from holdfast.stability.linear.transient import transient as transient
 from holdfast.stability.promise.certify import certify as certify
+from holdfast.stability.rests.branches import (
+    EquilibriumBranch as EquilibriumBranch,
+)
+from holdfast.stability.rests.branches import (
+    EquilibriumBranches as EquilibriumBranches,
+)
+from holdfast.stability.rests.branches import (
+    SpecialRest as SpecialRest,
+)
+from holdfast.stability.rests.continuation import equilibrium_branches as equilibrium_branches
 from holdfast.stability.theory.inverse_design import gains_from as gains_from
 from holdfast.stability.theory.lyapunov import LyapunovFunction as LyapunovFunction
 from holdfast.stability.theory.lyapunov import Norm as Norm

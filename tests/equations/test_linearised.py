@@ -115,3 +115,83 @@ def test_python_control_takes_it_where_it_is_installed():
             found.to_control()
         return
     assert_allclose(np.sort(control.poles(found.to_control()).real), np.sort(found.roots.real), atol=1e-9)
+
+
+def test_it_is_what_python_control_finds_by_differences():
+    """python-control 0.10.2, `linearize(nlsys, x0, u0, eps=1e-7)` on the cart by hand; one-sided there."""
+    state = {"x": 0.3, "th": 0.4, "x_dot": -0.2, "th_dot": 0.9}
+    found = hf.linearise(cart_pole(), state, inputs=["F"], input_values={"F": 1.5}, outputs=["x", "x + l*sin(th)"])
+    A = [[0, 0, 1, 0], [0, 0, 0, 1], [0, -1.491416168897, 0, 0.135069887636], [0, 12.980394856754, 0, -0.155509507493]]
+    assert_allclose(found.A, A, atol=2e-6)
+    assert_allclose(found.B[:, 0], [0, 0, 0.481736565916, -0.55463594606], atol=2e-8)
+    assert_allclose(found.C, [[1, 0, 0, 0], [1, 0.73684877977, 0, 0]], atol=2e-8)
+
+
+def test_python_control_finds_the_same_regulator():
+    """`control.lqr` of A, B with unit weights, by python-control 0.10.2 from its own linearisation at rest."""
+    control = pytest.importorskip("control", reason="python-control is not installed")
+    found = hf.linearise(cart_pole(), inputs=["F"])
+    gain, _, _ = control.lqr(found.to_control(), np.eye(4), 1)
+    assert_allclose(gain, [[-1, -62.908314919408, -2.970748143137, -16.532396186916]], rtol=1e-6)
+
+
+# ── along a run ───────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("name", ["cart_rod", "four_bar", "mixed_holders", "rocket_ascent"])
+def test_along_a_run_it_is_the_linearisation_at_each_row(name):
+    equations = hf.derive(hf.load(EXAMPLES / f"{name}.toml"))
+    inputs = list(equations.problem.program.controls) or list(equations.problem.system.parameters)[:2]
+    run = hf.simulate(equations, duration=equations.problem.run.step * 20, every=10)
+    found = hf.linearise(equations, run, inputs=inputs, outputs=[equations.coordinates[0]])
+    assert len(found) == len(run.times)
+    for k, time in enumerate(run.times):
+        one = hf.linearise(equations, run.y[:, k], time=time, inputs=inputs, outputs=[equations.coordinates[0]])
+        for part in ("A", "B", "C", "D", "rates", "values", "state", "input_values"):
+            wanted = getattr(one, part)
+            size = 1 + np.abs(wanted).max(initial=0.0)
+            assert_allclose(getattr(found[k], part), wanted, rtol=1e-9, atol=1e-9 * size, err_msg=part)
+
+
+def test_between_rows_and_in_words():
+    equations = cart_pole()
+    run = hf.simulate(equations, "rk4", step=0.01, duration=0.5, start={"th": 0.1})
+    found = hf.linearise(equations, run, time=[0.105, 0.3], inputs=["F"])
+    assert found.A.shape == (2, 4, 4)
+    assert found[0].state == pytest.approx(run.sol(0.105))
+    assert len(list(found)) == 2
+    assert "2 times from 0.105 to 0.3" in found.summary()
+    assert found.roots.shape == (2, 4)
+    assert found.to_dict()["times"] == [0.105, 0.3]
+    one = hf.linearise(equations, run, time=0.3, inputs=["F"], input_values={"F": 2.0})
+    assert one.input_values.tolist() == [[2.0]]
+
+
+def test_a_change_moves_along_the_run_as_its_linearisation_says():
+    """δx(t) by A(t), stepped by the trapezoidal rule, is the sensitivity of the run to its start."""
+    equations = cart_pole()
+    run = hf.simulate(equations, "rk4", step=0.001, duration=0.5, start={"th": 0.1})
+    found = hf.linearise(equations, run)
+    change = np.array([0.0, 1.0, 0.0, 0.0])
+    for before, after in zip(found.A[:-1], found.A[1:], strict=True):
+        left, right = np.eye(4) - 0.0005 * after, np.eye(4) + 0.0005 * before
+        change = np.linalg.solve(left, right @ change)
+    slopes = hf.sensitivities(run, to=["th(0)"])
+    assert_allclose(change, slopes.values[-1, :, 0], rtol=1e-5, atol=1e-12)
+
+
+def test_what_cannot_be_asked_along_a_run_is_said():
+    equations = cart_pole()
+    run = hf.simulate(equations, "rk4", step=0.01, duration=0.1)
+    other = hf.derive(hf.load(EXAMPLES / "four_bar.toml"))
+    for asked, what in (
+        ({"at": run, "parameters": {"m": 1}}, "the parameters it was made with"),
+        ({"at": run, "time": [0.05, 9.0]}, "covers"),
+        ({"at": run, "inputs": ["F"], "input_values": {"G": 1}}, "'G' is no control"),
+        ({"at": run, "input_values": {"F": 1}}, "'F' is no control"),
+        ({"time": [0.1, 0.2]}, "several times need a run"),
+    ):
+        with pytest.raises(hf.BadRequest, match=what):
+            hf.linearise(equations, **asked)
+    with pytest.raises(hf.BadRequest, match="other equations"):
+        hf.linearise(other, run)

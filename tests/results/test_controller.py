@@ -129,6 +129,20 @@ def test_limits_cut_what_the_computer_asks_for():
     assert np.abs(run["F"]).max() == 5
 
 
+def test_rates_of_controls_have_limits_too():
+    problem = cart("[program.sampling]\nstep = 0.01\nrates = { F = 100 }\n")
+    assert hf.loads(hf.dumps(problem)) == problem
+    run, free = hf.simulate(hf.derive(problem)), hf.simulate(hf.derive(cart("[program.sampling]\nstep = 0.01\n")))
+    assert np.abs(np.diff(run["F"])).max() == pytest.approx(1.0)
+    assert np.abs(np.diff(free["F"])).max() > 2
+    A, B, K = np.array([[1, 0.01], [0, 1]]), np.array([5e-5, 0.01]) / 2, 2 * np.array([-25, -10])
+    z, force = np.array([1.0, 0.0]), -50.0
+    for k in range(200):
+        force = force if k == 0 else float(np.clip(K @ z, force - 1, force + 1))
+        z = A @ z + B * force
+    assert run["x"][-1] == pytest.approx(z[0], rel=1e-9)
+
+
 def test_a_full_arm_under_its_computer_reproduces_a_loop_written_by_hand():
     """Two joints, wrong payload, delay: against SciPy and inverse dynamics by hand."""
     problem = hf.load(EXAMPLES / "wrong_payload.toml")

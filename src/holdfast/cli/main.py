@@ -10,6 +10,7 @@ from __future__ import annotations
 import click
 
 import holdfast as hf
+from holdfast.cli.options import QUIETLY
 from holdfast.cli.text import Typed
 from holdfast.cli.verbs.certify import certify
 from holdfast.cli.verbs.check import check
@@ -22,6 +23,9 @@ from holdfast.cli.verbs.family import family
 from holdfast.cli.verbs.forms import forms
 from holdfast.cli.verbs.lagrangian import lagrangian
 from holdfast.cli.verbs.lyapunov import lyapunov
+from holdfast.cli.verbs.parameters.equilibria import equilibria
+from holdfast.cli.verbs.parameters.fit import fit
+from holdfast.cli.verbs.parameters.sensitivities import sensitivities
 from holdfast.cli.verbs.report import report
 from holdfast.cli.verbs.run import run
 from holdfast.cli.verbs.sample import sample
@@ -42,6 +46,7 @@ from holdfast.cli.watch import WATCH
     holdfast derive cart_rod.toml            its equations of motion and control forces
     holdfast simulate cart_rod.toml          run it, and say how it went
     holdfast simulate cart_rod.toml -o run.nc
+    holdfast fit motor.toml data.csv --parameters R,K
     holdfast tune pendulum.toml -o map.png   which gains, for its scheme and step?
     holdfast certify cart_rod.toml -o c.json how far can it drift, and is that proved?
     holdfast verify c.json                   re-check the proof
@@ -74,6 +79,9 @@ for verb in (
     simulate,
     ensemble,
     sample,
+    sensitivities,
+    fit,
+    equilibria,
     certify,
     tune,
     verify,
@@ -87,4 +95,6 @@ for verb in (
     export,
     examples,
 ):
+    if not any(option.name == "quiet" for option in verb.params):
+        verb.params.append(QUIETLY)
     main.add_command(verb)

@@ -162,6 +162,15 @@ class Equations:
                 fix="leave the sampling out for this, or use hf.simulate",
             )
 
+    def require_one_phase(self, verb: str) -> None:
+        """Refuse what knows one program only, where a problem has phases."""
+        if self.problem.phases:
+            raise BadRequest(
+                f"{verb} knows one program, and this problem has phases",
+                where="phases",
+                fix="take the equations of one phase, hf.phase_equations(equations), or use hf.simulate",
+            )
+
     def require_given_forces(self, verb: str) -> None:
         """Refuse what needs forces before their reactions, where friction uses these."""
         if self.friction is not None:

@@ -36,13 +36,15 @@ class Sampling:
     """Controls computed every `step` from what was measured `delay` before, and held in between (zero-order hold).
 
     `noise` is the standard deviation of what is measured, by coordinate, rate or state: normal, independent from sample
-    to sample, the same for the same `seed`.
+    to sample, the same for the same `seed`. `rates` limit how fast controls may change, by control: from one sample to
+    the next by no more than rate × step.
     """
 
     step: float
     delay: float = 0.0
     noise: Frozen[float] = Frozen()
     seed: int = 0
+    rates: Frozen[float] = Frozen()
 
     def __post_init__(self) -> None:
         where = "program.sampling"
@@ -57,7 +59,12 @@ class Sampling:
             if not _number(size) or size < 0:
                 what = f"noise of {size!r} is no standard deviation"
                 raise BadStatement(what, where=f"{where}.noise.{name}", fix="0, or positive")
+        rates = by_name(self.rates, where=f"{where}.rates")
+        for name, most in rates.items():
+            if not _number(most) or most <= 0:
+                raise BadStatement(f"a rate of {most!r} is not positive", where=f"{where}.rates.{name}", fix="e.g. 100")
         put = object.__setattr__
+        put(self, "rates", Frozen({name: float(most) for name, most in rates.items()}))
         put(self, "step", float(self.step))
         put(self, "delay", float(self.delay))
         put(self, "noise", Frozen({name: float(size) for name, size in noise.items()}))
@@ -104,6 +111,10 @@ def check_controller(program: Program) -> None:
     if sampling is not None and not isinstance(sampling, Sampling):
         fix = "hf.Sampling(step=0.001)"
         raise BadStatement(f"{sampling!r} is not a Sampling", where="program.sampling", fix=fix)
+    for name in program.sampling.rates if program.sampling is not None else ():
+        if name not in program.controls:
+            hint = did_you_mean(name, program.controls, "controls: " + ", ".join(program.controls))
+            raise BadStatement(f"{name!r} is not a control", where=f"program.sampling.rates.{name}", fix=hint)
 
 
 def shortfall(program: Program) -> str:

@@ -18,7 +18,7 @@ from holdfast.problem.functions import StatedFunction
 from holdfast.problem.keep import with_kept_rows
 from holdfast.problem.laws.linear import Law, LawForm
 from holdfast.problem.letters import letters_in
-from holdfast.problem.phases import Event, Phase, checked_events, checked_phases
+from holdfast.problem.phases import Event, Phase, checked_events, checked_output, checked_phases
 from holdfast.problem.program import Program
 from holdfast.problem.quantities import Control, Coordinate, Parameter, Rate, State
 from holdfast.problem.run import Run
@@ -50,6 +50,7 @@ class Problem:
     expect: str = field(default="positive", kw_only=True)
     events: Frozen[Event] = field(default_factory=Frozen, kw_only=True)
     phases: Frozen[Phase] = field(default_factory=Frozen, kw_only=True)
+    output: Frozen[Any] = field(default_factory=Frozen, kw_only=True)
     names: Vocabulary = field(init=False, repr=False, compare=False, default_factory=Vocabulary)
     memo: Memo = field(init=False, repr=False, compare=False, default_factory=Memo)
     law_form: LawForm = field(init=False, repr=False, compare=False, default_factory=lambda: LawForm(Frozen()))
@@ -81,6 +82,7 @@ class Problem:
         put(self, "family", self._family(self.family, "family"))
         put(self, "events", checked_events(self.events))
         put(self, "phases", checked_phases(self.phases))
+        put(self, "output", checked_output(self.output, self.names.names))
         check_units(self)
         for name in self.phases:
             self.in_phase(name)

@@ -68,6 +68,8 @@ class Trajectory:
         key = name_of(name)
         if key in self.columns:
             return self.columns[key]
+        if key in self.output_names:
+            return self.at(self.problem.output[key])  # type: ignore[union-attr]
         if (found := self._computed_column(key)) is not None:
             return found
         if isinstance(name, sp.Expr) and not name.is_Symbol:
@@ -99,6 +101,16 @@ class Trajectory:
 
         return float(reduced(text, self.times, self.__getitem__))
 
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """The quantities that the problem's `output` asks for."""
+        return () if self.problem is None else tuple(name for name in self.problem.output if name not in self.columns)
+
+    @property
+    def table(self) -> dict[str, Array]:
+        """All columns by name, with those that the problem's `output` asks for."""
+        return {**self.columns, **{name: self[name] for name in self.output_names}}
+
     @cached_property
     def _further_names(self) -> frozenset[str]:
         """Names that are no columns and can be computed: definitions, parameters, accelerations."""
@@ -110,7 +122,8 @@ class Trajectory:
 
     def __contains__(self, name: object) -> bool:
         key = name_of(name)
-        return key in self.columns or key in self._further_names or self._computed_column(key) is not None
+        known = key in self.columns or key in self.output_names or key in self._further_names
+        return known or self._computed_column(key) is not None
 
     def _computed_column(self, name: str) -> Array | None:
         """What is not kept but can be computed: ``lambda_rod[1]``, ``deviation_norm``; once for each name."""
@@ -179,6 +192,11 @@ class Trajectory:
         from holdfast.results.runs.refinement import refined_error
 
         return refined_error(self, self._own_equations)
+
+    @property
+    def equations_or_derived(self) -> Equations | None:
+        """The equations of the run, derived anew where it was loaded; none where that cannot be done."""
+        return self._own_equations
 
     @cached_property
     def _own_equations(self) -> Equations | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import sympy as sp
@@ -26,6 +26,9 @@ from holdfast.graph.nodes import Node
 from holdfast.problem.text.expression import parse
 from holdfast.problem.types import ByName, StateLike
 from holdfast.problem.vocabulary import MOTION, name_of
+
+if TYPE_CHECKING:
+    from holdfast.equations.linear.along_run import LinearisationAlongRun, RunLike
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +78,7 @@ class Linearisation:
         return control.ss(self.A, self.B, self.C, self.D, **names)
 
 
+@overload
 def linearise(
     equations: Equations,
     at: StateLike | None = None,
@@ -84,21 +88,56 @@ def linearise(
     outputs: Iterable[Any] | None = None,
     input_values: ByName | None = None,
     parameters: ByName | None = None,
-) -> Linearisation:
-    """A, B, C and D at a state (the start unless given).
+) -> Linearisation: ...
+
+
+@overload
+def linearise(
+    equations: Equations,
+    at: RunLike,
+    *,
+    time: float | Sequence[float] | np.ndarray | None = None,
+    inputs: Iterable[Any] = (),
+    outputs: Iterable[Any] | None = None,
+    input_values: ByName | None = None,
+    parameters: ByName | None = None,
+) -> LinearisationAlongRun: ...
+
+
+def linearise(
+    equations: Equations,
+    at: StateLike | RunLike | None = None,
+    *,
+    time: float | Sequence[float] | np.ndarray | None = None,
+    inputs: Iterable[Any] = (),
+    outputs: Iterable[Any] | None = None,
+    input_values: ByName | None = None,
+    parameters: ByName | None = None,
+) -> Linearisation | LinearisationAlongRun:
+    """A, B, C and D at a state (the start unless given); of a run in its place, at each row or at the times of `time`.
 
     `inputs` are parameters, or controls of the program, whose values there are those that hold it unless `input_values`
     says otherwise. `outputs` are expressions in states, rates, time and parameters, or their texts; all states unless
     given.
     """
+    from holdfast.equations.linear.along_run import RunLike, along_run
+
     if not isinstance(equations, Equations):
         raise BadRequest(f"linearise() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first")
-    return _Taken(equations, tuple(name_of(name) for name in inputs)).at(
-        at, time, outputs, input_values or {}, parameters or {}
-    )
+    field = LinearisedField(equations, tuple(name_of(name) for name in inputs))
+    if isinstance(at, RunLike):
+        return along_run(field, at, time, outputs, field.given(input_values or {}), parameters)
+    moment = None if time is None else _moment(time)
+    return field.at(at, moment, outputs, input_values or {}, parameters or {})
 
 
-class _Taken:
+def _moment(time: Any) -> float:
+    if np.ndim(time):
+        raise BadRequest("several times need a run to be taken along", where="linearise(time=...)", fix="at=run")
+    return float(time)
+
+
+class LinearisedField:
     """The field whose derivatives are taken, by its inputs."""
 
     def __init__(self, equations: Equations, names: tuple[str, ...]) -> None:
@@ -121,50 +160,61 @@ class _Taken:
     def at(
         self, at: StateLike | None, time: float | None, outputs: Iterable[Any] | None, given: ByName, parameters: ByName
     ) -> Linearisation:
-        equations, graph = self.equations, self.equations.inputs.graph
-        shown, nodes = self._outputs(outputs)
-        columns = [self.u.get(name) or equations.inputs.parameters[name] for name in self.names]
-        outs: list[Node] = [*self.rates, *nodes]
-        for of, by in (
-            (self.rates, self.state_nodes),
-            (self.rates, columns),
-            (nodes, self.state_nodes),
-            (nodes, columns),
-        ):
-            outs += _dense(jacobian(list(of), list(by)), len(by), graph.zero)
+        equations = self.equations
+        shown, outs = self.nodes(outputs)
         constants = parameter_vector(equations, parameters)
         numbers = dict(zip(equations.parameter_names, constants, strict=True))
         vector = state_vector(equations, at, numbers)
         moment = equations.problem.run.begin if time is None else float(time)
         controls = self._values(vector, moment, numbers, given)
         tape = Tape((*equations.field.inputs, *self.u.values()), tuple(outs))
-        found = iter(tape([moment, *vector, *constants, *(controls[name] for name in self.u)]))
-        n, m, k = len(self.state_nodes), len(columns), len(nodes)
-
-        def taken(*shape: int) -> np.ndarray:
-            return np.array([next(found) for _ in range(int(np.prod(shape)))], dtype=float).reshape(shape)
-
-        rates, values, A, B, C, D = taken(n), taken(k), taken(n, n), taken(n, m), taken(k, n), taken(k, m)
+        found = tape([moment, *vector, *constants, *(controls[name] for name in self.u)])
+        rates, values, A, B, C, D = (part[0] for part in self.parts(np.array([found], dtype=float), len(shown)))
         if not np.isfinite(A).all() or not np.isfinite(rates).all():
             raise BadRequest(
                 "the equations are not defined at this state", where="linearise(at=...)", fix="another state"
             )
         point = np.array([controls.get(name, numbers.get(name, np.nan)) for name in self.names])
         return Linearisation(
-            A, B, C, D, self.states, self.names, shown, np.array(vector[:n]), point, moment, rates, values
+            A, B, C, D, self.states, self.names, shown, np.array(vector[: len(A)]), point, moment, rates, values
         )  # fmt: skip
+
+    def nodes(self, outputs: Iterable[Any] | None) -> tuple[tuple[str, ...], list[Node]]:
+        """The outputs by name; and rates, values, A, B, C and D as nodes, one after the other."""
+        shown, values = self._outputs(outputs)
+        columns = [self.u.get(name) or self.equations.inputs.parameters[name] for name in self.names]
+        found: list[Node] = [*self.rates, *values]
+        pairs = ((self.rates, self.state_nodes), (self.rates, columns), (values, self.state_nodes), (values, columns))
+        for of, by in pairs:
+            found += _dense(jacobian(list(of), list(by)), len(by), self.equations.inputs.graph.zero)
+        return shown, found
+
+    def parts(self, numbers: np.ndarray, outputs: int) -> tuple[np.ndarray, ...]:
+        """What `nodes` gives, (rows, nodes) of numbers, cut into arrays by row."""
+        n, m = len(self.states), len(self.names)
+        shapes = ((n,), (outputs,), (n, n), (n, m), (outputs, n), (outputs, m))
+        ends = np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1]
+        return tuple(
+            part.reshape(len(numbers), *shape)
+            for part, shape in zip(np.split(numbers, ends, axis=1), shapes, strict=True)
+        )
+
+    def given(self, values: ByName) -> dict[str, float]:
+        """Values of controls, by name."""
+        named = {name_of(name): float(value) for name, value in values.items()}
+        for name in named:
+            if name not in self.u:
+                fix = did_you_mean(name, self.u, "controls: " + ", ".join(self.u) if self.u else "name them as inputs")
+                raise BadRequest(f"{name!r} is no control", where="linearise(input_values=...)", fix=fix)
+        return named
 
     def _values(
         self, vector: Sequence[float], moment: float, numbers: dict[str, float], given: ByName
     ) -> dict[str, float]:
         """The controls at the point: given, or those that hold the program there."""
+        named = self.given(given)
         if not self.open:
             return {}
-        named = {name_of(name): float(value) for name, value in given.items()}
-        for name in named:
-            if name not in self.u:
-                fix = did_you_mean(name, self.u, "controls: " + ", ".join(self.u))
-                raise BadRequest(f"{name!r} is no control", where="linearise(input_values=...)", fix=fix)
         if set(named) == set(self.u):
             return named
         values = values_at(self.equations, list(vector), moment, numbers)

@@ -23,7 +23,7 @@ from holdfast.problem.file.function_table import OPEN, read_functions
 from holdfast.problem.file.law_table import read_law
 from holdfast.problem.file.lyapunov_table import read_lyapunov
 from holdfast.problem.file.mass_table import read_masses
-from holdfast.problem.file.phase_table import read_events, read_phases
+from holdfast.problem.file.phase_table import read_events, read_output, read_phases
 from holdfast.problem.file.places import Path
 from holdfast.problem.file.sampling_table import read_sampling
 from holdfast.problem.functions import StatedFunction
@@ -46,7 +46,7 @@ PROGRAM_KEYS = "holonomic nonholonomic keep controls reactions effort limits law
 RUN_KEYS = [field.name for field in fields(Run)]
 PLAIN_TABLES = "certificate ensemble units animation".split()
 TOP_KEYS = (
-    "schema title expect system definitions points parameters functions program events phases family start run "
+    "schema title expect system definitions points parameters functions program events phases output family start run "
     "lyapunov".split()
 )
 TOP_KEYS += PLAIN_TABLES
@@ -61,6 +61,7 @@ def read_problem(raw: Mapping[str, Any], findings: Findings, folder: FilePath | 
     rest = {"start": reading.start(), "run": reading.run(), **reading.labels(), **reading.lyapunov(program)}
     rest["family"] = read_family(reading.entries.table(raw, ("family",)), reading.entries)
     rest["events"] = read_events(raw, reading.entries)
+    rest["output"] = read_output(raw, reading.entries)
     findings.raise_if_any()
     rest["phases"] = read_phases(raw, reading.entries, lambda inner, found: read_problem(inner, found, folder))
     findings.raise_if_any()

@@ -9,7 +9,7 @@ from holdfast.errors import BadStatement
 from holdfast.problem.controller import Sampling
 from holdfast.problem.file.entries import Entries, plain
 
-KEYS = "step delay noise seed".split()
+KEYS = "step delay noise seed rates".split()
 
 
 def read_sampling(program: Mapping[str, Any], entries: Entries) -> Sampling | None:

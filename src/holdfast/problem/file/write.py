@@ -32,6 +32,7 @@ def written(problem: Problem) -> str:
     if problem.expect != "positive":
         lines.append(f"expect = {quoted(problem.expect)}")
     lines += [*_system(problem), *_program(problem)]
+    lines += _table("output", problem.output, "output")
     lines += _table("events", {name: event_entry(event) for name, event in problem.events.items()}, "events")
     for name, phase in problem.phases.items():
         lines += _table(f"phases.{_key(name)}", phase_entries(phase, problem.program), f"phases.{name}", empty=True)

@@ -135,6 +135,7 @@ def sample_paths(
     channel and constraint: σ = KΣ_y + Pσ'. Random numbers are keyed by seed, path, step and channel.
     """
     equations.require_unsampled("sample_paths")
+    equations.require_given_forces("sample_paths")
     program, run = equations.problem.program, equations.problem.run
     step, duration = step or run.step, duration or run.duration
     if step is None or duration is None:

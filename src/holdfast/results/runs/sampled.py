@@ -74,7 +74,7 @@ class SampledRun:
         pivots = np.zeros(0)
         for k in range(self._samples):
             time = self._time(done)
-            held[k] = self._controls(k, time, states, done)
+            held[k] = self._within_rates(self._controls(k, time, states, done), held[k - 1] if k else None)
             count = min(self._per_sample, steps - done)
             made = self.kernel.run(states[done], self._with(held[k]), t0=time, step=step, steps=count)
             good = len(made.times) - 1
@@ -96,6 +96,14 @@ class SampledRun:
             return np.full(len(self._places), np.nan)
         found = self.kernel.values_at(self._command, np.array([time]), measured[None], self.constants)
         return np.asarray(found[0])
+
+    def _within_rates(self, wanted: np.ndarray, before: np.ndarray | None) -> np.ndarray:
+        """What the actuators can reach within a sample."""
+        if before is None or not self._sampling.rates:
+            return wanted
+        controls = self.equations.problem.program.controls
+        most = np.array([self._sampling.rates.get(name, np.inf) for name in controls]) * self._sampling.step
+        return np.clip(wanted, before - most, before + most)
 
     @cached_property
     def _command(self) -> tuple[Node, ...]:

@@ -178,6 +178,9 @@ def under_law(equations: Equations, law: Law | None, *, verb: str) -> Equations:
     """The equations with another law if one is given."""
     if not isinstance(equations, Equations):
         raise BadRequest(f"{verb}() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first")
+    if verb != "simulate":
+        equations.require_unsampled(verb)
+        equations.require_one_phase(verb)
     return equations if law is None else equations.with_law(law)
 
 

@@ -46,6 +46,11 @@ class Chains:
         self._extended = slice(2 * n + own, None)
         self._sizes = deviation_sizes(equations)
 
+    @property
+    def free(self) -> np.ndarray:
+        """Which components of the state may move."""
+        return self._free
+
     def of(self, state: np.ndarray, time: float, constants: Sequence[float]) -> np.ndarray:
         """The state moved onto the constraints."""
         used, best, smallest, moved = state.copy(), state, np.inf, 0.0

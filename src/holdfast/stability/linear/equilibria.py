@@ -21,7 +21,7 @@ from holdfast.equations.equations import Equations
 from holdfast.equations.internal.dynamics import Rest, rest_at
 from holdfast.equations.internal.rest import rest_near
 from holdfast.equations.internal.roots import Fate, roots_at_rest
-from holdfast.equations.internal.tangent import Slopes, Tangent, free_basis, measure, tangent_of
+from holdfast.equations.internal.tangent import Slopes, Tangent, free_basis, measure, restricted, tangent_of
 from holdfast.equations.internal.words import state_words, written
 from holdfast.equations.values import parameter_vector, state_vector
 from holdfast.errors import BadRequest
@@ -117,21 +117,21 @@ def equilibria(
         )
     own = np.array(state_vector(equations, start, dict(zip(equations.parameter_names, constants, strict=True))))
     time = equations.problem.run.begin
-    turning = _turning(equations, tangent, own, time, constants)
+    turning = turning_coordinates(equations, tangent, own, time, constants)
     found: list[Equilibrium] = []
     for rough in _places(equations, own, turning, places, seed):
         state = rest_near(equations, rough, time, constants)
         if state is None:
             continue
         state = _wrapped(state, turning)
-        one = _judged(equations, state, time, constants)
+        one = judged_rest(equations, state, time, constants)
         if not any(_alike(one, other, turning) for other in found):
             found.append(one)
     ranks = list(WORDS)
     return tuple(sorted(found, key=lambda one: ranks.index(one.word)))
 
 
-def _judged(equations: Equations, state: Array, time: float, constants: Sequence[float]) -> Equilibrium:
+def judged_rest(equations: Equations, state: Array, time: float, constants: Sequence[float]) -> Equilibrium:
     """The word for a rest, by its roots, and by its energy where they do not decide.
 
     Where controls hold the program, the law is a part of the motion, and its roots count too.
@@ -139,9 +139,7 @@ def _judged(equations: Equations, state: Array, time: float, constants: Sequence
     rest, slopes = rest_at(equations, state, time, constants), tangent_of(equations).at(time, state, constants)
     family, fate = _family(equations, slopes), rest.fate
     if equations.problem.program.controls:
-        weights, pace = measure(slopes, len(equations.coordinates))
-        whole = roots_at_rest(weights[:, None] * slopes.motion / weights, pace)
-        fate = whole.fate
+        fate = roots_at_rest(*decisive_matrix(equations, slopes)).fate
     if fate is Fate.runs_away:
         return Equilibrium(equations, rest, "unstable", family)
     if fate is Fate.leaves:
@@ -150,6 +148,14 @@ def _judged(equations: Equations, state: Array, time: float, constants: Sequence
         return Equilibrium(equations, rest, "asymptotically stable", family)
     least = fate is Fate.swings and conservative(equations)
     return Equilibrium(equations, rest, "stable" if least and _least_energy(equations, slopes) else "neutral", family)
+
+
+def decisive_matrix(equations: Equations, slopes: Slopes) -> tuple[Array, float]:
+    """The linearised motion whose roots decide at a rest, and its pace: of what stays free; of all under controls."""
+    weights, pace = measure(slopes, len(equations.coordinates))
+    if equations.problem.program.controls:
+        return weights[:, None] * slopes.motion / weights, pace
+    return restricted(slopes.motion, free_basis(slopes.program, weights), weights), pace
 
 
 def _least_energy(equations: Equations, slopes: Slopes) -> bool:
@@ -173,7 +179,9 @@ def _family(equations: Equations, slopes: Slopes) -> tuple[str, ...]:
     return tuple(names[k] for k, size in zip(moving, along, strict=True) if size > 1e-3)
 
 
-def _turning(equations: Equations, tangent: Tangent, own: Array, time: float, constants: list[float]) -> Array:
+def turning_coordinates(
+    equations: Equations, tangent: Tangent, own: Array, time: float, constants: list[float]
+) -> Array:
     """Which coordinates are angles: a full turn of one leaves motion and program as they are."""
     n, random = len(equations.coordinates), np.random.default_rng(0)
     found = np.zeros(len(own), dtype=bool)

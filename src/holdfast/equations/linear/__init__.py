@@ -1,0 +1,1 @@
+"""Equations linearised along a motion."""

@@ -1,0 +1,1 @@
+"""Parameters, gains and starts from measured data."""

@@ -1,0 +1,1 @@
+"""How a motion changes with parameters, gains and starts."""

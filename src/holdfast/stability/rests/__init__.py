@@ -1,0 +1,1 @@
+"""Rests in a parameter: branches, folds, and where stability changes."""
