@@ -47,6 +47,7 @@ from holdfast.stability.rests.rest_curve import RestCurve, RestEquations, distan
 Array = np.ndarray
 FIRST, LONGEST, SHORTEST = 0.01, 0.03, 1e-7  # steps of the arclength, in parts of the range of the parameter
 MOST = 2000  # rests on one branch
+UPRIGHT = 50  # rests at one value of the parameter: they are many there, and tell nothing more
 BEND = 0.9  # cosine between neighbouring tangents: a sharper bend is taken in shorter steps
 QUICK = 4  # corrections: fewer, and the next step is longer
 ON = 1e-4  # beside a branch: what is nearer lies on it
@@ -215,6 +216,8 @@ class _Atlas:
                     marks.append(self._mark(curve, last, curve.tangent(last, here.tangent)))
                 return marks, "the end of the range"
             marks.append(self._mark(curve, new, ahead))
+            if len(marks) > UPRIGHT and abs(marks[-UPRIGHT].u[-1] - new[-1]) < 1e-12:
+                return marks, "rests go on at one value of the parameter"
             if len(marks) > 4 and distance(new, u, self.turns) < 0.6 * length and ahead @ marks[0].tangent > BEND:
                 return marks, "it closes"
             length = min(LONGEST, length * (1.5 if count <= QUICK else 1.0))
