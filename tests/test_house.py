@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "holdfast"
 LOCK = ROOT / "requirements.lock"
 
-FLOW = "errors common problem graph equations structure schemes engine results stability page".split()
+FLOW = "errors common problem graph equations structure schemes engine results stability page exchange".split()
 DATA = {"examples"}  # problem files: they import nothing, and any room may open them
 DOORS = {"__init__", "__main__", "cli"}  # what stands outside the flow
 PUBLIC_ONLY = {"cli", "__main__"}  # these see what a user sees

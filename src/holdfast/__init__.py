@@ -76,6 +76,7 @@ _HOMES = {
     "holdfast.results.start.assemble": "assemble_start AssembledStart",
     "holdfast.results.judgement.check": "checked_start CheckedStart",
     "holdfast.results.runs.state_error": "StateError",
+    "holdfast.problem.controller": "Sampling",
     "holdfast.problem.phases": "Event Phase",
     "holdfast.results.joined": "Impact JoinedRun",
     "holdfast.results.runs.phased": "phase_equations",
@@ -110,6 +111,8 @@ _HOMES = {
     "holdfast.stability.theory.motion_step": "step_condition",
     "holdfast.page.report": "report Report",
     "holdfast.page.study": "study Study",
+    "holdfast.exchange.export": "export Export",
+    "holdfast.exchange.mechanics.sympy_mechanics": "from_sympy_mechanics",
 }
 
 _SCHEMES = {

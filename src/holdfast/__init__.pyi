@@ -41,10 +41,14 @@ from holdfast.errors import InternalError as InternalError
 from holdfast.errors import NoAuthority as NoAuthority
 from holdfast.errors import SingularSystem as SingularSystem
 from holdfast.errors import Undecided as Undecided
+from holdfast.exchange.export import Export as Export
+from holdfast.exchange.export import export as export
+from holdfast.exchange.mechanics.sympy_mechanics import from_sympy_mechanics as from_sympy_mechanics
 from holdfast.page.report import Report as Report
 from holdfast.page.report import report as report
 from holdfast.page.study import Study as Study
 from holdfast.page.study import study as study
+from holdfast.problem.controller import Sampling as Sampling
 from holdfast.problem.data import Data as Data
 from holdfast.problem.data import data as data
 from holdfast.problem.file.load_dump import dump as dump

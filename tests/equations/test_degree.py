@@ -233,8 +233,6 @@ def test_everything_else_knows_higher_orders(tmp_path):
     assert [len(block.names) for block in hf.conditions(equations).blocks] == [4, 4]
     assert "^{(4)}" not in equations.latex()  # rates are written by name
     assert "w_{3, down}" in equations.latex() or "w3" in equations.latex()
-    with pytest.raises(hf.BadRequest, match="gains are tuned up to order 2"):
-        hf.tune(equations)
     with pytest.raises(hf.BadRequest, match="up to degree 2"):
         hf.canonical(equations)
 

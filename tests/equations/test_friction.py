@@ -1,5 +1,7 @@
 """Friction that uses its own reaction: closed forms, SciPy with an implicit solve of its own, and what is refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import sympy as sp
@@ -286,10 +288,17 @@ def test_slopes_at_a_state_are_those_of_the_motion():
         assert_allclose(model.A[:, j], slope, rtol=1e-5, atol=1e-5)
 
 
+def noisy():
+    stated = hoop()
+    more = replace(stated.system, noise={"wind": {x: 0.1}})
+    return hf.derive(hf.Problem(more, stated.program, start=stated.start))
+
+
 REFUSED = {
     "canonical": hf.canonical, "maggi": hf.maggi, "appell": hf.appell, "coefficients": hf.coefficients,
     "quasi": lambda found: hf.quasi(found, {"u": x.rate}), "routh": hf.routh, "parts": hf.multiplier_parts,
     "lagrangian": hf.lagrangian, "helmholtz": hf.helmholtz,
+    "paths": lambda found: hf.sample_paths(noisy(), step=0.01, duration=1, paths=2),
 }  # fmt: skip
 
 
@@ -393,8 +402,11 @@ def test_multipliers_elsewhere_are_refused_by_name(old, new, told):
 
 def stated(force, **program):
     program = {"holonomic": {"wire": y - x**2}, "law": hf.critically_damped(3)} | program
-    system = hf.System(coordinates=(x, y), kinetic=x.rate**2 + y.rate**2, forces={x: force})
+    system = hf.System(coordinates=(x, y), kinetic=x.rate**2 + y.rate**2, forces={x: force}, parameters={m: 1})
     return hf.derive(hf.Problem(system, hf.Program(**program)))
+
+
+PACED = {"holonomic": {"wire": y - x**2, "pace": x - hf.time}, "controls": {"F": {x: 1}}, "reactions": ("wire",)}
 
 
 @pytest.mark.parametrize(
@@ -411,16 +423,10 @@ def stated(force, **program):
             {"law": hf.ExcessEnergies(kinetic=hf.deviations("wire").rate ** 2)},
             "excess energies",
         ),
-        (
-            hf.multipliers("wire"),
-            {
-                "holonomic": {"wire": y - x**2, "pace": x - hf.time},
-                "controls": {"F": {x: 1}},
-                "reactions": ("wire",),
-                "limits": {"F": 1},
-            },
-            "limits",
-        ),
+        (hf.multipliers("wire"), PACED | {"limits": {"F": 1}}, "limits"),
+        (m * hf.multipliers("wire"), PACED | {"model": {m: 2}}, "a model of its own"),
+        (hf.multipliers("wire"), PACED | {"sampling": hf.Sampling(step=0.01)}, "measures and waits"),
+        (hf.multipliers("wire"), PACED | {"controls": {"F": {x: 1}, "G": {x: 2, y: 1}}}, "more controls"),
     ],
 )
 def test_what_cannot_be_done_is_refused_by_name(force, program, told):

@@ -77,7 +77,7 @@ def test_a_program_that_cannot_mean_anything_is_refused_at_once(given, what, fix
         ({m: 1}, "'m' is a parameter", "coordinate"),
         ({x: z}, "'z' is a coordinate", "parameters"),
         ({x: 1, "x": 2}, "'x' is given twice", "keep one"),
-        ({x: "1"}, "'1' is not an expression", "quotes"),
+        ({x: "1 +"}, "ends too early", "operand"),
         ({x.acceleration: 1}, "'x_ddot' is an acceleration", "coordinate or rate"),
     ],
 )

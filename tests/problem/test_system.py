@@ -106,7 +106,7 @@ def test_a_key_given_twice_is_refused():
         ({"potential": sp.zoo}, "contains zoo", "system.potential", "finite"),
         ({"potential": sp.gamma(x)}, "'gamma' is not known", "system.potential", "atan2"),
         ({"potential": sp.Function("f")(x)}, "'f' is not known", "system.potential", "sqrt"),
-        ({"kinetic": "m*x_dot**2/2"}, "is not an expression", "system.kinetic", "not in quotes"),
+        ({"kinetic": "m*y_dot**2/2"}, "unknown name 'y_dot'", "system.kinetic", ""),
         ({"kinetic": True}, "True is not an expression", "system.kinetic", "number"),
         ({"points": {"A": (x,)}}, "two or three components", "points.A", "(x, y)"),
         ({"points": {"A": (x, x.rate)}}, "'x_dot' is a rate", "points.A", "coordinates"),

@@ -149,3 +149,14 @@ def test_the_same_seed_gives_the_same_branches():
     problem = five_bar([0.3, 0.5, 1.0, 2.5])
     first, again = (hf.assemble_start(problem, seed=4) for _ in range(2))
     assert [dict(branch) for branch in first.branches] == [dict(branch) for branch in again.branches]
+
+
+def test_a_bare_coordinate_is_assembled_without_the_rounding_of_others():
+    """A slider-crank whose slide is y = 0: its rate was left at 1e-16 of the others, and called off."""
+    crank, a, b = hf.coordinates("crank a b")
+    r, l = sp.Rational(3, 10), sp.Rational(4, 5)
+    rod = ((a - r * sp.cos(crank)) ** 2 + (b - r * sp.sin(crank)) ** 2 - l**2) / 2
+    system = hf.System(coordinates=(crank, a, b), kinetic=(crank.rate**2 / 5 + (a.rate**2 + b.rate**2) / 2))
+    start = {crank: 1, a: 0.92, crank.rate: 8}
+    found = hf.assemble_start(hf.Problem(system, hf.Program(holonomic={"rod": rod, "slide": b}), start=start))
+    assert [float(branch["b_dot"]) for branch in found.branches] == [0, 0]

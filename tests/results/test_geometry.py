@@ -90,3 +90,16 @@ def test_what_would_take_too_long_is_left_alone():
     rows = [[sp.sin(sum(symbols[: k + j + 1])) ** 3 for k in range(12)] for j in range(3)]
     assert factors_of_minors(rows, 20) is None or factors_of_minors(rows, 20) == []
     assert factors_of_minors([[symbols[0]]], 0) is None
+
+
+def test_nothing_is_said_to_vanish_where_it_does_not():
+    """Two sheets meet in a point; the run goes wrong there, and what is far from 0 at its start is not called 0."""
+    x, y, z = hf.coordinates("x y z")
+    system = hf.System(coordinates=(x, y, z), kinetic=(x.rate**2 + y.rate**2 + z.rate**2) / 2)
+    program = hf.Program(holonomic={"cone": x**2 + y**2 - z**2, "plane": x - y}, law=hf.critically_damped(5))
+    start = {x: 1, y: 1, z: sp.sqrt(2), x.rate: -1, y.rate: -1}
+    run = hf.simulate(hf.derive(hf.Problem(system, program, start=start)), hf.RK4, step=1e-3, duration=3)
+    for found in run.findings:
+        if ", where" in found.text:
+            row = int(np.abs(run.times - found.time).argmin())
+            assert abs(run["x + y"][row]) < 0.1

@@ -150,3 +150,47 @@ def test_a_rough_start_is_moved_onto_constraints_that_repeat_each_other():
     assert begun["a"] == pytest.approx(begun["c"], abs=1e-9)
     assert begun["a"] == pytest.approx(begun["d"], abs=1e-9)
     assert np.abs(run.deviation).max() < 1e-9
+
+
+STARTS = {"a_dot": [4, 4.5, 1.0], "c_dot": [4, 4.5, 1.0]}
+
+
+@pytest.mark.parametrize("redundant", ["allow", None])
+@pytest.mark.parametrize(("scheme", "how"), [(hf.RK4, {"step": 0.002}), (hf.DOP853, {"tolerance": 1e-9})])
+def test_cases_of_an_ensemble_pass_singular_states_as_their_runs_do(redundant, scheme, how):
+    equations = hf.derive(parallelogram(redundant))
+    runs = hf.ensemble(equations, scheme, duration=3, cases=STARTS, **how)
+    for number, (a, c) in enumerate(zip(*STARTS.values(), strict=True)):
+        alone = hf.simulate(equations, scheme, duration=3, start={"a_dot": a, "c_dot": c}, **how)
+        assert runs.outcomes[number] is alone.outcome
+        assert runs[number].outcome is alone.outcome
+        assert runs[number].times[-1] == pytest.approx(alone.times[-1], abs=1e-12)
+        assert abs(runs["a"][number, -1] - alone["a"][-1]) < 1e-9
+        assert {f.name for f in runs[number].against} == {f.name for f in alone.against}
+        if redundant:
+            (one,), (other,) = runs[number].findings, alone.findings
+            assert (one.name, other.name) == ("crossed", "crossed")
+            assert one.time == pytest.approx(other.time, abs=0.015)  # rows of an adaptive ensemble lie this far apart
+
+
+def test_a_thinned_ensemble_crosses_too():
+    equations = hf.derive(parallelogram("allow"))
+    runs = hf.ensemble(equations, hf.RK4, step=0.002, duration=1.5, cases=STARTS, every=7)
+    whole = hf.ensemble(equations, hf.RK4, step=0.002, duration=1.5, cases=STARTS)
+    assert runs.success.all()
+    assert runs[0].steps == whole[0].steps == 750
+    assert abs(runs[0]["a"][-1] - whole[0]["a"][-1]) < 1e-5
+
+
+def test_cases_that_end_at_a_cusp_end_as_their_runs_do():
+    x, y = hf.coordinates("x y")
+    system = hf.System(coordinates=(x, y), kinetic=(x.rate**2 + y.rate**2) / 2)
+    program = hf.Program(holonomic={"cusp": y**2 - x**3}, law=LAW, redundant="allow")
+    equations = hf.derive(hf.Problem(system, program, start={x: 1, y: 1, x.rate: -1, y.rate: -1.5}))
+    cases = {"x_dot": [-1.0, 1.0], "y_dot": [-1.5, 1.5]}
+    runs = hf.ensemble(equations, hf.RK4, step=0.001, duration=2, cases=cases)
+    for number in range(2):
+        begin = {"x": 1, "y": 1, **{name: values[number] for name, values in cases.items()}}
+        alone = hf.simulate(equations, hf.RK4, step=0.001, duration=2, start=begin)
+        assert runs.outcomes[number] is alone.outcome
+        assert runs[number].times[-1] == pytest.approx(alone.times[-1], abs=1e-12)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import click
 
 import holdfast as hf
+from holdfast.cli.options import QUIETLY
 from holdfast.cli.text import Typed
 from holdfast.cli.verbs.certify import certify
 from holdfast.cli.verbs.check import check
@@ -17,6 +18,7 @@ from holdfast.cli.verbs.conditions import conditions
 from holdfast.cli.verbs.derive import derive
 from holdfast.cli.verbs.ensemble import ensemble
 from holdfast.cli.verbs.examples import examples
+from holdfast.cli.verbs.exchange.export import export
 from holdfast.cli.verbs.family import family
 from holdfast.cli.verbs.forms import forms
 from holdfast.cli.verbs.lagrangian import lagrangian
@@ -48,6 +50,7 @@ from holdfast.cli.watch import WATCH
     holdfast tune pendulum.toml -o map.png   which gains, for its scheme and step?
     holdfast certify cart_rod.toml -o c.json how far can it drift, and is that proved?
     holdfast verify c.json                   re-check the proof
+    holdfast export cart_rod.toml --to c     its equations as C99; also fmu, numpy, casadi, modelica, ...
     holdfast lyapunov adaptive_optics.toml   does its V fall, and what do the step theorems say?
     """,
 )
@@ -89,6 +92,9 @@ for verb in (
     derive,
     forms,
     conditions,
+    export,
     examples,
 ):
+    if not any(option.name == "quiet" for option in verb.params):
+        verb.params.append(QUIETLY)
     main.add_command(verb)

@@ -11,6 +11,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 LATEX = click.option("--latex", "as_latex", is_flag=True, help="Print LaTeX.")
 QUIET = click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+QUIETLY = click.Option(["-q", "--quiet"], is_flag=True, expose_value=False, help="Show no progress.")
 PAGE = click.option("-o", "--output", type=click.Path(dir_okay=False), help="The page; default: FILE's name, .html.")
 OPEN = click.option("--open", "opened", type=click.BOOL, default=False, show_default=True, help="Show it in a browser.")
 

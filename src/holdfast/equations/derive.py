@@ -8,11 +8,11 @@ from holdfast.common.arguments import clear_arguments
 from holdfast.equations.dynamics.demand import demand_of
 from holdfast.equations.dynamics.mass_checks import check_masses, check_thrust
 from holdfast.equations.equations import Equations
+from holdfast.equations.solving.applied import applied
 from holdfast.equations.solving.control_states import check_order, with_controls, with_extensions
 from holdfast.equations.solving.degree import stated_motion
 from holdfast.equations.solving.friction import friction_of
 from holdfast.equations.solving.left_over import left_over
-from holdfast.equations.solving.limits import limited
 from holdfast.equations.solving.redundant import RedundantSolver
 from holdfast.equations.solving.self_check import require_solved
 from holdfast.equations.solving.solution import solution_of
@@ -53,7 +53,7 @@ def derive(problem: Problem, *, second_order: bool = True) -> Equations:
         reactions = [f"lambda_{name}" for name in problem.program.held_by_reaction]
         places = [reactions.index(f"lambda_{name}") for name in friction.constraints]
         friction.require_consistent(places, solution.mu, samples)
-    solution = limited(problem, inputs, dynamics, deviations, holders, samples, solution)
+    solution = applied(problem, inputs, dynamics, deviations, holders, samples, solution)
     names = [c.name for c in problem.system.coordinates]
     looks = solver.dependence.samples if isinstance(solver, RedundantSolver) and solver.dependence else samples
     require_solved((*names, *problem.program.constraints), dynamics, deviations, holders, solution, looks)

@@ -144,13 +144,31 @@ class Equations:
             raise open_letters(names, system.open_functions)
 
     def require_unlimited(self, verb: str) -> None:
-        """Refuse what speaks of the law as if it always held, where controls have limits."""
-        limits = self.problem.program.limits
-        if limits:
+        """Refuse what speaks of the law as if it always held, where controls have limits, or a model of their own."""
+        short = self.problem.program.shortfall
+        if short:
             raise BadRequest(
-                f"the law holds only within the limits of {', '.join(limits)}, and {verb} speaks of all states",
-                where="program.limits",
-                fix="leave the limits out for this, or look at runs",
+                f"the law holds only {short}, and {verb} speaks of all states",
+                where="program",
+                fix="leave them out for this, or look at runs",
+            )
+
+    def require_unsampled(self, verb: str) -> None:
+        """Refuse what would run the plant without its computer: held controls are numbers that only a run knows."""
+        if self.problem.program.sampling is not None:
+            raise BadRequest(
+                f"controls are held between samples, and {verb} knows motions without them only",
+                where="program.sampling",
+                fix="leave the sampling out for this, or use hf.simulate",
+            )
+
+    def require_one_phase(self, verb: str) -> None:
+        """Refuse what knows one program only, where a problem has phases."""
+        if self.problem.phases:
+            raise BadRequest(
+                f"{verb} knows one program, and this problem has phases",
+                where="phases",
+                fix="take the equations of one phase, hf.phase_equations(equations), or use hf.simulate",
             )
 
     def require_given_forces(self, verb: str) -> None:

@@ -42,9 +42,11 @@ class Walker:
         """Give a name to an expression: it is walked now, and its node is shared by all that use the name."""
         self.names[name] = self(expression)
 
-    def beside(self, names: Mapping[str, Node], rate: Callable[[Node], Node]) -> Walker:
-        """A walker with more names (or other nodes for some) and another rate; what this one walked stays its own."""
-        return Walker(self.graph, {**self.names, **names}, rate, self._functions)
+    def beside(self, names: Mapping[str, Node], rate: Callable[[Node], Node] | None = None) -> Walker:
+        """A walker with more names (or other nodes for some), and another rate if one is given; what this one walked
+        stays its own.
+        """
+        return Walker(self.graph, {**self.names, **names}, rate or self._rate, self._functions)
 
     def __call__(self, expression: sp.Expr) -> Node:
         """The node of an expression (an explicit stack, so that depth does not matter)."""

@@ -56,6 +56,10 @@ class Study:
     seconds: Mapping[str, float] = field(default_factory=dict)  # of each part
     command: str = ""  # the line that makes its page again
 
+    def __repr__(self) -> str:
+        title = " ".join(self.problem.title.split()) or "untitled"
+        return f"<Study of {title[:60]!r}: {self.verdict.word}; summary() says more>"
+
     @property
     def law(self) -> Law:
         """The law of the run: the problem's own, or the one that was tuned for it."""

@@ -6,7 +6,7 @@ swing until the rope is slack, fly until it is taut again;  reach, then carry, t
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -110,6 +110,22 @@ def checked_phases(given: Any) -> Frozen[Phase]:
                 f"{phase!r} is not a Phase", where=f"phases.{name}", fix="hf.Phase(program=..., until=...)"
             )
     return Frozen({name: phase.checked(name, given) for name, phase in given.items()})
+
+
+def checked_output(given: Any, taken: Container[str]) -> Frozen[Any]:
+    """Quantities by name that results show beside their own: texts, or expressions that have one."""
+    if not isinstance(given, Mapping):
+        raise BadStatement(f"{given!r} are not quantities by name", where="output", fix='{"load": "abs(lambda_rod)"}')
+    found: dict[str, Any] = {}
+    for name, value in given.items():
+        where = f"output.{name}"
+        check_name(name, where=where)
+        if name in taken:
+            raise BadStatement(f"{name!r} is a name of the problem already", where=where, fix="rename it")
+        if not isinstance(value, (str, sp.Expr)):
+            raise BadStatement(f"{value!r} is not an expression", where=where, fix='e.g. "abs(lambda_rod)"')
+        found[name] = value if isinstance(value, str) else _as_text(value, where)
+    return Frozen(found)
 
 
 def checked_events(given: Any) -> Frozen[Event]:

@@ -13,11 +13,12 @@ from holdfast.common.frozen import Frozen
 from holdfast.common.memo import Memo
 from holdfast.common.nearest import did_you_mean
 from holdfast.errors import BadStatement, HoldfastError
+from holdfast.problem.controller import with_controller
 from holdfast.problem.functions import StatedFunction
 from holdfast.problem.keep import with_kept_rows
 from holdfast.problem.laws.linear import Law, LawForm
 from holdfast.problem.letters import letters_in
-from holdfast.problem.phases import Event, Phase, checked_events, checked_phases
+from holdfast.problem.phases import Event, Phase, checked_events, checked_output, checked_phases
 from holdfast.problem.program import Program
 from holdfast.problem.quantities import Control, Coordinate, Parameter, Rate, State
 from holdfast.problem.run import Run
@@ -49,6 +50,7 @@ class Problem:
     expect: str = field(default="positive", kw_only=True)
     events: Frozen[Event] = field(default_factory=Frozen, kw_only=True)
     phases: Frozen[Phase] = field(default_factory=Frozen, kw_only=True)
+    output: Frozen[Any] = field(default_factory=Frozen, kw_only=True)
     names: Vocabulary = field(init=False, repr=False, compare=False, default_factory=Vocabulary)
     memo: Memo = field(init=False, repr=False, compare=False, default_factory=Memo)
     law_form: LawForm = field(init=False, repr=False, compare=False, default_factory=lambda: LawForm(Frozen()))
@@ -58,7 +60,7 @@ class Problem:
             raise BadStatement("a problem is made of a System and a Program", fix="hf.Problem(system, program)")
         put = object.__setattr__
         system, program = with_kept_rows(self.system, self.program)
-        put(self, "system", system)
+        put(self, "system", with_controller(system, program))
         put(self, "program", program)
         put(self, "system", self._with_letters())
         names = self.system.vocabulary.copy()
@@ -80,6 +82,7 @@ class Problem:
         put(self, "family", self._family(self.family, "family"))
         put(self, "events", checked_events(self.events))
         put(self, "phases", checked_phases(self.phases))
+        put(self, "output", checked_output(self.output, self.names.names))
         check_units(self)
         for name in self.phases:
             self.in_phase(name)
@@ -169,6 +172,8 @@ class Problem:
                 listed = "controls: " + ", ".join(known) if known else "name it in the program's controls"
                 fix = did_you_mean(name, known, listed)
                 raise BadStatement(f"{name!r} is not a control of the program", where=where, fix=fix)
+        for name in self.program.sampling.noise if self.program.sampling is not None else ():
+            self.names.find(name, (Coordinate, Rate, State), where=f"program.sampling.noise.{name}")
         for name, direction in self.program.controls.items():
             if not direction and name not in self.system.announced_controls:
                 what = f"control {name!r} acts on no coordinate, and on no state"

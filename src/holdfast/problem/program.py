@@ -12,6 +12,7 @@ from holdfast.common.arguments import clear_arguments
 from holdfast.common.frozen import Frozen
 from holdfast.common.nearest import did_you_mean
 from holdfast.errors import BadStatement
+from holdfast.problem.controller import Sampling, check_controller, shortfall
 from holdfast.problem.keep import Kept, stated
 from holdfast.problem.laws.linear import Constraints, Law, LawForm, Unstabilised
 from holdfast.problem.quantities import Coordinate, State
@@ -33,6 +34,8 @@ class Program:
     `reactions` names the constraints that keep their own reaction. Controls and reactions together are as many as the
     constraints; more controls share the work with the least effort Σ R u², whose weights R, `effort`, are 1 in
     the units of each control unless given by name. `limits` cut controls off: a number for both ways, or (low, high).
+    `model` are parameters as the controller knows them, where they are not the plant's, `sampling` (`hf.Sampling`) says
+    how often it measures.
     `keep` are first integrals kept at their start values, as rows `hf.keep(...)` are. Constraints that repeat each
     other wherever they hold are borne, and said: `redundant="allow"` asks for the solver that bears them in any case
     (through instants at which the rank changes too), "refuse" for an error that names every repeat.
@@ -47,6 +50,8 @@ class Program:
     limits: Frozen[Any] = Frozen()  # of controls: (low, high), None where there is none
     law: Law = field(default_factory=Unstabilised)
     redundant: Redundant | None = None
+    model: Frozen[sp.Expr] = Frozen()  # parameters, as the controller knows them
+    sampling: Sampling | None = None
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -60,8 +65,10 @@ class Program:
         put(self, "effort", Frozen(by_name(self.effort, where="program.effort")))
         limits = by_name(self.limits, where="program.limits")
         put(self, "limits", Frozen({name: _pair(given, name) for name, given in limits.items()}))
+        put(self, "model", Frozen(by_name(self.model, where="program.model")))
         if not isinstance(self.law, Law):
             raise _not_a_law(self.law)
+        check_controller(self)
         self._check_holders()
         self._check_redundant()
 
@@ -141,6 +148,11 @@ class Program:
         return bool(self.controls) and len(self.controls) + len(self.reactions) < len(self.constraints)
 
     @property
+    def shortfall(self) -> str:
+        """Why the law is not always obeyed, in words; nothing where controls do what it asks for."""
+        return shortfall(self)
+
+    @property
     def shares_effort(self) -> bool:
         """Whether there are more controls than they have to hold."""
         return len(self.controls) + len(self.reactions) > len(self.constraints) and bool(self.controls)
@@ -192,6 +204,8 @@ class Program:
             limits=self._admitted_limits(names),
             law=self.law,
             redundant=self.redundant,
+            model=Frozen({n: names.admit(e, CONSTANT, where=f"program.model.{n}") for n, e in self.model.items()}),
+            sampling=self.sampling,
             keep=Frozen(
                 {
                     n: e if isinstance(e, str) else names.admit(e, MOTION, where=f"program.keep.{n}")

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from functools import reduce
 from typing import Any, ClassVar
 
 import sympy as sp
+from sympy.core.function import AppliedUndef
 
 from holdfast.errors import BadExpression, BadStatement
 from holdfast.problem.derivative import derivative
@@ -323,6 +325,21 @@ GREEK = frozenset(
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi "
     "omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega".split()
 )
+
+
+def plain_symbols(expression: sp.Expr, known: Collection[str]) -> sp.Expr:
+    """An expression as SymPy's mechanics writes it, x(t) and Derivative(x(t), t), in our symbols, by known names."""
+    functions = {f: Coordinate(f.func.__name__) for f in expression.atoms(AppliedUndef) if _of_time(f, known)}
+    rates = {}
+    for part in expression.atoms(sp.Derivative):
+        inner = part.expr.xreplace(functions)
+        if all(str(variable) == time.name for variable in part.variables):
+            rates[part] = reduce(lambda e, _: rate(e), part.variables, inner)
+    return expression.xreplace(rates).xreplace(functions) if rates or functions else expression
+
+
+def _of_time(function: AppliedUndef, known: Collection[str]) -> bool:
+    return [str(arg) for arg in function.args] == [time.name] and function.func.__name__ in known
 
 
 def latex_name(name: str) -> str:

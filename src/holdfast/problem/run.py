@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
+from itertools import pairwise
 from typing import Literal
 
 from holdfast.common.arguments import clear_arguments
@@ -21,7 +22,7 @@ class Run:
 
     A run of fixed steps that states no `every` keeps each step, or as many as 100 000 rows have room for. An adaptive
     scheme takes no step longer than `longest_step` (default: a hundredth of the duration); `absolute` is its absolute
-    tolerance (default: for each state its size times the tolerance).
+    tolerance (default: for each state its size times the tolerance). `at` keeps the rows at given times only.
     """
 
     scheme: str = "rk4"
@@ -34,6 +35,7 @@ class Run:
     start_policy: StartPolicy | None = None
     longest_step: float | None = None
     absolute: float | None = None
+    at: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         scheme = self.scheme if isinstance(self.scheme, str) else getattr(self.scheme, "name", None)
@@ -54,12 +56,23 @@ class Run:
                 shown = str(value) if not isinstance(value, int) or abs(value) < LARGEST else "a number out of range"
                 fix = f"a whole number, at least {least}, below 2**63"
                 raise BadStatement(f"{name} = {shown}", where=f"run.{name}", fix=fix)
+        self._check_times()
         if self.start_policy not in (None, "project", "keep", "raise"):
             raise BadStatement(
                 f"start_policy = {self.start_policy!r} is not known",
                 where="run.start_policy",
                 fix='"project", "keep" or "raise"',
             )
+
+    def _check_times(self) -> None:
+        if self.at is None:
+            return
+        listed = self.at if isinstance(self.at, (list, tuple)) else ()
+        if not listed or not all(_is_number(time) and math.isfinite(time) for time in listed):
+            raise BadStatement(f"at = {self.at!r} are not times", where="run.at", fix="e.g. [0, 0.5, 1]")
+        if any(later <= time for time, later in pairwise(listed)):
+            raise BadStatement("the times of at do not increase", where="run.at", fix="give them in order, each once")
+        object.__setattr__(self, "at", tuple(float(time) for time in listed))
 
     def _refuse_text(self, name: str) -> None:
         value = getattr(self, name)

@@ -176,6 +176,7 @@ class System:
             if isinstance(position, str) or not isinstance(position, Iterable) or len(tuple(position)) not in (2, 3):
                 raise BadStatement("a point has two or three components", where=where, fix="write (x, y) or (x, y, z)")
             points[name] = tuple(names.admit(part, POSITION, where=where) for part in position)
+            names.add_point(name, points[name])
         return Frozen(points)
 
     def _directions(self, given: Mapping[Any, Any], where: str) -> Frozen[sp.Expr]:

@@ -14,9 +14,10 @@ from fractions import Fraction
 from typing import Any
 
 import sympy as sp
+from sympy.core.function import AppliedUndef
 
 from holdfast.common.nearest import did_you_mean
-from holdfast.errors import BadExpression, BadStatement
+from holdfast.errors import BadExpression, BadStatement, HoldfastError
 from holdfast.problem.functions import FunctionValue, StatedFunction
 from holdfast.problem.quantities import (
     Acceleration,
@@ -35,6 +36,7 @@ from holdfast.problem.quantities import (
     Time,
     check_name,
     deviation_chain,
+    plain_symbols,
     time,
 )
 
@@ -89,6 +91,7 @@ class Vocabulary:
         self._depends: dict[str, frozenset[NamedSymbol]] = {}  # of definitions, and of the rates of states
         self._functions: dict[str, FunctionValue] = {}  # functions of the motion, those of time with their rates
         self._other: dict[str, str] = {}  # constraints, controls, points: names that are no symbols
+        self._points: dict[str, tuple[sp.Expr, ...]] = {}
 
     def closed(self) -> Vocabulary:
         """This vocabulary; from now on it takes no more names."""
@@ -99,7 +102,7 @@ class Vocabulary:
         """An open one with the same names."""
         other = Vocabulary()
         other._symbols, other._depends, other._other = dict(self._symbols), dict(self._depends), dict(self._other)
-        other._functions = dict(self._functions)
+        other._functions, other._points = dict(self._functions), dict(self._points)
         return other
 
     # ── declaring ─────────────────────────────────────────────────────────────────────────────────
@@ -228,8 +231,11 @@ class Vocabulary:
     # ── admitting ─────────────────────────────────────────────────────────────────────────────────
 
     def admit(self, value: Any, allowed: Kinds, *, where: str) -> sp.Expr:
-        """The expression, exact and in declared symbols, if it depends only on what is allowed here."""
-        expression = exact(value, where=where)
+        """The expression, or its text, exact and in declared symbols, if it depends only on what is allowed here."""
+        expression = exact(self._read(value, where) if isinstance(value, str) else value, where=where)
+        if expression.has(AppliedUndef, sp.Derivative):
+            moving = [name for name, symbol in self._symbols.items() if isinstance(symbol, Coordinate)]
+            expression = plain_symbols(expression, moving)
         replacements = {}
         for symbol in expression.free_symbols:
             declared = self._symbols.get(symbol.name)
@@ -243,6 +249,22 @@ class Vocabulary:
             self._check_function(value, where)
         self._judge(expression, allowed, where)
         return expression
+
+    def add_point(self, name: str, position: tuple[sp.Expr, ...]) -> None:
+        """A point whose components texts may speak of: ``tip.x``."""
+        self._points[name] = position
+
+    def _read(self, text: str, where: str) -> sp.Expr:
+        """The text of an expression, as problem files have it; nothing in it is ever run."""
+        from holdfast.problem.text.expression import parse
+
+        try:
+            found = parse(text, self, self._points)
+        except HoldfastError as error:
+            raise BadExpression(f"{error.what}, in {text[:60]!r}", where=where, fix=error.fix) from None
+        if not isinstance(found, sp.Expr):
+            raise BadExpression(f"{text[:60]!r} is a vector", where=where, fix="take a component: tip.x")
+        return found
 
     def _check_function(self, value: FunctionValue, where: str) -> None:
         known = self._functions.get(value.name)

@@ -22,6 +22,7 @@ from holdfast.graph.derivatives import directional
 from holdfast.graph.nodes import Node
 from holdfast.graph.walk import Walker
 from holdfast.problem.text.expression import parse
+from holdfast.problem.text.spelling import WORD
 from holdfast.problem.vocabulary import RESULT, Vocabulary
 
 LONGEST = 60  # characters of an expression that an error shows
@@ -48,7 +49,7 @@ def _evaluator(equations: Equations, given: Any) -> Evaluator:
 
 def quantity_node(equations: Equations, given: Any, where: str = "") -> Node:
     """An expression, or its text, on the graph of the equations."""
-    words, walker = _words(equations), _walker(equations)
+    words, walker = _with_output(equations, given)
     shown = str(given)[:LONGEST]
     try:
         value = parse(given, words, equations.problem.system.points) if isinstance(given, str) else given
@@ -61,6 +62,17 @@ def quantity_node(equations: Equations, given: Any, where: str = "") -> Node:
     except (BadStatement, HoldfastError) as error:
         what = f"{shown!r} is no quantity of this run: {error.what}"
         raise BadRequest(what, where=where, fix=error.fix) from None
+
+
+def _with_output(equations: Equations, given: Any) -> tuple[Vocabulary, Walker]:
+    """Words and walker, with those quantities of the problem's `output` that the expression speaks of."""
+    output, walker = equations.problem.output, _walker(equations)
+    used = WORD.findall(given) if isinstance(given, str) else [s.name for s in getattr(given, "free_symbols", ())]
+    asked = [name for name in dict.fromkeys(used) if name in output and output[name] != given]
+    if not asked:
+        return _words(equations), walker
+    nodes = {name: quantity_node(equations, output[name], where=f"output.{name}") for name in asked}
+    return _words(equations).with_results(asked), walker.beside(nodes)
 
 
 def _words(equations: Equations) -> Vocabulary:

@@ -126,12 +126,16 @@ def step_function(
     size = step if step is not None else equations.problem.run.step
     request = request_of(equations, chosen, step=size, duration=size)
     assert request.step is not None
-    return StepFunction(equations, chosen, request.step, _names(equations, inputs), parameters or {})
+    names = input_names(equations, inputs)
+    if not set(equations.problem.program.controls) <= set(names):
+        equations.require_unsampled("step_function")
+    return StepFunction(equations, chosen, request.step, names, parameters or {})
 
 
 def right_hand_side(equations: Equations, *, parameters: ByName | None = None) -> Any:
     """F of dx/dt = F(t, x) as a native function, for `scipy.integrate.solve_ivp` and the like."""
     _require(equations, "right_hand_side")
+    equations.require_unsampled("right_hand_side")
     kernel, constants = compiled(equations.field, scheme_named("euler")), parameter_vector(equations, parameters or {})
 
     def rates(t: float, state: Any) -> np.ndarray:
@@ -145,18 +149,21 @@ def _require(equations: Any, verb: str) -> None:
         raise BadRequest(f"{verb}() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first")
 
 
-def _names(equations: Equations, inputs: Iterable[Any]) -> tuple[str, ...]:
+def input_names(
+    equations: Equations, inputs: Iterable[Any], where: str = "step_function(inputs=...)"
+) -> tuple[str, ...]:
+    """The names of inputs, which are parameters, or all controls."""
     known = (*equations.problem.program.controls, *equations.inputs.parameters)
     names = tuple(name_of(name) for name in inputs)
     for name in names:
         if name not in known:
             fix = did_you_mean(name, known, "inputs are controls or parameters: " + ", ".join(known))
-            raise BadRequest(f"{name!r} is no input", where="step_function(inputs=...)", fix=fix)
+            raise BadRequest(f"{name!r} is no input", where=where, fix=fix)
     controls = equations.problem.program.controls
     if 0 < sum(name in controls for name in names) < len(controls):
         missing = ", ".join(name for name in controls if name not in names)
         what, fix = f"of the controls, {missing} are not among the inputs", "name all controls, or none"
-        raise BadRequest(what, where="step_function(inputs=...)", fix=fix)
+        raise BadRequest(what, where=where, fix=fix)
     return names
 
 

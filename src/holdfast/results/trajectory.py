@@ -68,6 +68,8 @@ class Trajectory:
         key = name_of(name)
         if key in self.columns:
             return self.columns[key]
+        if key in self.output_names:
+            return self.at(self.problem.output[key])  # type: ignore[union-attr]
         if (found := self._computed_column(key)) is not None:
             return found
         if isinstance(name, sp.Expr) and not name.is_Symbol:
@@ -99,6 +101,16 @@ class Trajectory:
 
         return float(reduced(text, self.times, self.__getitem__))
 
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """The quantities that the problem's `output` asks for."""
+        return () if self.problem is None else tuple(name for name in self.problem.output if name not in self.columns)
+
+    @property
+    def table(self) -> dict[str, Array]:
+        """All columns by name, with those that the problem's `output` asks for."""
+        return {**self.columns, **{name: self[name] for name in self.output_names}}
+
     @cached_property
     def _further_names(self) -> frozenset[str]:
         """Names that are no columns and can be computed: definitions, parameters, accelerations."""
@@ -110,7 +122,8 @@ class Trajectory:
 
     def __contains__(self, name: object) -> bool:
         key = name_of(name)
-        return key in self.columns or key in self._further_names or self._computed_column(key) is not None
+        known = key in self.columns or key in self.output_names or key in self._further_names
+        return known or self._computed_column(key) is not None
 
     def _computed_column(self, name: str) -> Array | None:
         """What is not kept but can be computed: ``lambda_rod[1]``, ``deviation_norm``; once for each name."""
@@ -164,13 +177,14 @@ class Trajectory:
         """Everything found against the run: what it fails by, then doubts (constraints that become dependent)."""
         from holdfast.results.judgement.along import condition_found
         from holdfast.results.judgement.limits import limits_found
+        from holdfast.results.judgement.tracking import tracking_found
 
         equations = self._own_equations
         if equations is None:
             return self.against
         states = np.array([self.columns[name] for name in self.state_names]).T
         doubt = condition_found(equations, self.times, states, dict(self.parameters), self.interpolant)
-        return (*self.against, *(() if doubt is None else (doubt,)), *limits_found(self))
+        return (*self.against, *(() if doubt is None else (doubt,)), *limits_found(self), *tracking_found(self))
 
     @cached_property
     def state_error(self) -> StateError:

@@ -138,8 +138,8 @@ class DeepCheck:
         if grip is None:
             return []
         if grip.condition <= HARDLY:
-            limits = ", ".join(self.equations.problem.program.limits)
-            far = f", as far as the limits of {limits} go" if limits else ""
+            short = self.equations.problem.program.shortfall
+            far = f", {short}" if short else ""
             return [f"condition number {grip.condition:.3g}: everything is within reach{far}"]
         if self._checked.repeats:
             return ["of constraints that repeat each other only the sum of forces is determined"]

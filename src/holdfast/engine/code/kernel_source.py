@@ -153,7 +153,7 @@ def stepping(field: Field, scheme: Scheme, events: Sequence[Node] = ()) -> Kerne
     common = _texts(fixed.judged, fixed.crossed)
     texts = (*common, *driver.texts, *_texts(fixed.rates_blocks))
     further = [(*nodes, fingerprint(tuple(nodes.values()), field.inputs)) for nodes in driver.outputs.values()]
-    name = f"{field.fingerprint}|{fingerprint(events, field.inputs)}|{further}|{scheme!r}"
+    name = f"{field.fingerprint}|{fingerprint(events, field.inputs)}|{further}|{scheme.spelled}"
     return KernelSource(name, field, outputs, texts, constants, size + width + len(events) + driver.work)
 
 

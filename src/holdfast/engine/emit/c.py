@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from holdfast.engine.emit.body import Body, Operand
-from holdfast.engine.emit.c_writer import CWriter, literal
+from holdfast.engine.emit.c_writer import CWriter
 from holdfast.engine.emit.elementary import CONSTANTS, LIBRARY, NEEDS
 from holdfast.engine.emit.tables import write_c_tables
 from holdfast.engine.emit.target import Signature
@@ -20,12 +20,10 @@ FORMS = {
     "fma": "FUSED({}, {}, {})",
     "fms": "FUSED({}, {}, -{})",
     "fnma": "FUSED(-{}, {}, {})",
-    "sqrt": "sqrt({})",
-    "abs": "fabs({})",
     "min": "hf_smaller({}, {})",
     "max": "hf_larger({}, {})",
-    "sign": "({0} > 0.0 ? 1.0 : {0} < 0.0 ? -1.0 : {0})",
-    "select": "({0} > 0.0 ? {1} : {2})",
+    "sign": "({0} > 0 ? 1 : {0} < 0 ? -1 : {0})",
+    "select": "({0} > 0 ? {1} : {2})",
     "exp": "hf_exponential({})",
     "log": "hf_logarithm({})",
     "pow": "hf_general_power({}, {})",
@@ -33,6 +31,7 @@ FORMS = {
     "cosh": "hf_hyperbolic_cosine({})",
     "tanh": "hf_hyperbolic_tangent({})",
 }
+CALLED = {"abs": "fabs"}  # by another name in <math.h>
 
 
 def write_elementary(writer: CWriter, bodies: Iterable[Body], known: dict[str, Signature]) -> None:
@@ -54,15 +53,16 @@ def write_body(writer: CWriter, name: str, body: Body) -> None:
 
     def text(operand: Operand) -> str:
         if isinstance(operand, float):
-            return literal(operand)
+            return writer.literal(operand)
         if operand == 0:
             return "t"
         if operand <= body.states:
             return f"x[{operand - 1}]"
         return f"p[{operand - 1 - body.states}]" if operand < body.inputs else f"s{operand}"
 
-    arrays = "const double *x, const double *p, double *out, double *scratch"
-    lines = [f"void hf_{name}(double t, {arrays})", "{"]
+    real = writer.number
+    arrays = f"const {real} *x, const {real} *p, {real} *out, {real} *scratch"
+    lines = [f"{writer.linkage}void hf_{name}({real} t, {arrays})", "{"]
     angles: set[str] = set()
     for number, (op, operands) in enumerate(body.statements, start=body.inputs):
         texts = [text(operand) for operand in operands]
@@ -70,14 +70,14 @@ def write_body(writer: CWriter, name: str, body: Body) -> None:
             pair = "pair_" + "".join(letter if letter.isalnum() else "_" for letter in texts[0])
             if pair not in angles:
                 angles.add(pair)
-                lines.append(f"    double {pair}[2];\n    hf_sine_cosine({texts[0]}, {pair});")
+                lines.append(f"    {real} {pair}[2];\n    hf_sine_cosine({texts[0]}, {pair});")
             value = f"{pair}[{int(op == 'cos')}]"
         elif op in body.tables:
             value = f"hf_{op}({texts[0]})"
         else:
-            form = FORMS.get(op) or f"{op}(" + ", ".join(["{}"] * len(texts)) + ")"
+            form = FORMS.get(op) or f"{writer.library(CALLED.get(op, op))}(" + ", ".join(["{}"] * len(texts)) + ")"
             value = form.format(*texts)
-        lines.append(f"    const double s{number} = {value};")
+        lines.append(f"    const {real} s{number} = {value};")
     lines += [f"    out[{place}] = {text(operand)};" for place, operand in body.outputs]
     unused = "(void)t; (void)x; (void)p; (void)out; (void)scratch;"
     writer.functions.append("\n".join([*lines, f"    {unused}", "}\n"]))

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from holdfast.engine.emit.target import Target, Value
 
-TYPES = {"i": "int64_t", "d": "double", "r": "double", "w": "int64_t", "b": "int", "m": "int", "": "void"}
+TYPES = {"i": "int64_t", "w": "int64_t", "b": "int", "m": "int", "": "void"}  # "d" and "r" are what the writer says
 FUNCTIONS = {"fma": "fma", "absolute": "fabs", "square_root": "sqrt", "copy_sign": "copysign", "power": "pow"}
 FUNCTIONS |= {"smaller": "hf_smaller", "larger": "hf_larger", "bits": "hf_bits", "of_bits": "hf_of_bits"}
 
@@ -24,8 +24,8 @@ PREAMBLE = """#include <math.h>
 #define FUSED(a, b, c) ((a) * (b) + (c))
 #endif
 
-static inline double hf_smaller(double a, double b) { return a < b || a != a ? a : b; }
-static inline double hf_larger(double a, double b) { return a > b || a != a ? a : b; }
+static inline double hf_smaller(double a, double b) { return a < b || a != a || (a == b && signbit(a)) ? a : b; }
+static inline double hf_larger(double a, double b) { return a > b || a != a || (a == b && !signbit(a)) ? a : b; }
 static inline int64_t hf_bits(double a) { int64_t w; memcpy(&w, &a, sizeof w); return w; }
 static inline double hf_of_bits(int64_t w) { double a; memcpy(&a, &w, sizeof a); return a; }
 """
@@ -45,6 +45,8 @@ class CWriter(Target):
     """The text of a translation unit under construction; its functions are called hf_NAME."""
 
     lanes = 1
+    number = "double"  # the type of Numbers and Reals
+    linkage = ""  # of functions without a hint
 
     def __init__(self) -> None:
         self.functions: list[str] = []
@@ -53,15 +55,23 @@ class CWriter(Target):
         self.depth = 1
 
     def type(self, kind: str) -> str:
-        return f"{TYPES[kind[1]]} *" if kind.startswith("p") else TYPES[kind]
+        return f"{self.type(kind[1])} *" if kind.startswith("p") else TYPES.get(kind, self.number)
+
+    def literal(self, value: float) -> str:
+        """A constant Number."""
+        return literal(value)
+
+    def library(self, name: str) -> str:
+        """A function of <math.h> for Numbers."""
+        return name
 
     def line(self, text: str) -> None:
         self.lines.append("    " * self.depth + text)
 
     def begin(self, name: str, arguments: list[tuple[str, str]], returns: str, hint: str) -> None:
         listed = ", ".join(f"{self.type(kind)} {argument}" for argument, kind in arguments)
-        linkage = "static inline " if hint else ""
-        self.header = f"{linkage}{TYPES[returns]} hf_{name}({listed or 'void'})\n{{"
+        linkage = "static inline " if hint else self.linkage
+        self.header = f"{linkage}{self.type(returns)} hf_{name}({listed or 'void'})\n{{"
         self.lines, self.declared, self.depth = [], [], 1
 
     def end(self) -> None:
@@ -71,7 +81,7 @@ class CWriter(Target):
         return Value(kind, name)
 
     def constant(self, kind: str, value: float) -> Value:
-        return Value(kind, f"INT64_C({value})" if kind == "i" else literal(value))
+        return Value(kind, f"INT64_C({value})" if kind == "i" else self.literal(value))
 
     def declare(self, name: str, kind: str) -> None:
         self.declared.append(f"    {self.type(kind)} {name};")
@@ -124,14 +134,16 @@ class CWriter(Target):
         if name == "quotient":
             return self.binary("/", *values)
         if name == "number":
-            return Value("d", f"(double){texts[0]}")
+            return Value("d", f"({self.number}){texts[0]}")
         if name == "real":
             return values[0]
         result = {"bits": "w", "of_bits": "r", "power": "d"}.get(name, kind)
-        return Value(result, f"{FUNCTIONS[name]}({', '.join(texts)})")
+        called = FUNCTIONS[name]
+        called = called if called.startswith("hf_") else self.library(called)
+        return Value(result, f"{called}({', '.join(texts)})")
 
     def call(self, name: str, values: list[Value], returns: str) -> Value:
-        called = name.removeprefix("library_") if name.startswith("library_") else f"hf_{name}"
+        called = self.library(name.removeprefix("library_")) if name.startswith("library_") else f"hf_{name}"
         text = f"{called}({', '.join(value.text for value in values)})"
         if not returns:
             self.line(f"{text};")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from holdfast.engine.emit.body import Body
-from holdfast.engine.emit.c_writer import CWriter, literal
+from holdfast.engine.emit.c_writer import CWriter
 from holdfast.engine.emit.llvm_writer import LLVMWriter, hexadecimal
 from holdfast.graph.table import TablePart
 
@@ -87,21 +87,22 @@ def llvm_table_call(writer: LLVMWriter, name: str, text: str) -> str:
 def write_c_tables(writer: CWriter, bodies: Iterable[Body]) -> None:
     """Each table as `double hf_NAME(double x)`."""
     for name, part in tables_of(bodies).items():
-        writer.functions.append("\n".join(_c(name, part)))
+        writer.functions.append("\n".join(_c(writer, name, part)))
 
 
-def _c(name: str, part: TablePart) -> Iterator[str]:
+def _c(writer: CWriter, name: str, part: TablePart) -> Iterator[str]:
     ends, rows = part.table.ends, part.pieces
+    real, literal = writer.number, writer.literal
     low, high = map(literal, part.table.reach)
     for array, numbers in (("ends", ends), ("rows", tuple(c for row in rows for c in row))):
-        yield f"static const double {name}_{array}[] = {{{', '.join(map(literal, numbers))}}};"
-    yield f"static double hf_{name}(double x)\n{{"
+        yield f"static const {real} {name}_{array}[] = {{{', '.join(map(literal, numbers))}}};"
+    yield f"static {real} hf_{name}({real} x)\n{{"
     yield f"    long first = 0, last = {len(rows)};"
     yield f"    if (!(x >= {low} && x <= {high})) return NAN;"
     yield "    while (last - first > 1) { const long middle = (first + last) / 2;"
     yield f"        if (x >= {name}_ends[middle]) first = middle; else last = middle; }}"
-    yield f"    const double moved = x - {name}_ends[first], *row = {name}_rows + first * {len(rows[0])};"
-    yield f"    double value = row[{len(rows[0]) - 1}];"
-    yield f"    for (int k = {len(rows[0]) - 2}; k >= 0; k--) {{ const double product = value * moved;"
+    yield f"    const {real} moved = x - {name}_ends[first], *row = {name}_rows + first * {len(rows[0])};"
+    yield f"    {real} value = row[{len(rows[0]) - 1}];"
+    yield f"    for (int k = {len(rows[0]) - 2}; k >= 0; k--) {{ const {real} product = value * moved;"
     yield "        value = product + row[k]; }"
     yield "    return value;\n}\n"

@@ -149,6 +149,8 @@ class LinearisedField:
                 fix = did_you_mean(name, known, "inputs are controls or parameters: " + ", ".join(known))
                 raise BadRequest(f"{name!r} is no input", where="linearise(inputs=...)", fix=fix)
         self.open = any(name in program.controls for name in names)
+        if not self.open:
+            equations.require_unsampled("linearise")
         plant = plant_of(equations) if self.open else None
         self.u: dict[str, Node] = plant.controls if plant else {}
         self.rates = list(plant.rates if plant else equations.field.rates)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from holdfast.equations.dynamics.sample import samples_of
 from holdfast.equations.equations import Equations
-from holdfast.equations.solving.limits import under_forces
+from holdfast.equations.solving.applied import under_forces
 from holdfast.graph.field import Field
 from holdfast.graph.linear_algebra import transposed
 from holdfast.graph.nodes import Node, substitute

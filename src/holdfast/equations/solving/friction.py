@@ -89,6 +89,8 @@ def refuse_beside(problem: Problem, inputs: Inputs, *, above: bool) -> None:
     program, name = problem.program, next(iter(inputs.multipliers))
     beside = (
         (program.limits, "limits", "controls with limits", "leave the limits out"),
+        (program.model, "model", "a controller with a model of its own", "leave the model out"),
+        (program.sampling, "sampling", "a controller that measures and waits", "leave the sampling out"),
         (program.shares_effort, "controls", "more controls than programs", "give one control for each program"),
         (above, "controls", "controls that act through higher derivatives", "hold functions that they move at once"),
         (program.redundant == "allow", "redundant", "constraints that may repeat each other", "remove the repeats"),

@@ -57,7 +57,7 @@ def _repeats(problem: Problem, derive: Callable[[Problem], object]) -> Constrain
     """The error that names programs which repeat or contradict others, whoever holds them."""
     held = replace(
         problem.program, controls=Frozen(), reactions=(), limits=Frozen(), effort=Frozen(), law=Unstabilised(),
-        redundant="refuse",
+        redundant="refuse", model=Frozen(), sampling=None,
     )  # fmt: skip
     try:
         derive(replace(problem, program=held, lyapunov=Frozen(), units=Frozen()))
@@ -90,8 +90,9 @@ def _with_programs(problem: Problem, chosen: Sequence[str]) -> Problem:
         for rows in (program.holonomic, program.nonholonomic)
     )
     fewer = replace(
-        program, holonomic=holonomic, nonholonomic=nonholonomic, law=Unstabilised(), limits=Frozen(), effort=Frozen()
-    )
+        program, holonomic=holonomic, nonholonomic=nonholonomic, law=Unstabilised(), limits=Frozen(), effort=Frozen(),
+        model=Frozen(), sampling=None,
+    )  # fmt: skip
     return replace(problem, program=fewer, lyapunov=Frozen(), units=Frozen())
 
 

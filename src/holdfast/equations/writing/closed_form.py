@@ -62,7 +62,7 @@ def closed_form(equations: Equations, causes: Causes | None = None) -> dict[str,
     n, r = len(equations.coordinates), len(equations.constraints)
     if r == 0 or (r > LARGEST_MATRIX and r != n) or equations.solver.form == "redundant":
         return {}  # multipliers of constraints that repeat each other have no formula of their own
-    if equations.problem.program.limits or equations.friction is not None:
+    if equations.problem.program.shortfall or equations.friction is not None:
         return {}  # nor have controls that are cut off, nor reactions that friction uses
     causes = causes or causes_of(equations)
     nodes = equations.solver(causes.forces, causes.wanted)[1]

@@ -25,7 +25,7 @@ WORDS = (
 
 def causes(subject: PageFacts) -> Markup:
     """Formulas and curves of the parts, folded away below the forces themselves."""
-    if subject.problem.program.limits or subject.equations.friction is not None:
+    if subject.problem.program.shortfall or subject.equations.friction is not None:
         return Markup("")  # a control that is cut off is no sum of its parts, nor a reaction that friction uses
     parts = multiplier_parts(subject.equations)
     shown = [line for line in parts.latex_lines() if len(line) <= LONGEST_LINE] if parts.formulas else []

@@ -18,7 +18,13 @@ CAPTION = "The mechanism in motion, drawn to scale"
 
 
 def write(subject: PageFacts) -> Markup:
-    return joined(side_by_side(_player(subject), *_curves(subject)), _phases(subject))
+    return joined(side_by_side(_player(subject), *_curves(subject), *_output(subject)), _phases(subject))
+
+
+def _output(subject: PageFacts) -> list[Markup]:
+    """The quantities that the problem asks for."""
+    names = subject.trajectory.output_names
+    return curves(subject, list(names[:MOST_CURVES]), "output", "Quantities asked for") if names else []
 
 
 def _phases(subject: PageFacts) -> Markup:

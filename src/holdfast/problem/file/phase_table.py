@@ -1,4 +1,4 @@
-"""The tables [events] and [phases] of a problem file.
+"""The tables [events], [output] and [phases] of a problem file.
 
 A phase takes the problem's own [program], leaves out what it names in `without`, and adds tables of its own; what bears
 the same name takes its place.
@@ -25,10 +25,10 @@ from holdfast.problem.phases import Event, Phase
 from holdfast.problem.problem import Problem
 from holdfast.problem.program import Program
 
-ROWS = "holonomic nonholonomic keep controls effort limits".split()  # tables of the program, by name
-WHOLE = "reactions law redundant".split()  # entries of the program that a phase states anew, or not at all
+ROWS = "holonomic nonholonomic keep controls effort limits model".split()  # tables of the program, by name
+WHOLE = "reactions law redundant sampling".split()  # entries of the program that a phase states anew, or not at all
 OWN = "without until lasts then".split()
-APART = "phases events lyapunov certificate".split()  # tables of the file that a phase does not read again
+APART = "phases events output lyapunov certificate".split()  # tables of the file that a phase does not read again
 EVENT_KEYS = "when direction terminal".split()
 ReadProblem = Callable[[Mapping[str, Any], Findings], Problem]
 
@@ -38,6 +38,18 @@ def read_events(raw: Mapping[str, Any], entries: Entries) -> dict[str, Event]:
     table = entries.table(raw, ("events",))
     found = {name: _event(value, ("events", name), entries) for name, value in table.items()}
     return {name: event for name, event in found.items() if event is not None}
+
+
+def read_output(raw: Mapping[str, Any], entries: Entries) -> dict[str, str]:
+    """Quantities by name that results show."""
+    found = {}
+    for name, value in entries.table(raw, ("output",)).items():
+        if isinstance(value, str):
+            found[name] = value
+        else:
+            what = f"an expression belongs here, not {kind_of(value)}"
+            entries.findings.add(("output", name), what, 'e.g. "abs(lambda_rod)"')
+    return found
 
 
 def _event(value: Any, path: Path, entries: Entries) -> Event | None:
@@ -184,6 +196,8 @@ def phase_entries(phase: Phase, base: Program) -> dict[str, Any]:
                 found[key] = rows
         if program.redundant != base.redundant and program.redundant is not None:
             found["redundant"] = program.redundant
+        if program.sampling != base.sampling and program.sampling is not None:
+            found["sampling"] = program.sampling.stated()
         if program.law != base.law or program.constraints != base.constraints:
             found["law"] = law_entries(program.law)
     if phase.until is not None:

@@ -23,8 +23,9 @@ from holdfast.problem.file.function_table import OPEN, read_functions
 from holdfast.problem.file.law_table import read_law
 from holdfast.problem.file.lyapunov_table import read_lyapunov
 from holdfast.problem.file.mass_table import read_masses
-from holdfast.problem.file.phase_table import read_events, read_phases
+from holdfast.problem.file.phase_table import read_events, read_output, read_phases
 from holdfast.problem.file.places import Path
+from holdfast.problem.file.sampling_table import read_sampling
 from holdfast.problem.functions import StatedFunction
 from holdfast.problem.keep import VALUE, depends_on_rates, names_integral, start_states
 from holdfast.problem.laws.law import HIGHEST
@@ -41,11 +42,11 @@ from holdfast.problem.vocabulary import CONSTANT, FORCE, MOTION, POSITION, STATE
 SCHEMA = 1
 LARGEST_PLAIN = 10**300  # of a number that stands as it is, in [certificate], [ensemble] and the like
 SYSTEM_KEYS = "coordinates kinetic potential dissipation forces masses states noise".split()
-PROGRAM_KEYS = "holonomic nonholonomic keep controls reactions effort limits law redundant".split()
+PROGRAM_KEYS = "holonomic nonholonomic keep controls reactions effort limits law redundant model sampling".split()
 RUN_KEYS = [field.name for field in fields(Run)]
 PLAIN_TABLES = "certificate ensemble units animation".split()
 TOP_KEYS = (
-    "schema title expect system definitions points parameters functions program events phases family start run "
+    "schema title expect system definitions points parameters functions program events phases output family start run "
     "lyapunov".split()
 )
 TOP_KEYS += PLAIN_TABLES
@@ -60,6 +61,7 @@ def read_problem(raw: Mapping[str, Any], findings: Findings, folder: FilePath | 
     rest = {"start": reading.start(), "run": reading.run(), **reading.labels(), **reading.lyapunov(program)}
     rest["family"] = read_family(reading.entries.table(raw, ("family",)), reading.entries)
     rest["events"] = read_events(raw, reading.entries)
+    rest["output"] = read_output(raw, reading.entries)
     findings.raise_if_any()
     rest["phases"] = read_phases(raw, reading.entries, lambda inner, found: read_problem(inner, found, folder))
     findings.raise_if_any()
@@ -308,6 +310,9 @@ class _Reading:
         found["limits"] = self._limits()
         efforts = self.entries.table(self.program_table, ("program", "effort"))
         found["effort"] = self._expressions(efforts, ("program", "effort"), CONSTANT)
+        model = self.entries.table(self.program_table, ("program", "model"))
+        found["model"] = self._expressions(model, ("program", "model"), CONSTANT)
+        found["sampling"] = read_sampling(self.program_table, self.entries)
         found["reactions"] = tuple(self.entries.listed_names(self.program_table, ("program", "reactions")))
         found["redundant"] = self.entries.text(self.program_table, ("program", "redundant"), "") or None
         try:

@@ -9,6 +9,7 @@ from typing import Any
 import sympy as sp
 
 from holdfast.errors import BadStatement
+from holdfast.problem.controller import added_names
 from holdfast.problem.file.function_table import OPEN, function_entries
 from holdfast.problem.file.law_table import law_entries
 from holdfast.problem.file.mass_table import mass_entries
@@ -31,6 +32,7 @@ def written(problem: Problem) -> str:
     if problem.expect != "positive":
         lines.append(f"expect = {quoted(problem.expect)}")
     lines += [*_system(problem), *_program(problem)]
+    lines += _table("output", problem.output, "output")
     lines += _table("events", {name: event_entry(event) for name, event in problem.events.items()}, "events")
     for name, phase in problem.phases.items():
         lines += _table(f"phases.{_key(name)}", phase_entries(phase, problem.program), f"phases.{name}", empty=True)
@@ -59,17 +61,22 @@ def _system(problem: Problem) -> list[str]:
         lines += _table(f"system.masses.{name}", mass_entries(mass), f"system.masses.{name}")
     letters = {letter.name: OPEN for letter in system.letters}
     lines += _table("functions", function_entries(system.functions), "functions")
+    added = added_names(problem.program)
     for key in ("definitions", "points"):
-        lines += _table(key, getattr(system, key), key)
-    lines += _table("parameters", {**system.parameters, **letters}, "parameters")
+        stated[key] = {name: value for name, value in getattr(system, key).items() if name not in added}
+        lines += _table(key, stated[key], key)
+    parameters = {name: value for name, value in system.parameters.items() if name not in added}
+    lines += _table("parameters", {**parameters, **letters}, "parameters")
     return lines
 
 
 def _program(problem: Problem) -> list[str]:
     program = problem.program
     own = {key: value for key in ("reactions", "redundant") if (value := getattr(program, key))}
+    if program.sampling is not None:
+        own["sampling"] = program.sampling.stated()
     lines = _table("program", own, "program")
-    for key in ("holonomic", "nonholonomic", "keep", "controls", "effort", "limits"):
+    for key in ("holonomic", "nonholonomic", "keep", "controls", "effort", "limits", "model"):
         rows = getattr(program, key)
         if key in ("holonomic", "nonholonomic"):
             rows = {name: row for name, row in rows.items() if name not in program.keep}

@@ -21,7 +21,7 @@ from holdfast.results.judgement.attraction import attracted
 from holdfast.results.judgement.first_look import doubtful_cases
 from holdfast.results.judgement.judgement import Facts, deviation_places, ended, judged
 from holdfast.results.judgement.outcome import Outcome
-from holdfast.results.runs.event import EventWatch
+from holdfast.results.runs.event import EventWatch, noted_times, watch_of
 from holdfast.results.runs.job import Job, kept_rows
 from holdfast.results.runs.request import Request, rows_of_steps
 from holdfast.results.start.start import Start, deviations_at, off_program, start_from
@@ -123,7 +123,9 @@ class Ensemble:
             return self.run(int(key))
         if isinstance(key, sp.Expr) and not key.is_Symbol:
             return self.at(key)
-        return self.quantity(name_of(key))
+        name = name_of(key)
+        output = self.equations.problem.output
+        return self.at(output[name]) if name in output else self.quantity(name)
 
     def at(self, expression: Any) -> Array:
         """An expression, or its text as in problem files, in all cases, (cases, rows); see `Trajectory.at`."""
@@ -306,6 +308,40 @@ class Ensemble:
         return attracted(equations, off, self.used, begin, constants)
 
     # ── leaving ───────────────────────────────────────────────────────────────────────────────────
+
+    def event_times(self, events: Mapping[str, Any] | None = None) -> dict[str, tuple[Array, ...]]:
+        """When events happened in each case: the problem's own, or those given, as `simulate` takes them; none ends it.
+
+        For each event, one array of times per case, found as in a run: by the scheme itself, between its steps.
+        """
+        watch = watch_of(self.equations, events)
+        noted = EventWatch({}, {**watch.terminal, **watch.noted}, watch.directions)
+        found: dict[str, list[Array]] = {name: [] for name in noted.noted}
+        for number in range(len(self)):
+            constants = self.made_of.constants[number].tolist()
+            if self.outcomes[number] is Outcome.no_start:
+                seen = {name: np.zeros(0) for name in found}
+            else:
+                rows = self._rows(number, self.used[number], constants)
+                step, every = self.request.step, kept_rows(self.request)
+                seen = noted_times(noted, self.kernel, rows, constants, step, every)
+            for name, times in seen.items():
+                found[name].append(times)
+        return {name: tuple(times) for name, times in found.items()}
+
+    def plot(self, what: Any, kind: str = "bands") -> Any:
+        """Draw a quantity of all cases: "bands" over time, a "histogram" of a reduction (``max(abs(lambda_rod))``), or
+        "parallel" coordinates of the cases' own columns beside it; returns the axes.
+        """
+        from holdfast.results.ensembles.plot import plot
+
+        return plot(self, what, kind)
+
+    def to_pandas(self) -> Any:
+        """A data frame with a row for each case: its own columns, its outcome, final states and stated reductions."""
+        from holdfast.results.ensembles.store import to_pandas
+
+        return to_pandas(self)
 
     def to_xarray(self) -> Any:
         """A data set with the dimensions `run` and `time`; the cases are coordinates of `run`."""

@@ -17,6 +17,7 @@ from holdfast.errors import BadRequest
 from holdfast.problem.laws.linear import Law
 from holdfast.problem.types import ByName, Columns, StateLike
 from holdfast.results.ensembles.cases import Cases, cases_of
+from holdfast.results.ensembles.crossing import cross_cases
 from holdfast.results.ensembles.ensemble import Counts, Ensemble
 from holdfast.results.ensembles.table import stated_cases
 from holdfast.results.judgement.judgement import deviation_places, mass_at
@@ -51,16 +52,18 @@ def ensemble(
     The columns are taken together, case by case; `hf.grid` makes columns of all combinations. Without `cases`, those
     of the problem's own ``[ensemble]`` table are run (`results.table` describes it). The rest is as in
     `hf.simulate`, and each case is, to the last bit, what `simulate` gives; neither `threads` nor `lanes` change that.
+    (Under `redundant="allow"`, where `simulate` runs in pieces, to rounding; singular states are crossed as there.)
     Cases of an adaptive scheme have rows at common times: those of `at`, or 201 equidistant ones.
     """
     equations = under_law(equations, law, verb="ensemble")
-    if equations.problem.phases:
-        raise BadRequest(
-            "an ensemble runs under one program, and this problem has phases",
-            where="phases",
-            fix="simulate case by case, or take the equations of one phase: hf.phase_equations(equations)",
-        )
     _check_counts(threads=threads, lanes=lanes)
+    ends = next((name for name, event in equations.problem.events.items() if event.terminal), None)
+    if ends is not None:
+        raise BadRequest(
+            f"the event {ends!r} ends a run, and the cases of an ensemble end together",
+            where=f"events.{ends}",
+            fix='let it not be terminal, and ask for runs.event_times() or reduce("first(...)")',
+        )
     request = request_of(equations, scheme, **run)
     if request.step is None and request.at is None:
         times = request.begin + np.linspace(0.0, request.duration, ROWS + 1)
@@ -80,6 +83,7 @@ def ensemble(
         request = replace(request, absolute=tolerances)
     runner = _fixed if request.step is not None else _adaptive
     times, states, counts = runner(kernel, request, used, chosen.constants, lanes, threads, progress)
+    cross_cases(equations, kernel, request, used, chosen.constants, times, states, counts)
     return Ensemble.judged(
         equations=equations,
         request=request,

@@ -64,6 +64,19 @@ def _save_npz(runs: Ensemble, path: Path) -> None:
     write_stream(path, lambda file: np.savez(file, times=runs.times, about=told, **arrays))
 
 
+def to_pandas(runs: Ensemble) -> Any:
+    """A row for each case: what it was made of, how it ended, its final states, and the stated reductions."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise BadRequest("pandas is not installed", fix='pip install "holdfast[xarray]"') from error
+    columns: dict[str, Any] = dict(runs.cases)
+    columns["outcome"] = [outcome.name for outcome in runs.outcomes]
+    columns |= {f"final({name})": runs.reduce(f"final({name})") for name in runs.equations.state_names}
+    columns |= runs.reductions
+    return pandas.DataFrame(columns, index=pandas.RangeIndex(len(runs), name="case"))
+
+
 def to_xarray(runs: Ensemble) -> Any:
     """Quantities over (run, time). A start value that differs between cases is the coordinate ``start.NAME``."""
     try:
@@ -75,7 +88,8 @@ def to_xarray(runs: Ensemble) -> Any:
         key = f"start.{name}" if name in runs.equations.state_names else name
         coordinates[key] = ("run", values)
     coordinates["outcome"] = ("run", np.array([outcome.name for outcome in runs.outcomes]))
-    variables = {name: (("run", "time"), np.array(runs[name])) for name in runs.names}
+    shown = (*runs.names, *(name for name in runs.equations.problem.output if name not in runs.names))
+    variables = {name: (("run", "time"), np.array(runs[name])) for name in shown}
     attributes = {"title": runs.equations.problem.title, "holdfast": _about(runs)}
     return xarray.Dataset(variables, coords=coordinates, attrs=attributes)
 

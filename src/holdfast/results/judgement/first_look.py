@@ -9,7 +9,13 @@ from holdfast.graph.arithmetics.arrays import ARRAYS
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.results.judgement.energy import energy_places, undriven
 from holdfast.results.judgement.judgement import DOUBTFUL, FEW, PUMPED, deviation_places, moving_sizes
+from holdfast.results.judgement.passages import Strength, strengths
 from holdfast.results.start.term_sizes import deviation_sizes
+
+LOOKED_AT = 200  # rows of each case
+BLOCK = 2**18  # rows looked at together
+CLOSE = 0.1  # of the usual strength: twice what `passages` takes for near
+STEEP = 1.5  # times what a strength that falls to 0 and rises again between two rows has fallen beside them
 
 
 def doubtful_cases(
@@ -20,6 +26,7 @@ def doubtful_cases(
         found = ~np.isfinite(observed.sum(axis=(1, 2)))
         found |= _doubtful_energies(equations, times, observed)
         found |= _doubtful_masses(equations, float(times[0]), states[:, 0], constants)
+        found |= near_singular(equations, times, states, constants)
         places = deviation_places(equations)
         if not places:
             return found
@@ -31,6 +38,34 @@ def doubtful_cases(
             for k in (0, count // 2, count - 1)
         ]
         return found | ~((worst <= DOUBTFUL * np.median(three, axis=0)) | (worst == 0)).all(axis=1)
+
+
+def near_singular(equations: Equations, times: np.ndarray, states: np.ndarray, constants: np.ndarray) -> np.ndarray:
+    """Which of many runs, (cases, rows, states), come near a state at which their constraints depend on each other.
+
+    By the least singular value that counts: one that is small beside the usual one, or that falls towards a row and
+    rises behind it as |t − t₀| does about a zero between them. What is asked is a look by itself, not an outcome.
+    """
+    found = np.zeros(len(states), dtype=bool)
+    n, r = len(equations.coordinates), len(equations.constraints)
+    rank, least = Strength(equations, []).rank, 1 if equations.solver.form == "redundant" else 2
+    if r < least or not 0 < rank < n or equations.solver.form == "eased" or len(times) < 4:
+        return found
+    chosen = np.unique(np.linspace(0, len(times) - 1, min(len(times), LOOKED_AT)).astype(int))
+    block = max(1, BLOCK // len(chosen))
+    for first in range(0, len(states), block):
+        some = slice(first, first + block)
+        found[some] = _weak(strengths(equations, times[chosen], states[some][:, chosen], constants[some]))
+    return found
+
+
+def _weak(sizes: np.ndarray) -> np.ndarray:
+    """Which rows of strengths, (cases, rows), fall near 0, or about a zero between two of them; nan is near."""
+    with np.errstate(all="ignore"):
+        falls = np.abs(np.diff(sizes, axis=1))
+        beside = np.maximum(falls[:, :-2], falls[:, 2:])  # of the row before, and of the row behind
+        near = ~(sizes.min(axis=1) >= CLOSE * np.median(sizes, axis=1))
+        return np.asarray(near | (sizes[:, 1:-2] + sizes[:, 2:-1] <= STEEP * beside).any(axis=1))
 
 
 def _at(equations: Equations, reach: np.ndarray, states: np.ndarray) -> np.ndarray:

@@ -19,7 +19,9 @@ from holdfast.results.quantities import along
 from holdfast.structure.algebra.minors import Factors, factors_of_minors, factors_of_response
 
 SECONDS = 3.0  # for SymPy, in a process of its own
-VANISHES = 0.1  # of its largest value along the run: a factor this small at the state vanishes there
+VANISHES = 0.1  # of its usual size along the run: a factor this small at the state vanishes there,
+AROUND = 0.1  # of the run: within this time of the state
+FALLS = 3.0  # it falls to so many times VANISHES of its largest value: being small all around says nothing
 ALWAYS = 1e-6  # of the size of its terms: a factor below this all along the run says nothing of the state
 SAME = 1e-6  # of their size: factors that differ by less all along the run are one condition
 LONGEST = 48  # letters of a condition that is still a help
@@ -89,9 +91,11 @@ class _Rows:
         return found
 
     def _share(self, factor: sp.Expr) -> float:
-        values = np.abs(self._values(factor))
-        largest = float(np.nanmax(values, initial=0.0))
-        return float(values[self._at]) / largest if largest > 0 else 1.0
+        """|f| at the state, as a part of its usual size and of its largest value in the time around."""
+        values, times = np.abs(self._values(factor)), self._times
+        around = values[np.abs(times - times[self._at]) <= AROUND * (times[-1] - times[0])]
+        size = min(float(np.nanmedian(values)), FALLS * float(np.nanmax(around)))
+        return float(values[self._at]) / size if size > 0 else 1.0
 
     def _always(self, factor: sp.Expr) -> bool:
         terms = sp.Add.make_args(factor)

@@ -36,6 +36,7 @@ from holdfast.results.judgement.finding import Finding, Judgement
 from holdfast.results.judgement.friction import friction_end
 from holdfast.results.judgement.outcome import Outcome
 from holdfast.results.judgement.passages import branch_found, singular_end
+from holdfast.results.judgement.tracking import loose, running_away
 from holdfast.results.start.start import Start
 from holdfast.results.start.term_sizes import EPSILON, deviation_sizes
 
@@ -227,7 +228,10 @@ def _far_off(facts: Facts, deviation: np.ndarray, chosen: np.ndarray) -> Departu
     states, times = rows.states[chosen], rows.times[chosen]
     reach = sizes_at_rows(equations, moving_sizes(equations, times, states), states)
     sizes = deviation_sizes(equations).natural(times, states, constants, reach)
-    sizes[:, list(equations.deviations.own_states)] = BEYOND_ANY  # they have no terms: their constraint is judged
+    away = running_away(equations, times, deviation[chosen], sizes)
+    if away is not None:
+        return Departure(away, 1.0)
+    sizes[:, [*equations.deviations.own_states, *loose(equations)]] = BEYOND_ANY  # no terms; or no law that they obey
     seen = np.abs(deviation[chosen])
     usual = np.nanquantile(np.where(np.isfinite(sizes), sizes, np.nan), QUARTILE, axis=0)
     early = sizes[: max(FEW // 4, len(sizes) // 10)].max(axis=0)  # of what ran away from the start on

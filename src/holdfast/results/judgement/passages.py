@@ -83,6 +83,37 @@ class Strength:
         return np.linalg.svd(finite, compute_uv=False)[:, self.rank - 1]
 
 
+def strengths(equations: Equations, times: np.ndarray, states: np.ndarray, constants: np.ndarray) -> np.ndarray:
+    """`Strength` of many runs at once, (cases, rows) from (cases, rows, states), by squares: for a first look."""
+    places, evaluate = _evaluator(equations)
+    (cases, rows), n, r = states.shape[:2], len(equations.coordinates), len(equations.constraints)
+    moments = np.broadcast_to(times, (cases, rows))
+    with np.errstate(all="ignore"):
+        values = evaluate([moments, *np.moveaxis(states, -1, 0), *(column[:, None] for column in constants.T)])
+        found, mass = np.zeros((cases, rows, r, n)), np.zeros((cases, n))
+        for (kind, i, j), value in zip(places, values, strict=True):
+            if kind == "mass":
+                mass[:, i] = np.abs(np.broadcast_to(value, (cases, rows))[:, 0])
+            else:
+                found[..., i, j] = value
+        found /= np.sqrt(np.where(mass > 0, mass, 1.0))[:, None, None, :]
+        usual = np.median(np.linalg.norm(found, axis=3), axis=1)
+        found /= np.where(usual > 0, usual, 1.0)[:, None, :, None]
+        gram = found @ np.swapaxes(found, 2, 3)
+        finite = np.isfinite(gram).all(axis=(2, 3))
+        gram[~finite] = 0.0
+        least = r - Strength(equations, ()).rank  # repeats are left out
+        squares = _smaller(gram) if r == 2 and least == 0 else np.linalg.eigvalsh(gram)[..., least]
+        return np.where(finite, np.sqrt(np.maximum(squares, 0.0)), np.nan)
+
+
+def _smaller(gram: np.ndarray) -> np.ndarray:
+    """The smaller eigenvalue of symmetric matrices of two rows."""
+    a, b, c = gram[..., 0, 0], gram[..., 0, 1], gram[..., 1, 1]
+    half, off = (a + c) / 2, np.hypot((a - c) / 2, b)
+    return np.asarray((a * c - b * b) / np.where(half + off > 0, half + off, 1.0))
+
+
 def usual_size(times: np.ndarray, sizes: np.ndarray) -> float:
     """The median over time: adaptive rows crowd where the strength is lost."""
     return float(np.median(np.interp(np.linspace(times[0], times[-1], 257), times, sizes)))

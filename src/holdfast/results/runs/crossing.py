@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -244,8 +245,8 @@ def _read_closely(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
 def _joined(pieces: list[Rows]) -> Rows:
     """One run of many pieces; each but the first begins with the last row of the one before, or just behind it."""
     times, states, seen = [pieces[0].times], [pieces[0].states], [pieces[0].observables]
-    for piece in pieces[1:]:
-        new = slice(1 if len(piece.times) and piece.times[0] <= times[-1][-1] else 0, None)
+    for before, piece in pairwise(pieces):
+        new = slice(1 if len(piece.times) and piece.times[0] <= before.times[-1] else 0, None)
         times.append(piece.times[new])
         states.append(piece.states[new])
         seen.append(piece.observables[new])

@@ -134,6 +134,8 @@ def sample_paths(
     constraints are held by reactions; controls do not answer it. `deviation_noise` prescribes Gσ = Σ_y instead, by
     channel and constraint: σ = KΣ_y + Pσ'. Random numbers are keyed by seed, path, step and channel.
     """
+    equations.require_unsampled("sample_paths")
+    equations.require_given_forces("sample_paths")
     program, run = equations.problem.program, equations.problem.run
     step, duration = step or run.step, duration or run.duration
     if step is None or duration is None:

@@ -74,7 +74,7 @@ def request_of(equations: Equations, scheme: Scheme | str | None = None, **optio
     """Complete a request from the problem's own [run] and check that it can be met."""
     run = equations.problem.run
     step, tolerance, duration = options.get("step"), options.get("tolerance"), options.get("duration")
-    every, at = options.get("every"), options.get("at")
+    every, at = options.get("every"), options.get("at") if options.get("at") is not None else run.at
     longest_step, absolute = options.get("longest_step"), options.get("absolute")
     if isinstance(equations.problem.program.law, Tuned):
         raise BadRequest(

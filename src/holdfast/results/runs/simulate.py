@@ -10,7 +10,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from holdfast.common.arguments import with_options
-from holdfast.engine.kernel import compiled
+from holdfast.engine.kernel import Kernel, compiled
 from holdfast.engine.run.rows import Rows
 from holdfast.equations.equations import Equations
 from holdfast.equations.forms.canonical import Canonical
@@ -23,16 +23,18 @@ from holdfast.problem.types import ByName, StateLike
 from holdfast.results.judgement.judgement import mass_at
 from holdfast.results.judgement.outcome import Outcome
 from holdfast.results.runs.crossing import carried
-from holdfast.results.runs.event import watch_of
+from holdfast.results.runs.event import EventWatch, watch_of
 from holdfast.results.runs.form_run import form_motion
 from holdfast.results.runs.job import Job, check_size
 from holdfast.results.runs.kernel_call import KernelCall
 from holdfast.results.runs.phased import PhasedRequest, phased
 from holdfast.results.runs.request import Request, RunOptions, request_of, resolved
+from holdfast.results.runs.sampled import sampled_request
+from holdfast.results.runs.sampled_job import SampledJob
 from holdfast.results.start.chains import Chains
 from holdfast.results.start.integrals import OntoIntegrals, keeps_integrals_only
 from holdfast.results.start.projection import Projection
-from holdfast.results.start.start import consistent_start
+from holdfast.results.start.start import Start, consistent_start
 from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.kinds.scheme import Scheme
 
@@ -94,6 +96,8 @@ def simulate(
     back = _ProjectAfterStep(_way_back(equations), constants) if project else None
     if project and request.step is None:
         raise BadRequest("projection after each step needs a fixed step", fix="choose a fixed-step scheme")
+    if equations.problem.program.sampling is not None:
+        return _under_a_computer(equations, request, kernel, begun, constants, watch, project, progress)
     job = Job(equations, request, kernel, begun, constants, watch, back)
     told = _teller(request, progress, back)
     directions = [watch.directions[name] for name in watch.terminal]
@@ -102,6 +106,24 @@ def simulate(
     if back is not None and back.failed:
         return replace(job.named(_without_last(rows), Outcome.projection_failed), projected=project)
     return replace(job.named(rows), projected=project)
+
+
+def _under_a_computer(
+    equations: Equations, request: Request, kernel: Kernel, start: Start, constants: list[float], watch: EventWatch,
+    project: bool, progress: Progress | None,
+) -> Trajectory:  # fmt: skip
+    """A run whose controls are computed from samples, and held."""
+    sampling = equations.problem.program.sampling
+    assert sampling is not None
+    if watch.names or project:
+        raise BadRequest(
+            f"a run under sampled controls takes no {'events' if watch.names else 'projection'}",
+            where="program.sampling",
+            fix="look at its rows, or leave the sampling out",
+        )
+    request = sampled_request(request, sampling)
+    job = SampledJob(equations, request, kernel, start, constants, watch)
+    return job.named(job.rows(_teller(request, progress, None)))
 
 
 def _phased_request(
@@ -156,6 +178,9 @@ def under_law(equations: Equations, law: Law | None, *, verb: str) -> Equations:
     """The equations with another law if one is given."""
     if not isinstance(equations, Equations):
         raise BadRequest(f"{verb}() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first")
+    if verb != "simulate":
+        equations.require_unsampled(verb)
+        equations.require_one_phase(verb)
     return equations if law is None else equations.with_law(law)
 
 

@@ -209,6 +209,7 @@ class _Assembly:
         return self._polished(rows, at(found.x), free, columns)
 
     def _polished(self, rows: LoopRows, state: Array, free: Array, columns: Array) -> Array:
+        state = self._by_themselves(rows, state, free, columns)
         best, smallest = state, self._off(rows, state)
         for _ in range(POLISH):
             y, slopes, _ = self._loops.values(rows, best)
@@ -220,6 +221,16 @@ class _Assembly:
                 break
             best, smallest = trial, off
         return best
+
+    def _by_themselves(self, rows: LoopRows, state: Array, free: Array, columns: Array) -> Array:
+        """Rows of one unknown solved for it: a bare coordinate is left with no rounding of the others."""
+        found = state.copy()
+        y, slopes, _ = self._loops.values(rows, state)
+        for value, row in zip(y, slopes[:, columns], strict=True):
+            (alone,) = np.nonzero(row)
+            if len(alone) == 1 and np.isfinite(value / row[alone[0]]):
+                found[free[alone[0]]] -= value / row[alone[0]]
+        return found if self._off(rows, found) <= self._off(rows, state) else state
 
     def _sizes(self, rows: LoopRows, state: Array) -> Array:
         """What each deviation counts by: its terms here, or of a mechanism of the usual size where these vanish."""

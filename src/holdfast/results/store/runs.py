@@ -92,12 +92,14 @@ def _load_npz(path: Path) -> Trajectory:
 # ── NetCDF and data frames ────────────────────────────────────────────────────────────────────────
 
 
-def to_xarray(trajectory: Trajectory) -> Any:
+def to_xarray(trajectory: Trajectory, *, output: bool = True) -> Any:
+    """A data set of all columns; without `output`, of those that a run file keeps."""
     try:
         import xarray
     except ImportError as error:
         raise BadRequest("xarray is not installed", fix='pip install "holdfast[xarray]"') from error
-    variables = {name: ("time", np.array(values)) for name, values in trajectory.columns.items()}
+    table = trajectory.table if output else trajectory.columns
+    variables = {name: ("time", np.array(values)) for name, values in table.items()}
     attributes = {"title": trajectory.problem.title if trajectory.problem else "", "holdfast": _about(trajectory)}
     return xarray.Dataset(variables, coords={"time": np.array(trajectory.times)}, attrs=attributes)
 
@@ -108,11 +110,11 @@ def to_pandas(trajectory: Trajectory) -> Any:
     except ImportError as error:
         raise BadRequest("pandas is not installed", fix='pip install "holdfast[xarray]"') from error
     index = pandas.Index(trajectory.times, name="time")
-    return pandas.DataFrame({name: np.array(values) for name, values in trajectory.columns.items()}, index=index)
+    return pandas.DataFrame({name: np.array(values) for name, values in trajectory.table.items()}, index=index)
 
 
 def _save_netcdf(trajectory: Trajectory, target: Path) -> None:
-    data = to_xarray(trajectory)
+    data = to_xarray(trajectory, output=False)
     write(target, bytes(data.to_netcdf(engine="scipy", format=FORMAT)))
 
 
@@ -130,8 +132,9 @@ def _save_csv(trajectory: Trajectory, target: Path) -> None:
     def rows(file: IO[bytes]) -> None:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["time", *trajectory.columns])
-        for row in zip(trajectory.times, *trajectory.columns.values(), strict=True):
+        table = trajectory.table
+        writer.writerow(["time", *table])
+        for row in zip(trajectory.times, *table.values(), strict=True):
             writer.writerow([repr(float(value)) for value in row])
         text.flush()
         text.detach()

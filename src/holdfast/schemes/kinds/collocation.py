@@ -40,7 +40,7 @@ class Poles(NamedTuple):
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Collocation(Adaptive):
     """An implicit adaptive scheme round its `main` tableau."""
 

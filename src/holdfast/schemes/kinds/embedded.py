@@ -24,7 +24,7 @@ Rows = tuple[tuple[Fraction, ...], ...]
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Embedded(Adaptive):
     """An explicit adaptive scheme round its `main` tableau."""
 

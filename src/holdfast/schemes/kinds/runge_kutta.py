@@ -25,7 +25,7 @@ CHECKED_ORDER = 4  # higher claims are proved in the tests, where time is cheape
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class RungeKutta(Scheme):
     """One-step scheme given by its tableau; `digits` tells how many digits its coefficients have if not exact."""
 

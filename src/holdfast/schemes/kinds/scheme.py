@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import fields
 
 import numpy as np
 
@@ -20,6 +21,17 @@ class Scheme(ABC):
     __slots__ = ()
     name: str
     order: int
+
+    def __repr__(self) -> str:
+        kind = "adaptive" if self.adaptive else "fixed step"
+        return f"<{self.name}: order {self.order}, {kind}; .spelled has its coefficients>"
+
+    @property
+    def spelled(self) -> str:
+        """All that it is made of, as text: what tells it from every other."""
+        parts = {entry.name: getattr(self, entry.name) for entry in fields(self)}  # type: ignore[arg-type]
+        told = (f"{name}={part.spelled if isinstance(part, Scheme) else repr(part)}" for name, part in parts.items())
+        return f"{type(self).__name__}({', '.join(told)})"
 
     @property
     @abstractmethod

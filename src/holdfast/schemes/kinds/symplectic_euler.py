@@ -19,7 +19,7 @@ from holdfast.schemes.kinds.scheme import Scheme
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class SymplecticEuler(Scheme):
     """The semi-implicit scheme of order 1 that keeps the symplectic form of a Hamiltonian system."""
 

@@ -135,7 +135,7 @@ class BlockCertificate:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Certificate:
     """The promises for one problem, scheme and step, block by block."""
 
@@ -151,6 +151,10 @@ class Certificate:
     overrides: tuple[str, ...] = ()  # parameters and gains whose value is not the problem's own
     code: Mapping[str, Any] | None = field(default=None, repr=False)  # the operations that are run
     trajectory: Trajectory | None = field(default=None, repr=False)  # that run, where it is at hand
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{'+'.join(block.constraints)} {block.label.name}" for block in self.blocks)
+        return f"<Certificate: {told or 'nothing to hold'}; print it for its bounds>"
 
     @property
     def interrupted(self) -> bool:

@@ -106,6 +106,7 @@ def equilibria(
     if not isinstance(problem, (Problem, Equations)):
         raise BadRequest(f"equilibria() takes a Problem, not {type(problem).__name__}", fix="hf.load(file)")
     equations = problem if isinstance(problem, Equations) else derive(problem)
+    equations.require_unsampled("equilibria")
     constants = parameter_vector(equations, parameters or {})
     tangent = tangent_of(equations)
     if tangent.timed:

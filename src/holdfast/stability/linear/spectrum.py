@@ -161,11 +161,9 @@ def spectrum(
                 jumps=jumps,
             )
         )
-    limits = ", ".join(equations.problem.program.limits)
-    if limits:
-        blocks = [
-            replace(block, reason=f"{block.reason} This holds within the limits of {limits}.") for block in blocks
-        ]
+    short = equations.problem.program.shortfall
+    if short:
+        blocks = [replace(block, reason=f"{block.reason} This holds {short}.") for block in blocks]
     coefficients = (
         excess_definiteness(equations, values.time, values.state, parameters) if equations.form.excess else None
     )

@@ -57,6 +57,7 @@ def certify(
     if not isinstance(equations, Equations):
         raise BadRequest(f"certify() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first")
     equations = equations if law is None else equations.with_law(law)
+    equations.require_unsampled("certify")
     chosen = scheme_named(equations.problem.run.scheme if scheme is None else scheme)
     step, tolerance, duration = run.get("step"), run.get("tolerance"), run.get("duration")
     asked = certificate_request(equations, region, drift, effort)

@@ -139,8 +139,8 @@ def _obstacle(equations: Equations, held: Sequence[str], movers: Sequence[str]) 
     through = [name for name in held if name in equations.deviations.mixed]
     if through:
         return f"a control acts on {through[0]!r} through a first-order state, and drift is proved for forces"
-    if program.limits and not set(held) <= set(program.held_by_reaction):
-        return f"the law holds only within the limits of {', '.join(program.limits)}"
+    if program.shortfall and not set(held) <= set(program.held_by_reaction):
+        return f"the law holds only {program.shortfall}"
     if equations.friction is not None:
         return f"forces use {', '.join(f'lambda_{name}' for name in equations.friction.constraints)}"
     if law.jumps:

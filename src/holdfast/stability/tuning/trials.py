@@ -11,7 +11,7 @@ the program every law is silent.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,7 +25,8 @@ from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest
 from holdfast.graph.derivatives import jacobian
 from holdfast.graph.field import Field
-from holdfast.problem.laws.linear import SpringDamper
+from holdfast.graph.nodes import Node
+from holdfast.problem.laws.linear import Law, SpringDamper
 from holdfast.results.judgement.judgement import FAR_OFF, grown
 from holdfast.results.runs.request import Request
 from holdfast.results.start.start import consistent_start
@@ -68,10 +69,12 @@ class Reference:
 class Trials:
     """Laws of one form on one model: compiled once, measured many at a time."""
 
+    no_gains: Law = SpringDamper(stiffness=0, damping=0)
+
     def __init__(
         self, equations: Equations, request: Request, start: Any, parameters: Mapping[Any, Any], threads: int | None
     ) -> None:
-        self.equations = equations.with_law(SpringDamper(stiffness=0, damping=0))
+        self.equations = equations.with_law(self.no_gains)
         self.request, self.threads = request, threads
         program = equations.problem.program
         self.holonomic, self.constraints = tuple(program.holonomic), program.constraints
@@ -80,7 +83,7 @@ class Trials:
         kept = consistent_start(self.equations, start, None, parameters, request.begin)
         self.deviates = not kept.on_program  # what a run from this start would have to bring back
         self.constants = np.array(parameter_vector(self.equations, parameters))
-        self._field = _watched(self.equations)
+        self._field = self.watch(self.equations)
         self.reference = self._reference()
         self.scales, self._rate_scales = self._scales()
         self._energies = EnergyOnProgram(self.equations, parameters, self.reference.sizes)
@@ -167,6 +170,36 @@ class Trials:
         rates = changes[: 2 * n] / sizes[: 2 * n]
         return float(max(np.median(rates[rates > 0]), 1 / self.request.duration)) if (rates > 0).any() else 1.0
 
+    # ── the form of the law ───────────────────────────────────────────────────────────────────────
+
+    @property
+    def with_ratios(self) -> bool:
+        """Whether a damping ratio is chosen beside the rate."""
+        return bool(self.holonomic)
+
+    def watch(self, equations: Equations) -> Field:
+        """What is measured: y, w of the nonholonomic constraints, the other w, the energy."""
+        y, w = equations.deviations.y, equations.deviations.w
+        return watched_field(equations, (*y, *w[len(y) :], *w[: len(y)]))
+
+    def law(self, stiffness: np.ndarray, damping: np.ndarray) -> Law:
+        """The law with these gains by constraint."""
+        held = dict(zip(self.constraints, stiffness.tolist(), strict=True))
+        return SpringDamper(
+            stiffness={name: held[name] for name in self.holonomic},
+            damping=dict(zip(self.constraints, damping.tolist(), strict=True)),
+        )
+
+    @property
+    def must_attract(self) -> bool:
+        """Whether the law is chosen to bring the start back, whatever drifts."""
+        return False
+
+    @property
+    def attracting_rate(self) -> float:
+        """A rate that brings a start off the program back within half the run."""
+        return 20 / self.request.duration
+
     # ── measuring ─────────────────────────────────────────────────────────────────────────────────
 
     def gains(self, rates: Any, ratios: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -191,7 +224,7 @@ class Trials:
 
     def measure_law(self, equations: Equations, parameters: Mapping[Any, Any]) -> MeasuredGains:
         """The three numbers of the law that some equations have, whatever its form."""
-        kernel = compiled(_watched(equations), self.request.scheme)
+        kernel = compiled(self.watch(equations), self.request.scheme)
         return self._measure(kernel, np.array([parameter_vector(equations, parameters)]))
 
     @property
@@ -250,9 +283,12 @@ class EnergyOnProgram:
 
     def __init__(self, equations: Equations, parameters: Mapping[Any, Any], sizes: np.ndarray) -> None:
         inputs, deviations = equations.inputs, equations.deviations
-        z, moving, zero = [*deviations.y, *deviations.w], (*inputs.q, *inputs.v), inputs.graph.zero
+        extended = len(deviations.states)  # states of controls that have rates of their own
+        z, moving = [*deviations.y, *deviations.w], (*inputs.q, *inputs.v, *inputs.s[len(inputs.s) - extended :])
+        zero, n = inputs.graph.zero, len(inputs.q)
+        self._moving = [*range(2 * n), *range(len(sizes) - extended, len(sizes))]
         slopes = [row.get(j, zero) for row in jacobian(z, moving) for j in range(len(moving))]
-        self._shape, self._sizes = (len(z), len(moving)), sizes[: len(moving)]
+        self._shape, self._sizes = (len(z), len(moving)), sizes[self._moving]
         self._deviations, self._slopes, self._energy = (
             Batch.of(equations, nodes, parameters) for nodes in (z, slopes, [equations.observables["energy"]])
         )
@@ -281,12 +317,10 @@ class EnergyOnProgram:
         gram += DEPENDENT * np.eye(self._shape[0])
         shares = np.linalg.solve(gram, (lacking / heights)[:, :, None])[:, :, 0] / heights
         moved = places.copy()
-        moved[:, : self._shape[1]] += np.einsum("kij,ki->kj", scaled, shares) * self._sizes
+        moved[:, self._moving] += np.einsum("kij,ki->kj", scaled, shares) * self._sizes
         return np.where(usable[:, None], moved, np.nan)
 
 
-def _watched(equations: Equations) -> Field:
-    """The field with what is measured for observables: y, w of the nonholonomic constraints, the other w, energy."""
-    y, w = equations.deviations.y, equations.deviations.w
-    watched = (*y, *w[len(y) :], *w[: len(y)], equations.observables["energy"])
-    return replace(equations.field, observables=watched)
+def watched_field(equations: Equations, deviations: Sequence[Node]) -> Field:
+    """The field with what is measured for observables: deviations, and the energy."""
+    return replace(equations.field, observables=(*deviations, equations.observables["energy"]))

@@ -24,11 +24,12 @@ from holdfast.common.arguments import with_options
 from holdfast.common.frozen import Frozen
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
-from holdfast.problem.laws.linear import Law, SpringDamper, Tuned, Unstabilised
+from holdfast.problem.laws.linear import Law, Tuned, Unstabilised
 from holdfast.problem.types import ByName, StateLike
 from holdfast.results.runs.request import StepOptions, request_of
 from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.stability.tuning.candidates import RATIOS, swept_rates, textbook
+from holdfast.stability.tuning.chains import ChainTrials
 from holdfast.stability.tuning.penalty import measured_penalty, penalty_rates, strength
 from holdfast.stability.tuning.trials import MeasuredGains, Trials
 from holdfast.stability.tuning.tuning import GainMap, MarkedGains, MarkedPenalty, Numbers, Tuning
@@ -38,6 +39,7 @@ COST = 1.25  # evaluations allowed to an adaptive scheme, beside those without g
 WORTH = 0.8  # gains must lower the deviation at least to this part
 ROUNDS = 4  # of refinement, each on a finer 5 x 5 grid
 PENALTY = 3  # the power at which an error beyond its limit counts in the search
+HALVINGS = 8  # of a rate that should bring a start back, until the scheme bears it
 MARGIN = 1.04  # a law must survive rates larger and smaller by this factor
 
 Progress = Callable[[float], None]
@@ -68,16 +70,12 @@ def tune(
         raise BadRequest(f"tune() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first")
     if not equations.constraints:
         raise BadRequest("there is nothing to hold, so nothing to tune", fix="state a program")
-    for name, degree in equations.deviations.degrees.items():
-        raise BadRequest(
-            f"{name!r} needs a law of order {degree}, and gains are tuned up to order 2",
-            where="program.law",
-            fix="choose a rate by hand: hf.critically_damped(rate), some times faster than the motion",
-        )
+    equations.require_unsampled("tune")
+    kind = ChainTrials if equations.deviations.degrees else Trials
     stated = equations if law is None else equations.with_law(law)
-    plain = stated.with_law(SpringDamper(stiffness=0, damping=0))
+    plain = stated.with_law(kind.no_gains)
     request = request_of(plain, scheme, **run)
-    trials = Trials(plain, replace(request, every=1), start, parameters or {}, threads)
+    trials = kind(plain, replace(request, every=1), start, parameters or {}, threads)
     return _Search(trials, progress).tuning(
         _own_numbers(trials, stated, parameters or {}), per_constraint=per_constraint
     )
@@ -145,6 +143,7 @@ class _Search:
             notes=self._notes(),
             penalty=penalty,
             criterion=self._criterion(feedback),
+            deviates=trials.must_attract,
             feedback=feedback,
         )
 
@@ -172,7 +171,7 @@ class _Search:
 
     def _sweep(self) -> GainMap:
         request, trials = self.trials.request, self.trials
-        holonomic = bool(trials.holonomic)
+        holonomic = trials.with_ratios
         rates = swept_rates(request.scheme, request.step, request.duration, trials.motion_rate, holonomic=holonomic)
         ratios = np.array(RATIOS if holonomic else (1.0,))
         measured = self._try(np.tile(rates, len(ratios)), np.repeat(ratios, len(rates)))
@@ -181,6 +180,8 @@ class _Search:
 
     def _textbook(self) -> tuple[MarkedGains, ...]:
         rules = textbook(self.trials.request.scheme, self.trials.request.step)
+        if not self.trials.with_ratios:
+            rules = [replace(r, name=r.name.replace("alpha = beta", "rate")) for r in rules if r.ratio == 1.0]
         measured = self._try(np.array([r.rate for r in rules]), np.array([r.ratio for r in rules]))
         good = self.allowed(measured)
         return tuple(
@@ -220,7 +221,7 @@ class _Search:
             for place in best:
                 assert place is not None
                 rate = self.rates[place, 0] * span ** (0.5**k * across)
-                ratio = self.ratios[place, 0] * (1.4 ** (0.5**k * across) if self.trials.holonomic else np.ones(1))
+                ratio = self.ratios[place, 0] * (1.4 ** (0.5**k * across) if self.trials.with_ratios else np.ones(1))
                 self._try(np.tile(rate, len(ratio)), np.repeat(ratio, len(rate)))
 
     def _spacing(self) -> float:
@@ -236,7 +237,8 @@ class _Search:
                 if best is None:
                     return
                 moves = factor ** np.array([-1.0, -0.5, 0.5, 1.0])
-                turns = np.array([0.7, 1.0, 1.4]) if name in self.trials.holonomic else np.array([1.0])
+                ratio_counts = self.trials.with_ratios and name in self.trials.holonomic
+                turns = np.array([0.7, 1.0, 1.4]) if ratio_counts else np.array([1.0])
                 rates = np.tile(self.rates[best], (len(moves) * len(turns), 1))
                 ratios = np.tile(self.ratios[best], (len(rates), 1))
                 rates[:, k] *= np.tile(moves, len(turns))
@@ -259,7 +261,7 @@ class _Search:
             if np.isfinite(measured.deviation).all() and self.allowed(measured)[0]:
                 common = not per_constraint or len(self.trials.constraints) == 1
                 rate, ratio = float(self.rates[k, 0]), float(self.ratios[k, 0])
-                law = self._law(stiffness[0], damping[0])
+                law = self.trials.law(stiffness[0], damping[0])
                 return law, rate if common else None, ratio if common else None, _numbers(measured, 0)
         if self.none.diverged:
             raise BadRequest(
@@ -272,12 +274,18 @@ class _Search:
         return Unstabilised(), None, None, self.none
 
     def _only_feedback(self) -> bool:
-        """Whether controls hold the program and it drifts by rounding alone: then drift says nothing about gains."""
+        """Whether controls hold the program, and it drifts by rounding alone or has to be reached first: then drift
+        says nothing about gains.
+        """
         rounding = np.finfo(float).eps * max(1, self.none.evaluations) ** 1.5  # summed twice, at random
-        return self.trials.held_by_controls and self.none.deviation <= rounding
+        return self.trials.must_attract or (self.trials.held_by_controls and self.none.deviation <= rounding)
 
     def _criterion(self, feedback: bool) -> str:
         """What the law was chosen by."""
+        if feedback and self.trials.must_attract:
+            return (
+                "chosen to bring the start, which is off the program, back within half the run: the gains are feedback"
+            )
         if feedback:
             return (
                 "chosen to bring a start off the program back within half the run: controls hold the program, so that "
@@ -291,19 +299,16 @@ class _Search:
     def _attracting(self) -> tuple[Law, float | None, float | None, Numbers]:
         """Drift does not decide, but the start is off the program: a law that brings it back within half the run."""
         request = self.trials.request
-        rate = 20 / request.duration
+        rate = self.trials.attracting_rate
         if request.step is not None:
             rate = min(rate, 0.2 / request.step)
-        stiffness, damping = (_rounded(x) for x in self.trials.gains(np.array([[rate]]), np.array([[1.0]])))
-        measured = self.trials.measure_gains(stiffness, damping)
-        return self._law(stiffness[0], damping[0]), rate, 1.0, _numbers(measured, 0)
-
-    def _law(self, stiffness: np.ndarray, damping: np.ndarray) -> SpringDamper:
-        held = dict(zip(self.trials.constraints, stiffness.tolist(), strict=True))
-        return SpringDamper(
-            stiffness={name: held[name] for name in self.trials.holonomic},
-            damping=dict(zip(self.trials.constraints, damping.tolist(), strict=True)),
-        )
+        for _ in range(HALVINGS):
+            stiffness, damping = (_rounded(x) for x in self.trials.gains(np.array([[rate]]), np.array([[1.0]])))
+            measured = self.trials.measure_gains(stiffness, damping)
+            if np.isfinite(measured.deviation[0]):
+                break
+            rate /= 2  # the scheme does not bear it
+        return self.trials.law(stiffness[0], damping[0]), rate, 1.0, _numbers(measured, 0)
 
     def _tightest(self) -> MarkedGains | None:
         """The smallest deviation of all, whatever the errors."""

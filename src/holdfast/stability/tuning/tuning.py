@@ -99,6 +99,7 @@ class Tuning:
     notes: tuple[str, ...] = ()
     penalty: MarkedPenalty | None = None  # the rival way: nothing held, springs and dampers in the place of reactions
     criterion: str = ""  # what the law was chosen by, in a sentence
+    deviates: bool = False  # the law had to bring the start back, and was chosen by that
     feedback: bool = False  # controls hold the program, and only rounding drifts: the gains were not chosen by drift
 
     @property
@@ -108,7 +109,8 @@ class Tuning:
     @cached_property
     def dialects(self) -> Mapping[str, Words]:
         """The law by constraint, in every dialect; empty without gains."""
-        return Frozen(dialects(self.equations)) if self.stabilised else Frozen()
+        above = self.equations.deviations.degrees  # their laws have no other words than rate and coefficients
+        return Frozen(dialects(self.equations)) if self.stabilised and not above else Frozen()
 
     @property
     def gain(self) -> float:
@@ -153,6 +155,8 @@ class Tuning:
         if not self.stabilised:
             return f"none; {self._why_none()}"
         small = max(self.numbers.deviation, self.unstabilised.deviation) < ROUNDING
+        if self.feedback and self.deviates and not small and self.rate is not None:
+            return f"rate {self.rate:.4g}; it brings the start, which is off the program, back within half the run."
         if (small or self.feedback) and self.rate is not None:
             return (
                 f"rate {self.rate:.4g}; the program is held to rounding with any gains, so that these only decide how "
@@ -160,7 +164,8 @@ class Tuning:
             )
         if self.rate is None or self.ratio is None:
             return f"one pair for each constraint; {self._cost()}."
-        ratio = f", damping ratio {self.ratio:.4g}" if any(name for name in self._holonomic) else ""
+        with_ratio = self._holonomic and not self.equations.deviations.degrees
+        ratio = f", damping ratio {self.ratio:.4g}" if with_ratio else ""
         return f"rate {self.rate:.4g}{ratio}; {self._cost()}."
 
     def _cost(self) -> str:

@@ -1,0 +1,1 @@
+"""Verbs that meet other tools."""

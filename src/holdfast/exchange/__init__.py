@@ -1,0 +1,1 @@
+"""How equations leave for other tools, and how systems of others come in."""

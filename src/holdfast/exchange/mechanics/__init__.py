@@ -1,0 +1,1 @@
+"""Systems of `sympy.physics.mechanics` as problems."""

@@ -1,0 +1,1 @@
+"""Equations as text for NumPy, JAX, CasADi, Modelica and LaTeX."""
