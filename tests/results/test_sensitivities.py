@@ -507,12 +507,31 @@ def test_friction_by_its_own_reaction_is_differentiated():
         assert found[quantity, name] == pytest.approx(wanted[quantity], rel=1e-5, abs=1e-6)
 
 
-def test_repeated_constraints_are_refused_by_name():
+def test_repeated_constraints_change_nothing():
+    """A rod that is stated twice: the same derivatives, also of a start that is moved onto it."""
     problem = example("pendulum")
     l, (x, z) = hf.parameters("l"), hf.coordinates("x z")
     twice = replace(problem.program, holonomic={**problem.program.holonomic, "again": x**2 + z**2 - l**2})
-    with pytest.raises(hf.BadRequest, match="repeat each other"):
-        hf.sensitivities(hf.derive(replace(problem, program=twice)), to=["m"])
+    start = {"x": 0.6, "z": -0.9, "x_dot": 1.0}
+    asked = {"to": ["g", "l"], "duration": 2, "start": start, "start_policy": "project"}
+    once = hf.sensitivities(hf.derive(problem), **asked)
+    again = hf.sensitivities(hf.derive(replace(problem, program=twice)), **asked)
+    assert np.abs(again.values - once.values).max() < 1e-11
+    assert np.abs(again.values).max() > 1
+
+
+def test_a_run_that_is_continued_across_a_singular_state_is_refused_with_its_time():
+    a, b = hf.coordinates("a b")
+    mass = hf.parameters("mass")
+    system = hf.System(
+        coordinates=(a, b), kinetic=mass * (a.rate**2 + b.rate**2) / 2, potential=-a, parameters={mass: 1}
+    )
+    held = hf.Program(holonomic={"loop": a**2 - b**2}, law=hf.critically_damped(5), redundant="allow")  # two lines
+    equations = hf.derive(hf.Problem(system, held, start={a: -1, b: -1, a.rate: 2, b.rate: 2}))
+    before = hf.sensitivities(equations, "rk4", step=0.001, duration=0.3, to=["mass"])
+    assert before.run.success
+    with pytest.raises(hf.BadRequest, match=r"become dependent about t = 0\.4"):
+        hf.sensitivities(equations, "rk4", step=0.001, duration=1, to=["mass"])
 
 
 @pytest.mark.parametrize("unit", [1e-9, 1e9])

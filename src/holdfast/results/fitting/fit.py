@@ -74,7 +74,9 @@ def fit(
     limits = _bounds(equations, directions, bounds, first)
     prediction(first)  # an error here is one of the first values
     prediction.refuse_jumps(first)
-    return LeastSquares(prediction, given, limits, attempts).fit(first)
+    found = LeastSquares(prediction, given, limits, attempts).fit(first)
+    prediction.refuse_jumps(found.vector)  # the Jacobian there, and so the standard errors, know of none
+    return found
 
 
 def _asked(parameters: Any) -> list[Any]:
