@@ -77,6 +77,7 @@ _HOMES = {
     "holdfast.results.judgement.check": "checked_start CheckedStart",
     "holdfast.results.runs.state_error": "StateError",
     "holdfast.problem.controller": "Sampling",
+    "holdfast.stability.tuning.tracking": "TrackingTuning",
     "holdfast.problem.phases": "Event Phase",
     "holdfast.results.joined": "Impact JoinedRun",
     "holdfast.results.runs.phased": "phase_equations",

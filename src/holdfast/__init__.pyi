@@ -181,6 +181,7 @@ from holdfast.stability.theory.motion_step import step_condition as step_conditi
 from holdfast.stability.theory.run_theorems import theorems as theorems
 from holdfast.stability.theory.step_rules import step_rule as step_rule
 from holdfast.stability.tuning.dialects import dialects as dialects
+from holdfast.stability.tuning.tracking import TrackingTuning as TrackingTuning
 from holdfast.stability.tuning.tune import tune as tune
 from holdfast.stability.tuning.tuned import tuned as tuned
 from holdfast.stability.tuning.tuning import Tuning as Tuning
