@@ -27,8 +27,8 @@ def refuse_passages(equations: Equations, rows: Rows, constants: Sequence[float]
     weak = np.nonzero(sizes < EDGE * usual_size(times, sizes))[0]
     if len(weak):
         raise BadRequest(
-            f"constraints become dependent about t = {times[weak[0]]:.6g}, and the run is continued there, not stepped: "
-            "it has no derivative",
+            f"constraints become dependent about t = {times[weak[0]]:.6g}, and the run is continued there, not stepped "
+            "through: it has no derivative",
             where="program.redundant",
             fix="end before it",
         )
