@@ -79,7 +79,7 @@ _HOMES = {
     "holdfast.problem.controller": "Sampling",
     "holdfast.stability.tuning.tracking": "TrackingTuning",
     "holdfast.problem.phases": "Event Phase",
-    "holdfast.results.joined": "Impact JoinedRun",
+    "holdfast.results.runs.joined": "Impact JoinedRun",
     "holdfast.results.runs.phased": "phase_equations",
     "holdfast.results.sensitivity.sensitivities": "sensitivities Sensitivities",
     "holdfast.results.fitting.fit": "fit",

@@ -113,12 +113,12 @@ from holdfast.results.exhaust import Exhaust as Exhaust
 from holdfast.results.exhaust import exhaust as exhaust
 from holdfast.results.fitting.fit import fit as fit
 from holdfast.results.fitting.fitted import Fit as Fit
-from holdfast.results.joined import Impact as Impact
-from holdfast.results.joined import JoinedRun as JoinedRun
 from holdfast.results.judgement.check import CheckedStart as CheckedStart
 from holdfast.results.judgement.check import checked_start as checked_start
 from holdfast.results.judgement.finding import Finding as Finding
 from holdfast.results.judgement.outcome import Outcome as Outcome
+from holdfast.results.runs.joined import Impact as Impact
+from holdfast.results.runs.joined import JoinedRun as JoinedRun
 from holdfast.results.runs.noise import NoisyRuns as NoisyRuns
 from holdfast.results.runs.noise import sample_paths as sample_paths
 from holdfast.results.runs.phased import phase_equations as phase_equations

@@ -10,7 +10,7 @@ import numpy as np
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import state_vector
 from holdfast.errors import BadRequest
-from holdfast.results.joined import JoinedRun
+from holdfast.results.runs.joined import JoinedRun
 from holdfast.results.trajectory import Trajectory
 
 ALIKE = 1e-6  # of the size of a state: what the same run by other code may differ by

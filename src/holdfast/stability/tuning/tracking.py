@@ -131,11 +131,11 @@ def tracking_tuning(
             where="program.reactions",
             fix="choose a rate by hand: hf.critically_damped(rate)",
         )
-    search = _Search(equations, request, start, parameters, progress)
+    search = _RateSearch(equations, request, start, parameters, progress)
     return search.tuning()
 
 
-class _Search:
+class _RateSearch:
     """Rates tried so far, and what they gave."""
 
     def __init__(
