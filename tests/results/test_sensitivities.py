@@ -381,6 +381,30 @@ def test_what_bends_or_switches_at_a_fixed_time_is_not_refused(force):
     assert found["s", "mu"] == pytest.approx(wanted["s"], abs=1e-6)
 
 
+@pytest.mark.parametrize(("degree", "smooth"), [(1, False), (2, True), (3, True)])
+def test_a_force_by_data_is_smooth_or_refused(degree, smooth):
+    """A potential by a spline: of degree 1 its force jumps at each knot that the motion passes."""
+    s = hf.coordinates("s")
+    k = hf.parameters("k")
+    places = np.linspace(-2.1, 1.9, 9)
+    bowl = hf.data(places, places**2 / 2, degree=degree)
+    system = hf.System(
+        coordinates=s,
+        kinetic=s.rate**2 / 2,
+        potential=k * hf.function("f", of=s),
+        parameters={k: 1},
+        functions={"f": bowl},
+    )
+    equations = hf.derive(hf.Problem(system, start={s: 1.0}))
+    if not smooth:
+        with pytest.raises(hf.BadRequest, match="jumps at t = "):
+            hf.sensitivities(equations, "rk4", step=0.01, duration=3, to=["k"])
+        return
+    found = hf.sensitivities(equations, "rk4", step=0.01, duration=3, to=["k"])
+    wanted = differences(equations, "k", 1e-5, scheme="rk4", step=0.01, duration=3)
+    assert found["s", "k"] == pytest.approx(wanted["s"], abs=1e-7)
+
+
 def test_a_start_at_rest_is_no_jump():
     """sign(0) = 0 at the start only: the motion leaves at once, whatever is varied."""
     s = hf.coordinates("s")
