@@ -48,7 +48,7 @@ fuzz: $(READY) ## mutated problem files through loading, deriving, runs and page
 	$(BIN)/python -m tests.fuzz.attack page 50 $(if $(SEED),--seed $(SEED))
 
 mutate: $(READY) ## 200 small faults in four rooms: how many the tests notice; SEED=7 takes others, COUNT=20 fewer
-	$(BIN)/python -m tools.mutate $(if $(SEED),--seed $(SEED)) $(if $(COUNT),--count $(COUNT))
+	$(BIN)/python -m tools.mutate $(if $(SEED),--seed $(SEED)) $(if $(COUNT),--count $(COUNT)) $(if $(NEAR),--near)
 
 lock: ## refresh requirements.lock (needs uv; UPGRADE=--upgrade moves every pin)
 	@command -v uv >/dev/null 2>&1 || { echo "make lock needs uv on PATH (pip install uv)"; exit 1; }

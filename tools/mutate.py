@@ -1,6 +1,6 @@
 """How many small faults do the tests notice? Random mutations of four rooms, each against the tests that run its line.
 
-    python -m tools.mutate [--count 200] [--seed 13] [--only stability/linear] [--again]
+    python -m tools.mutate [--count 200] [--seed 13] [--only stability/linear] [--again] [--near]
 
 The work is done in a copy of the tree. A mutation is caught when a test fails, one that passes on the tree as it is, or
 when the tests run out of time. It has survived when the fastest tests that run its line, and then those nearest to it,
@@ -246,8 +246,9 @@ def main() -> int:
     parser.add_argument("--only", default="", help="part of a path below src/holdfast")
     parser.add_argument("--skip", type=int, default=0, help="how many of them were judged before")
     parser.add_argument("--again", action="store_true", help="only the survivors of the last run")
+    parser.add_argument("--near", action="store_true", help="move the lines of the last map instead of measuring anew")
     asked = parser.parse_args()
-    found = coverage_map(ROOMS, TESTS)
+    found = coverage_map(ROOMS, TESTS, near=asked.near)
     if asked.again:
         mutations = survivors_of_the_last_run()
     else:

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 import holdfast as hf
 from holdfast.cli.main import main
+from holdfast.stability.deep_check import _combined, _grip
 
 R = sp.Rational
 ROWS = ["degrees", "free", "authority", "redundancy", "equilibria", "branches"]
@@ -109,3 +110,26 @@ def test_constraints_that_repeat_each_other_are_told_once():
     assert deep.rows["authority"] == ["of constraints that repeat each other only the sum of forces is determined"]
     assert deep.internal.directions == 1
     assert "non-minimum phase" not in str(deep)
+
+
+def test_what_nothing_moves_and_what_moves_nothing_have_no_grip():
+    """A control without effect, or a constraint that no mass is behind, is a grip of 0 and no fault of division."""
+    one = np.eye(2)
+    for J, E in ((one, np.diag([1.0, 0.0])), (np.diag([1.0, 0.0]), one)):
+        grip = _grip(J, E, one, ["a", "b"], ["F", "G"])
+        assert (grip.smallest, grip.condition) == (0, np.inf)
+        assert (grip.wish, grip.answer) == ("'b'", "'G'")
+    nothing = _grip(one, np.zeros((2, 2)), one, ["a", "b"], ["F", "G"], np.diag([2.0, 0.0]))
+    assert (nothing.smallest, nothing.condition) == (0, np.inf)
+
+
+@pytest.mark.parametrize(
+    ("vector", "words"),
+    [([1, 0], "'a'"), ([-2, 1], "'a' - 0.5 'b'"), ([0.1, -1], "-0.1 'a' + 'b'"), ([1, 1], "'a' + 'b'")],
+)
+def test_a_direction_is_told_in_parts_of_its_largest(vector, words):
+    assert _combined(np.array(vector, float), ["a", "b"]) == words
+
+
+def test_a_grip_that_is_infinite_is_null_as_data():
+    assert _grip(np.eye(1), np.zeros((1, 1)), np.eye(1), ["a"], ["F"]).to_dict()["condition"] is None

@@ -17,6 +17,7 @@ import numpy as np
 from holdfast.equations.forms.multiplier_parts import multiplier_parts
 from holdfast.graph.arithmetics.arrays import ARRAYS
 from holdfast.graph.arithmetics.tape import Tape
+from holdfast.results.constants import constants_along
 
 if TYPE_CHECKING:
     from holdfast.equations.equations import Equations
@@ -37,7 +38,7 @@ def computed(run: Trajectory, name: str, derived: Callable[[], Equations | None]
     if node is None:
         return None
     rows = [run.times, *(run.columns[state] for state in equations.state_names)]
-    constants = [run.parameters[parameter] for parameter in equations.parameter_names]
+    constants = constants_along(equations, run.parameters, run.columns)
     with np.errstate(all="ignore"):
         (found,) = Tape(equations.field.inputs, (node,)).compiled(ARRAYS)([*rows, *constants])
     return fixed(np.broadcast_to(np.asarray(found, dtype=float), run.times.shape).copy())

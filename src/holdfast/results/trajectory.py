@@ -85,6 +85,7 @@ class Trajectory:
         It may contain states, rates, accelerations (``x_ddot``), definitions, points (``tip.x``, ``ddt(tip)``),
         parameters, multipliers, controls, deviations, energies and time.
         """
+        from holdfast.results.constants import constants_along
         from holdfast.results.quantities import along
 
         equations = self._own_equations
@@ -92,7 +93,7 @@ class Trajectory:
             raise BadRequest("this run has no equations to compute it from", fix="make the run again")
         key = expression if isinstance(expression, str) else sp.srepr(sp.sympify(expression))
         states = [self.columns[name] for name in equations.state_names]
-        constants = [self.parameters[name] for name in equations.parameter_names]
+        constants = constants_along(equations, self.parameters, self.columns)
         return self._memo.once(("at", key), lambda: _fixed(along(equations, expression, self.times, states, constants)))
 
     def reduce(self, text: str) -> float:

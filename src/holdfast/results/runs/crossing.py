@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -78,7 +77,7 @@ class Crossing:
                 fall = (sizes[before] - sizes[cut]) / max(times[cut] - times[before], 1e-300)
                 span = BEFORE * 2 * float(sizes[cut] / fall) if fall > 0 else 0.0
                 pieces += self._until(piece, float(times[cut]), span)
-                gap = self._gap(pieces, strength, scale, EDGE * usual)
+                gap = self._gap(pieces, strength, scale, EDGE * usual, begin + left)
                 if gap is None:
                     return _joined([*pieces[:-1], replace(pieces[-1], status=Status.rank_lost, event=None)])
                 pieces.append(gap)
@@ -125,8 +124,8 @@ class Crossing:
         more = replace(self.call, request=asked).run(self.kernel, last)
         return [whole, more] if count > 1 else [more]
 
-    def _gap(self, pieces: list[Rows], strength: Strength, scale: np.ndarray, edge: float) -> Rows | None:
-        """Rows across the gap, the last of them on the program behind it; none where the motion does not say how."""
+    def _gap(self, pieces: list[Rows], strength: Strength, scale: np.ndarray, edge: float, last: float) -> Rows | None:
+        """Rows across the gap, but not beyond the last time of the run; none where the motion does not say how."""
         smooth = [pieces[-1]]
         while len(smooth) < min(len(pieces), CHUNKS) and pieces[-len(smooth) - 1].evaluations:  # no gap
             smooth.insert(0, pieces[-len(smooth) - 1])
@@ -147,9 +146,10 @@ class Crossing:
         behind = np.nonzero(seen[lowest:] > edge)[0]
         if seen[lowest] > ZERO * edge or not len(behind):
             return None
-        return self._rows(paths, end, float(later[lowest + behind[0]]))
+        return self._rows(paths, end, float(later[lowest + behind[0]]), last)
 
-    def _rows(self, paths: list[_Continued], begin: float, end: float) -> Rows | None:
+    def _rows(self, paths: list[_Continued], begin: float, end: float, last: float) -> Rows | None:
+        """Rows up to an end, where the state is on the program; a run that is over before has its last one there."""
         request, constants = self.call.request, self.call.constants
         if request.step is not None:
             whole = -(-round((end - begin) / request.step) // self.call.every) * self.call.every
@@ -167,6 +167,12 @@ class Crossing:
             return None
         if not float(np.linalg.norm((states - other)[-1, :n])) <= AGREE * float(way):
             return None
+        if request.step is not None:
+            kept = times < last + request.step / 2
+            times, states = times[kept], states[kept]
+        elif end > last:
+            times = np.linspace(begin, last, WITHIN + 1)[1:]
+            states = paths[0](times)
         observed = self.kernel.observe(times, states, constants)
         steps = 0 if request.step is None else round((float(times[-1]) - begin) / request.step)
         return Rows(times, states, observed, np.ones(0), Status.completed, steps, 0)
@@ -244,9 +250,10 @@ def _read_closely(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
 
 def _joined(pieces: list[Rows]) -> Rows:
     """One run of many pieces; each but the first begins with the last row of the one before, or just behind it."""
-    times, states, seen = [pieces[0].times], [pieces[0].states], [pieces[0].observables]
-    for before, piece in pairwise(pieces):
-        new = slice(1 if len(piece.times) and piece.times[0] <= before.times[-1] else 0, None)
+    times, states, seen, end = list[np.ndarray](), list[np.ndarray](), list[np.ndarray](), -np.inf
+    for piece in pieces:
+        new = slice(int(np.searchsorted(piece.times, end, side="right")), None)
+        end = max(end, float(piece.times[-1])) if len(piece.times) else end
         times.append(piece.times[new])
         states.append(piece.states[new])
         seen.append(piece.observables[new])

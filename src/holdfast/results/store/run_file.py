@@ -33,6 +33,7 @@ from holdfast.graph.arithmetics.arrays import ARRAYS
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.problem.file.load_dump import dumps, loads
 from holdfast.problem.problem import Problem
+from holdfast.results.constants import constants_along
 from holdfast.results.judgement.finding import Finding, Judgement
 from holdfast.results.judgement.judgement import Facts, judged
 from holdfast.results.judgement.outcome import Outcome
@@ -223,7 +224,7 @@ def _require_own_rows(run: Trajectory, facts: Facts) -> None:
         require(abs(float(times[-1]) - end) <= close or run.events != {}, "its last row is not the end of its steps")
     with np.errstate(all="ignore"):
         found = Tape(equations.field.inputs, tuple(equations.observables.values())).compiled(ARRAYS)(
-            [times, *facts.rows.states.T, *map(np.float64, facts.constants)]
+            [times, *facts.rows.states.T, *map(np.asarray, constants_along(equations, run.parameters, run.columns))]
         )
         terms = _largest_terms(equations, facts)
         for name, values, said, term in zip(equations.observables, found, facts.rows.observables.T, terms, strict=True):

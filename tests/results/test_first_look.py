@@ -1,0 +1,80 @@
+"""The first look at many runs: which of them must be looked at by themselves, and which need not be."""
+
+import numpy as np
+import pytest
+
+import holdfast as hf
+from holdfast.equations.values import parameter_vector
+from holdfast.results.judgement.first_look import _doubtful_energies, _doubtful_masses, _weak, near_singular
+from tests.results.test_passages import parallelogram
+from tests.results.test_singular_states import states
+
+x, y = hf.coordinates("x y")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "doubtful"),
+    [
+        ([1, 1, 1, 1, 1, 1], False),
+        ([1, 1, 1, 0.11, 1, 1], True),  # as about a zero beside it
+        ([1, 0.8, 0.6, 0.4, 0.2, 0.11], False),  # falls, and has not come to its end
+        ([1, 1, 1, 1, 1, 0.09], True),  # a tenth of the usual
+        ([1, 0.7, 0.4, 0.35, 0.65, 0.95], False),  # as a minimum that stays away from 0
+        ([1, 0.6, 0.2, 0.2, 0.6, 1], True),  # as |t − t₀| about a zero between
+        ([1, 0.9, 0.5, 0.12, 0.2, 0.25], True),  # steep before it alone
+        ([0.25, 0.2, 0.12, 0.5, 0.9, 1], True),  # steep behind it alone
+        ([1, 1, np.nan, 1, 1, 1], True),
+    ],
+)
+def test_a_strength_that_comes_near_zero_is_doubtful(sizes, doubtful):
+    assert _weak(np.array([sizes, [1.0] * 6])).tolist() == [doubtful, False]
+
+
+def test_runs_through_singular_states_are_looked_at_by_themselves():
+    equations = hf.derive(parallelogram())
+    times = np.linspace(0, 1, 20)
+    cases = np.array([states(np.linspace(0.5, 1, 20)), states(np.linspace(-0.5, 0.52, 20))])
+    constants = np.array([parameter_vector(equations, {})] * 2)
+    assert near_singular(equations, times, cases, constants).tolist() == [False, True]
+    assert near_singular(equations, times[:3], cases[:, 8:11], constants).tolist() == [False, False]  # too few rows
+
+
+def observed(equations, cases, **columns):
+    seen = np.zeros((cases, 5, len(equations.observables)))
+    for name, values in columns.items():
+        seen[:, :, list(equations.observables).index(name)] = values
+    return seen
+
+
+def test_a_change_of_energy_is_doubtful_where_nothing_does_work():
+    equations = hf.derive(hf.Problem(hf.System(coordinates=(x,), kinetic=x.rate**2 / 2)))
+    times = np.arange(5.0)
+    energy = np.array([[9, 9, 9, 9, 9], [9, 9, 9.05, 9, 9], [9, 9, 8, 9, 9]])
+    seen = observed(equations, 3, kinetic=np.full((3, 5), 4.0), energy=energy)
+    assert _doubtful_energies(equations, times, seen).tolist() == [False, False, True]
+    lossy = hf.derive(hf.Problem(hf.System(coordinates=(x,), kinetic=x.rate**2 / 2, states={"s": x})))
+    seen = observed(lossy, 3, kinetic=np.full((3, 5), 4.0), energy=energy)
+    assert not _doubtful_energies(lossy, times, seen).any()
+
+
+def test_work_of_corrections_is_doubtful_where_reactions_hold():
+    system = hf.System(coordinates=(x, y), kinetic=(x.rate**2 + y.rate**2) / 2)
+    law = hf.critically_damped(3)
+    held = hf.derive(hf.Problem(system, hf.Program(holonomic={"line": x}, law=law)))
+    pushed = hf.derive(hf.Problem(system, hf.Program(holonomic={"line": x}, controls={"F": {x: 1}}, law=law)))
+    power = np.array([[0.0, 0, 0, 0, 0], [0.01, -0.01, 0.01, -0.01, 0], [0, 1, 0, -1, 0]])
+    for equations, told in ((held, [False, False, True]), (pushed, [False] * 3)):
+        seen = observed(equations, 3, kinetic=np.full((3, 5), 4.0), power_correction=power)
+        assert _doubtful_energies(equations, np.arange(5.0), seen).tolist() == told
+
+
+def test_masses_that_are_not_positive_are_doubtful():
+    m = hf.parameters("m")
+    system = hf.System(
+        coordinates=(x, y), kinetic=(m * x.rate**2 + y.rate**2) / 2 + x.rate * y.rate / 2, parameters={m: 1}
+    )
+    equations = hf.derive(hf.Problem(system))
+    given = np.array([[2.0], [0.2], [-1.0]])
+    assert _doubtful_masses(equations, 0.0, np.zeros((3, 4)), given).tolist() == [False, True, True]
+    assert _doubtful_masses(equations, 0.0, np.zeros((1, 4)), given[:1]).tolist() == [False]
+    assert _doubtful_masses(equations, 0.0, np.zeros((2, 4)), np.array([[1.0], [np.nan]])).tolist() == [False, True]
