@@ -113,12 +113,12 @@ from holdfast.results.exhaust import Exhaust as Exhaust
 from holdfast.results.exhaust import exhaust as exhaust
 from holdfast.results.fitting.fit import fit as fit
 from holdfast.results.fitting.fitted import Fit as Fit
-from holdfast.results.joined import Impact as Impact
-from holdfast.results.joined import JoinedRun as JoinedRun
 from holdfast.results.judgement.check import CheckedStart as CheckedStart
 from holdfast.results.judgement.check import checked_start as checked_start
 from holdfast.results.judgement.finding import Finding as Finding
 from holdfast.results.judgement.outcome import Outcome as Outcome
+from holdfast.results.runs.joined import Impact as Impact
+from holdfast.results.runs.joined import JoinedRun as JoinedRun
 from holdfast.results.runs.noise import NoisyRuns as NoisyRuns
 from holdfast.results.runs.noise import sample_paths as sample_paths
 from holdfast.results.runs.phased import phase_equations as phase_equations
@@ -181,6 +181,7 @@ from holdfast.stability.theory.motion_step import step_condition as step_conditi
 from holdfast.stability.theory.run_theorems import theorems as theorems
 from holdfast.stability.theory.step_rules import step_rule as step_rule
 from holdfast.stability.tuning.dialects import dialects as dialects
+from holdfast.stability.tuning.tracking import TrackingTuning as TrackingTuning
 from holdfast.stability.tuning.tune import tune as tune
 from holdfast.stability.tuning.tuned import tuned as tuned
 from holdfast.stability.tuning.tuning import Tuning as Tuning

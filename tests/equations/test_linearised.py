@@ -195,3 +195,5 @@ def test_what_cannot_be_asked_along_a_run_is_said():
             hf.linearise(equations, **asked)
     with pytest.raises(hf.BadRequest, match="other equations"):
         hf.linearise(other, run)
+    with pytest.raises(hf.BadRequest, match="joined of several"):
+        hf.linearise(equations, run.continued(0.1))

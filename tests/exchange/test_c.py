@@ -15,6 +15,7 @@ import holdfast as hf
 from holdfast.engine.code import native
 from holdfast.engine.code.kernel_source import observing_observables, stepping
 from holdfast.exchange.c.header import work_size
+from holdfast.exchange.c.own_fma import OWN_FMA
 from holdfast.exchange.model import model_of
 from tests.exchange.compiled_c import COMPILER, STRICT, Library, unfused
 from tests.exchange.problems import EXAMPLES, HOSTILE, NAMES, everything, example, held_rod
@@ -33,31 +34,6 @@ def states_near(model, count, seed=1):
     return np.ascontiguousarray(start * (1 + 0.01 * noise) + 1e-3 * noise)
 
 
-@compiler
-@pytest.mark.parametrize("name", NAMES)
-def test_the_right_hand_side_has_the_bits_of_an_unfused_kernel(name, tmp_path):
-    equations = example(name)
-    model = model_of(equations, name=name, scheme="rk4")
-    library = Library(hf.export(equations, to="c", name=name, scheme="rk4"), tmp_path)
-    t, x, p = library.defaults(len(model.start), len(model.values))
-    assert (t, *x[: len(model.start)], *p[: len(model.values)]) == (model.begin, *model.start, *model.values)
-    kernel, field = unfused(model.assembly), equations.field
-    seen = unfused(observing_observables(field))
-    for state in states_near(model, 30):
-        width = len(field.state) + len(field.watched)
-        expected, found = np.zeros(width), library.zeros(len(field.state))
-        kernel.functions["rates"](
-            t, pointer(state), pointer(p), pointer(expected), pointer(np.zeros(model.assembly.work))
-        )
-        library.call("rhs", t, state, p, found)
-        assert_array_equal(found, expected[: len(found)])
-        observed, outputs = np.zeros(len(field.observables)), library.zeros(len(field.observables))
-        scratch = np.zeros(observing_observables(field).work)
-        seen.functions["body"](t, pointer(state), pointer(p), pointer(observed), pointer(scratch))
-        library.call("observe", t, state, p, outputs)
-        assert_array_equal(outputs, observed)
-
-
 def kernel_steps(model, loaded, t, h, count):
     """The state after `count` steps of the kernel's own loop, or as far as it comes."""
     size, pivots = len(model.start), len(model.equations.field.pivots)
@@ -74,22 +50,41 @@ def kernel_steps(model, loaded, t, h, count):
 
 
 @compiler
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_a_hundred_steps_have_the_bits_of_an_unfused_kernel(name, tmp_path):
+def test_rates_observables_and_a_hundred_steps_have_the_bits_of_an_unfused_kernel(name, tmp_path):
     equations = example(name)
     model = model_of(equations, name=name, scheme="rk4")
     library = Library(hf.export(equations, to="c", name=name, scheme="rk4"), tmp_path)
     t, x, p = library.defaults(len(model.start), len(model.values))
+    assert (t, *x[: len(model.start)], *p[: len(model.values)]) == (model.begin, *model.start, *model.values)
+    kernel = unfused(model.assembly)
+    same_at_many_states(model, library, kernel, t, p)
     h = (equations.problem.run.duration or 1.0) / 1000
-    expected, done, status = kernel_steps(model, unfused(model.assembly), t, h, 100)
-    assert done == 100
+    expected, done, status = kernel_steps(model, kernel, t, h, 100)
+    assert (done, status) == (100, 0)
     assert not np.array_equal(expected, model.start)
     single = x.copy()
-    assert library.run(t, h, 0, 100, x, p, work_size(model)) == (100, status)
+    assert library.run(t, h, 0, 100, x, p, work_size(model)) == (100, 0)
     assert_array_equal(x, expected)
     for k in range(100):
         assert library.call("step", t + k * h, h, single, p, returns=ctypes.c_int) == 0
     assert_array_equal(single, expected)
+
+
+def same_at_many_states(model, library, kernel, t, p):
+    """Rates and observables, near the start."""
+    field, watching = model.field, observing_observables(model.field)
+    seen, scratch = unfused(watching), np.zeros(max(watching.work, model.assembly.work))
+    for state in states_near(model, 30):
+        expected, found = np.zeros(len(field.state) + len(field.watched)), library.zeros(len(field.state))
+        kernel.functions["rates"](t, *map(pointer, (state, p, expected, scratch)))
+        library.call("rhs", t, state, p, found)
+        assert_array_equal(found, expected[: len(found)])
+        observed, outputs = np.zeros(len(field.observables)), library.zeros(len(field.observables))
+        seen.functions["body"](t, *map(pointer, (state, p, observed, scratch)))
+        library.call("observe", t, state, p, outputs)
+        assert_array_equal(outputs, observed)
 
 
 @compiler
@@ -106,6 +101,58 @@ def test_every_operation_has_the_bits_of_an_unfused_kernel(tmp_path):
     hf.export(equations, to="c", name="brief", precision="float", path=tmp_path)
     command = [COMPILER, *STRICT, "-Wdouble-promotion", "-c", str(tmp_path / "brief.c")]
     subprocess.run([*command, "-o", str(tmp_path / "brief.o")], check=True)
+
+
+FMA = """
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+#define HOLDFAST_OWN_FMA
+OWN
+static uint64_t seed = 88172645463325252u;
+static uint64_t next(void) { seed ^= seed << 13; seed ^= seed >> 7; seed ^= seed << 17; return seed; }
+static double number(uint64_t bits) { double x; memcpy(&x, &bits, sizeof x); return x; }
+static double near(int low, int count)
+{
+    const uint64_t exponent = (uint64_t)low + next() % (uint64_t)count;
+    return number((next() & 0x800FFFFFFFFFFFFFu) | exponent << 52);
+}
+int main(void)
+{
+    int i, wrong = 0;
+    for (i = 0; i < 400000; i++) {
+        double x = number(next()), y = number(next()), z = number(next()), own, right; /* of any size */
+        if (i % 4 == 1) { x = near(1000, 46); y = near(1000, 46); z = near(960, 126); }
+        if (i % 4 == 2) { x = near(500, 80); y = near(450, 80); z = number(next() & 0x803FFFFFFFFFFFFFu); }
+        if (i % 4 == 3) { x = near(1023, 1); y = near(1023, 1); z = -x * y; } /* almost all cancels */
+        own = hf_fma(x, y, z);
+        right = fma(x, y, z);
+        wrong += memcmp(&own, &right, sizeof own) != 0 && !(own != own && right != right);
+    }
+    return wrong != 0;
+}
+"""
+
+
+@compiler
+def test_our_own_fused_product_is_exact(tmp_path):
+    (tmp_path / "fma.c").write_text(FMA.replace("\nOWN\n", f"\n{OWN_FMA}\n"))
+    command = [COMPILER, *STRICT, "-O2", str(tmp_path / "fma.c"), "-o", str(tmp_path / "fma"), "-lm"]
+    subprocess.run(command, check=True)
+    assert subprocess.run([str(tmp_path / "fma")]).returncode == 0
+
+
+@compiler
+def test_with_our_own_fused_product_nothing_changes(tmp_path):
+    equations = everything()
+    model = model_of(equations, name="own", scheme="rk4")
+    library = Library(hf.export(equations, to="c", name="own", scheme="rk4"), tmp_path, "-DHOLDFAST_OWN_FMA")
+    t, x, p = library.defaults(6, len(model.values))
+    expected, done, _ = kernel_steps(model, unfused(model.assembly), t, 0.01, 50)
+    assert (library.run(t, 0.01, 0, 50, x, p, work_size(model)), done) == ((50, 0), 50)
+    assert_array_equal(x, expected)
+    symbols = subprocess.run(["nm", "-u", str(library.file)], capture_output=True, text=True).stdout
+    assert not re.search(r"\bfma\b", symbols)
 
 
 @compiler

@@ -99,6 +99,7 @@ class Unit:
 
 
 @by_llvm
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_steps_have_the_bits_of_an_unfused_kernel(name, tmp_path):
     equations = example(name)
@@ -204,6 +205,37 @@ def test_sources_compile_strictly_and_give_the_bits_of_the_binary(fmi, tmp_path)
             assert unit.step(k * 0.01, 0.01) == 0
     names = [*equations.state_names, *equations.observables]
     assert_array_equal(one.get(names), other.get(names))
+
+
+HOST = """
+#include <dlfcn.h>
+typedef void *make(const char *, int, const char *, const char *, void *, int, int);
+typedef int one(void *);
+typedef int setup(void *, int, double, double, int, double);
+typedef int step(void *, double, double, int);
+int main(void)
+{
+    void *unit = dlopen("./every.so", RTLD_NOW | RTLD_LOCAL), *m;
+    int k, said;
+    if (!unit) return 1;
+    m = ((make *)dlsym(unit, "fmi2Instantiate"))("a", 1, "TOKEN", "", 0, 0, 0);
+    if (!m) return 2;
+    said = ((setup *)dlsym(unit, "fmi2SetupExperiment"))(m, 0, 0, 0, 0, 0);
+    said += ((one *)dlsym(unit, "fmi2ExitInitializationMode"))(m);
+    for (k = 0; k < 30; k++) said += ((step *)dlsym(unit, "fmi2DoStep"))(m, k * 0.01, 0.01, 1);
+    return said ? 3 : 0;
+}
+"""
+
+
+@compiler
+@by_llvm
+def test_a_program_that_knows_nothing_else_loads_the_binary(tmp_path):
+    """All that the binary needs is found by what it names itself: no Python, and nothing linked before."""
+    unit = Unit(hf.export(everything(), to="fmu", name="every", step=0.01), tmp_path)
+    (tmp_path / "host.c").write_text(HOST.replace("TOKEN", unit.token.decode()))
+    subprocess.run([COMPILER, "-std=gnu99", "host.c", "-o", "host", "-ldl"], cwd=tmp_path, check=True)
+    assert subprocess.run(["./host"], cwd=tmp_path).returncode == 0
 
 
 @compiler

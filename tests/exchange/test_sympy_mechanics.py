@@ -146,6 +146,7 @@ def rolling_disc_by_lagrange():
     return LagrangesMethod(Lagrangian(N, disc), q, frame=N, nonhol_coneqs=rolling), q
 
 
+@pytest.mark.slow
 def test_the_rolling_disc_by_lagrange():
     method, q = rolling_disc_by_lagrange()
     numbers = dict(zip(q, (0.1, 0.2, 0.7, 0.3, 0.5), strict=True))

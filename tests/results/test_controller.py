@@ -179,7 +179,7 @@ def test_a_full_arm_under_its_computer_reproduces_a_loop_written_by_hand():
     assert [run[name][-1] for name in ("a", "b", "a_dot", "b_dot")] == pytest.approx(z.tolist(), abs=1e-9)
 
 
-@pytest.mark.parametrize("verb", ["ensemble", "certify", "right_hand_side", "tune", "linearise", "equilibria"])
+@pytest.mark.parametrize("verb", ["ensemble", "certify", "right_hand_side", "linearise", "equilibria", "sensitivities"])
 def test_what_knows_nothing_of_samples_refuses(verb):
     equations = hf.derive(cart("[program.sampling]\nstep = 0.01\n"))
     with pytest.raises(hf.HoldfastError, match="held between samples"):
@@ -213,3 +213,51 @@ def test_what_is_wrong_with_a_controller_is_said(more, said):
 def test_a_delay_between_steps_is_refused():
     with pytest.raises(hf.HoldfastError, match="whole number of steps"):
         hf.simulate(hf.derive(cart("[program.sampling]\nstep = 0.01\ndelay = 0.0004\n")))
+
+
+def test_gains_are_tuned_for_following_where_controls_fall_short():
+    """Unknown friction pulls a slow loop off, noise shakes a fast one: the rate between them is best, and said why."""
+    more = "[program.model]\nc = 0\n[program.sampling]\nstep = 0.005\nnoise = { x = 1e-3, x_dot = 1e-2 }\n"
+    problem = cart(more, x=0, path="sin(t)").with_values({"c": 2})
+    tuning = hf.tune(hf.derive(problem), start={"x_dot": 1})
+    best = tuning.chosen.deviations["y_home"]
+    assert all(best <= found.deviation for found in tuning.tried)
+    assert tuning.tried[0].rate < tuning.rate < tuning.tried[-1].rate
+    for factor in (0.2, 5):
+        law = hf.critically_damped(tuning.rate * factor)
+        other = hf.simulate(hf.derive(problem.with_law(law)), start={"x_dot": 1})
+        assert not other.success or other.reduce("rms(y_home)") > 1.2 * best
+    again = hf.simulate(tuning.equations, start={"x_dot": 1})
+    assert again.reduce("rms(y_home)") == pytest.approx(best)
+    assert "model is right about c" in tuning.summary()
+    assert tuning.to_dict()["gains"]["law.stiffness.home"] == pytest.approx(tuning.rate**2)
+
+
+def test_a_tuned_law_in_a_file_is_tuned_for_following(tmp_path):
+    text = hf.dumps(cart("[program.limits]\nF = 20\n")).replace("critically-damped", "tuned").replace("rate = 5\n", "")
+    study = hf.study(hf.loads(text))
+    assert "within the limits of F" in study.summary()
+    assert "The gains, and why these" in study.report().html
+
+
+def test_reactions_and_weak_controls_are_not_tuned_together():
+    text = """
+schema = 1
+[system]
+coordinates = ["x", "y"]
+kinetic = "x_dot**2/2 + y_dot**2/2"
+[program]
+reactions = ["rail"]
+[program.holonomic]
+rail = "y"
+home = "x"
+[program.controls]
+F = { x = "1" }
+[program.limits]
+F = 1
+[run]
+step = 0.01
+duration = 1
+"""
+    with pytest.raises(hf.HoldfastError, match="not tuned together"):
+        hf.tune(hf.derive(hf.loads(text)))

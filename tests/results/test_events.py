@@ -95,7 +95,7 @@ def test_directions_and_expressions_that_mean_nothing_are_refused():
     with pytest.raises(hf.BadRequest, match="direction 'up' is not known"):
         hf.simulate(falling(), hf.RK4, step=0.1, duration=1, events={"e": hf.Event(x, "up")})
     with pytest.raises(hf.HoldfastError):
-        hf.simulate(falling(), hf.RK4, step=0.1, duration=1, events={"e": x.acceleration})
+        hf.simulate(falling(), hf.RK4, step=0.1, duration=1, events={"e": "lambda_rod"})
 
 
 def test_a_terminal_event_does_not_hide_that_the_run_is_off_its_program():

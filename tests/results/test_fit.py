@@ -210,6 +210,66 @@ def test_fewer_values_than_unknowns_are_told():
     found = hf.fit(equations, {"t": [1.0, 2.0], "theta": [0.1, 0.2]}, ["l", "c", "theta(0)"])
     assert any("apart" in warning for warning in found.warnings)
     assert any("2 values for 3 unknowns" in warning for warning in found.warnings)
+    one = hf.fit(equations, {"t": [1.0], "theta": [0.1]}, ["l"])
+    assert np.isinf(one.errors["l"])
+    assert np.isfinite(hf.fit(equations, {"t": [1.0], "theta": [0.1]}, ["l"], sigma=0.01).errors["l"])
+
+
+@pytest.mark.parametrize("size", [1e-9, 1e-3, 1e3])
+def test_data_of_any_size_are_fitted(size):
+    x = hf.coordinates("x")
+    k = hf.parameters("k")
+    system = hf.System(coordinates=x, kinetic=x.rate**2 / 2, potential=k * x**2 / 2, parameters={k: 4})
+    equations = hf.derive(hf.Problem(system, start={x: 1}, run=hf.Run(step=0.01, duration=2)))
+    times = np.linspace(0, 2, 21)
+    noise = 0.01 * np.random.default_rng(0).standard_normal(21)
+    found = hf.fit(equations, {"t": times, "x": size * (3 * np.cos(2.1 * times) + noise)}, ["k", "x(0)"])
+    assert found.success
+    assert abs(found["x(0)"] / size - 3) < 4 * found.errors["x(0)"] / size < 0.1
+    assert abs(found["k"] - 2.1**2) < 4 * found.errors["k"] < 0.1
+
+
+def test_first_values_that_are_out_of_all_proportion_are_no_success():
+    """A start of 1 beside data of 1e-100 or 1e30: a search in steps of its own size finds nothing."""
+    x = hf.coordinates("x")
+    system = hf.System(coordinates=x, kinetic=x.rate**2 / 2, potential=x**2 / 2)
+    equations = hf.derive(hf.Problem(system, start={x: 1}, run=hf.Run(step=0.01, duration=2)))
+    times = np.linspace(0, 2, 21)
+    for size in (1e-100, 1e30):
+        noise = 0.01 * np.random.default_rng(0).standard_normal(21)
+        found = hf.fit(equations, {"t": times, "x": size * (np.cos(times) + noise)}, ["x(0)"])
+        assert not found.success or np.isinf(found.errors["x(0)"])
+        assert found.warnings
+
+
+def test_another_minimum_is_told_by_its_residuals():
+    equations = swing()
+    data = swings(equations, 0.02, 0)
+    found = hf.fit(equations, data, {"l": 8.0})
+    assert abs(found["l"] - 0.83) > 0.5
+    assert any("are no noise" in warning for warning in found.warnings)
+    assert not hf.fit(equations, data, {"l": 0.9, "c": 0.1, "theta(0)": 1}).warnings
+
+
+def test_a_value_that_is_met_exactly_is_not_taken_for_exact():
+    """One value of y alone tells its own stiffness: what is left over is 0, and yet its noise is not."""
+    x, y = hf.coordinates("x y")
+    k, q = hf.parameters("k q")
+    system = hf.System(
+        coordinates=(x, y),
+        kinetic=(x.rate**2 + y.rate**2) / 2,
+        potential=(k * x**2 + q * y**2) / 2,
+        parameters={k: 4, q: 3},
+    )
+    equations = hf.derive(hf.Problem(system, start={x: 1, y: 1}, run=hf.Run(step=0.01, duration=2)))
+    times = np.linspace(0, 2, 41)
+    seen = np.cos(2.1 * times) + 0.02 * np.random.default_rng(0).standard_normal(41)
+    single = np.full(41, np.nan)
+    single[20] = np.cos(1.8) + 0.02
+    found = hf.fit(equations, {"t": times, "x": seen, "y": single}, ["k", "q"])
+    assert found.success
+    assert found.errors["q"] > 1e-3
+    assert any("1 values of y may be met exactly" in warning for warning in found.warnings)
 
 
 def test_a_weak_parameter_is_told():
@@ -218,7 +278,7 @@ def test_a_weak_parameter_is_told():
     data = swings(equations, 0.05, 4)
     short = {"t": data["t"][:8], "theta": data["theta"][:8]}
     found = hf.fit(equations, short, ["c"])
-    assert any("is known to" in warning for warning in found.warnings)
+    assert any("c is not told from 0" in warning or "c is known to" in warning for warning in found.warnings)
 
 
 def test_parameters_that_are_hardly_told_apart_are_named():
@@ -289,6 +349,10 @@ GOOD = {"t": [0.0, 1.0, 2.0], "theta": [1.0, 0.5, 0.2]}
         (GOOD, {"bounds": {"l": 3}}, "the bounds of"),
         (GOOD, {"fixed": {"l": 3}}, "fixed and sought"),
         (GOOD, {"duration": 3}, "how long"),
+        (GOOD, {"attempts": 0}, "attempts = 0"),
+        (GOOD, {"attempts": "many"}, "attempts"),
+        (GOOD, {"bounds": {"l": ("a", 2)}}, "the bounds of"),
+        (GOOD, {"sigma": object()}, "not positive"),
     ],
 )
 def test_what_cannot_be_fitted_is_said(data, asked, said):

@@ -381,6 +381,30 @@ def test_what_bends_or_switches_at_a_fixed_time_is_not_refused(force):
     assert found["s", "mu"] == pytest.approx(wanted["s"], abs=1e-6)
 
 
+@pytest.mark.parametrize(("degree", "smooth"), [(1, False), (2, True), (3, True)])
+def test_a_force_by_data_is_smooth_or_refused(degree, smooth):
+    """A potential by a spline: of degree 1 its force jumps at each knot that the motion passes."""
+    s = hf.coordinates("s")
+    k = hf.parameters("k")
+    places = np.linspace(-2.1, 1.9, 9)
+    bowl = hf.data(places, places**2 / 2, degree=degree)
+    system = hf.System(
+        coordinates=s,
+        kinetic=s.rate**2 / 2,
+        potential=k * hf.function("f", of=s),
+        parameters={k: 1},
+        functions={"f": bowl},
+    )
+    equations = hf.derive(hf.Problem(system, start={s: 1.0}))
+    if not smooth:
+        with pytest.raises(hf.BadRequest, match="jumps at t = "):
+            hf.sensitivities(equations, "rk4", step=0.01, duration=3, to=["k"])
+        return
+    found = hf.sensitivities(equations, "rk4", step=0.01, duration=3, to=["k"])
+    wanted = differences(equations, "k", 1e-5, scheme="rk4", step=0.01, duration=3)
+    assert found["s", "k"] == pytest.approx(wanted["s"], abs=1e-7)
+
+
 def test_a_start_at_rest_is_no_jump():
     """sign(0) = 0 at the start only: the motion leaves at once, whatever is varied."""
     s = hf.coordinates("s")
@@ -458,6 +482,11 @@ def test_other_things_than_equations_are_refused():
     )
     with pytest.raises(hf.BadRequest, match="the event 'down'"):
         hf.sensitivities(ended, to=["m"])
+    s, m = hf.coordinates("s"), hf.parameters("m")
+    heavy = hf.System(coordinates=s, kinetic=m * (1 + s**2) * s.rate**2 / 2, potential=s**2, parameters={m: 2})
+    form = hf.simulate(hf.canonical(hf.derive(hf.Problem(heavy, start={s: 1}))), "euler", step=0.05, duration=1)
+    with pytest.raises(hf.BadRequest, match="another form"):  # steps in momenta are other steps
+        hf.sensitivities(form, to=["m"])
     found = hf.sensitivities(run, to=["m"])
     with pytest.raises(hf.BadRequest, match="nothing was differentiated by 'k'"):
         found["s", "k"]
@@ -473,7 +502,7 @@ def test_events_of_the_problem_and_phases_are_refused_by_name():
     before = hf.sensitivities(hf.derive(problem), "rk4", step=0.01, duration=0.5, to=["m"])
     assert np.array_equal(before.values, hf.sensitivities(slider(), "rk4", step=0.01, duration=0.5, to=["m"]).values)
     rope = hf.derive(example("slack_rope"))
-    with pytest.raises(hf.BadRequest, match="through phases"):
+    with pytest.raises(hf.BadRequest, match="has phases"):
         hf.sensitivities(rope, to=list(rope.problem.system.parameters)[:1])
     joined = hf.simulate(slider(), "rk4", **SHORT).continued()
     with pytest.raises(hf.BadRequest, match="joined of several"):
@@ -502,12 +531,31 @@ def test_friction_by_its_own_reaction_is_differentiated():
         assert found[quantity, name] == pytest.approx(wanted[quantity], rel=1e-5, abs=1e-6)
 
 
-def test_repeated_constraints_are_refused_by_name():
+def test_repeated_constraints_change_nothing():
+    """A rod that is stated twice: the same derivatives, also of a start that is moved onto it."""
     problem = example("pendulum")
     l, (x, z) = hf.parameters("l"), hf.coordinates("x z")
     twice = replace(problem.program, holonomic={**problem.program.holonomic, "again": x**2 + z**2 - l**2})
-    with pytest.raises(hf.BadRequest, match="repeat each other"):
-        hf.sensitivities(hf.derive(replace(problem, program=twice)), to=["m"])
+    start = {"x": 0.6, "z": -0.9, "x_dot": 1.0}
+    asked = {"to": ["g", "l"], "duration": 2, "start": start, "start_policy": "project"}
+    once = hf.sensitivities(hf.derive(problem), **asked)
+    again = hf.sensitivities(hf.derive(replace(problem, program=twice)), **asked)
+    assert np.abs(again.values - once.values).max() < 1e-11
+    assert np.abs(again.values).max() > 1
+
+
+def test_a_run_that_is_continued_across_a_singular_state_is_refused_with_its_time():
+    a, b = hf.coordinates("a b")
+    mass = hf.parameters("mass")
+    system = hf.System(
+        coordinates=(a, b), kinetic=mass * (a.rate**2 + b.rate**2) / 2, potential=-a, parameters={mass: 1}
+    )
+    held = hf.Program(holonomic={"loop": a**2 - b**2}, law=hf.critically_damped(5), redundant="allow")  # two lines
+    equations = hf.derive(hf.Problem(system, held, start={a: -1, b: -1, a.rate: 2, b.rate: 2}))
+    before = hf.sensitivities(equations, "rk4", step=0.001, duration=0.3, to=["mass"])
+    assert before.run.success
+    with pytest.raises(hf.BadRequest, match=r"become dependent about t = 0\.4"):
+        hf.sensitivities(equations, "rk4", step=0.001, duration=1, to=["mass"])
 
 
 @pytest.mark.parametrize("unit", [1e-9, 1e9])

@@ -114,6 +114,87 @@ def test_rests_of_one_family_are_followed_as_one():
     assert 9.81 * np.sin(bent["theta"]) == pytest.approx(bent.values * bent["theta"], abs=1e-7)
 
 
+def test_a_mechanism_that_may_stand_anywhere_has_no_special_rests():
+    """Nothing pulls at a four-bar without weight: its double root 0 is one of the family, and rounds to either side."""
+    problem = hf.load(f"{hf.__path__[0]}/examples/four_bar.toml")
+    found = hf.equilibrium_branches(problem, along={"rho": (900, 1000)}, places=5)
+    assert len(found)
+    assert found.special == ()
+
+
+def test_a_branch_that_closes_is_told_once():
+    """A pendulum with a torque τ: sin θ = τ, folds at ±1, and after a turn it is where it was."""
+    tau = hf.parameters("tau")
+    system = hf.System(
+        coordinates=theta, kinetic=theta.rate**2 / 2, potential=-sp.cos(theta), forces={theta: tau}, parameters={tau: 0}
+    )
+    found = hf.equilibrium_branches(hf.Problem(system), along={"tau": (-2, 2)})
+    assert len(found) == 1
+    assert found.folds == pytest.approx([-1, 1], abs=1e-10)
+    assert found[0].ends == ("it closes", "it closes")
+    assert np.ptp(found[0]["theta"]) == pytest.approx(2 * np.pi, abs=0.1)
+
+
+def test_two_branches_that_cross_change_their_stability():
+    """x'' = μ x − x² − x': 0 and μ, which exchange stability at 0."""
+    system = hf.System(
+        coordinates=x,
+        kinetic=x.rate**2 / 2,
+        potential=-mu * x**2 / 2 + x**3 / 3,
+        dissipation=x.rate**2 / 2,
+        parameters={mu: 1},
+    )
+    found = hf.equilibrium_branches(hf.Problem(system, start={x: 0.5}), along={"mu": (-1, 1)})
+    assert len(found) == 2
+    assert [one.kind for one in found.special] == ["branch point"]
+    assert found.changes == pytest.approx([0.0], abs=1e-10)
+    assert {(branch.words[0], branch.words[-1]) for branch in found.branches} == {
+        ("asymptotically stable", "unstable"),
+        ("unstable", "asymptotically stable"),
+    }
+
+
+def ziegler(damping):
+    """Two bars with springs c = 1 under a force that follows the upper one; masses 2 and 1, lengths 1."""
+    q, r = hf.coordinates("q r")
+    drag = hf.parameters("drag")
+    kinetic = q.rate**2 + (q.rate**2 + r.rate**2 + 2 * q.rate * r.rate * sp.cos(q - r)) / 2
+    system = hf.System(
+        coordinates=(q, r),
+        kinetic=kinetic,
+        potential=q**2 / 2 + (r - q) ** 2 / 2,
+        dissipation=drag * (q.rate**2 + (r.rate - q.rate) ** 2) / 2,
+        forces={q: P * sp.sin(q - r)},
+        parameters={P: 1, drag: damping},
+    )
+    return hf.Problem(system, start={q: 0.1})
+
+
+def test_zieglers_column_flutters_where_he_says_and_damping_makes_it_worse():
+    """Ziegler (1952), Ing.-Arch. 20, 49-56: 7/2 − √2 without damping, 41/28 + b²/2 with b on both joints."""
+    (free,) = hf.equilibrium_branches(ziegler(0), along={"P": (0.5, 4)}).special
+    assert (free.kind, free.value) == ("change", pytest.approx(3.5 - np.sqrt(2), rel=1e-9))
+    (damped,) = hf.equilibrium_branches(ziegler(0.1), along={"P": (0.5, 4)}).special
+    assert (damped.kind, damped.value) == ("oscillation", pytest.approx(41 / 28 + 0.1**2 / 2, rel=1e-9))
+
+
+def test_lorenz_equations_turn_to_oscillation_at_470_19ths():
+    """First-order states beside a coordinate at rest; far from the start they were looked for from."""
+    X, Y, Z = hf.states("X Y Z")
+    r = hf.parameters("r")
+    system = hf.System(
+        coordinates=x,
+        kinetic=x.rate**2 / 2,
+        potential=x**2 / 2,
+        dissipation=x.rate**2 / 2,
+        states={X: 10 * (Y - X), Y: X * (r - Z) - Y, Z: X * Y - sp.Rational(8, 3) * Z},
+        parameters={r: 5},
+    )
+    found = hf.equilibrium_branches(hf.Problem(system, start={X: 1, Y: 1, Z: 1}), along={"r": (0.5, 30)})
+    assert sorted({round(value, 8) for value in found.changes}) == [1.0, round(470 / 19, 8)]
+    assert max(map(len, found.branches)) < 400
+
+
 def test_gains_may_be_varied():
     """x'' = x + F, F holds y: the law alone decides, and at stiffness 0 a root passes zero."""
     system = hf.System(coordinates=x, kinetic=x.rate**2 / 2, potential=-(x**2) / 2)

@@ -11,13 +11,15 @@ import pytest
 import holdfast as hf
 from holdfast.stability.tuning.candidates import RATES, RATIOS, largest_stable_rate, swept_rates, textbook
 from holdfast.stability.tuning.plot import _edges
-from holdfast.stability.tuning.trials import MeasuredGains
+from holdfast.stability.tuning.trials import MeasuredGains, Trials
 from holdfast.stability.tuning.tune import COST, MARGIN, TWICE, WORTH, _Search
 from tests.stability.held import pendulum
 
 
 class Landscape:
     """Trials of a model of which only the landscape is known: each constraint has its own best rate and ratio."""
+
+    law, must_attract, attracting_rate = Trials.law, Trials.must_attract, Trials.attracting_rate
 
     def __init__(self, best, *, step=0.01, least=1e-6, none=1.0, errors=None, cliff=math.inf, velocity=()):
         self.best, self.least, self.none, self.cliff = best, least, none, cliff
@@ -27,6 +29,7 @@ class Landscape:
         self.request = SimpleNamespace(scheme=hf.RK4 if step else hf.DOPRI5, step=step, duration=10.0, tolerance=1e-7)
         self.reference = SimpleNamespace(doubt=0.0, energy_doubt=0.0)
         self.motion_rate, self.deviates, self.held_by_controls = 3.0, False, False
+        self.with_ratios = bool(self.holonomic)
         self.seen = []
 
     def gains(self, rates, ratios):

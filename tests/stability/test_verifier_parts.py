@@ -291,6 +291,8 @@ def test_the_verifier_and_the_product_derive_the_same(name):
         "data": any(isinstance(function.value, hf.Data) for function in problem.system.functions.values()),
         "noise": bool(problem.system.noise),
         "keep": bool(problem.program.keep),
+        "limits": bool(problem.program.shortfall),
+        "lambda_": product.friction is not None,
     }
     for word in (word for word, there in unread.items() if there):
         with pytest.raises(Refused, match=word):

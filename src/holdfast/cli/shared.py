@@ -124,7 +124,7 @@ def derived(problem: hf.Problem) -> hf.Equations:
         return hf.derive(problem)
 
 
-def equations_in(problem: hf.Problem, **asked: Any) -> tuple[hf.Equations, hf.Tuning | None]:
+def equations_in(problem: hf.Problem, **asked: Any) -> tuple[hf.Equations, hf.Tuning | hf.TrackingTuning | None]:
     """The equations of a problem, ready to run: gains that are still open are tuned first, for the run asked."""
     equations = derived(problem)
     if not isinstance(problem.program.law, hf.Tuned) or not equations.constraints:
@@ -134,7 +134,7 @@ def equations_in(problem: hf.Problem, **asked: Any) -> tuple[hf.Equations, hf.Tu
     return tuning.equations, tuning
 
 
-def gains_line(tuning: hf.Tuning) -> str:
+def gains_line(tuning: hf.Tuning | hf.TrackingTuning) -> str:
     """One line on gains that were chosen on the way: for what, how good, and which."""
     gains = ", ".join(f"{name} = {value:g}" for name, value in tuning.to_dict()["gains"].items())
     return tuning.summary().splitlines()[0] + (f" ({gains})" if gains else "")

@@ -33,6 +33,7 @@ from holdfast.results.trajectory import Trajectory
 from holdfast.stability.certificate.certificate import Certificate, Label
 from holdfast.stability.certificate.verify import Verification, verify
 from holdfast.stability.promise.certify import certify
+from holdfast.stability.tuning.tracking import TrackingTuning
 from holdfast.stability.tuning.tune import tune
 from holdfast.stability.tuning.tuning import Tuning
 
@@ -49,7 +50,7 @@ class Study:
     equations: Equations | None  # under the law that was chosen; none for a saved run, whose page derives them
     trajectory: Trajectory
     certificate: Certificate | None = None
-    tuning: Tuning | None = None  # where gains were left open
+    tuning: Tuning | TrackingTuning | None = None  # where gains were left open
     verification: Verification | None = None  # of what is proved
     remarks: tuple[str, ...] = ()
     interrupted: bool = False

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from holdfast.page.facts import PageFacts, number, sentence
-from holdfast.results.joined import JoinedRun
+from holdfast.results.runs.joined import JoinedRun
 from holdfast.stability.certificate.certificate import Label
 from holdfast.stability.linear.spectrum import BlockStability
 

@@ -52,7 +52,7 @@ def ensemble(file: str, output: str | None, quiet: bool, as_json: bool, **asked:
     leave(bool(runs.success.all()), interrupted=hf.Outcome.interrupted in runs.outcomes)
 
 
-def _data(runs: hf.Ensemble, tuning: hf.Tuning | None, output: str | None) -> dict[str, Any]:
+def _data(runs: hf.Ensemble, tuning: hf.Tuning | hf.TrackingTuning | None, output: str | None) -> dict[str, Any]:
     return {
         "schema": 1,
         "title": runs.equations.problem.title,
@@ -84,7 +84,7 @@ def _largest(runs: hf.Ensemble) -> dict[str, Any]:
     return {name: np.nan_to_num(abs(runs[name]), nan=0.0).max(axis=1) for name in names}
 
 
-def _print(runs: hf.Ensemble, title: str, tuning: hf.Tuning | None, output: str | None) -> None:
+def _print(runs: hf.Ensemble, title: str, tuning: hf.Tuning | hf.TrackingTuning | None, output: str | None) -> None:
     request = runs.request
     size = f"steps of {request.step:g}" if request.step is not None else f"within {request.tolerance:g}"
     say(in_one_line(title))

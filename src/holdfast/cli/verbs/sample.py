@@ -108,7 +108,9 @@ def _finite(value: float) -> float | None:
     return value if abs(value) < float("inf") else None
 
 
-def _print(data: dict[str, Any], title: str, expected: hf.MeanSquare | None, tuning: hf.Tuning | None) -> None:
+def _print(
+    data: dict[str, Any], title: str, expected: hf.MeanSquare | None, tuning: hf.Tuning | hf.TrackingTuning | None
+) -> None:
     say(in_one_line(title))
     if tuning is not None:
         line("tuned", gains_line(tuning))

@@ -65,7 +65,7 @@ def _norm(run: hf.Trajectory) -> dict[str, float]:
     return {"start": float(norm[0]), "largest": float(norm.max()), "final": float(norm[-1])}
 
 
-def _run_data(run: hf.Trajectory, tuning: hf.Tuning | None, output: str | None) -> dict[str, Any]:
+def _run_data(run: hf.Trajectory, tuning: hf.Tuning | hf.TrackingTuning | None, output: str | None) -> dict[str, Any]:
     return {
         "schema": 1,
         "title": run.problem.title if run.problem else "",
@@ -94,7 +94,9 @@ def _run_data(run: hf.Trajectory, tuning: hf.Tuning | None, output: str | None) 
     }
 
 
-def _print_run(run: hf.Trajectory, title: str, tuning: hf.Tuning | None, output: str | None) -> None:
+def _print_run(
+    run: hf.Trajectory, title: str, tuning: hf.Tuning | hf.TrackingTuning | None, output: str | None
+) -> None:
     size = f"steps of {run.step:g}" if run.step is not None else f"steps within {run.tolerance:g}"
     say(in_one_line(title))
     line("outcome", run.outcome.value)

@@ -48,7 +48,7 @@ def tune(file: str, output: str | None, write: str | None, as_json: bool, **aske
         say(tuning.summary(), nl=False)
 
 
-def _draw(tuning: hf.Tuning, output: str) -> None:
+def _draw(tuning: hf.Tuning | hf.TrackingTuning, output: str) -> None:
     matplotlib = plain_matplotlib()
     matplotlib.use("Agg")
     kind = Path(output).suffix.removeprefix(".")

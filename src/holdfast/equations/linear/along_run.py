@@ -35,6 +35,9 @@ class RunLike(Protocol):
     @property
     def parameters(self) -> Mapping[str, float]: ...
 
+    @property
+    def state_names(self) -> tuple[str, ...]: ...
+
     def sol(self, times: Any) -> Array: ...
 
 
@@ -108,8 +111,12 @@ def along_run(
             "a run has the parameters it was made with", where="linearise(parameters=...)", fix="make another run"
         )
     equations = field.equations
-    width = len(equations.state_names)
-    if np.shape(run.y)[0] != width:
+    if hasattr(run, "parts"):
+        raise BadRequest(
+            "the run was joined of several", where="linearise(at=run)", fix="take one of them, with its own equations"
+        )
+    missing = [name for name in equations.parameter_names if name not in run.parameters]
+    if tuple(run.state_names) != equations.state_names or missing:
         raise BadRequest("the run is one of other equations", where="linearise(at=run)", fix="give its own")
     moments, rows = np.asarray(run.times, float), np.asarray(run.y, float).T
     if times is not None:
@@ -143,6 +150,8 @@ def _controls(
     """The controls along the run: given, or those that hold the program there."""
     if not field.u:
         return {}
+    if not set(field.u) <= set(given):
+        field.equations.require_unsampled("linearise along a run")
     nodes = tuple(field.equations.controls_nodes[name] for name in field.u)
     found = _evaluated(field.equations.field.inputs, nodes, [times, *rows.T, *constants])
     return {name: given.get(name, found[:, k]) for k, name in enumerate(field.u)}

@@ -98,7 +98,8 @@ def why_undetermined(problem: Problem, mass: np.ndarray, jacobian: np.ndarray, s
         f"nothing determines the acceleration of {listed(names)}{f' at {state}' if state else ''}: "
         "no inertia, and no constraint",
         where="system.kinetic",
-        fix="give the kinetic energy a term in its rate, or add a constraint that fixes it",
+        fix="give the kinetic energy a term in its rate (x.rate; hf.rate(e) of an expression, not SymPy's diff), or "
+        "add a constraint that fixes it",
     )
 
 

@@ -57,7 +57,9 @@ def _about(model: Model, precision: Precision, controller: bool, version: str) -
     yield " * call must not overlap. Compile without -ffast-math, with -ffp-contract=off where that is not the default,"
     yield " * and link the library of mathematics (-lm)."
     if not precision.suffix:
-        yield " * With -DHOLDFAST_FUSED products are fused with sums, as in the kernels where a processor can."
+        yield " * With -DHOLDFAST_FUSED products are fused with sums, as in the kernels where a processor can;"
+        yield " * with -DHOLDFAST_OWN_FMA the fused products of sin, exp and the like are made here, bit for bit, for a"
+        yield " * library whose fma rounds twice."
     if not controller:
         yield f" * Steps are those of {comment(model.scheme.name)}" + (
             f"; the problem states h = {model.step!r}." if model.step else "."

@@ -11,6 +11,7 @@ from holdfast.engine.emit.llvm import BODY_SIGNATURE
 from holdfast.engine.emit.target import Signature
 from holdfast.engine.emit.translate import source_of, translate
 from holdfast.exchange.c.header import lists_of, names_tables
+from holdfast.exchange.c.own_fma import OWN_FMA
 from holdfast.exchange.c.writer import ExportWriter, Precision
 from holdfast.exchange.model import Model
 
@@ -24,7 +25,7 @@ PREAMBLE = """#include <math.h>
 """
 FUSED = """
 #ifdef HOLDFAST_FUSED
-#define FUSED(a, b, c) fma(a, b, c)
+#define FUSED(a, b, c) hf_fma(a, b, c)
 #else
 #define FUSED(a, b, c) ((a) * (b) + (c))
 #endif
@@ -52,10 +53,19 @@ def source(model: Model, precision: Precision, *, controller: bool) -> str:
     own = "\n".join(writer.functions)
     public = "\n".join(_controller(model, writer) if controller else _public(model, writer))
     tables = "\n".join(names_tables(model.name, lists_of(model, controller=controller)))
-    helpers = "".join(f"static inline {text}\n" for called, text in HELPERS.items() if called in own)
-    fused = FUSED if not precision.suffix else "\n#define FUSED(a, b, c) ((a) * (b) + (c))\n"
-    head = f'#include "{model.name}.h"\n\n{PREAMBLE}{fused if "FUSED(" in own else ""}'
-    return f"{head}\ntypedef {model.name}_real real;\n\n{helpers}\n{own}\n{tables}\n\n{public}\n"
+    head = f'#include "{model.name}.h"\n\n{PREAMBLE}\ntypedef {model.name}_real real;\n'
+    return f"{head}\n{helpers(own, precision)}\n{own}\n{tables}\n\n{public}\n"
+
+
+def helpers(own: str, precision: Precision) -> str:
+    """What this text of functions calls, and no more: nothing in it is unused."""
+    found = "".join(f"static inline {text}\n" for called, text in HELPERS.items() if called in own)
+    fused = FUSED if not precision.suffix else "#define FUSED(a, b, c) ((a) * (b) + (c))\n"
+    if "hf_fma(" in own:
+        found += OWN_FMA
+    else:
+        fused = fused.replace("hf_fma", "fma")
+    return found + (fused if "FUSED(" in own else "")
 
 
 def _bodies(model: Model, controller: bool) -> dict[str, Body]:

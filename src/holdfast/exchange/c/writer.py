@@ -67,6 +67,8 @@ class ExportWriter(CWriter):
         return f"({short!s}f)" if value < 0 else f"{short!s}f"
 
     def library(self, name: str) -> str:
+        if name == "fma" and not self.precision.suffix:
+            return "hf_fma"
         return name + self.precision.suffix
 
     def begin(self, name: str, arguments: list[tuple[str, str]], returns: str, hint: str) -> None:

@@ -12,7 +12,7 @@ from holdfast.engine.emit.llvm import BODY_SIGNATURE, scratch_size, write_body, 
 from holdfast.engine.emit.llvm_writer import LLVMWriter
 from holdfast.engine.emit.target import Signature, Target
 from holdfast.engine.emit.translate import source_of, translate
-from holdfast.exchange.c.source import HELPERS, PREAMBLE
+from holdfast.exchange.c.source import PREAMBLE, helpers
 from holdfast.exchange.c.writer import PRECISIONS, ExportWriter
 from holdfast.exchange.fmu import core, glue_c, glue_llvm
 from holdfast.exchange.model import Model
@@ -33,7 +33,6 @@ EXPORTED = """#if defined(_WIN32)
 #else
 #define HF_EXPORT
 #endif
-#define FUSED(a, b, c) ((a) * (b) + (c))
 """
 
 
@@ -116,10 +115,9 @@ class FmuAssembly:
             known[name] = BODY_SIGNATURE
         self._translate(writer, known)
         own, sizes = "\n".join(writer.functions), self.sizes
-        helpers = "".join(f"static inline {text}\n" for called, text in HELPERS.items() if called in own)
         sized = {"HF_STATES": "states", "HF_VARIABLES": "variables", "HF_SETTABLE": "settable", "HF_STALE": "stale"}
         defined = "".join(f"#define {name} {sizes[key]}u\n" for name, key in (sized | {"HF_SIZE": "size"}).items())
         head = (
             f'#include <stdlib.h>\n{PREAMBLE}\n{EXPORTED}{defined}#define HF_TOKEN "{token}"\n\ntypedef double real;\n'
         )
-        return f"{head}\n{helpers}\n{own}\n" + "\n".join(glue_c.glue(version)) + "\n"
+        return f"{head}\n{helpers(own, PRECISIONS['double'])}\n{own}\n" + "\n".join(glue_c.glue(version)) + "\n"

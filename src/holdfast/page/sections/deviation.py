@@ -13,7 +13,7 @@ from holdfast.page.markup.figure_text import quantity
 from holdfast.page.markup.html import Markup, joined, paragraph
 from holdfast.page.section import Section, side_by_side
 from holdfast.page.verdict import rounded_up
-from holdfast.results.joined import JoinedRun
+from holdfast.results.runs.joined import JoinedRun
 
 MOST_FIGURES = 6  # blocks with a figure of their own
 

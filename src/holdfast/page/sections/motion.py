@@ -11,7 +11,7 @@ from holdfast.page.facts import PageFacts, number
 from holdfast.page.figures.curves import curves
 from holdfast.page.markup.html import Child, Markup, element, joined, paragraph, table
 from holdfast.page.section import Section, side_by_side
-from holdfast.results.joined import JoinedRun
+from holdfast.results.runs.joined import JoinedRun
 
 MOST_CURVES = 12  # curves
 CAPTION = "The mechanism in motion, drawn to scale"

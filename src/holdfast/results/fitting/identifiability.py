@@ -27,15 +27,22 @@ class Identifiability:
     rank: int
 
 
+def lengths_of(rows: Array) -> Array:
+    """The length of each column, or of one, without overflow on the way."""
+    largest = np.abs(rows).max(axis=0, initial=0.0)
+    size = np.where(largest > 0, largest, 1.0)
+    return np.asarray(size * np.linalg.norm(rows / size, axis=0))
+
+
 def determined(jacobian: Array, names: tuple[str, ...], values: Array, extent: float) -> Identifiability:
     """The covariance (JᵀJ)⁻¹ of unknowns where the data determine them, by a weighted Jacobian.
 
     `extent` is the size of the data in the same weights: what moves them by no more than a rounding of it is idle.
     """
-    reach = np.linalg.norm(jacobian, axis=0) * np.where(values != 0, np.abs(values), 1.0)
+    reach = lengths_of(jacobian) * np.where(values != 0, np.abs(values), 1.0)
     idle = reach <= IDLE * extent
     jacobian = np.where(idle, 0.0, jacobian)
-    lengths = np.linalg.norm(jacobian, axis=0)
+    lengths = lengths_of(jacobian)
     scale = np.where(idle, 1.0, lengths)
     _, sizes, vt = np.linalg.svd(jacobian / scale, full_matrices=False)
     if len(sizes) < len(names):  # fewer data than unknowns
@@ -82,11 +89,17 @@ def _moves(parts: Array, chosen: list[int], names: tuple[str, ...], values: Arra
     return ", ".join(names[k] for k in chosen), moves
 
 
+def _weakness(name: str, value: float, error: float) -> str:
+    if error > abs(value):
+        return f"{name} is not told from 0: {value:.3g} ± {error:.3g}"
+    return f"{name} is known to {100 * error / abs(value):.2g} % only"
+
+
 def weak(jacobian: Array, names: tuple[str, ...], values: Array, errors: Array) -> tuple[str, ...]:
     """What is determined badly, in words: each, and the combination that is to blame where there is one."""
     size = np.where(values != 0, np.abs(values), 1.0)
     badly = [k for k in range(len(names)) if np.isfinite(errors[k]) and values[k] and errors[k] > WEAK * size[k]]
-    said = [f"{names[k]} is known to {100 * errors[k] / size[k]:.3g} % only" for k in badly]
+    said = [_weakness(names[k], float(values[k]), float(errors[k])) for k in badly]
     known = [k for k in range(len(names)) if np.isfinite(errors[k])]
     if len(badly) > 1:
         parts = np.zeros(len(names))

@@ -140,7 +140,10 @@ def _sigma(given: Any, columns: Mapping[str, Array], count: int) -> dict[str, Ar
         raise BadRequest(f"sigma of {lacking!r} is missing", where="sigma", fix="give one for each column, or none")
     found = {}
     for name in columns:
-        values = np.asarray(named[name], dtype=float) if not isinstance(named[name], str) else np.full(1, np.nan)
+        try:
+            values = np.asarray(named[name], dtype=float)
+        except (TypeError, ValueError):
+            values = np.full((), np.nan)
         if values.shape not in ((), (count,)) or not (np.isfinite(values).all() and (values > 0).all()):
             raise BadRequest(f"sigma of {name!r} is not positive", where="sigma", fix="a number, or one for each row")
         found[name] = np.broadcast_to(values, count).copy()

@@ -57,6 +57,8 @@ class Prediction:
         start, slopes, constants = self.job.start(*self.given(values))
         self.job.refuse_events(start, constants)
         rows = self.job.rows(start, slopes, constants, self._every)
+        if rows.status is Status.interrupted:
+            raise KeyboardInterrupt  # a search that goes on would not be left
         if rows.status is not Status.completed:
             reached = f"the run ends at t = {rows.times[-1]:.6g}: {rows.status.sentence}"
             raise BadRequest(reached, where="fit", fix="other first values, bounds, or a smaller step")

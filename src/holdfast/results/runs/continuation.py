@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
-from holdfast.results.joined import JoinedRun, joined
+from holdfast.results.runs.joined import JoinedRun, joined
 from holdfast.results.runs.phased import handed_over
 from holdfast.results.runs.request import fitted_step
 from holdfast.schemes.by_name import scheme_named

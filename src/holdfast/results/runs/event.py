@@ -12,9 +12,10 @@ from holdfast.engine.kernel import Kernel, compiled
 from holdfast.engine.run.rows import Rows
 from holdfast.engine.run.status import Status
 from holdfast.equations.equations import Equations
+from holdfast.errors import BadRequest, BadStatement
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.nodes import Node
-from holdfast.problem.phases import DIRECTIONS, checked_events
+from holdfast.problem.phases import DIRECTIONS, Event, checked_events
 from holdfast.results.quantities import quantity_node
 
 After = Callable[[float, np.ndarray], np.ndarray]  # what is done to a state after each step
@@ -39,11 +40,18 @@ def watch_of(equations: Equations, events: Mapping[str, Any] | None) -> EventWat
     terminal: dict[str, Node] = {}
     noted: dict[str, Node] = {}
     directions: dict[str, int] = {}
-    for name, event in checked_events(equations.problem.events if events is None else events).items():
+    for name, event in _checked(equations.problem.events if events is None else events).items():
         node = quantity_node(equations, event.expression, where=f"events.{name}")
         (terminal if event.terminal else noted)[name] = node
         directions[name] = DIRECTIONS[event.direction]
     return EventWatch(terminal, noted, directions)
+
+
+def _checked(events: Mapping[str, Any]) -> Mapping[str, Event]:
+    try:
+        return checked_events(events)
+    except BadStatement as error:
+        raise BadRequest(error.what, where=error.where, fix=error.fix) from None
 
 
 def noted_times(

@@ -22,9 +22,9 @@ from holdfast.equations.values import parameter_vector, values_at
 from holdfast.errors import BadRequest
 from holdfast.problem.phases import Event, Phase
 from holdfast.problem.vocabulary import by_name
-from holdfast.results.joined import Impact, JoinedRun, joined
 from holdfast.results.judgement.finding import Judgement
 from holdfast.results.judgement.outcome import Outcome
+from holdfast.results.runs.joined import Impact, JoinedRun, joined
 from holdfast.results.runs.request import SMALLEST_TOLERANCE, fitted_step
 from holdfast.results.runs.state_error import TIGHTER
 from holdfast.results.start.projection import Projection
@@ -52,7 +52,12 @@ def phase_equations(equations: Equations) -> dict[str, Equations]:
         found: dict[str, Equations] = {}
         for name, phase in problem.phases.items():
             alike = next((n for n in found if problem.phases[n].program == phase.program), None)
-            found[name] = found[alike] if alike else derive(problem.in_phase(name), second_order=equations.second_order)
+            if alike is not None:
+                found[name] = found[alike]
+            elif phase.program is None or phase.program == problem.program:
+                found[name] = replace(equations, problem=problem.in_phase(name))
+            else:
+                found[name] = derive(problem.in_phase(name), second_order=equations.second_order)
         return found
 
     return equations.memo.once(phase_equations, made)

@@ -10,12 +10,11 @@ import numpy as np
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import state_vector
 from holdfast.errors import BadRequest
-from holdfast.results.joined import JoinedRun
+from holdfast.results.runs.joined import JoinedRun
 from holdfast.results.trajectory import Trajectory
 
-SAME = (
-    1e-15  # of its size: a start value that is what the problem states, and so follows the parameters it is stated by
-)
+ALIKE = 1e-6  # of the size of a state: what the same run by other code may differ by
+SAME = 1e-15  # of its size: a start value that the problem states, and so follows the parameters it is stated by
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +60,20 @@ def made_with(run: Trajectory) -> MadeWith:
     begins = all(run.columns[name][0] == x for name, x in zip(run.state_names, run.start.state, strict=True))
     begin = float(run.times[0]) if begins else equations.problem.run.begin
     return MadeWith(equations, run.scheme, {**options, **size, "begin": begin, "at": run.times})
+
+
+def refuse_other_motion(run: Trajectory, again: Trajectory) -> None:
+    """A run that was made in another way than its equations are: by momenta, or with what is not kept in it."""
+    allowed = ALIKE if run.tolerance is None else max(ALIKE, 1e3 * run.tolerance)
+    rows = min(len(run.times), len(again.times))
+    size = np.abs(run.y).max(axis=1, initial=0.0)
+    size = np.where(size > 1e-9 * size.max(initial=0.0), size, size.max(initial=0.0))  # a residue of rounding has none
+    if len(run.times) > rows or (np.abs(run.y[:, :rows] - again.y[:, :rows]).max(axis=1) > allowed * size).any():
+        raise BadRequest(
+            "made again from its equations the run is another: it was made in another form, or with other options",
+            where="sensitivities(run)",
+            fix="give the equations, and the options of the run, in its place",
+        )
 
 
 def _stated(equations: Equations, run: Trajectory) -> dict[str, float]:

@@ -21,6 +21,7 @@ from holdfast.results.runs.request import Request, resolved
 from holdfast.results.sensitivity.augmented import Augmented, augmented
 from holdfast.results.sensitivity.directions import Directions
 from holdfast.results.sensitivity.jumps import Switches
+from holdfast.results.sensitivity.passages import refuse_passages
 from holdfast.results.sensitivity.start_slopes import StartSlopes, stated_start
 from holdfast.results.start.start import Start, started, stated_names
 
@@ -47,12 +48,6 @@ class DifferentiatedRun:
                 "a run through phases is not differentiated: the times at which they change move with what is varied",
                 where="phases",
                 fix="differentiate a phase: hf.phase_equations(equations)[NAME]",
-            )
-        if self.equations.solver.form == "redundant":
-            raise BadRequest(
-                "constraints that repeat each other, or may become dependent, are not differentiated",
-                where="program.redundant",
-                fix="leave the repeats out: the motion is the same without them",
             )
 
     @cached_property
@@ -130,13 +125,18 @@ class DifferentiatedRun:
             )
 
     def refuse_jumps(self, start: Start, constants: Sequence[float]) -> None:
-        """An error where the rates jump along the motion; a run of its own, with every step kept, where they may."""
-        if not self.switches.nodes:
+        """An error where the rates jump along the motion, or constraints become dependent; a run of its own, with every
+        step kept, where they may.
+        """
+        repeats = self.equations.solver.form == "redundant"
+        if not self.switches.nodes and not repeats:
             return
         request = self.request
         if request.step is None:
             request = replace(request, absolute=self._own_tolerances(start, constants))
         rows = KernelCall(request, 1, list(constants), []).run(self.plain, np.array(start.state))
+        if repeats:
+            refuse_passages(self.equations, rows, constants)
         self.switches.refuse_jumps(rows.times, rows.states, constants)
 
     def _own_tolerances(self, start: Start, constants: Sequence[float]) -> Array:

@@ -27,7 +27,7 @@ from holdfast.results.runs.job import Job, check_size
 from holdfast.results.runs.request import RunOptions, request_of
 from holdfast.results.runs.simulate import under_law
 from holdfast.results.sensitivity.directions import Directions, directions_of
-from holdfast.results.sensitivity.made_with import made_with
+from holdfast.results.sensitivity.made_with import made_with, refuse_other_motion
 from holdfast.results.sensitivity.run import DifferentiatedRun
 from holdfast.results.start.start import Start
 from holdfast.results.trajectory import Trajectory
@@ -166,7 +166,9 @@ def sensitivities(
     if isinstance(equations, Trajectory):
         _refuse_beside_run(scheme, start, start_policy, parameters, law, *run.values())
         made = made_with(equations)
-        return sensitivities(made.equations, made.scheme, to=to, of=of, **made.options)
+        found = sensitivities(made.equations, made.scheme, to=to, of=of, **made.options)
+        refuse_other_motion(equations, found.run)
+        return found
     equations = under_law(equations, law, verb="sensitivities")
     request = request_of(equations, scheme, **run)
     directions = directions_of(equations, to, where="sensitivities(to=...)")

@@ -12,7 +12,7 @@ import numpy as np
 
 from holdfast.common.files import write, write_stream
 from holdfast.errors import BadRequest, HoldfastError
-from holdfast.results.joined import JoinedRun
+from holdfast.results.runs.joined import JoinedRun
 from holdfast.results.store.bounded import npz_arrays, numbers, text_of
 from holdfast.results.store.netcdf import FORMAT, netcdf_columns
 from holdfast.results.store.run_file import LONGEST_TEXT, Damaged, about, checked, problem_text, rebuilt, require

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -47,11 +47,14 @@ from holdfast.stability.rests.rest_curve import RestCurve, RestEquations, distan
 Array = np.ndarray
 FIRST, LONGEST, SHORTEST = 0.01, 0.03, 1e-7  # steps of the arclength, in parts of the range of the parameter
 MOST = 2000  # rests on one branch
+UPRIGHT = 50  # rests at one value of the parameter: they are many there, and tell nothing more
 BEND = 0.9  # cosine between neighbouring tangents: a sharper bend is taken in shorter steps
 QUICK = 4  # corrections: fewer, and the next step is longer
 ON = 1e-4  # beside a branch: what is nearer lies on it
 ASIDE = 0.02  # how far beside a branch point the crossing branch is looked for
 HALVINGS = 60
+SLOW = 1e-5  # of the largest root: one below this all along a branch is 0
+CLOSED = "it closes"
 
 
 @clear_arguments
@@ -123,19 +126,36 @@ def _rest_equations(
 
 @dataclass(frozen=True, eq=False)
 class _Mark:
-    """A rest on a curve: where, its tangent, and what is tested there."""
+    """A rest on a curve: where, its tangent, and the roots that decide there, by the pace of the motion."""
 
     u: Array
     tangent: Array
-    determinant: float
-    growing: int
-    pair: float  # the largest real part of a root that turns; -inf where none does
-    frequency: float
+    roots: Array
+    none: float  # what counts as 0 beside the pace
+    pace: float
 
+    @property
+    def still(self) -> int:
+        """How many roots are 0."""
+        largest = float(np.abs(self.roots).max(initial=0.0))
+        return int((np.abs(self.roots) <= max(SLOW * largest, 10 * self.none)).sum())
 
-def _beyond(mark: _Mark, limit: float) -> float:
-    """More growing roots than a limit, or fewer."""
-    return mark.growing - limit
+    def moving(self, still: int) -> Array:
+        """The roots without those that are 0 all along a branch: of a family of rests, which decide nothing."""
+        return self.roots[np.argsort(np.abs(self.roots), kind="stable")][still:]
+
+    def determinant(self, still: int) -> float:
+        """The product of the moving roots: it passes zero with one of them."""
+        return float(np.prod(self.moving(still)).real)
+
+    def growing(self, still: int) -> int:
+        return int((self.moving(still).real > self.none).sum())
+
+    @property
+    def pair(self) -> complex:
+        """The root that turns and grows fastest; -inf where none turns."""
+        turning = self.roots[self.roots.imag > self.none]
+        return complex(turning[int(turning.real.argmax())]) if len(turning) else complex(-math.inf, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,8 +186,8 @@ class _Atlas:
         curve = RestCurve.through(self.equations, u)
         tangent = curve.tangent(u)
         tangent = tangent if tangent[-1] >= 0 else -tangent
-        back, first = self._traced(curve, u, -tangent)
         ahead, last = self._traced(curve, u, tangent)
+        back, first = (ahead[:1], last) if last == CLOSED else self._traced(curve, u, -tangent)
         marks = [*(replace(mark, tangent=-mark.tangent) for mark in reversed(back[1:])), *ahead]
         self.curves.append(np.array([mark.u for mark in marks]))
         special, crossings = self._special(curve, marks)
@@ -215,9 +235,12 @@ class _Atlas:
                     marks.append(self._mark(curve, last, curve.tangent(last, here.tangent)))
                 return marks, "the end of the range"
             marks.append(self._mark(curve, new, ahead))
+            if len(marks) > UPRIGHT and abs(marks[-UPRIGHT].u[-1] - new[-1]) < 1e-12:
+                return marks, "rests go on at one value of the parameter"
             if len(marks) > 4 and distance(new, u, self.turns) < 0.6 * length and ahead @ marks[0].tangent > BEND:
-                return marks, "it closes"
-            length = min(LONGEST, length * (1.5 if count <= QUICK else 1.0))
+                return marks, CLOSED
+            longest = min(max(1.0, float(np.linalg.norm(new[:-1]))), 1 / max(abs(ahead[-1]), 1e-300)) * LONGEST
+            length = min(longest, length * (1.5 if count <= QUICK else 1.0))
         return marks, f"{MOST} rests"
 
     def _mark(self, curve: RestCurve, u: Array, tangent: Array) -> _Mark:
@@ -225,36 +248,35 @@ class _Atlas:
         time = own.equations.problem.run.begin
         slopes = tangent_of(own.equations).at(time, own.state(u), own.numbers(u))
         matrix, pace = decisive_matrix(own.equations, slopes)
-        roots = np.linalg.eigvals(matrix) if len(matrix) else np.zeros(0)
-        none = max(NEUTRAL * float(np.abs(roots).max(initial=0.0)), NOISE * pace)
-        growing = int((roots.real > none).sum())
-        turning = roots[roots.imag > none]
-        lead = turning[int(turning.real.argmax())] if len(turning) else complex(-math.inf, 0.0)
-        determinant = float(np.linalg.det(matrix / pace)) if len(matrix) else 1.0
-        return _Mark(u, tangent, determinant, growing, float(lead.real) / pace, float(abs(lead.imag)))
+        roots = np.linalg.eigvals(matrix / pace) if len(matrix) else np.zeros(0, dtype=complex)
+        none = max(NEUTRAL * float(np.abs(roots).max(initial=0.0)), NOISE)
+        return _Mark(u, tangent, roots.astype(complex), none, pace)
 
     def _special(self, curve: RestCurve, marks: list[_Mark]) -> tuple[list[SpecialRest], list[_Mark]]:
         """Special rests between neighbours, and those of them at which another branch crosses."""
         found: list[SpecialRest] = []
         crossings: list[_Mark] = []
+        still = min(mark.still for mark in marks)
         for before, after in pairwise(marks):
+            passes = before.determinant(still) * after.determinant(still) < 0
             if before.tangent[-1] * after.tangent[-1] < 0:
                 mark = self._located(curve, before, after, lambda m: float(m.tangent[-1]))
-                turns_back = before.determinant * after.determinant < 0  # at a fork the branch turns without that
-                found.append(self._special_rest("fold" if turns_back else "branch point", mark))
-            elif before.determinant * after.determinant < 0:
-                mark = self._located(curve, before, after, lambda m: m.determinant)
+                found.append(self._special_rest("fold" if passes else "branch point", mark))  # at a fork none passes
+            elif passes:
+                mark = self._located(curve, before, after, lambda m: m.determinant(still))
                 found.append(self._special_rest("branch point", mark))
                 crossings.append(mark)
-            elif before.growing != after.growing:
-                turning = math.isfinite(before.pair) and math.isfinite(after.pair) and before.pair * after.pair < 0
-                if turning:
-                    mark = self._located(curve, before, after, lambda m: m.pair)
-                else:
-                    limit = (before.growing + after.growing) / 2
-                    mark = self._located(curve, before, after, partial(_beyond, limit=limit))
-                found.append(self._special_rest("oscillation" if turning else "change", mark))
+            elif before.growing(still) != after.growing(still):
+                found.append(self._onset(curve, before, after, still))
         return found, crossings
+
+    def _onset(self, curve: RestCurve, before: _Mark, after: _Mark, still: int) -> SpecialRest:
+        """Where roots begin to grow, or cease to, without one passing zero."""
+        parts = before.pair.real, after.pair.real
+        if all(map(math.isfinite, parts)) and parts[0] * parts[1] < 0:
+            return self._special_rest("oscillation", self._located(curve, before, after, lambda m: m.pair.real))
+        limit = (before.growing(still) + after.growing(still)) / 2
+        return self._special_rest("change", self._located(curve, before, after, lambda m: m.growing(still) - limit))
 
     def _located(self, curve: RestCurve, before: _Mark, after: _Mark, test: Callable[[_Mark], float]) -> _Mark:
         """Where a test function passes zero between two rests: by halving, and false position where it helps."""
@@ -292,7 +314,7 @@ class _Atlas:
     def _special_rest(self, kind: str, mark: _Mark) -> SpecialRest:
         own = self.equations
         state = dict(zip(own.equations.state_names, own.state(mark.u).tolist(), strict=True))
-        frequency = mark.frequency if kind == "oscillation" else 0.0
+        frequency = abs(mark.pair.imag) * mark.pace if kind == "oscillation" else 0.0
         return SpecialRest(kind, self.name, own.parameter(mark.u), state, own.equations.coordinates, frequency)
 
     def _named(self, marks: list[_Mark], special: list[SpecialRest], ends: tuple[str, str]) -> EquilibriumBranch:

@@ -24,13 +24,14 @@ from holdfast.common.arguments import with_options
 from holdfast.common.frozen import Frozen
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
-from holdfast.problem.laws.linear import Law, Tuned, Unstabilised
+from holdfast.problem.laws.linear import Law, Tuned, Unstabilised, critically_damped
 from holdfast.problem.types import ByName, StateLike
 from holdfast.results.runs.request import StepOptions, request_of
 from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.stability.tuning.candidates import RATIOS, swept_rates, textbook
 from holdfast.stability.tuning.chains import ChainTrials
 from holdfast.stability.tuning.penalty import measured_penalty, penalty_rates, strength
+from holdfast.stability.tuning.tracking import TrackingTuning, tracking_tuning
 from holdfast.stability.tuning.trials import MeasuredGains, Trials
 from holdfast.stability.tuning.tuning import GainMap, MarkedGains, MarkedPenalty, Numbers, Tuning
 
@@ -57,8 +58,10 @@ def tune(
     threads: int | None = None,
     progress: Progress | None = None,
     **run: Unpack[StepOptions],
-) -> Tuning:
+) -> Tuning | TrackingTuning:
     """The gains under which the worst scaled deviation is least, at no more than twice the errors without gains.
+
+    Where controls have limits, samples or a model of their own, the rate at which they follow best (`TrackingTuning`).
 
     Measured on the model itself over `duration`, from the start moved onto the program. One rate and damping ratio for
     all constraints, or one pair for each with `per_constraint`. "No gains" is a legal answer. With an adaptive scheme
@@ -70,7 +73,11 @@ def tune(
         raise BadRequest(f"tune() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first")
     if not equations.constraints:
         raise BadRequest("there is nothing to hold, so nothing to tune", fix="state a program")
-    equations.require_unsampled("tune")
+    if equations.problem.program.shortfall:
+        stated = equations if law is None else equations.with_law(law)
+        trial = stated.with_law(critically_damped(1)) if isinstance(stated.problem.program.law, Tuned) else stated
+        request = request_of(trial, scheme, **run)
+        return tracking_tuning(stated, request, start, parameters or {}, progress)
     kind = ChainTrials if equations.deviations.degrees else Trials
     stated = equations if law is None else equations.with_law(law)
     plain = stated.with_law(kind.no_gains)
