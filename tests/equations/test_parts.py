@@ -9,6 +9,8 @@ import sympy as sp
 from numpy.testing import assert_allclose
 
 import holdfast as hf
+from holdfast.equations.dynamics.climb import Move
+from holdfast.equations.dynamics.reach import _best, _independent, _sharing
 from holdfast.equations.dynamics.sample import Sample
 from holdfast.equations.internal import dynamics
 from holdfast.equations.quasi import maggi, quasi
@@ -165,3 +167,32 @@ def test_what_takes_too_long_is_not_looked_at_in_passing(monkeypatch):
     assert dynamics.internal_or_none(equations) is not None
     monkeypatch.setattr(dynamics, "MOST_OPERATIONS", count - 1)
     assert dynamics.internal_or_none(equations) is None
+
+
+# What controls share.
+
+
+@pytest.mark.parametrize(
+    ("table", "shared"),
+    [
+        ([[1.0, 0.0], [0.0, 1.0]], [0, 1]),  # none: all are looked at
+        ([[1.0, 0.0], [1.0, 1e-13]], [0, 1]),
+        ([[1.0, 0.0], [1.0, 1e-3]], [0, 1]),
+        ([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 1.0, 1e-13]], [1, 2]),
+        ([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0], [0.5, 0.5, 0.0]], [0, 2]),
+        ([[1.0, 0.0], [0.0, 0.0]], [1]),  # one that nothing moves
+        ([[1.0], [0.7], [0.0]], [0, 1, 2]),
+    ],
+)
+def test_programs_that_ask_for_the_same_controls_are_found(table, shared):
+    cosines = np.array([np.zeros_like(table), table])  # the start itself is not looked at
+    assert _sharing(cosines) == shared
+    apart = len(table) == 2 == len(table[0]) and abs(table[0][0] * table[1][1]) > 1e-6
+    assert _independent(cosines) is apart
+
+
+def test_the_pair_that_belongs_together_most_is_held():
+    cosines = np.array([[[0.9, 0.1], [0.8, 0.2]], [[0.9, 0.1], [0.8, 0.2]]])
+    assert _best(("a", "b"), ("F", "G"), cosines) == Move("hold", "a", "F")
+    cosines[1, 0, 0] = 0.3  # at its worst state
+    assert _best(("a", "b"), ("F", "G"), cosines) == Move("hold", "b", "F")
