@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import holdfast as hf
-from holdfast.results.fitting.fit import LeastSquares
 from holdfast.results.fitting.identifiability import WEAK, determined, weak
+from holdfast.results.fitting.least_squares import LeastSquares
 from holdfast.results.runs.request import SMALLEST_TOLERANCE, Request
 from holdfast.results.runs.state_error import TIGHTER, finer
 from holdfast.results.sensitivity.least_change import least_change
@@ -52,7 +52,12 @@ def test_half_of_its_value_is_known_badly(share, told):
     said = weak(np.eye(2), ("a", "b"), np.array([-4.0, 1.0]), np.array([share * WEAK * 4, 0.1]))
     assert (said != ()) is told
     if told:
-        assert said == ("a is known to 50.5 % only",)
+        assert said == ("a is known to 50 % only",)
+
+
+def test_what_is_known_worse_than_to_itself_is_not_told_from_0():
+    assert weak(np.eye(1), ("a",), np.array([-4.0]), np.array([5.0])) == ("a is not told from 0: -4 ± 5",)
+    assert weak(np.eye(1), ("a",), np.array([-4.0]), np.array([4.0])) == ("a is known to 1e+02 % only",)
 
 
 def test_what_is_0_or_not_determined_is_not_called_weak():
@@ -67,13 +72,44 @@ def test_unknowns_that_are_hardly_told_apart_are_named_together():
     )
 
 
+def search(columns, rows):
+    """Least squares of columns that a run is said to meet with these rows, whatever the values."""
+    data = SimpleNamespace(columns={name: np.array(column) for name, column in columns.items()})
+    return LeastSquares(lambda values: (np.array(rows), None), data, (np.zeros(0), np.zeros(0)), 1)
+
+
 @pytest.mark.parametrize(
-    ("column", "noise"),
-    [([1.0, 3.0, np.nan], 1.0), ([5.0, 5.0], 5.0), ([-5.0, -5.0], 5.0), ([0.0, 0.0], 1.0), ([np.nan], 1.0)],
+    ("column", "run", "size"),
+    [
+        ([1.0, 3.0, np.nan], [1.0, 3.0, 9.0], 1.0),  # its spread
+        ([1.0, 3.0], [5.0, 7.0], 4.0),  # what the run misses it by, if that is more
+        ([5.0, 5.0], [5.0, 5.0], 5.0),  # without a spread, its size
+        ([-5.0, -5.0], [-5.0, -5.0], 5.0),
+        ([0.0, 0.0], [0.0, 0.0], 1.0),
+    ],
 )
-def test_a_column_is_first_weighed_by_its_spread_or_its_size(column, noise):
-    search = SimpleNamespace(data=SimpleNamespace(columns={"x": np.array(column)}))
-    assert LeastSquares._first_noise(search, "x") == noise
+def test_a_column_is_first_weighed_by_its_spread_or_its_size(column, run, size):
+    found = search({"x": column}, np.array(run)[:, None])
+    assert found._size("x", np.zeros(1)) == pytest.approx(size, rel=1e-12)
+
+
+def test_a_column_of_too_few_values_is_weighed_by_its_size():
+    found = search({"x": [4.0, 6.0]}, np.array([[4.0], [6.0]]))
+    assert found._size("x", np.zeros(1)) == pytest.approx(1)
+    assert found._size("x", np.zeros(2)) == 6
+
+
+def test_the_noise_of_a_column_is_that_of_its_residuals():
+    """Four residuals of 0.3 and two unknowns leave half of the freedom; two columns share it by all values."""
+    alone = search({"x": [0.3, -0.3, 0.3, -0.3]}, np.zeros((4, 1)))
+    assert alone._noise(np.zeros(2), {"x": 1.0})["x"] == pytest.approx(0.3 * np.sqrt(2))
+    met = search({"x": [5.0, 6.0, 7.0, 8.0]}, np.array([[5.0], [6.0], [7.0], [8.0]]))
+    assert met._noise(np.zeros(2), {"x": 1.0})["x"] == pytest.approx(8e-10)  # rounding of the data
+    both = search({"x": [0.3, -0.3, 0.3, -0.3], "y": [50.0, np.nan, np.nan, np.nan]}, np.array([[0.0, 50.0]] * 4))
+    noise = both._noise(np.zeros(2), {"x": 1.0, "y": 10.0})
+    share = 1 - 2 / 5
+    assert noise["x"] == pytest.approx(0.3 / np.sqrt(share))
+    assert noise["y"] == pytest.approx(10 * 0.3 * np.sqrt(4 / 5) / np.sqrt(share))  # one value: that of all
 
 
 # One step onto constraints, and its slopes.

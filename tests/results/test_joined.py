@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import holdfast as hf
 from holdfast.common.frozen import Frozen
-from holdfast.results.joined import BALANCE, Impact
+from holdfast.results.runs.joined import BALANCE, Impact
 from holdfast.results.runs.phased import _over, ending, fitted_step, phase_equations
 from holdfast.results.runs.phased_error import phased_error
 
