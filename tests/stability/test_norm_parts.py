@@ -223,3 +223,28 @@ def test_a_direction_without_slope_is_left_alone():
     assert not empty
     assert cut([0, 0], -1, 1)[2] is False
     assert cut([0, 0], 1, 2)[2] is True
+
+
+# Steps from a function that falls.
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"curvature": 0.0}, "curvature = 0"),
+        ({"alpha": 0.0}, "alpha = 0"),
+        ({"epsilon": 0.0}, "epsilon = 0"),
+        ({"start": np.inf}, "start = inf"),
+        ({"start": np.nan}, "start = nan"),
+        ({"start": -1e-300}, "start = -1e-300"),
+    ],
+)
+def test_a_step_rule_takes_positive_numbers(wrong, told):
+    with pytest.raises(hf.BadRequest, match=told):
+        hf.step_rule(hf.gains_from((3, 4, 3)), **{"start": 1.0, "curvature": 1.0, **wrong})
+
+
+def test_a_start_on_the_program_needs_a_tolerance():
+    rule = hf.step_rule(hf.gains_from((3, 4, 3)), start=0.0, epsilon=0.1, curvature=1.0)
+    assert rule.step > 0
+    assert rule.step_by_start == 0
