@@ -13,6 +13,7 @@ from holdfast.equations.dynamics.climb import Move
 from holdfast.equations.dynamics.reach import _best, _independent, _sharing
 from holdfast.equations.dynamics.sample import Sample
 from holdfast.equations.internal import dynamics
+from holdfast.equations.internal.tangent import tangent_of
 from holdfast.equations.quasi import maggi, quasi
 from holdfast.equations.quasi.velocities import samples
 from holdfast.equations.solving.dependence import _WayOnto, dependence_of, weak_slope
@@ -196,3 +197,19 @@ def test_the_pair_that_belongs_together_most_is_held():
     assert _best(("a", "b"), ("F", "G"), cosines) == Move("hold", "a", "F")
     cosines[1, 0, 0] = 0.3  # at its worst state
     assert _best(("a", "b"), ("F", "G"), cosines) == Move("hold", "b", "F")
+
+
+# How states are measured.
+
+
+def test_coordinates_and_rates_are_measured_by_the_roots_of_their_masses():
+    """Light, heavy and without any; a first-order state by itself."""
+    heat = sp.Symbol("heat")
+    system = hf.System(
+        coordinates=(x, y, z), kinetic=(x.rate**2 / 100 + 4 * y.rate**2) / 2, states={"heat": -heat}, forces={z: -z}
+    )
+    program = hf.Program(holonomic={"flat": z}, law=LAW)
+    equations = hf.derive(hf.Problem(system, program))
+    tangent = tangent_of(equations)
+    slopes = tangent.at(0.0, np.zeros(7), list(equations.parameter_values.values()))
+    assert_allclose(slopes.weights, [0.1, 2, 1, 0.1, 2, 1, 1])
