@@ -17,6 +17,7 @@ from holdfast.equations.internal.tangent import tangent_of
 from holdfast.equations.quasi import maggi, quasi
 from holdfast.equations.quasi.velocities import samples
 from holdfast.equations.solving.dependence import _WayOnto, dependence_of, weak_slope
+from holdfast.equations.solving.solver import _Choice
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.nodes import Graph, operation_count
 
@@ -213,3 +214,17 @@ def test_coordinates_and_rates_are_measured_by_the_roots_of_their_masses():
     tangent = tangent_of(equations)
     slopes = tangent.at(0.0, np.zeros(7), list(equations.parameter_values.values()))
     assert_allclose(slopes.weights, [0.1, 2, 1, 0.1, 2, 1, 1])
+
+
+def test_a_state_at_which_all_is_defined_is_looked_at():
+    """Masses alone, or constraints alone, are not enough."""
+    graph = Graph()
+    a, b = graph.input("a"), graph.input("b")
+    choice = SimpleNamespace(
+        inputs=SimpleNamespace(q=[a]),
+        dynamics=SimpleNamespace(mass=[{0: a}]),
+        deviations=SimpleNamespace(jacobian=[{0: b}]),
+    )
+    given = [Sample({a: one, b: other}) for one, other in ((1.0, np.nan), (np.inf, 1.0), (2.0, 3.0), (4.0, 5.0))]
+    assert _Choice._defined(choice, given) is given[2]
+    assert _Choice._defined(choice, given[:2]) is None
