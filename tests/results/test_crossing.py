@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ import holdfast as hf
 from holdfast.engine.run.dense import hermite
 from holdfast.engine.run.rows import Rows
 from holdfast.engine.run.status import Status
-from holdfast.results.runs.crossing import _best_pair, _Continued, _first_dip, _joined, _read_closely
+from holdfast.results.runs.crossing import Crossing, _best_pair, _Continued, _first_dip, _joined, _read_closely
 from tests.results.test_passages import parallelogram
 
 
@@ -150,6 +151,15 @@ def test_the_pair_of_polynomials_that_agrees_best_is_taken():
     one, other = _best_pair(t, curved, 1, 1.0, 0.05)
     assert abs(one(np.array([1.05]))[0, 0] - np.sin(31.5)) < 1e-3
     assert len(one.coefficients) > len(other.coefficients)
+
+
+@pytest.mark.parametrize("sizes", [[3.0, 3.0, 3.0], [1.0, 2.0, 3.0]])
+def test_where_the_strength_does_not_fall_there_is_no_gap(sizes):
+    """And none where there are too few rows to say so."""
+    strength = SimpleNamespace(jacobians=lambda times, states: None, of=lambda jacobians, scale: np.array(sizes))
+    crossing = Crossing(None, None, None)
+    assert crossing._gap([rows_of([0, 1, 2, 3])], strength, None, 1.0, 9.0) is None
+    assert crossing._gap([rows_of([0, 1, 2])], strength, None, 1.0, 9.0) is None
 
 
 def test_states_between_rows_are_the_motion_all_along():

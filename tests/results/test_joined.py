@@ -111,6 +111,8 @@ def test_what_only_some_parts_know_is_nan_in_the_others():
     assert_allclose(run["x + y"], run["x"] + run["y"])
     with pytest.raises(hf.BadRequest, match="no quantity"):
         run["lambda_floor"]
+    with pytest.raises(hf.BadRequest, match="lambda_floor"):
+        run["lambda_floor + 1"]
 
 
 def test_a_summary_tells_parts_and_impacts_in_order():
