@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sympy as sp
+
 from holdfast.equations.writing.text import formula as latex
 from holdfast.page.facts import PageFacts, counted, number
 from holdfast.page.markup.html import Child, Markup, code, details, element, joined, paragraph, table
@@ -76,7 +78,7 @@ def _controller(program: Program) -> list[Markup]:
     """What the controller believes, and how it measures."""
     said = []
     if program.model:
-        known = ", ".join(f"{name} = {value}" for name, value in program.model.items())
+        known = ", ".join(f"{name} = {_plain(value)}" for name, value in program.model.items())
         said.append(paragraph(f"The controller's model has {known}."))
     if program.sampling is not None:
         sampling = program.sampling
@@ -141,8 +143,13 @@ def _limits(program: Program, name: str) -> str:
     low, high = program.limits.get(name, (None, None))
     if low is None and high is None:
         return ""
-    ends = [f"{word} {end}" for word, end in (("from", low), ("to", high)) if end is not None]
+    ends = [f"{word} {_plain(end)}" for word, end in (("from", low), ("to", high)) if end is not None]
     return f" ({' '.join(ends)})"
+
+
+def _plain(value: sp.Expr) -> str:
+    """A number in decimals; an expression as it is."""
+    return number(float(value)) if value.is_number else str(value)
 
 
 SECTION = Section("problem", "The problem as stated", write)

@@ -79,9 +79,12 @@ def _parallel(runs: Ensemble, what: Any) -> Any:
         axes.plot(range(len(columns)), line, color=colour, alpha=0.6, linewidth=0.8)
     axes.set_xticks(range(len(columns)), list(columns))
     for k, (least, most) in enumerate(zip(low[:, 0], high[:, 0], strict=True)):
-        axes.annotate(f"{most:.4g}", (k, 1.02), ha="center", annotation_clip=False)
-        axes.annotate(f"{least:.4g}", (k, -0.06), ha="center", annotation_clip=False)
+        axes.axvline(k, color="0.8", linewidth=0.8, zorder=0)
+        axes.annotate(f"{most:.4g}", (k, 1.03), ha="center")
+        axes.annotate(f"{least:.4g}", (k, -0.08), ha="center")
+    axes.set_ylim(-0.12, 1.12)
     axes.set_yticks([])
+    axes.spines[["top", "right", "left", "bottom"]].set_visible(False)
     return axes
 
 
