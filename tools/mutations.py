@@ -72,13 +72,14 @@ class Finder:
 
     def _below(self, node: ast.AST, statement: ast.stmt | None) -> Iterator[Mutation]:
         runs_later = isinstance(node, FUNCTIONS) and not _is_kept(node)
-        self._depth += runs_later
         statement = node if isinstance(node, ast.stmt) else statement
         if statement is not None:
             yield from self._at(node, statement)
         for child in _spoken(node):
+            later = runs_later and not _is_of_the_head(child, node)
+            self._depth += later
             yield from self._below(child, statement)
-        self._depth -= runs_later
+            self._depth -= later
 
     def _at(self, node: ast.AST, statement: ast.stmt) -> Iterator[Mutation]:
         match node:
@@ -141,6 +142,11 @@ def _spoken(node: ast.AST) -> Iterator[ast.AST]:
         for child in value if isinstance(value, list) else [value]:
             if isinstance(child, ast.AST):
                 yield child
+
+
+def _is_of_the_head(child: ast.AST, function: ast.AST) -> bool:
+    """Whether part of a function runs where it is defined: defaults of arguments, and decorators."""
+    return isinstance(child, ast.arguments) or child in getattr(function, "decorator_list", ())
 
 
 def _is_kept(node: ast.AST) -> bool:
