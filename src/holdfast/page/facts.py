@@ -19,6 +19,7 @@ from holdfast.problem.file.load_dump import dumps
 from holdfast.problem.problem import Problem
 from holdfast.results.judgement.energy import conservative
 from holdfast.results.motion import MechanismFrames, motion_of
+from holdfast.results.runs.joined import JoinedRun
 from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.by_name import scheme_named
 from holdfast.schemes.kinds.scheme import Scheme
@@ -62,6 +63,9 @@ class PageFacts:
 
     @property
     def held(self) -> bool:
+        run = self.trajectory
+        if isinstance(run, JoinedRun):
+            return any(part.problem is not None and part.problem.program.constraints for part in run.parts)
         return bool(self.equations.constraints)
 
     @cached_property

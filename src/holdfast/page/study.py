@@ -106,9 +106,9 @@ class Study:
             target.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise BadRequest(f"cannot make the folder {target}: {error.strerror}", fix="choose another place") from None
-        written = [self._page.save(target / "study.html"), target / "run.npz", target / "problem.toml"]
-        self.trajectory.save(written[1])
-        dump(self.problem if self.equations is None else self.equations.problem, written[2])
+        written = [self._page.save(target / "study.html"), *self.trajectory.save(target / "run.npz")]
+        written.append(target / "problem.toml")
+        dump(self.problem if self.equations is None else self.equations.problem, written[-1])
         if self.certificate is not None:
             written.append(target / "certificate.json")
             self.certificate.save(written[-1])

@@ -136,6 +136,7 @@ def right_hand_side(equations: Equations, *, parameters: ByName | None = None) -
     """F of dx/dt = F(t, x) as a native function, for `scipy.integrate.solve_ivp` and the like."""
     _require(equations, "right_hand_side")
     equations.require_unsampled("right_hand_side")
+    equations.require_one_phase("right_hand_side")
     kernel, constants = compiled(equations.field, scheme_named("euler")), parameter_vector(equations, parameters or {})
 
     def rates(t: float, state: Any) -> np.ndarray:

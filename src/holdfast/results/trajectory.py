@@ -292,11 +292,14 @@ class Trajectory:
 
     # ── leaving ───────────────────────────────────────────────────────────────────────────────────
 
-    def save(self, path: str | Path) -> None:
-        """Write the run to ``.npz``, ``.nc`` (with the xarray extra) or ``.csv``; nothing is half-written."""
+    def save(self, path: str | Path) -> tuple[Path, ...]:
+        """Write the run to ``.npz``, ``.nc`` (with the xarray extra) or ``.csv``; nothing is half-written.
+
+        The files that were written: of a joined run one for each part, ``run-1.npz`` and so on, unless it is ``.csv``.
+        """
         from holdfast.results.store.runs import save
 
-        save(self, path)
+        return save(self, path)
 
     @staticmethod
     def load(path: str | Path) -> Trajectory:

@@ -81,8 +81,8 @@ class DeepCheck:
     @cached_property
     def redundancy(self) -> Grip | None:
         """How well the constraints are told apart at the start; none where there are fewer than two."""
-        if len(self.equations.constraints) < 2:
-            return None
+        if len(self.equations.constraints) < 2 or self.equations.deviations.mixed:
+            return None  # the slopes of rates above the first say nothing of it
         values = values_at(self.equations, self._state, None, {})
         names = self.equations.constraints
         grip = _grip(values.jacobian, values.jacobian.T, values.mass_matrix, names, names)

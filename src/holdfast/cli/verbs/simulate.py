@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import click
+import numpy as np
 
 import holdfast as hf
 from holdfast.cli.options import FILE, JSON, run_options
@@ -37,7 +38,7 @@ def simulate(file: str, output: str | None, quiet: bool, as_json: bool, **asked:
     with progress_bar("simulate", quiet=quiet) as progress:
         run = hf.simulate(equations, progress=progress, **asked)
     if output:
-        run.save(output)
+        output = ", ".join(map(str, run.save(output)))
     if as_json:
         print_json(_run_data(run, tuning, output))
     else:
@@ -47,7 +48,13 @@ def simulate(file: str, output: str | None, quiet: bool, as_json: bool, **asked:
 
 def _largest(run: hf.Trajectory) -> dict[str, float]:
     """The largest size of each deviation."""
-    return {name: float(abs(run[name]).max()) for name in run.start.deviation}
+    return {name: _greatest(abs(run[name])) for name in run.start.deviation}
+
+
+def _greatest(values: np.ndarray) -> float:
+    """Where it is known: a phase that does not hold a constraint has no deviation of it."""
+    known = values[~np.isnan(values)]
+    return float(known.max()) if known.size else float("nan")
 
 
 def _balance(run: hf.Trajectory) -> dict[str, float]:
@@ -62,7 +69,7 @@ def _norm(run: hf.Trajectory) -> dict[str, float]:
     if not run.deviation_rate.shape[1]:
         return {}
     norm = run.deviation_norm
-    return {"start": float(norm[0]), "largest": float(norm.max()), "final": float(norm[-1])}
+    return {"start": float(norm[0]), "largest": _greatest(norm), "final": float(norm[-1])}
 
 
 def _run_data(run: hf.Trajectory, tuning: hf.Tuning | hf.TrackingTuning | None, output: str | None) -> dict[str, Any]:
@@ -110,7 +117,7 @@ def _print_run(
     line("run", f"{run.scheme}, {run.steps} {size}, {len(run.times)} rows to t = {run.times[-1]:.6g}")
     line("final", listed({name: float(run[name][-1]) for name in run.state_names}))
     if run.deviation_rate.shape[1]:
-        line("largest", listed({**_largest(run), "norm": float(run.deviation_norm.max())}))
+        line("largest", listed({**_largest(run), "norm": _greatest(run.deviation_norm)}))
     balance = _balance(run)
     line("energy", listed({name: balance[name] for name in balance if name == "change" or balance[name]}))
     if output:

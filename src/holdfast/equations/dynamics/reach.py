@@ -9,6 +9,7 @@ import numpy as np
 
 from holdfast.equations.dynamics.climb import Climb, Ground, Move
 from holdfast.equations.dynamics.sample import Sample
+from holdfast.equations.dynamics.through import refuse_bent
 from holdfast.errors import NoAuthority
 from holdfast.graph.arithmetics.balls import precision
 from holdfast.graph.derivatives import jacobian
@@ -82,6 +83,7 @@ class _Reach:
         pushed = [(s, rate) for s, rate in zip(inputs.s, inputs.state_rates, strict=True) if inputs.controls]
         slopes = jacobian([rate for _, rate in pushed], list(inputs.controls.values()))
         moving = [k for k, row in enumerate(slopes) if row]
+        refuse_bent([pushed[k][0].data for k in moving], [slopes[k] for k in moving], inputs)
         column = [climb.control[name] for name in inputs.controls]
         return cls(
             mass=climb.ground.dynamics.mass,

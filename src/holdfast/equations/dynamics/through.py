@@ -32,6 +32,14 @@ def split(
     column = {name: first + k for k, name in enumerate(program.controls)}
     slopes = jacobian(rates, list(unknown))
     places = [column[name] for name in unknown.values()]
+    refuse_bent(names, slopes, inputs)
+    resting = substitute(rates, {node: inputs.graph.zero for node in unknown})
+    return tuple(resting), [{places[j]: node for j, node in row.items()} for row in slopes]
+
+
+def refuse_bent(names: Sequence[str], slopes: Rows, inputs: Inputs) -> None:
+    """Refuse what is not linear in a control, by name."""
+    unknown = {node: name for name, node in inputs.controls.items()}
     for name, row in zip(names, slopes, strict=True):
         bent = [unknown[node] for node in ancestors(row.values()) if node in unknown]
         if bent:
@@ -40,8 +48,6 @@ def split(
                 where=f"program.controls.{bent[0]}",
                 fix="let the rates of states be linear in controls, or let the control itself be such a state",
             )
-    resting = substitute(rates, {node: inputs.graph.zero for node in unknown})
-    return tuple(resting), [{places[j]: node for j, node in row.items()} for row in slopes]
 
 
 def together(authority: Rows, through: Rows) -> Rows:

@@ -151,6 +151,7 @@ class LinearisedField:
         self.open = any(name in program.controls for name in names)
         if not self.open:
             equations.require_unsampled("linearise")
+            equations.require_one_phase("linearise")
         plant = plant_of(equations) if self.open else None
         self.u: dict[str, Node] = plant.controls if plant else {}
         self.rates = list(plant.rates if plant else equations.field.rates)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from holdfast.equations.solving.control_states import check_order
 from holdfast.equations.solving.diagnosis import definite, dependent_rows, singular, why_singular
 from holdfast.equations.solving.friction import refuse_beside
 from holdfast.errors import BadStatement, NoAuthority
+from holdfast.graph.derivatives import jacobian
 from holdfast.graph.general_solver import StructurallySingular
 from holdfast.graph.linear_algebra import Rows
 from holdfast.graph.nodes import Node, ancestors, substitute
@@ -38,6 +40,11 @@ class StatedMotion:
     holders: Rows
     samples: list[Sample]
     effort: Effort | None = None
+
+    @cached_property
+    def state_slopes(self) -> Rows:
+        """∂w/∂s of the first-order states, where controls drive some."""
+        return jacobian(self.deviations.w, self.inputs.s) if self.inputs.controls else [{} for _ in self.deviations.w]
 
 
 def stated_motion(problem: Problem) -> StatedMotion:
@@ -118,7 +125,8 @@ def _without_authority(made: StatedMotion) -> bool:
         if all(np.isfinite(part).all() for part in (mass, jacobian, holders, through)):
             if not singular(mass, jacobian, holders, through):
                 return False
-            seen = seen or not dependent_rows(np.hstack([jacobian, through]))
+            slopes = sample.dense(made.state_slopes, len(made.inputs.s))  # what no rate holds yet, a state may
+            seen = seen or not dependent_rows(np.hstack([jacobian, through, slopes]))
     return seen
 
 

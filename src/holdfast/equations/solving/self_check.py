@@ -8,6 +8,7 @@ statement and its solution (a row left out, a sign, a wrong order) is an error h
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -118,7 +119,9 @@ def _alone(solution: Solution, bias: Sequence[Any], known: Ledger) -> list[float
     if not isinstance(solution.solver, RedundantSolver):
         return [0.0] * len(bias)
     inertias = [float(x.abs_upper()) for x in known.of(solution.solver.inertias)]
-    return [float(h.abs_upper()) / m if m > 0 else 0.0 for h, m in zip(bias, inertias, strict=True)]
+    pushes = [float(h.abs_upper()) ** 2 / m for h, m in zip(bias, inertias, strict=True) if m > 0]
+    together = math.sqrt(sum(pushes))  # of all, for forces are passed on by what is held: alike in kinetic energy
+    return [together / math.sqrt(m) if m > 0 else 0.0 for m in inertias]
 
 
 def _residual(name: str, terms: Sequence[Any]) -> Residual:

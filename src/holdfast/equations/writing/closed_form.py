@@ -62,6 +62,8 @@ def closed_form(equations: Equations, causes: Causes | None = None) -> dict[str,
     n, r = len(equations.coordinates), len(equations.constraints)
     if r == 0 or (r > LARGEST_MATRIX and r != n) or equations.solver.form == "redundant":
         return {}  # multipliers of constraints that repeat each other have no formula of their own
+    if equations.deviations.extensions:
+        return {}  # nor have controls with rates of their own: their demand is a state
     if equations.problem.program.shortfall or equations.friction is not None:
         return {}  # nor have controls that are cut off, nor reactions that friction uses
     causes = causes or causes_of(equations)

@@ -322,12 +322,23 @@ class Ensemble:
             if self.outcomes[number] is Outcome.no_start:
                 seen = {name: np.zeros(0) for name in found}
             else:
-                rows = self._rows(number, self.used[number], constants)
-                step, every = self.request.step, kept_rows(self.request)
-                seen = noted_times(noted, self.kernel, rows, constants, step, every)
+                seen = self._seen(number, noted, constants)
             for name, times in seen.items():
                 found[name].append(times)
         return {name: tuple(times) for name, times in found.items()}
+
+    def _seen(self, number: int, noted: EventWatch, constants: list[float]) -> dict[str, Array]:
+        """The times of events in one case; of an adaptive scheme by its own steps, once more."""
+        request = self.request_of(number)
+        if request.step is not None:
+            rows = self._rows(number, self.used[number], constants)
+            return noted_times(noted, self.kernel, rows, constants, request.step, kept_rows(request))
+        assert request.tolerance is not None
+        rows = self.kernel.run_adaptive(
+            self.used[number], constants, t0=request.begin, duration=request.duration, relative=request.tolerance,
+            absolute=request.absolutes, longest=request.longest,
+        )  # fmt: skip
+        return noted_times(noted, self.kernel, rows, constants, None, 1)
 
     def plot(self, what: Any, kind: str = "bands") -> Any:
         """Draw a quantity of all cases: "bands" over time, a "histogram" of a reduction (``max(abs(lambda_rod))``), or

@@ -101,11 +101,12 @@ def _usual_scales(matrices: Sequence[np.ndarray | None]) -> tuple[np.ndarray, np
 
 
 def _condition(matrix: np.ndarray | None, scales: tuple[np.ndarray, np.ndarray]) -> float:
-    """cond A in usual units; infinite where A is singular, or not defined."""
+    """cond A in usual units, or its inverse where all of it vanishes; infinite where A is singular, or not defined."""
     if matrix is None:
         return float("inf")
     try:
-        return float(np.linalg.cond(matrix / scales[0] / scales[1]))
+        sizes = np.linalg.svd(matrix / scales[0] / scales[1], compute_uv=False)
+        return float(max(sizes[0], 1.0) / sizes[-1]) if sizes[-1] > 0 else float("inf")
     except np.linalg.LinAlgError:
         return float("inf")
 

@@ -9,6 +9,7 @@ import numpy as np
 from holdfast.common.memo import remembered
 from holdfast.engine.run.rows import Rows
 from holdfast.equations.equations import Equations
+from holdfast.equations.values import values_at
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.problem.quantities import time
 from holdfast.results.start.term_sizes import EPSILON, energy_size
@@ -72,6 +73,7 @@ def _part_of(equations: Equations, rows: Rows, constants: Sequence[float], chang
         sizes.rounding(float(rows.times[k]), rows.states[k].tolist(), constants) for k in (0, len(rows.times) // 2)
     ]
     floor = ROUNDINGS * (rows.steps + 1) * float(np.nanmax(terms)) + _rounding_energy(equations, rows, constants)
+    floor += _rounding_work(equations, rows, constants)
     return (lost / moving if lost > floor else 0.0), float(rows.times[worst])
 
 
@@ -87,6 +89,21 @@ def _rounding_energy(equations: Equations, rows: Rows, constants: Sequence[float
     node = list(equations.observables.values())[place]
     (value,) = Tape(equations.field.inputs, (node,))([float(rows.times[0]), *rates.tolist(), *constants])
     return abs(float(value)) if np.isfinite(value) else 0.0
+
+
+def _rounding_work(equations: Equations, rows: Rows, constants: Sequence[float]) -> float:
+    """What forces would do along the way that rounding of them alone makes: of something held at rest at the origin,
+    neither coordinates nor rates have a size.
+    """
+    span = float(rows.times[-1] - rows.times[0])
+    parameters = dict(zip(equations.parameter_names, constants, strict=True))
+    values = values_at(equations, rows.states[0].tolist(), float(rows.times[0]), parameters)
+    inertia = np.abs(np.diag(values.mass_matrix))
+    forces = np.abs(values.bias) + np.abs(values.holders) @ np.abs(values.mu)
+    with np.errstate(all="ignore"):
+        away = ROUNDINGS * np.where(inertia > 0, forces / inertia, 0.0) * span**2
+        found = float((forces * away).sum())
+    return found if np.isfinite(found) else 0.0
 
 
 @remembered

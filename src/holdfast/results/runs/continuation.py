@@ -37,6 +37,12 @@ def continued(run: Trajectory, duration: float | None, options: dict[str, Any]) 
     for name in ("start", "start_policy", "begin"):
         if name in options:
             raise BadRequest(f"a continued run takes no {name}", where=f"continued({name}=...)", fix="use simulate")
+    if equations.problem.program.sampling is not None:
+        raise BadRequest(
+            "a run under sampled controls is not carried on: what was measured before it would be forgotten",
+            where="continued",
+            fix="ask for a longer duration",
+        )
     time = float(last.times[-1])
     named = {name: value for name, value in last.parameters.items() if name in equations.parameter_names}
     parameters = named | dict(options.pop("parameters", None) or {})
@@ -46,13 +52,13 @@ def continued(run: Trajectory, duration: float | None, options: dict[str, Any]) 
     else:
         start, impact = handed_over(last, equations, "continued", time, parameters)
     lasts = time - float(run.times[0]) if duration is None else duration
-    asked: dict[str, Any] = {"scheme": scheme_named(last.scheme), "events": {}}
+    asked: dict[str, Any] = {"scheme": scheme_named(last.scheme)}
     if last.step is None:
         asked["tolerance"] = last.tolerance
     else:
         asked["step"] = fitted_step(lasts, last.step)
     if "scheme" in options or "step" in options or "tolerance" in options:
-        asked = {"events": {}}
+        asked = {}
     asked |= {"start": start, "start_policy": "keep", "begin": time, "duration": lasts, **options}
     part = simulate(equations, parameters=parameters, **asked)
     return joined([run, part], impacts=(*impacts, *((impact,) if impact is not None else ())))

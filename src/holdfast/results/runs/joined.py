@@ -13,7 +13,6 @@ from holdfast.common.frozen import Frozen
 from holdfast.errors import BadRequest
 from holdfast.problem.problem import Problem
 from holdfast.results.judgement.finding import Finding, Judgement
-from holdfast.results.judgement.outcome import Outcome
 from holdfast.results.runs.state_error import StateError
 from holdfast.results.trajectory import EnergyBalance, Trajectory
 
@@ -91,14 +90,16 @@ class JoinedRun(Trajectory):
 
     @cached_property
     def energy_balance(self) -> EnergyBalance:
-        """Where the energy went, part by part; what impacts take is work of what holds."""
+        """Where the energy went, part by part; what impacts take is work of what holds, and what other jumps make (of
+        parameters that were changed) explicit.
+        """
         found: dict[str, list[Array]] = {name: [] for name in BALANCE}
-        before = dict.fromkeys(BALANCE, 0.0)
+        before, struck = dict.fromkeys(BALANCE, 0.0), {impact.time for impact in self.impacts}
         for part in self.parts:
             own = part.energy_balance
             jump = float(part.energy[0] - self.energy[0]) - before["change"]
             before["change"] += jump
-            before["held"] += jump
+            before["held" if float(part.times[0]) in struck else "explicit"] += jump
             for name in BALANCE:
                 found[name].append(before[name] + getattr(own, name))
                 before[name] = float(found[name][-1][-1])
@@ -177,7 +178,7 @@ def _worst(parts: Sequence[Trajectory]) -> Judgement:
     """The first part that failed tells how the whole ended; else the last one does."""
     failed = next((part for part in parts if not part.success), parts[-1])
     found = tuple(finding for part in parts for finding in part.against)
-    return Judgement(failed.outcome if failed.outcome is not Outcome.event else Outcome.completed, found)
+    return Judgement(failed.outcome, found)
 
 
 def _fixed(array: Array) -> Array:

@@ -9,7 +9,7 @@ that reactions hold are imposed at once, as by an ideal impact without bounce:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,19 +18,21 @@ from holdfast.common.arguments import clear_arguments
 from holdfast.common.frozen import Frozen
 from holdfast.equations.derive import derive
 from holdfast.equations.equations import Equations
-from holdfast.equations.values import parameter_vector, values_at
+from holdfast.equations.values import parameter_vector, settled, state_vector, values_at
 from holdfast.errors import BadRequest
+from holdfast.problem.laws.linear import Tuned
 from holdfast.problem.phases import Event, Phase
 from holdfast.problem.vocabulary import by_name
 from holdfast.results.judgement.finding import Judgement
 from holdfast.results.judgement.outcome import Outcome
+from holdfast.results.quantities import quantity_node
 from holdfast.results.runs.joined import Impact, JoinedRun, joined
 from holdfast.results.runs.request import SMALLEST_TOLERANCE, fitted_step
 from holdfast.results.runs.state_error import TIGHTER
 from holdfast.results.start.projection import Projection
 from holdfast.results.trajectory import Trajectory
 
-MOST_PHASES = 1000  # of one run: more of them follow one another ever faster, and never end
+MOST_PHASES = 1000  # of one run: phases that follow one another ever faster never end
 MET = (
     1e-6  # of where its coordinates have been: a constraint that begins to be held is met this well, or no phase begins
 )
@@ -50,6 +52,10 @@ def phase_equations(equations: Equations) -> dict[str, Equations]:
 
     def made() -> dict[str, Equations]:
         found: dict[str, Equations] = {}
+        if any(isinstance(problem.in_phase(name).program.law, Tuned) for name in problem.phases):
+            raise BadRequest(
+                "gains are not tuned over phases", where="program.law", fix="state a law: hf.critically_damped(rate)"
+            )
         for name, phase in problem.phases.items():
             alike = next((n for n in found if problem.phases[n].program == phase.program), None)
             if alike is not None:
@@ -76,12 +82,14 @@ class PhasedRequest:
     events: Mapping[str, Event]
     parameters: Mapping[Any, Any]
     progress: Callable[[float], None] | None = None
+    watched: Mapping[str, Mapping[str, Event]] = field(default_factory=dict)  # by phase: the events it knows
 
 
 def phased(equations: Equations, asked: PhasedRequest, start: Any, start_policy: str | None) -> JoinedRun:
     """The motion through its phases, joined."""
     known, phases = phase_equations(equations), equations.problem.phases
     named = _parameters(known, asked.parameters)
+    asked = replace(asked, watched=_watched(known, asked.events))
     parts: list[Trajectory] = []
     names: list[str] = []
     impacts: list[Impact] = []
@@ -103,7 +111,7 @@ def phased(equations: Equations, asked: PhasedRequest, start: Any, start_policy:
         start_policy = "keep"
         impacts += [impact] if impact is not None else []
     else:
-        note = f"After {MOST_PHASES} phases the run was given up: they follow one another ever faster."
+        note = f"After {MOST_PHASES} phases the run was given up."
     run = joined(parts, names, impacts, note, equations.problem)
     if note and run.success:
         run = replace(run, judged=Judgement(Outcome.no_phase, run.against))
@@ -127,7 +135,7 @@ class _Part:
             options["step"] = fitted_step(self.lasts, asked.step)
         watched = {ending(self.name): self.phase.until} if self.phase.until is not None else {}
         try:
-            return self._made(start, start_policy, {**asked.events, **watched}, options)
+            return self._made(start, start_policy, {**asked.watched[self.name], **watched}, options)
         except BadRequest as error:
             if error.where != f"events.{ending(self.name)}":
                 raise
@@ -188,6 +196,22 @@ def _parameters(known: Mapping[str, Equations], given: Mapping[Any, Any]) -> dic
     }
 
 
+def _watched(known: Mapping[str, Equations], events: Mapping[str, Event]) -> dict[str, dict[str, Event]]:
+    """For each phase the events it can watch; one that no phase knows is an error."""
+    found: dict[str, dict[str, Event]] = {phase: {} for phase in known}
+    for name, event in events.items():
+        errors = []
+        for phase, equations in known.items():
+            try:
+                quantity_node(equations, event.expression, where=f"events.{name}")
+                found[phase][name] = event
+            except BadRequest as error:
+                errors.append(error)
+        if len(errors) == len(known):
+            raise errors[0]
+    return found
+
+
 def _after(phases: Mapping[str, Phase], name: str) -> str | None:
     """The phase that follows; none after the last."""
     if phases[name].then is not None:
@@ -201,18 +225,23 @@ def handed_over(
     part: Trajectory, equations: Equations, phase: str, time: float, parameters: Mapping[Any, Any]
 ) -> tuple[list[float], Impact | None]:
     """The state with which the next phase begins, and the impact, where imposing its constraints takes one."""
-    state = np.array([part.columns[name][-1] if name in part.columns else 0.0 for name in equations.state_names])
-    held = [name for name in equations.problem.program.held_by_reaction if name not in equations.problem.program.keep]
-    if not held:
-        return state.tolist(), None
     constants = parameter_vector(equations, parameters)
-    _require_met(equations, held, part, state, time, constants)
+    numbers = dict(zip(equations.parameter_names, constants, strict=True))
+    known = {name: float(part.columns[name][-1]) for name in equations.state_names if name in part.columns}
+    stated = state_vector(equations, known, numbers)  # what the part before does not know begins as it is stated,
+    names = (*known, *equations.problem.start)
+    state = np.array(settled(equations, stated, constants, time, names))  # and integrals are kept at what they are
+    held = [name for name in equations.problem.program.held_by_reaction if name not in equations.problem.program.keep]
+    begun = [name for name in held if not _held_before(part, equations, name)]
+    if not begun:
+        return state.tolist(), None
+    _require_met(equations, begun, part, state, time, constants)
     used = Projection(equations, held).of(state, time, constants)
-    n, named = len(equations.coordinates), dict(zip(equations.parameter_names, constants, strict=True))
-    before, after = (values_at(equations, x.tolist(), time, named) for x in (state, used))
+    n = len(equations.coordinates)
+    before, after = (values_at(equations, x.tolist(), time, numbers) for x in (state, used))
     jump = used[n : 2 * n] - state[n : 2 * n]
     mass = after.mass_matrix
-    fastest = np.array([np.abs(part.columns[name]).max() for name in equations.state_names[n : 2 * n]])
+    fastest = np.array([_reach(part, name) for name in equations.state_names[n : 2 * n]])
     if float(jump @ mass @ jump) <= SAME_RATE**2 * float(fastest @ np.abs(mass) @ fastest):
         return used.tolist(), None
     rows = [equations.constraints.index(name) for name in held]
@@ -226,13 +255,29 @@ def handed_over(
     return used.tolist(), impact
 
 
+def _held_before(part: Trajectory, equations: Equations, name: str) -> bool:
+    """Whether a reaction held the same constraint in the part before: then nothing begins."""
+    before, now = (None if part.problem is None else part.problem.program), equations.problem.program
+    if before is None or name not in before.held_by_reaction:
+        return False
+    return {**before.holonomic, **before.nonholonomic}[name] == {**now.holonomic, **now.nonholonomic}[name]
+
+
+def _reach(part: Trajectory, name: str) -> float:
+    return float(np.abs(part.columns[name]).max()) if name in part.columns else 0.0
+
+
 def _require_met(
     equations: Equations, held: list[str], part: Trajectory, state: np.ndarray, time: float, constants: list[float]
 ) -> None:
     """Reactions can take up rates at once, and no distance: none that counts beside where coordinates have been."""
     named = dict(zip(equations.parameter_names, constants, strict=True))
     values = values_at(equations, state.tolist(), time, named)
-    reach = np.array([np.abs(part.columns[name]).max() for name in equations.coordinates])
+    reach = np.array([_reach(part, name) for name in equations.coordinates])
+    inertia = np.abs(np.diag(values.mass_matrix))
+    with np.errstate(all="ignore"):  # one that stands still is measured by those that move, by kinetic energy
+        beside = np.sqrt((inertia * reach**2).sum() / inertia)
+        reach = np.fmax(reach, np.where(np.isfinite(beside), beside, 0.0))
     sizes = np.abs(values.deviation_jacobian[:, : len(reach)]) @ reach
     for k, name in enumerate(equations.problem.program.holonomic):
         y = float(values.deviation[k])

@@ -20,6 +20,7 @@ from holdfast.engine.run.status import Status
 from holdfast.equations.equations import Equations
 from holdfast.equations.solving.applied import Applied
 from holdfast.errors import BadRequest
+from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.nodes import Node
 from holdfast.problem.controller import HELD, Sampling
 from holdfast.results.runs.request import Request, fitted_step
@@ -99,11 +100,24 @@ class SampledRun:
 
     def _within_rates(self, wanted: np.ndarray, before: np.ndarray | None) -> np.ndarray:
         """What the actuators can reach within a sample."""
+        wanted = np.clip(wanted, *self._ends)  # a rate is that of what acts, not of what is asked for in vain
         if before is None or not self._sampling.rates:
             return wanted
         controls = self.equations.problem.program.controls
         most = np.array([self._sampling.rates.get(name, np.inf) for name in controls]) * self._sampling.step
         return np.clip(wanted, before - most, before + most)
+
+    @cached_property
+    def _ends(self) -> np.ndarray:
+        """The limits of the controls: the low ones, and the high ones."""
+        walk, limits = self.equations.inputs.walk, self.equations.problem.program.limits
+        found = np.array([[-np.inf], [np.inf]]) * np.ones(len(self._places))
+        for k, name in enumerate(self.equations.problem.program.controls):
+            for end, value in enumerate(limits.get(name, (None, None))):
+                if value is not None:
+                    tape = Tape(self.equations.field.inputs, (walk(value),))
+                    found[end, k] = tape([0.0] * (1 + len(self.equations.state_names)) + list(self.constants))[0]
+        return found
 
     @cached_property
     def _command(self) -> tuple[Node, ...]:

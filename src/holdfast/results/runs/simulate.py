@@ -27,7 +27,7 @@ from holdfast.results.runs.event import EventWatch, watch_of
 from holdfast.results.runs.form_run import form_motion
 from holdfast.results.runs.job import Job, check_size
 from holdfast.results.runs.kernel_call import KernelCall
-from holdfast.results.runs.phased import PhasedRequest, phased
+from holdfast.results.runs.phased import PhasedRequest, phase_equations, phased
 from holdfast.results.runs.request import Request, RunOptions, request_of, resolved
 from holdfast.results.runs.sampled import sampled_request
 from holdfast.results.runs.sampled_job import SampledJob
@@ -79,6 +79,7 @@ def simulate(
     equations = under_law(equations, law, verb="simulate")
     if equations.problem.phases:
         _refuse_for_phases(law=law, at=run.get("at"))
+        phase_equations(equations)
         request = request_of(equations, scheme, **run)
         asked = _phased_request(equations, request, scheme, events, parameters, project, progress, run)
         return phased(equations, asked, start, start_policy)

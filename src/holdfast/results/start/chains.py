@@ -13,13 +13,23 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from holdfast.equations.dynamics.inputs import Inputs
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.derivatives import jacobian
+from holdfast.graph.nodes import ancestors
 from holdfast.results.start.term_sizes import OFF, ROUNDING_NOISE, deviation_sizes
 
 ITERATIONS = 40
+
+
+def _driven(inputs: Inputs, count: int) -> np.ndarray:
+    """Which first-order states controls drive, at once or through others."""
+    found, states = set(inputs.controls.values()), inputs.s[:count]
+    for _ in states:
+        found |= {s for s, rate in zip(states, inputs.stated_rates, strict=False) if found & set(ancestors((rate,)))}
+    return np.array([s in found for s in states], dtype=bool)
 
 
 class Chains:
@@ -37,11 +47,7 @@ class Chains:
         self._free = np.ones(len(moving), dtype=bool) if free is None else free.copy()
         own = len(inputs.s) - len(deviations.states)
         n = len(inputs.q)
-        rates = jacobian(inputs.stated_rates, list(inputs.controls.values()))
-        driven = np.array(
-            [bool(row) for row in rates], dtype=bool
-        )  # no constraint moves a first-order state, unless a control drives it,
-        self._free[2 * n : 2 * n + own] &= driven
+        self._free[2 * n : 2 * n + own] &= _driven(inputs, own)  # no constraint moves a state that no control drives,
         self._free[2 * n + own :] = False  # and those of extensions are deviations: 0 is their place
         self._extended = slice(2 * n + own, None)
         self._sizes = deviation_sizes(equations)

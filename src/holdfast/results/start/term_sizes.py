@@ -191,7 +191,7 @@ def deviation_sizes(equations: Equations) -> Sizes:
     """The sizes of all y_ and w_, in the order of the observables; made once for all laws of these deviations."""
 
     def made() -> Sizes:
-        inputs = (*equations.inputs.q, *equations.inputs.v)
+        inputs = (*equations.inputs.q, *equations.inputs.v, *equations.inputs.s)
         rows = zip(equations.deviations.w, jacobian(equations.deviations.w, inputs), strict=True)
         slopes = {node: {inputs[j]: slope for j, slope in row.items()} for node, row in rows}
         nodes = [equations.observables[name] for name in equations.deviation_names]

@@ -19,7 +19,7 @@ from holdfast.results.store.run_file import LONGEST_TEXT, Damaged, about, checke
 from holdfast.results.trajectory import Trajectory
 
 
-def save(trajectory: Trajectory, path: str | Path) -> None:
+def save(trajectory: Trajectory, path: str | Path) -> tuple[Path, ...]:
     """Write a run in the form that the file's name asks for; of a joined one each part, ``run-1.npz`` and so on."""
     target = Path(path)
     writers: dict[str, Callable[[Trajectory, Path], object]] = {
@@ -30,10 +30,12 @@ def save(trajectory: Trajectory, path: str | Path) -> None:
     if target.suffix not in writers:
         raise BadRequest(f"no form of file is known for {target.name!r}", fix="end the name in .npz, .nc or .csv")
     if isinstance(trajectory, JoinedRun) and target.suffix != ".csv":  # each part is a run of its own
-        for k, part in enumerate(trajectory.parts, 1):
-            writers[target.suffix](part, target.with_name(f"{target.stem}-{k}{target.suffix}"))
-        return
+        names = [target.with_name(f"{target.stem}-{k}{target.suffix}") for k in range(1, len(trajectory.parts) + 1)]
+        for part, name in zip(trajectory.parts, names, strict=True):
+            writers[target.suffix](part, name)
+        return tuple(names)
     writers[target.suffix](trajectory, target)
+    return (target,)
 
 
 def load(path: str | Path) -> Trajectory:

@@ -107,6 +107,8 @@ def equilibria(
         raise BadRequest(f"equilibria() takes a Problem, not {type(problem).__name__}", fix="hf.load(file)")
     equations = problem if isinstance(problem, Equations) else derive(problem)
     equations.require_unsampled("equilibria")
+    equations.require_unlimited("equilibria")
+    equations.require_one_phase("equilibria")
     constants = parameter_vector(equations, parameters or {})
     tangent = tangent_of(equations)
     if tangent.timed:

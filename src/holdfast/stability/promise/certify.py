@@ -58,6 +58,7 @@ def certify(
         raise BadRequest(f"certify() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first")
     equations = equations if law is None else equations.with_law(law)
     equations.require_unsampled("certify")
+    equations.require_one_phase("certify")
     chosen = scheme_named(equations.problem.run.scheme if scheme is None else scheme)
     step, tolerance, duration = run.get("step"), run.get("tolerance"), run.get("duration")
     asked = certificate_request(equations, region, drift, effort)

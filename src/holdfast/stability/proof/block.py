@@ -20,6 +20,7 @@ from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest
 from holdfast.graph.arithmetics.balls import JUMPING
+from holdfast.graph.linear_algebra import transposed
 from holdfast.graph.nodes import Node, ancestors, substitute
 
 
@@ -129,12 +130,27 @@ def blocks_of(equations: Equations, parameters: Mapping[Any, Any]) -> list[Proof
     return result
 
 
+def _unsure_controls(equations: Equations) -> list[str]:
+    """The controls whose directions change with the motion where as many programs as coordinates are held.
+
+    There accelerations follow from the program alone, so that bounding them says nothing of what the controls can do.
+    """
+    program, inputs = equations.problem.program, equations.inputs
+    if equations.solver.form != "inverse" or not program.controls:
+        return []
+    moving = {inputs.time, *inputs.q, *inputs.v, *inputs.s}
+    columns = transposed(equations.holders, len(equations.constraints))[len(program.held_by_reaction) :]
+    named = zip(program.controls, columns, strict=False)
+    return [name for name, column in named if moving & set(ancestors(column.values()))]
+
+
 def _obstacle(equations: Equations, held: Sequence[str], movers: Sequence[str]) -> str:
     """Why H does not say all about the law; nothing where it does. `movers` are what entries of H depend on."""
     law = equations.demand_law
     above = [name for name in held if name in equations.deviations.degrees]
     if above:
-        return f"the law of {above[0]!r} is of order {equations.degrees[above[0]]}, and drift is proved up to order 2"
+        degree = equations.degrees[above[0]]
+        return f"{above[0]!r} is of degree {degree}, above the usual one, and drift is proved for the usual degrees"
     program = equations.problem.program
     through = [name for name in held if name in equations.deviations.mixed]
     if through:
@@ -143,6 +159,9 @@ def _obstacle(equations: Equations, held: Sequence[str], movers: Sequence[str]) 
         return f"the law holds only {program.shortfall}"
     if equations.friction is not None:
         return f"forces use {', '.join(f'lambda_{name}' for name in equations.friction.constraints)}"
+    loose = _unsure_controls(equations)
+    if loose and not set(held) <= set(program.held_by_reaction):
+        return f"{', '.join(loose)} push in directions that change, and that they never fail is not proved"
     if law.jumps:
         return "the law branches on the deviations, so that its slopes say nothing of its values"
     if not law.is_linear:

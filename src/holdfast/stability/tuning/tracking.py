@@ -231,7 +231,9 @@ class _RateSearch:
         if best == rates[0]:
             notes.append("the slowest rate that was tried is best: gains do more harm than good here")
         if best == rates[-1]:
-            notes.append("the fastest rate that was tried is best: only the step keeps it from being faster")
+            notes.append(
+                "the fastest rate that was tried is best; those beyond half of one over the step were not tried"
+            )
         failed = [found for found in self.tried.values() if found.failed]
         if failed:
             notes.append(f"{len(failed)} of {len(self.tried)} rates do not keep the program")

@@ -73,6 +73,7 @@ def tune(
         raise BadRequest(f"tune() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first")
     if not equations.constraints:
         raise BadRequest("there is nothing to hold, so nothing to tune", fix="state a program")
+    equations.require_one_phase("tune")
     if equations.problem.program.shortfall:
         stated = equations if law is None else equations.with_law(law)
         trial = stated.with_law(critically_damped(1)) if isinstance(stated.problem.program.law, Tuned) else stated

@@ -154,7 +154,8 @@ def _read_program(made: Statement, program: Mapping[str, Any]) -> None:
             getattr(made, kind)[name] = made.scalar(value, f"{kind}.{name}")
     for name in _table(program, "controls"):
         direction = _table(_table(program, "controls"), name)
-        require(set(direction) <= set(made.coordinates), f"the control {name!r} acts on no coordinate")
+        pushed = next((key for key in direction if key not in made.coordinates), None)
+        require(pushed is None, f"the control {name!r} acts on {pushed!r}, which is no coordinate: not known here")
         made.controls[name] = {key: made.scalar(value, f"controls.{name}") for key, value in direction.items()}
     made.reactions = _names(program.get("reactions", []), "program.reactions")
     require(set(made.reactions) <= set(made.constraints), "a reaction is of no constraint")
