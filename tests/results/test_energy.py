@@ -9,9 +9,11 @@ import sympy as sp
 import holdfast as hf
 from holdfast.engine.run.rows import Rows
 from holdfast.engine.run.status import Status
+from holdfast.equations.values import parameter_vector
 from holdfast.results.judgement.energy import (
     ROUNDINGS,
     _rounding_energy,
+    _rounding_work,
     conservative,
     correction_work,
     energy_lost,
@@ -120,8 +122,22 @@ def test_rates_that_are_rounding_of_coordinates_have_some_energy():
 def test_work_that_the_quadrature_is_unsure_of_is_left_out():
     equations = hf.derive(hf.Problem(hf.System(**FREE), hf.Program(holonomic={"c": x - 1}, law=LAW), start={x: 1}))
     steady = rows_with(equations, kinetic=[4] * 5, power_correction=[1.0] * 5)
-    assert correction_work(equations, steady, []) == (pytest.approx(2 / 4), 2.0)
+    assert correction_work(equations, steady, parameter_vector(equations, {})) == (pytest.approx(2 / 4), 2.0)
     jagged = rows_with(equations, kinetic=[4] * 5, power_correction=[0, 1, 0, 1, 0])
-    assert correction_work(equations, jagged, [])[0] == 0  # every other row says that there is none
+    assert (
+        correction_work(equations, jagged, parameter_vector(equations, {}))[0] == 0
+    )  # every other row says that there is none
     falling = rows_with(equations, kinetic=[4] * 5, power_correction=[-1.0, -1, -1, 0, 0])
-    assert correction_work(equations, falling, []) == (pytest.approx((1.25 - 0.25) / 4), 1.5)
+    assert correction_work(equations, falling, parameter_vector(equations, {})) == (
+        pytest.approx((1.25 - 0.25) / 4),
+        1.5,
+    )
+
+
+def test_forces_that_hold_something_at_rest_may_move_it_by_rounding():
+    """T = x'², F = −3: a = 3/2, moved by 64 ε a t² in a time t, against a force of 3."""
+    equations = free()
+    rows = rows_with(equations, np.zeros((5, 2)), kinetic=[0] * 5)
+    assert _rounding_work(equations, rows, []) == pytest.approx(3 * ROUNDINGS * 1.5 * 2.0**2)
+    alone = replace(rows, times=rows.times[:1], states=rows.states[:1], observables=rows.observables[:1])
+    assert _rounding_work(equations, alone, []) == 0

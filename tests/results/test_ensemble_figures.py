@@ -66,7 +66,7 @@ def test_figures_show_what_they_say(runs):
     histogram = runs.plot("max(abs(force))", "histogram")
     assert sum(patch.get_height() for patch in histogram.patches) == 3
     parallel = runs.plot("max(x_dot)", "parallel")
-    assert len(parallel.lines) == 3
+    assert len(parallel.lines) == 3 + 2  # the cases, and an axis for each column
     assert [label.get_text() for label in parallel.get_xticklabels()] == ["k", "max(x_dot)"]
     with pytest.raises(hf.HoldfastError, match="no figure 'pie'"):
         runs.plot("x", "pie")
