@@ -67,6 +67,9 @@ def test_figures_show_what_they_say(runs):
     assert sum(patch.get_height() for patch in histogram.patches) == 3
     parallel = runs.plot("max(x_dot)", "parallel")
     assert len(parallel.lines) == 3 + 2  # the cases, and an axis for each column
+    low, high = parallel.get_ylim()
+    assert all(low < note.xy[1] < high for note in parallel.texts)  # the ends are written within the figure
+    assert [note.get_text() for note in parallel.texts][:2] == ["4", "0.25"]
     assert [label.get_text() for label in parallel.get_xticklabels()] == ["k", "max(x_dot)"]
     with pytest.raises(hf.HoldfastError, match="no figure 'pie'"):
         runs.plot("x", "pie")
