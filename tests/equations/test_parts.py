@@ -13,13 +13,16 @@ from holdfast.equations.dynamics.climb import Move
 from holdfast.equations.dynamics.reach import _best, _independent, _sharing
 from holdfast.equations.dynamics.sample import Sample
 from holdfast.equations.internal import dynamics
-from holdfast.equations.internal.tangent import tangent_of
+from holdfast.equations.internal.rest import _scaled
+from holdfast.equations.internal.roots import Fate, roots_at_rest
+from holdfast.equations.internal.tangent import Slopes, tangent_of
 from holdfast.equations.quasi import maggi, quasi
 from holdfast.equations.quasi.velocities import samples
 from holdfast.equations.solving.dependence import _WayOnto, dependence_of, weak_slope
 from holdfast.equations.solving.solver import _Choice
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.nodes import Graph, operation_count
+from tests.equations.test_maggi import kept_motion
 
 x, y, z = hf.coordinates("x y z")
 LAW = hf.critically_damped(2)
@@ -228,3 +231,32 @@ def test_a_state_at_which_all_is_defined_is_looked_at():
     given = [Sample({a: one, b: other}) for one, other in ((1.0, np.nan), (np.inf, 1.0), (2.0, 3.0), (4.0, 5.0))]
     assert _Choice._defined(choice, given) is given[2]
     assert _Choice._defined(choice, given[:2]) is None
+
+
+@pytest.mark.parametrize("attraction", [0.5, 2])
+def test_a_velocity_that_shares_its_mass_with_the_program_is_carried_along(attraction):
+    """x' is not square to what x + 2y = sin t asks for, and that changes with time."""
+    program = hf.Program(holonomic={"sum": x + 2 * y - sp.sin(hf.time)}, law=LAW)
+    equations = plane((3 * x.rate**2 + 2 * x.rate * y.rate + 5 * y.rate**2) / 2 - 2 * y**2, program, x_dot=1)
+    for velocities in ({"u": x.rate}, {"u": x.rate + y.rate}):
+        form = hf.maggi(equations, velocities, attraction=attraction)
+        kept_motion(equations, form, {"x": 0.4, "y": -0.3, "x_dot": 0.7, "y_dot": 0.2}, 0.6, attraction)
+
+
+@pytest.mark.parametrize("pace", [1e-6, 1.0, 1e6])
+def test_roots_that_meet_swing_ever_wider_in_any_unit_of_time(pace):
+    """Two oscillators of one rate, the first driving the second: t sin t."""
+    block = np.array([[0.0, 1.0], [-1.0, 0.0]])
+    matrix = pace * np.block([[block, np.zeros((2, 2))], [np.eye(2), block]])
+    found = roots_at_rest(matrix, pace)
+    assert found.fate is Fate.leaves
+    assert abs(found.worst.imag) == pytest.approx(pace, rel=1e-3)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1.0, 1e9])
+def test_equations_of_rest_are_measured_by_their_own_slopes(unit):
+    slopes = Slopes(np.array([3.0, 0.0]) * unit, np.zeros(0), np.diag([2.0, 5.0]) * unit, np.zeros((0, 2)), np.ones(2))
+    values, system, scale = _scaled(slopes, [0, 1], 10.0)
+    assert_allclose(scale, np.array([20, 50]) * unit, rtol=1e-12)
+    assert_allclose(values, [0.15, 0], atol=1e-15)
+    assert_allclose(system, np.diag([0.1, 0.1]), rtol=1e-12)

@@ -9,7 +9,10 @@ from holdfast.engine.run.rows import Rows
 from holdfast.engine.run.status import Status
 from holdfast.graph.linear_algebra import Pivot
 from holdfast.graph.nodes import Graph
+from holdfast.results.judgement.finding import Finding
 from holdfast.results.judgement.friction import _size, friction_end
+from holdfast.results.judgement.judgement import _of_the_rest
+from holdfast.results.judgement.outcome import Outcome
 
 
 def ended(own, *lost, answer=0.5, steps=2):
@@ -68,3 +71,29 @@ def test_what_comes_back_of_a_reaction_is_told_where_it_is_largest():
 def test_the_size_of_an_answer_is_its_largest_root():
     assert _size(np.diag([0.3, -2.0])) == pytest.approx(0.3)
     assert _size(np.array([[np.nan]])) == -1
+
+
+# Runs that broke off, and what speaks of them before that.
+
+
+@pytest.mark.parametrize("lost", [None, "energy"])
+@pytest.mark.parametrize("away", [None, "state"])
+def test_a_run_that_broke_off_diverged_where_energy_or_states_say_so(lost, away, monkeypatch):
+    """Either is enough; and where neither does, why it broke off is looked for."""
+    where = "holdfast.results.judgement.judgement."
+    said = {name: Finding(name, name, True) for name in (lost, away) if name}
+    monkeypatch.setattr(where + "energy_found", lambda facts: said.get(lost))
+    monkeypatch.setattr(where + "_ran_away", lambda facts: said.get(away))
+    for name in ("friction_end", "authority_end"):
+        monkeypatch.setattr(where + name, lambda *ending: None)
+    monkeypatch.setattr(where + "singular_end", lambda *ending: Finding("singular", "why", True))
+    facts = SimpleNamespace(equations=None, rows=None, constants=())
+    found = _of_the_rest(facts, Outcome.rank_lost)
+    if said:
+        assert found.outcome is Outcome.diverged
+        assert [one.name for one in found.findings] == list(said)
+    else:
+        assert found.outcome is Outcome.rank_lost
+        assert [one.name for one in found.findings] == ["singular"]
+    alone = _of_the_rest(facts, Outcome.not_finite)
+    assert (alone.outcome is Outcome.diverged) is (lost is not None)  # states that are no numbers say nothing
