@@ -143,7 +143,8 @@ class Ensemble:
         """One number for each case: ``max(abs(lambda_rod))``, ``rms(w_rod)``, ``final(x)``, ``first(tip.y)``, ..."""
         from holdfast.results.reductions import reduced
 
-        return reduced(text, self.times, self.__getitem__)
+        reached = np.isfinite(self.states).all(axis=-1)[:, self._shown]
+        return reduced(text, self.times, self.__getitem__, reached)
 
     @property
     def reductions(self) -> dict[str, Array]:
