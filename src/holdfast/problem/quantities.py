@@ -67,8 +67,9 @@ class Parameter(NamedSymbol):
 
 
 def _asked_by_user() -> bool:
-    """Whether somebody wrote this very derivative, ``x.diff(t)`` or ``sp.diff(x, t)``: within those of expressions, which
-    SymPy takes apart, and in this package d/dt is partial.
+    """Whether somebody wrote this very derivative, ``x.diff(t)`` or ``sp.diff(x, t)``.
+
+    Within derivatives of expressions, which SymPy takes apart, and in this package, d/dt is partial.
     """
     frame = sys._getframe(2)
     if frame.f_code.co_name == "diff" and frame.f_back is not None:
