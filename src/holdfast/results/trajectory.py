@@ -326,6 +326,11 @@ class Trajectory:
 
         return to_pandas(self)
 
+    def to_csv(self, path: str | Path) -> None:
+        """Write all columns as a table, with those that the problem's `output` asks for."""
+        _require_csv(path)
+        self.save(path)
+
     def to_xarray(self) -> Any:
         """A data set with the coordinate `time`."""
         from holdfast.results.store.runs import to_xarray
@@ -397,6 +402,11 @@ class EnergyBalance:
             return EnergyBalance(
                 change=_fixed(trajectory.energy - trajectory.energy[0]), quadrature=_fixed(error), **work
             )
+
+
+def _require_csv(path: str | Path) -> None:
+    if not str(path).endswith(".csv"):
+        raise BadRequest(f"{str(path)!r} is no name of a CSV file", where="to_csv", fix="end it in .csv")
 
 
 def _refuse_number(asked: Any, where: str) -> None:

@@ -355,6 +355,12 @@ class Ensemble:
 
         return to_pandas(self)
 
+    def to_csv(self, path: str | Path) -> None:
+        """Write a line for each case: its own columns, how it ended, the stated reductions, its last states."""
+        if not str(path).endswith(".csv"):
+            raise BadRequest(f"{str(path)!r} is no name of a CSV file", where="to_csv", fix="end it in .csv")
+        self.save(path)
+
     def to_xarray(self) -> Any:
         """A data set with the dimensions `run` and `time`; the cases are coordinates of `run`."""
         from holdfast.results.ensembles.store import to_xarray
