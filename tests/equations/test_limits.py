@@ -96,7 +96,7 @@ def test_files_state_limits_and_the_page_tells_them(tmp_path):
     assert hf.loads(hf.dumps(problem)) == problem
     html = hf.study(problem).report().html
     assert "F is at its limit for" in html
-    assert "acts on x (from -3 to 1)" in html
+    assert "acts on x (from −3 to 1)" in html
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,9 @@ def test_output_is_shown_wherever_columns_are(tmp_path):
     assert np.allclose(run["load"], np.abs(run["lambda_rod"]), rtol=1e-13)
     assert np.allclose(run["height"], run["y"] + 2)
     assert list(run.to_pandas().columns[-3:]) == list(OUTPUT)
-    run.save(tmp_path / "run.csv")
+    run.to_csv(tmp_path / "run.csv")
+    with pytest.raises(hf.HoldfastError, match="no name of a CSV"):
+        run.to_csv(tmp_path / "run.nc")
     assert (tmp_path / "run.csv").read_text().splitlines()[0].endswith("load,speed,height")
     run.save(tmp_path / "run.npz")
     back = hf.Trajectory.load(tmp_path / "run.npz")
@@ -77,6 +79,8 @@ def test_output_is_shown_wherever_columns_are(tmp_path):
     assert "speed" in back
     many = hf.ensemble(hf.derive(problem), cases={"g": [1.0, 9.81]})
     assert many.reduce("max(load)")[1] == pytest.approx(run["load"].max())
+    many.to_csv(tmp_path / "many.csv")
+    assert len((tmp_path / "many.csv").read_text().splitlines()) == 3
     page = hf.report(run).html
     assert "Quantities asked for" in page
 

@@ -165,7 +165,8 @@ class _Desk:
             equations = tuning.equations
         told = self._progress
         with self._part("simulate"):
-            run = simulate(equations, progress=None if told is None else lambda share: told("simulate", share))
+            shown = None if told is None else lambda share: told("simulate", share)
+            run = simulate(equations, every=problem.run.every, progress=shown)  # a page shows more than rows `at` times
         interrupted, certificate = run.outcome is Outcome.interrupted, None
         if certified and not interrupted and equations.constraints:
             with self._part("certify"):

@@ -134,7 +134,8 @@ def _kept(subject: PageFacts) -> str:
         if not seen.size:
             return "no phase holds anything"
     sizes = seen.max(axis=1)
-    kept = f"the deviation ends at {number(float(sizes[-1]), 2)} and never exceeded {rounded_up(float(sizes.max()))}"
+    never = "never exceeded" if run.every == 1 else "at the rows that were kept did not exceed"
+    kept = f"the deviation ends at {number(float(sizes[-1]), 2)} and {never} {rounded_up(float(sizes.max()))}"
     if run.deviation.size:
         largest = np.nanmax if isinstance(run, JoinedRun) else np.max
         kept += f" (its rate {rounded_up(float(largest(np.abs(run.deviation_rate))))}, "

@@ -19,6 +19,7 @@ from holdfast.errors import BadStatement, HoldfastError
 from holdfast.problem.program import Program
 from holdfast.problem.quantities import check_name
 from holdfast.problem.text.written import text_of
+from holdfast.problem.vocabulary import COLUMNS
 
 DIRECTIONS = {"both": 0, "rising": 1, "falling": -1}
 
@@ -120,8 +121,8 @@ def checked_output(given: Any, taken: Container[str]) -> Frozen[Any]:
     for name, value in given.items():
         where = f"output.{name}"
         check_name(name, where=where)
-        if name in taken:
-            raise BadStatement(f"{name!r} is a name of the problem already", where=where, fix="rename it")
+        if name in taken or name in COLUMNS or name in ("time", "run", "outcome"):
+            raise BadStatement(f"{name!r} is a name of the problem, or of its results", where=where, fix="rename it")
         if not isinstance(value, (str, sp.Expr)):
             raise BadStatement(f"{value!r} is not an expression", where=where, fix='e.g. "abs(lambda_rod)"')
         found[name] = value if isinstance(value, str) else _as_text(value, where)

@@ -64,6 +64,16 @@ def quantity_node(equations: Equations, given: Any, where: str = "") -> Node:
         raise BadRequest(what, where=where, fix=error.fix) from None
 
 
+def check_output_names(equations: Equations) -> None:
+    """Every quantity that the problem's `output` asks for can be computed, or it is an error where it stands.
+
+    In phases, one that knows it is enough; that is seen when it is asked for.
+    """
+    if not equations.problem.phases:
+        for name, expression in equations.problem.output.items():
+            quantity_node(equations, expression, where=f"output.{name}")
+
+
 def _with_output(equations: Equations, given: Any) -> tuple[Vocabulary, Walker]:
     """Words and walker, with those quantities of the problem's `output` that the expression speaks of."""
     output, walker = equations.problem.output, _walker(equations)

@@ -61,13 +61,18 @@ REDUCTIONS: dict[str, Callable[[Array, Array], Array]] = {
 }
 
 
-def reduced(text: str, times: Array, quantity: Callable[[str], Array]) -> Array:
-    """A reduction, stated as a text, of a quantity that is (rows) or (cases, rows)."""
+def reduced(text: str, times: Array, quantity: Callable[[str], Array], reached: Array | None = None) -> Array:
+    """A reduction, stated as a text, of a quantity that is (rows) or (cases, rows).
+
+    `reached` says which rows a run came to, where that is known: where a quantity is undefined there, so is what is
+    made of it.
+    """
     name, inner = taken_apart(text)
     with np.errstate(all="ignore"):
         values = np.asarray(quantity(inner))
         known = np.where(np.isfinite(values).any(axis=-1)[..., None], values, np.inf)  # nothing to warn of
-        return np.where(np.isfinite(values).any(axis=-1), REDUCTIONS[name](times, known), np.nan)
+        undefined = (np.isnan(values) & (False if reached is None else reached)).any(axis=-1)
+        return np.where(np.isfinite(values).any(axis=-1) & ~undefined, REDUCTIONS[name](times, known), np.nan)
 
 
 def taken_apart(text: Any) -> tuple[str, str]:

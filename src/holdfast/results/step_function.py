@@ -22,7 +22,7 @@ from holdfast.engine.run.memory import Memory
 from holdfast.engine.run.status import Status
 from holdfast.equations.equations import Equations
 from holdfast.equations.forms.plant import plant_of
-from holdfast.equations.values import parameter_vector, state_vector
+from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest
 from holdfast.graph.field import Field
 from holdfast.problem.types import ByName
@@ -55,6 +55,7 @@ class StepFunction:
         kernel.machine.expect(1e12)  # a loop of steps is worth the optimised code
         self._kernel, self._memory, self._rows = kernel, memory, np.empty(width)
         self._x, self._p, self._f = memory.x[0, :, 0], memory.p[0, :, 0], memory.f[0, :, 0]
+        self._size = len(self._x)
         self._status, self._done = memory.status[0], memory.done[0]
         self._pivots = slice(memory.size, memory.size + memory.pivots) if memory.pivots else None
         self._watch = memory.watch[0, :, 0]
@@ -65,6 +66,8 @@ class StepFunction:
 
     def __call__(self, t: float, state: Any, inputs: Any = None) -> np.ndarray:
         functions = self._kernel.machine.functions
+        if isinstance(state, (float, int)) or len(state) != self._size:
+            raise self._misfit(state)
         self._x[:] = state
         if inputs is not None:
             self._set(inputs)
@@ -76,6 +79,14 @@ class StepFunction:
         if self._status[0]:
             raise self._failure(t)
         return self._x.copy()
+
+    def _misfit(self, state: Any) -> BadRequest:
+        given = len(state) if hasattr(state, "__len__") else 1
+        return BadRequest(
+            f"{given} {'value is' if given == 1 else 'values are'} given for a state of {self._size}",
+            where="step(t, x)",
+            fix=f"in this order: {', '.join(self.state_names)}",
+        )
 
     def _set(self, inputs: Any) -> None:
         if len(inputs) != len(self._places):
@@ -94,10 +105,11 @@ class StepFunction:
         )
 
     def start(self) -> np.ndarray:
-        """The state that the problem states, to begin with."""
-        numbers = parameter_vector(self.equations, self._given)
-        named = dict(zip(self.equations.parameter_names, numbers, strict=True))
-        return np.array(state_vector(self.equations, None, named)[: len(self.state_names)])
+        """The state that a run would begin with: as stated, and what is left out as the program has it."""
+        from holdfast.results.start.start import consistent_start
+
+        begun = consistent_start(self.equations, None, None, self._given, self.equations.problem.run.begin)
+        return np.array(begun.state[: len(self.state_names)])
 
     def copy(self) -> StepFunction:
         """Another function with arrays of its own, for another thread."""

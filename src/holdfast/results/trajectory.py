@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -65,6 +65,7 @@ class Trajectory:
 
     def __getitem__(self, name: Any) -> Array:
         """A column by name or symbol, or any expression in them (see `at`)."""
+        _refuse_number(name, "run[...]")
         key = name_of(name)
         if key in self.columns:
             return self.columns[key]
@@ -88,6 +89,7 @@ class Trajectory:
         from holdfast.results.constants import constants_along
         from holdfast.results.quantities import along
 
+        _refuse_number(expression, "run.at(...)")
         equations = self._own_equations
         if equations is None:
             raise BadRequest("this run has no equations to compute it from", fix="make the run again")
@@ -100,7 +102,7 @@ class Trajectory:
         """One number for a quantity: ``max(abs(lambda_rod))``, ``rms(w_rod)``, ``final(x)``, ``first(tip.y)``, ..."""
         from holdfast.results.reductions import reduced
 
-        return float(reduced(text, self.times, self.__getitem__))
+        return float(reduced(text, self.times, self.__getitem__, np.ones(len(self.times), dtype=bool)))
 
     @property
     def output_names(self) -> tuple[str, ...]:
@@ -139,6 +141,10 @@ class Trajectory:
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(self.columns)
+
+    def __iter__(self) -> Iterator[str]:
+        """Over the names of its columns."""
+        return iter(self.columns)
 
     # ── what SciPy users expect ───────────────────────────────────────────────────────────────────
 
@@ -320,6 +326,11 @@ class Trajectory:
 
         return to_pandas(self)
 
+    def to_csv(self, path: str | Path) -> None:
+        """Write all columns as a table, with those that the problem's `output` asks for."""
+        _require_csv(path)
+        self.save(path)
+
     def to_xarray(self) -> Any:
         """A data set with the coordinate `time`."""
         from holdfast.results.store.runs import to_xarray
@@ -391,6 +402,21 @@ class EnergyBalance:
             return EnergyBalance(
                 change=_fixed(trajectory.energy - trajectory.energy[0]), quadrature=_fixed(error), **work
             )
+
+
+def _require_csv(path: str | Path) -> None:
+    if not str(path).endswith(".csv"):
+        raise BadRequest(f"{str(path)!r} is no name of a CSV file", where="to_csv", fix="end it in .csv")
+
+
+def _refuse_number(asked: Any, where: str) -> None:
+    """A number is no quantity; rows are those of its columns."""
+    if isinstance(asked, (int, float, np.number)):
+        raise BadRequest(
+            f"{asked} is no quantity of a run",
+            where=where,
+            fix='name one: run["x"][0] is its first row, run.sol(t) the state at a time',
+        )
 
 
 def cumulative(times: Array, values: Array) -> Array:

@@ -143,7 +143,8 @@ class Ensemble:
         """One number for each case: ``max(abs(lambda_rod))``, ``rms(w_rod)``, ``final(x)``, ``first(tip.y)``, ..."""
         from holdfast.results.reductions import reduced
 
-        return reduced(text, self.times, self.__getitem__)
+        reached = np.isfinite(self.states).all(axis=-1)[:, self._shown]
+        return reduced(text, self.times, self.__getitem__, reached)
 
     @property
     def reductions(self) -> dict[str, Array]:
@@ -353,6 +354,12 @@ class Ensemble:
         from holdfast.results.ensembles.store import to_pandas
 
         return to_pandas(self)
+
+    def to_csv(self, path: str | Path) -> None:
+        """Write a line for each case: its own columns, how it ended, the stated reductions, its last states."""
+        if not str(path).endswith(".csv"):
+            raise BadRequest(f"{str(path)!r} is no name of a CSV file", where="to_csv", fix="end it in .csv")
+        self.save(path)
 
     def to_xarray(self) -> Any:
         """A data set with the dimensions `run` and `time`; the cases are coordinates of `run`."""

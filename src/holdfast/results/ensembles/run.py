@@ -22,7 +22,7 @@ from holdfast.results.ensembles.ensemble import Counts, Ensemble
 from holdfast.results.ensembles.table import stated_cases
 from holdfast.results.judgement.judgement import deviation_places, mass_at
 from holdfast.results.runs.job import check_size, kept_rows
-from holdfast.results.runs.request import Request, RunOptions, request_of, resolved
+from holdfast.results.runs.request import Request, RunOptions, request_of, resolved, with_stated_times
 from holdfast.results.runs.simulate import under_law
 from holdfast.results.start.start import chosen_policy, off_program, refuse_deviation, solved_start
 from holdfast.results.start.term_sizes import ROUNDING_NOISE, deviation_sizes
@@ -64,7 +64,7 @@ def ensemble(
             where=f"events.{ends}",
             fix='let it not be terminal, and ask for runs.event_times() or reduce("first(...)")',
         )
-    request = request_of(equations, scheme, **run)
+    request = request_of(equations, scheme, **with_stated_times(equations, run))
     if request.step is None and request.at is None:
         times = request.begin + np.linspace(0.0, request.duration, ROWS + 1)
         request = replace(request, at=times)

@@ -28,6 +28,7 @@ TOLERANCE = 1e-10  # of sum, step and gradient: what the search ends by
 NEAR = 0.1  # of a standard error: what the next step may still be
 EDGE = 1e-6  # relative: a value nearer to its bound than this is on it
 FEWEST = 20  # values of a column whose residuals are looked at for patterns
+SIZED = 1.5  # times what was stated: residuals beyond this, either way, are of another size (by chance 3 in 1000)
 NOISELESS = 1e-6  # of a column: residuals below this are errors of the run
 PATTERN = 5.0  # times 1/√n, the standard deviation of the correlation of neighbours in noise: once in three million
 FARTHEST = 1e100  # times the noise: a run that is off by more is none; its square is still a number
@@ -52,7 +53,7 @@ class LeastSquares:
         covariance = told.covariance
         if success and not self._at_minimum(values, left, jacobian, covariance):
             success, message = False, "the values stand still far from a minimum: give first values nearer to it"
-        warnings = [*told.open, *further, *self._at_bounds(values), *self._patterns(values)]
+        warnings = [*told.open, *further, *self._at_bounds(values), *self._patterns(values), *self._sizes(values)]
         if self.count <= len(names) and not data.known:
             warnings.append(f"{self.count} values for {len(names)} unknowns leave nothing to tell the noise by")
             covariance = np.full_like(covariance, np.inf)
@@ -91,6 +92,23 @@ class LeastSquares:
                 said.append(
                     f"the residuals of {name} are no noise (neighbours correlate by {alike:.2g}): the model may "
                     "differ, or the first values lead to another minimum; the standard errors are too small"
+                )
+        return said
+
+    def _sizes(self, values: Array) -> list[str]:
+        """Columns whose residuals are not of the size that was stated of their noise."""
+        if not self.data.known:
+            return []
+        rows, said = self.prediction(values)[0], []
+        for k, (name, seen) in enumerate(self.data.columns.items()):
+            there = np.isfinite(seen)
+            if there.sum() < FEWEST:
+                continue
+            ratio = _rms((seen - rows[:, k])[there] / np.broadcast_to(self.data.sigma[name], seen.shape)[there])
+            if not 1 / SIZED <= ratio <= SIZED:
+                said.append(
+                    f"the residuals of {name} are {ratio:.2g} times what its sigma says: the standard errors are those "
+                    "of the sigma that was stated"
                 )
         return said
 

@@ -61,6 +61,12 @@ class JoinedRun(Trajectory):
             raise errors[0]
         return _fixed(np.concatenate(found))
 
+    def reduce(self, text: str) -> float:
+        """As of a run; parts that do not know a quantity do not count."""
+        from holdfast.results.reductions import reduced
+
+        return float(reduced(text, self.times, self.__getitem__))
+
     def _computed_column(self, name: str) -> Array | None:
         """What the parts compute, each as it can."""
         found = [part._computed_column(name) for part in self.parts]

@@ -74,7 +74,7 @@ def request_of(equations: Equations, scheme: Scheme | str | None = None, **optio
     """Complete a request from the problem's own [run] and check that it can be met."""
     run = equations.problem.run
     step, tolerance, duration = options.get("step"), options.get("tolerance"), options.get("duration")
-    every, at = options.get("every"), options.get("at") if options.get("at") is not None else run.at
+    every, at = options.get("every"), options.get("at")
     longest_step, absolute = options.get("longest_step"), options.get("absolute")
     if isinstance(equations.problem.program.law, Tuned):
         raise BadRequest(
@@ -252,6 +252,15 @@ def _checked_tolerance(tolerance: float | None, step: float | None, name: str) -
             fix=f"at least {SMALLEST_TOLERANCE:g}",
         )
     return float(tolerance)
+
+
+def with_stated_times(equations: Equations, options: RunOptions) -> RunOptions:
+    """The options with the rows that the problem's own run keeps, unless others are asked for; it runs to its end."""
+    run = equations.problem.run
+    if run.at is None or "at" in options or "every" in options:
+        return options
+    length = options.get("duration") if options.get("duration") is not None else run.duration
+    return {**options, "at": run.at, "duration": length}
 
 
 def fitted_step(duration: float, step: float) -> float:

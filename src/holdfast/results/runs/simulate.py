@@ -22,13 +22,14 @@ from holdfast.problem.phases import checked_events
 from holdfast.problem.types import ByName, StateLike
 from holdfast.results.judgement.judgement import mass_at
 from holdfast.results.judgement.outcome import Outcome
+from holdfast.results.quantities import check_output_names
 from holdfast.results.runs.crossing import carried
 from holdfast.results.runs.event import EventWatch, watch_of
 from holdfast.results.runs.form_run import form_motion
 from holdfast.results.runs.job import Job, check_size
 from holdfast.results.runs.kernel_call import KernelCall
 from holdfast.results.runs.phased import PhasedRequest, phase_equations, phased
-from holdfast.results.runs.request import Request, RunOptions, request_of, resolved
+from holdfast.results.runs.request import Request, RunOptions, request_of, resolved, with_stated_times
 from holdfast.results.runs.sampled import sampled_request
 from holdfast.results.runs.sampled_job import SampledJob
 from holdfast.results.start.chains import Chains
@@ -77,6 +78,8 @@ def simulate(
         request = request_of(equations.equations, scheme, **run)
         return form_motion(equations, request, start, start_policy, parameters or {}, _teller(request, progress, None))
     equations = under_law(equations, law, verb="simulate")
+    check_output_names(equations)
+    run = with_stated_times(equations, run)
     if equations.problem.phases:
         _refuse_for_phases(law=law, at=run.get("at"))
         phase_equations(equations)

@@ -23,13 +23,14 @@ from holdfast.equations.internal.rest import rest_near
 from holdfast.equations.internal.roots import Fate, roots_at_rest
 from holdfast.equations.internal.tangent import Slopes, Tangent, free_basis, measure, restricted, tangent_of
 from holdfast.equations.internal.words import state_words, written
-from holdfast.equations.values import parameter_vector, state_vector
+from holdfast.equations.values import parameter_vector, state_vector, values_at
 from holdfast.errors import BadRequest
 from holdfast.problem.problem import Problem
 from holdfast.problem.types import ByName, StateLike
 from holdfast.results.judgement.energy import conservative
 
 Array = np.ndarray
+BALANCED = 1e-6  # of what each force alone would do: accelerations below this are those of a rest
 PLACES = 60  # random places that rests are looked for from
 APART = 1e-6  # of the size of a state: rests nearer than this are one
 TURN = 2 * np.pi
@@ -123,7 +124,7 @@ def equilibria(
     found: list[Equilibrium] = []
     for rough in _places(equations, own, turning, places, seed):
         state = rest_near(equations, rough, time, constants)
-        if state is None:
+        if state is None or not _at_rest(equations, state, time, constants):
             continue
         state = _wrapped(state, turning)
         one = judged_rest(equations, state, time, constants)
@@ -131,6 +132,18 @@ def equilibria(
             found.append(one)
     ranks = list(WORDS)
     return tuple(sorted(found, key=lambda one: ranks.index(one.word)))
+
+
+def _at_rest(equations: Equations, state: Array, time: float, constants: Sequence[float]) -> bool:
+    """Whether forces balance there: accelerations are nothing beside what each force alone would make, in any units."""
+    named = dict(zip(equations.parameter_names, constants, strict=True))
+    values = values_at(equations, state.tolist(), time, named)
+    inertia = np.abs(np.diag(values.mass_matrix))
+    forces = np.abs(values.bias) + np.abs(values.holders) @ np.abs(values.mu)
+    with np.errstate(all="ignore"):
+        moved = float((inertia * values.accelerations**2).sum())
+        alone = float(np.where(inertia > 0, forces**2 / np.where(inertia > 0, inertia, 1.0), 0.0).sum())
+    return bool(moved <= BALANCED**2 * alone or alone == 0)
 
 
 def judged_rest(equations: Equations, state: Array, time: float, constants: Sequence[float]) -> Equilibrium:

@@ -129,7 +129,7 @@ class Assessment:
             parameters=dict(zip(equations.parameter_names, values, strict=True)),
             overrides=_overrides(equations, values),
             code=run_code(equations) if any(block.proof is not None for block in blocks) else None,
-            start=() if run is None else tuple(float(x) for x in run.y[:, 0]),
+            start=() if run is None else tuple(float(x) for x in run.start.state),
             trajectory=run,
         )
         return established(made)

@@ -89,6 +89,12 @@ def _require_same(job: Assessment, run: Trajectory, step: float | None) -> None:
         ours = job.scheme.name + (f", step {step:g}" if step is not None else "")
         theirs = run.scheme + (f", step {run.step:g}" if run.step is not None else "")
         raise BadRequest(f"the run was made with {theirs}, not with {ours}", where="certify(trajectory=...)")
+    if run.step is not None and (run.every > 1 or len(run.times) < run.steps + 1):
+        raise BadRequest(
+            "not every step of the run was kept",
+            where="certify(trajectory=...)",
+            fix="run it with every=1 and without at=",
+        )
     if run.projected:
         raise BadRequest(
             "the run was moved back onto the program after each step: it is not the scheme's own motion",
