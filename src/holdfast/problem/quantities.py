@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import keyword
 import re
-import sys
 from collections.abc import Collection, Iterable
 from functools import reduce
 from typing import Any, ClassVar
@@ -66,17 +65,6 @@ class Parameter(NamedSymbol):
     rank = 0
 
 
-def _asked_by_user() -> bool:
-    """Whether somebody wrote this very derivative, ``x.diff(t)`` or ``sp.diff(x, t)``.
-
-    Within derivatives of expressions, which SymPy takes apart, and in this package, d/dt is partial.
-    """
-    frame = sys._getframe(2)
-    if frame.f_code.co_name == "diff" and frame.f_back is not None:
-        frame = frame.f_back
-    return frame.f_globals.get("__name__", "").partition(".")[0] not in ("sympy", "holdfast")
-
-
 class Coordinate(NamedSymbol):
     """A generalised coordinate q."""
 
@@ -93,12 +81,6 @@ class Coordinate(NamedSymbol):
     def rate(self) -> Rate:
         return Rate(f"{self.name}_dot")
 
-    def diff(self, *symbols: Any, **assumptions: Any) -> Any:
-        """SymPy's, and for who writes ``x.diff(t)`` the rate. Of an expression, `hf.rate` is d/dt along the motion."""
-        if symbols and all(symbol == time for symbol in symbols) and _asked_by_user():
-            return reduce(lambda e, _: rate(e), symbols, self)
-        return super().diff(*symbols, **assumptions)
-
     @property
     def acceleration(self) -> Acceleration:
         return Acceleration(f"{self.name}_ddot")
@@ -109,12 +91,6 @@ class Rate(NamedSymbol):
 
     __slots__ = ()
     rank = 2
-
-    def diff(self, *symbols: Any, **assumptions: Any) -> Any:
-        """SymPy's, and for who writes ``x.rate.diff(t)`` the acceleration."""
-        if symbols == (time,) and _asked_by_user():
-            return rate(self)
-        return super().diff(*symbols, **assumptions)
 
     @property
     def coordinate(self) -> Coordinate:

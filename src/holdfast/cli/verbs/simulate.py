@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import click
-import numpy as np
 
 import holdfast as hf
 from holdfast.cli.options import FILE, JSON, run_options
@@ -51,9 +50,9 @@ def _largest(run: hf.Trajectory) -> dict[str, float]:
     return {name: _greatest(abs(run[name])) for name in run.start.deviation}
 
 
-def _greatest(values: np.ndarray) -> float:
+def _greatest(values: Any) -> float:
     """Where it is known: a phase that does not hold a constraint has no deviation of it."""
-    known = values[~np.isnan(values)]
+    known = values[values == values]
     return float(known.max()) if known.size else float("nan")
 
 

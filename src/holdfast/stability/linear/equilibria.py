@@ -122,10 +122,15 @@ def equilibria(
     time = equations.problem.run.begin
     turning = turning_coordinates(equations, tangent, own, time, constants)
     found: list[Equilibrium] = []
+    usual = 0.0  # what forces make where they do not balance
     for rough in _places(equations, own, turning, places, seed):
         state = rest_near(equations, rough, time, constants)
-        if state is None or not _at_rest(equations, state, time, constants):
+        if state is None:
             continue
+        moved, alone = _forces(equations, state, time, constants)
+        usual = np.nanmax([usual, alone, _forces(equations, rough, time, constants)[1]])
+        if moved > BALANCED**2 * usual:
+            continue  # nothing that stands still, in whatever units
         state = _wrapped(state, turning)
         one = judged_rest(equations, state, time, constants)
         if not any(_alike(one, other, turning) for other in found):
@@ -134,16 +139,15 @@ def equilibria(
     return tuple(sorted(found, key=lambda one: ranks.index(one.word)))
 
 
-def _at_rest(equations: Equations, state: Array, time: float, constants: Sequence[float]) -> bool:
-    """Whether forces balance there: accelerations are nothing beside what each force alone would make, in any units."""
+def _forces(equations: Equations, state: Array, time: float, constants: Sequence[float]) -> tuple[float, float]:
+    """Σ m a² of the accelerations, and of what each force alone would make: alike in any units."""
     named = dict(zip(equations.parameter_names, constants, strict=True))
     values = values_at(equations, state.tolist(), time, named)
     inertia = np.abs(np.diag(values.mass_matrix))
     forces = np.abs(values.bias) + np.abs(values.holders) @ np.abs(values.mu)
     with np.errstate(all="ignore"):
-        moved = float((inertia * values.accelerations**2).sum())
-        alone = float(np.where(inertia > 0, forces**2 / np.where(inertia > 0, inertia, 1.0), 0.0).sum())
-    return bool(moved <= BALANCED**2 * alone or alone == 0)
+        alone = np.where(inertia > 0, forces**2 / np.where(inertia > 0, inertia, 1.0), 0.0).sum()
+        return float((inertia * values.accelerations**2).sum()), float(alone)
 
 
 def judged_rest(equations: Equations, state: Array, time: float, constants: Sequence[float]) -> Equilibrium:

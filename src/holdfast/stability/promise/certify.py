@@ -89,11 +89,11 @@ def _require_same(job: Assessment, run: Trajectory, step: float | None) -> None:
         ours = job.scheme.name + (f", step {step:g}" if step is not None else "")
         theirs = run.scheme + (f", step {run.step:g}" if run.step is not None else "")
         raise BadRequest(f"the run was made with {theirs}, not with {ours}", where="certify(trajectory=...)")
-    if run.step is not None and (run.every > 1 or len(run.times) < run.steps + 1):
+    if float(run.times[0]) != job.equations.problem.run.begin and run.start.state != tuple(run.y[:, 0].tolist()):
         raise BadRequest(
-            "not every step of the run was kept",
+            "the first row of the run is not its start: only some of its rows were kept",
             where="certify(trajectory=...)",
-            fix="run it with every=1 and without at=",
+            fix="run it without at=",
         )
     if run.projected:
         raise BadRequest(
