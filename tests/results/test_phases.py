@@ -261,3 +261,10 @@ def test_what_is_wrong_with_a_phase_is_said(phase, said):
 def test_ensembles_refuse_phases():
     with pytest.raises(hf.HoldfastError, match="phases"):
         hf.ensemble(hf.derive(slack_rope()), cases={"g": [1.0, 2.0]})
+
+
+def test_progress_never_falls_back():
+    seen: list[float] = []
+    hf.simulate(hf.derive(slack_rope()), progress=seen.append)
+    assert seen == sorted(seen)
+    assert seen[-1] == 1.0

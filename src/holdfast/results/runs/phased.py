@@ -89,7 +89,7 @@ def phased(equations: Equations, asked: PhasedRequest, start: Any, start_policy:
     """The motion through its phases, joined."""
     known, phases = phase_equations(equations), equations.problem.phases
     named = _parameters(known, asked.parameters)
-    asked = replace(asked, watched=_watched(known, asked.events))
+    asked = replace(asked, watched=_watched(known, asked.events), progress=_rising(asked.progress))
     parts: list[Trajectory] = []
     names: list[str] = []
     impacts: list[Impact] = []
@@ -194,6 +194,18 @@ def _parameters(known: Mapping[str, Equations], given: Mapping[Any, Any]) -> dic
         phase: {name: value for name, value in values.items() if name in equations.parameter_names}
         for phase, equations in known.items()
     }
+
+
+def _rising(progress: Callable[[float], None] | None) -> Callable[[float], None] | None:
+    """What is told never falls back: a phase may end before the time that was left to it."""
+    told = [0.0]
+
+    def tell(share: float) -> None:
+        told[0] = max(told[0], min(1.0, share))
+        if progress is not None:
+            progress(told[0])
+
+    return tell if progress is not None else None
 
 
 def _watched(known: Mapping[str, Equations], events: Mapping[str, Event]) -> dict[str, dict[str, Event]]:

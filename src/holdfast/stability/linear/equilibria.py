@@ -40,7 +40,7 @@ WORDS = {  # from best to worst
     "asymptotically stable": "asymptotically stable",
     "stable": "stable",
     "neutral": "neutral to first order: its roots do not decide",
-    "drifts": "not stable: any push makes it leave",
+    "drifts": "to first order a push makes it leave, and only higher orders could hold it",
     "unstable": "unstable",
 }
 
