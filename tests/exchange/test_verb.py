@@ -5,6 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
+import holdfast as hf
 from holdfast.cli.main import main
 
 TARGETS = {"c": ["rod.h", "rod.c"], "numpy": ["rod.py"], "casadi": ["rod.py"], "jax": ["rod.py"]}
@@ -76,3 +77,14 @@ def test_errors_exit_with_2_and_write_nothing(folder, words, told):
     assert said.exit_code == 2
     assert told in said.output
     assert [path.name for path in folder.iterdir()] == ["rod.toml"]
+
+
+def test_what_is_left_to_the_caller_is_said():
+    x, l = hf.coordinates("x"), hf.parameters("l")
+    system = hf.System(coordinates=x, kinetic=x.rate**2 / 2, potential=l * x**2, parameters={l: 2})
+    sampling = hf.Sampling(step=0.01, delay=0.02, rates={"F": 5})
+    program = hf.Program(holonomic={"home": x}, controls={"F": {x: 1}}, law=hf.critically_damped(3), sampling=sampling)
+    problem = hf.Problem(system, program, start={x: l}, run=hf.Run(step=0.01))
+    notes = " ".join(hf.export(hf.derive(problem), to="c", part="controller").notes)
+    for said in ("every 0.01, 0.02 late", "rates of F", "start of x is a number"):
+        assert said in notes

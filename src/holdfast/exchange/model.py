@@ -129,6 +129,15 @@ class Model:
             said.append(f"the noise of {', '.join(problem.system.noise)} is left out: the motion without it")
         if self.is_plant and problem.program.limits:
             said.append(f"the limits of {', '.join(problem.program.limits)} are not applied to what is put in")
+        sampling = problem.program.sampling
+        if sampling is not None and not self.is_plant:
+            late = f", {sampling.delay:g} late," if sampling.delay else ""
+            said.append(f"what calls the controller measures every {sampling.step:g}{late} and holds in between")
+            if sampling.rates:
+                said.append(f"the limits of the rates of {', '.join(sampling.rates)} are left to what calls it")
+        stated = [name for name, value in problem.start.items() if value.free_symbols]
+        if stated:
+            said.append(f"the start of {', '.join(stated)} is a number here; in Holdfast it follows the parameters")
         if problem.events:
             said.append(f"the events {', '.join(problem.events)} are not watched")
         if problem.program.redundant == "allow":
