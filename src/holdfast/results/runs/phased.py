@@ -84,12 +84,16 @@ class PhasedRequest:
     progress: Callable[[float], None] | None = None
     watched: Mapping[str, Mapping[str, Event]] = field(default_factory=dict)  # by phase: the events it knows
 
+    def tell(self, time: float) -> None:
+        if self.progress is not None:
+            self.progress(min(1.0, (time - self.begin) / (self.end - self.begin)))
+
 
 def phased(equations: Equations, asked: PhasedRequest, start: Any, start_policy: str | None) -> JoinedRun:
     """The motion through its phases, joined."""
     known, phases = phase_equations(equations), equations.problem.phases
     named = _parameters(known, asked.parameters)
-    asked = replace(asked, watched=_watched(known, asked.events), progress=_rising(asked.progress))
+    asked = replace(asked, watched=_watched(known, asked.events))
     parts: list[Trajectory] = []
     names: list[str] = []
     impacts: list[Impact] = []
@@ -100,6 +104,7 @@ def phased(equations: Equations, asked: PhasedRequest, start: Any, start_policy:
         parts.append(part)
         names.append(name)
         time, follows = float(part.times[-1]), _after(phases, name)
+        asked.tell(time)
         if not _ended(part, name) or _over(time, asked) or follows is None:
             break
         name = follows
@@ -155,9 +160,8 @@ class _Part:
         return left if self.phase.lasts is None else min(left, float(self.phase.lasts))
 
     def _told(self, share: float) -> None:
-        if self.asked.progress is not None:
-            asked = self.asked
-            self.asked.progress((self.time + share * self.lasts - asked.begin) / (asked.end - asked.begin))
+        if share < 1:  # that it is over is told with the time at which it was
+            self.asked.tell(self.time + share * self.lasts)
 
 
 def _finer(asked: PhasedRequest) -> PhasedRequest:
@@ -194,18 +198,6 @@ def _parameters(known: Mapping[str, Equations], given: Mapping[Any, Any]) -> dic
         phase: {name: value for name, value in values.items() if name in equations.parameter_names}
         for phase, equations in known.items()
     }
-
-
-def _rising(progress: Callable[[float], None] | None) -> Callable[[float], None] | None:
-    """What is told never falls back: a phase may end before the time that was left to it."""
-    told = [0.0]
-
-    def tell(share: float) -> None:
-        told[0] = max(told[0], min(1.0, share))
-        if progress is not None:
-            progress(told[0])
-
-    return tell if progress is not None else None
 
 
 def _watched(known: Mapping[str, Equations], events: Mapping[str, Event]) -> dict[str, dict[str, Event]]:
