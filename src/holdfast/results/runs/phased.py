@@ -160,7 +160,7 @@ class _Part:
         return left if self.phase.lasts is None else min(left, float(self.phase.lasts))
 
     def _told(self, share: float) -> None:
-        if share < 1:  # that it is over is told with the time at which it was
+        if share < 1 and self.phase.until is None:  # one that an event ends is looked at beyond it, chunk by chunk
             self.asked.tell(self.time + share * self.lasts)
 
 
