@@ -5,8 +5,10 @@ import math
 import numpy as np
 import pytest
 import sympy as sp
+from click.testing import CliRunner
 
 import holdfast as hf
+from holdfast.cli.main import main
 
 x, y = hf.coordinates("x y")
 m, g, l = hf.parameters("m g l")
@@ -268,3 +270,24 @@ def test_progress_never_falls_back():
     hf.simulate(hf.derive(slack_rope()), progress=seen.append)
     assert seen == sorted(seen)
     assert seen[-1] == pytest.approx(1.0)
+
+
+def test_terminals_tell_the_phases_and_check_looks_at_what_they_watch(tmp_path):
+    file = tmp_path / "rope.toml"
+    hf.dump(slack_rope(), file)
+    told = CliRunner().invoke(main, ["check", str(file)])
+    assert "swing: keeps rope until lambda_rope passes zero, then fly" in told.output
+    assert "fly: keeps nothing until" in hf.derive(slack_rope()).summary()
+    ran = CliRunner().invoke(main, ["simulate", str(file)])
+    assert "swing begins with an impact" in ran.output
+    file.write_text(file.read_text().replace('"lambda_rope"', '"lambda_rop"'))
+    refused = CliRunner().invoke(main, ["check", str(file)])
+    assert refused.exit_code == 2
+    assert "lambda_rop" in refused.output
+
+
+def test_a_text_that_was_not_read_yet_is_shown_in_a_line():
+    hostile = hf.Phase(until="y\x1b[2J\n" + "+x" * 200)
+    (line,) = [text for text in hf.derive(slack_rope(phases={"a": hostile})).summary().splitlines() if "keeps" in text]
+    assert "\x1b" not in line
+    assert len(line) < 160

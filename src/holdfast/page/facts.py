@@ -96,7 +96,9 @@ class PageFacts:
     def internal(self) -> InternalDynamics | None:
         """What stays free along the run, where controls hold the program."""
         held = self.equations.problem.program.controls
-        return internal_or_none(self.equations, self.trajectory) if held else None
+        if not held or isinstance(self.trajectory, JoinedRun):  # of which each part leaves something else free
+            return None
+        return internal_or_none(self.equations, self.trajectory)
 
     @cached_property
     def motion(self) -> MechanismFrames | None:

@@ -21,6 +21,7 @@ from holdfast.problem.quantities import check_name
 from holdfast.problem.text.written import text_of
 from holdfast.problem.vocabulary import COLUMNS
 
+LONGEST_SHOWN = 80  # characters of an expression that a line shows
 DIRECTIONS = {"both": 0, "rising": 1, "falling": -1}
 
 
@@ -111,6 +112,25 @@ def checked_phases(given: Any) -> Frozen[Phase]:
                 f"{phase!r} is not a Phase", where=f"phases.{name}", fix="hf.Phase(program=..., until=...)"
             )
     return Frozen({name: phase.checked(name, given) for name, phase in given.items()})
+
+
+def _shown(expression: Any) -> str:
+    """An expression in a line; its text may be anybody's, and has not been read yet."""
+    text = "".join(c if c.isprintable() else " " for c in str(expression))
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
+
+
+def phase_lines(phases: Mapping[str, Phase], base: Program) -> list[str]:
+    """Each phase in a line: what it keeps, what ends it, and what follows."""
+    lines, names = [], list(phases)
+    for k, (name, phase) in enumerate(phases.items()):
+        kept = ", ".join((phase.program or base).constraints) or "nothing"
+        ends = [] if phase.until is None else [f"until {_shown(phase.until.expression)} passes zero"]
+        ends += [] if phase.lasts is None else [f"for {phase.lasts:g} at most"]
+        follows = phase.then or (names[k + 1] if k + 1 < len(names) else "")
+        then = f", then {follows}" if follows else ""
+        lines.append(f"{name}: keeps {kept}{' ' if ends else ''}{', '.join(ends)}{then}")
+    return lines
 
 
 def checked_output(given: Any, taken: Container[str]) -> Frozen[Any]:

@@ -106,6 +106,9 @@ def _print_run(
     size = f"steps of {run.step:g}" if run.step is not None else f"steps within {run.tolerance:g}"
     say(in_one_line(title))
     line("outcome", run.outcome.value)
+    if isinstance(run, hf.JoinedRun):
+        for text in run.summary().splitlines():
+            line("phase", text.strip())
     for found in run.findings:
         line("found", found.text)
     line("start", str(run.start))

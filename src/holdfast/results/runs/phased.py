@@ -66,7 +66,11 @@ def phase_equations(equations: Equations) -> dict[str, Equations]:
                 found[name] = derive(problem.in_phase(name), second_order=equations.second_order)
         return found
 
-    return equations.memo.once(phase_equations, made)
+    found = equations.memo.once(phase_equations, made)
+    for name, phase in problem.phases.items():
+        if phase.until is not None:
+            quantity_node(found[name], phase.until.expression, where=f"phases.{name}.until")
+    return found
 
 
 @dataclass(frozen=True, eq=False)
