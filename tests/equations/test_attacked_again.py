@@ -36,7 +36,9 @@ def test_a_control_that_fails_on_the_way_is_neither_proved_nor_praised(direction
     assert all(block.label is not hf.Label.proved for block in certificate.blocks)
     assert "never fail is not proved" in certificate.blocks[0].reason
     run = hf.simulate(equations)
-    assert any(found.name == "condition" for found in run.findings)
+    (doubt,) = [found for found in run.findings if found.name == "condition"]
+    assert "'F' hardly moves 'p'" in doubt.text
+    assert doubt.time == pytest.approx(0.41, abs=0.02)
 
 
 def test_a_control_of_constant_direction_is_proved_as_before():

@@ -71,10 +71,18 @@ def condition_found(
     row, constants = int(np.abs(times - when).argmin()), [parameters[name] for name in equations.parameter_names]
     condition = condition_at(equations, equations.constraints, row, times, states, constants)
     place = f", where {condition}" if condition else ""
-    text = (
-        f"{what} become nearly dependent at t = {when:.4g}{again}{place}: their condition number, usually "
-        f"{usual:.2g}, reaches {min(worst, 1e17):.2g}. {then}"
-    )
+    worst = min(worst, 1e17)
+    if len(equations.constraints) == 1 and equations.problem.program.controls:  # nothing that it could depend on
+        text = (
+            f"The control {next(iter(equations.problem.program.controls))!r} hardly moves "
+            f"{equations.constraints[0]!r} at t = {when:.4g}{again}{place}: there it takes {worst:.2g} times its usual "
+            "effort, or more than there is."
+        )
+    else:
+        text = (
+            f"{what} become nearly dependent at t = {when:.4g}{again}{place}: their condition number, usually "
+            f"{usual:.2g}, reaches {worst:.2g}. {then}"
+        )
     return Finding("condition", text, False, when, "condition")
 
 
