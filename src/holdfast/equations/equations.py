@@ -29,6 +29,7 @@ from holdfast.graph.linear_algebra import Rows, SymmetricFactor, factor_symmetri
 from holdfast.graph.nodes import Node
 from holdfast.problem.laws.linear import Gain, Law, LawForm
 from holdfast.problem.letters import open_letters
+from holdfast.problem.phases import phase_lines
 from holdfast.problem.problem import Problem
 from holdfast.problem.quantities import Deviation, DeviationRate, Multiplier, Parameter, State, time
 from holdfast.problem.types import ByName, StateLike
@@ -130,6 +131,11 @@ class Equations:
         """The values stated in the problem and its law, without its letters."""
         stated = (*self.problem.system.parameters.items(), *self.form.gains.items())
         return {name: float(value) for name, value in stated}
+
+    @property
+    def phase_lines(self) -> list[str]:
+        """The phases of the problem, if it has some: what each keeps, what ends it, and what follows."""
+        return phase_lines(self.problem.phases, self.problem.program)
 
     @property
     def letters(self) -> tuple[str, ...]:

@@ -31,8 +31,9 @@ def check(file: str, deep: bool, as_json: bool) -> None:
     equations = derived(problem)
     if problem.run.duration is not None and not isinstance(problem.program.law, hf.Tuned):
         hf.run_as_stated(equations)
-    with limited("looking at what is watched and shown"):
-        _look_at_watched(equations)
+    if problem.phases:
+        with limited("deriving its phases"):
+            hf.phase_equations(equations)
     with limited("finding the start"):
         found = hf.checked_start(equations)
         inner = found.internal
@@ -59,14 +60,12 @@ def check(file: str, deep: bool, as_json: bool) -> None:
             }
         )
     else:
-        from holdfast.problem.phases import phase_lines
-
         say(f"{in_one_line(problem.title or file)}: {'flagged' if found.findings else 'well stated'}")
         for finding in found.findings:
             say(f"  found        {finding.text}")
         say(f"  coordinates  {', '.join(equations.coordinates)}")
         say(f"  program      {', '.join(equations.constraints) or 'nothing to hold'}")
-        for k, text in enumerate(phase_lines(problem.phases, problem.program)):
+        for k, text in enumerate(equations.phase_lines):
             say(f"  {'' if k else 'phases':<12} {text}")
         if equations.constraints:
             say(f"  held by      {', '.join(equations.holder_names)}  (condition number {found.condition:.3g})")
@@ -78,15 +77,3 @@ def check(file: str, deep: bool, as_json: bool) -> None:
         elif inner is not None:
             say(f"  {'free' if inner.warning is None else 'warning':<12} {inner.warning or inner.sentence}")
     click.get_current_context().exit(1 if found.findings else 0)
-
-
-def _look_at_watched(equations: hf.Equations) -> None:
-    """Events, phases and output: what a run would watch and show, refused here where it would be refused there."""
-    from holdfast.results.quantities import check_output_names
-    from holdfast.results.runs.event import watch_of
-
-    check_output_names(equations)
-    if equations.problem.phases:
-        hf.phase_equations(equations)
-    else:
-        watch_of(equations, None)

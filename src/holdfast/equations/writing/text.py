@@ -11,7 +11,6 @@ from sympy.printing.str import StrPrinter
 
 from holdfast.equations.solving.redundant import not_unique, repeats_note
 from holdfast.problem.laws.linear import Gain, Tuned, Unstabilised
-from holdfast.problem.phases import phase_lines
 from holdfast.problem.quantities import Acceleration, latex_name, pretty_name
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ def summary(equations: Equations) -> str:
     count = len(equations.coordinates) + len(equations.problem.system.states)
     lines += _section("Equations of motion", _motion_lines(equations), count)
     lines += _section("Program (kept at zero)", _program_lines(equations), len(equations.constraints))
-    lines += _section("Phases", phase_lines(equations.problem.phases, equations.problem.program))
+    lines += _section("Phases", equations.phase_lines)
     lines += _section("Law of the deviations", _law_lines(equations))
     lines += _section(_forces_title(equations), _force_lines(equations))
     lines += _section("What stays free", _free_lines(equations))
