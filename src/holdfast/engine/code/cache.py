@@ -19,6 +19,7 @@ import hmac
 import os
 import secrets
 import stat
+import threading
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -67,6 +68,7 @@ class Store:
 
 
 _OPEN: dict[Path, Store] = {}  # by place: a program uses one, its tests several
+_MAKING = threading.Lock()
 
 
 def _store(*, make: bool) -> Store | None:
@@ -121,12 +123,25 @@ def _guarded(found: os.stat_result) -> bool:
 def _secret(folder: Folder, *, make: bool) -> bytes | None:
     """The secret of the seals: 32 random bytes that only we can read, made where there are none."""
     found = _content(folder, SECRET, SECRET_SIZE)
-    if make and (found is None or len(found) != SECRET_SIZE):
-        if folder.stat(SECRET) is not None:
-            folder.remove(SECRET)  # damaged, or readable by others: what it sealed is made again
+    if make and not _whole(found):
+        with _MAKING:  # the first to come makes it; never one that another has just made is taken for damaged
+            found = _made_secret(folder)
+    return found if _whole(found) else None
+
+
+def _made_secret(folder: Folder) -> bytes | None:
+    """Published where there is none; where what is there is damaged, or readable by others, in its place."""
+    for _ in range(2):
         publish(folder, SECRET, lambda handle, name, place: _fill_secret(handle), durable=False, replace=False)
         found = _content(folder, SECRET, SECRET_SIZE)
-    return found if found is not None and len(found) == SECRET_SIZE else None
+        if _whole(found):
+            return found
+        folder.remove(SECRET)  # what it sealed is made again
+    return None
+
+
+def _whole(secret: bytes | None) -> bool:
+    return secret is not None and len(secret) == SECRET_SIZE
 
 
 def _fill_secret(handle: int) -> None:
