@@ -103,9 +103,9 @@ class Wanted:
 
 
 def _c(wanted: Wanted) -> Files:
+    from holdfast.engine.emit.c_real import precision_named
     from holdfast.exchange.c.header import header
     from holdfast.exchange.c.source import source
-    from holdfast.exchange.c.writer import precision_named
 
     model, controller = wanted.model, wanted.part == "controller"
     precision = precision_named(wanted.precision)
