@@ -20,7 +20,7 @@ from holdfast.results.ensembles.cases import Cases
 from holdfast.results.ensembles.table import stated_reductions
 from holdfast.results.judgement.attraction import attracted
 from holdfast.results.judgement.first_look import doubtful_cases
-from holdfast.results.judgement.judgement import Facts, deviation_places, ended, judged
+from holdfast.results.judgement.judgement import Facts, all_ended, deviation_places, judged
 from holdfast.results.judgement.outcome import Outcome
 from holdfast.results.runs.event import EventWatch, noted_times, watch_of
 from holdfast.results.runs.job import Job, kept_rows
@@ -273,7 +273,7 @@ class Ensemble:
     def _outcomes(self, startable: Array) -> list[Outcome]:
         """The same judgement as of a single run: a first look on arrays, and each doubtful case by itself."""
         counts = self.counts
-        found = [ended(int(status), pivots) for status, pivots in zip(counts.status, counts.pivots, strict=True)]
+        found = all_ended(counts.status, counts.pivots)
         broken = (counts.status != Status.completed) & (counts.status != Status.interrupted)
         doubtful = (broken | self._doubtful(counts.status == Status.completed)) & startable
         if self.equations.constraints:
