@@ -142,8 +142,8 @@ class CardRun:
 
     def _batches(self, cases: int, kept: int) -> Iterator[slice]:
         """As many cases at a time as fit into the card's memory."""
-        each = self.real.itemsize * (self.size * (kept + 1) + self.pivots + sum(self.varying)) + self.pivots
-        each += 8 * (2 + 4 * len(self.source.sums) + LIVE + COUNTED + self.size)
+        each = self.real.itemsize * (self.size * (kept + 1) + self.pivots + sum(self.varying))
+        each += 8 * (3 + self.pivots // 64 + 4 * len(self.source.sums) + LIVE + COUNTED + self.size)
         most = max(THREADS, int(SHARE * self.card.free / each))
         for first in range(0, cases, most):
             yield slice(first, min(first + most, cases))
@@ -161,7 +161,7 @@ class _Batch:
         job.cases, job.kept = self.cases, self.kept
         job.x = memory.of(states.astype(real))
         job.p = memory.of(parameters[:, list(run.varying)].astype(real))
-        job.watch = memory.zeros(self.cases * pivots)
+        job.below = memory.zeros(8 * self.cases * max(1, -(-pivots // 64)))
         job.status = memory.zeros(4 * self.cases)
         job.done = memory.zeros(8 * self.cases)
         job.rows = memory.empty(self.cases * self.kept * size * real.itemsize)
@@ -251,6 +251,6 @@ def _job_type(real: np.dtype[Any], parameters: int) -> type[ctypes.Structure]:
     common = (ctypes.c_float if real.itemsize == 4 else ctypes.c_double) * max(1, parameters)
     names: list[tuple[str, Any]] = [(name, whole) for name in "cases first count every kept attempts".split()]
     names += [(name, number) for name in "t0 h end relative longest".split()]
-    arrays = "x p watch status done rows margins sums wanted absolutes control counts"
+    arrays = "x p below status done rows margins sums wanted absolutes control counts"
     names += [(name, place) for name in arrays.split()]
     return type("Job", (ctypes.Structure,), {"_fields_": [*names, ("common", common)]})

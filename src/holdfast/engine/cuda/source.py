@@ -51,7 +51,7 @@ JOB = """struct Job {
     double t0, h, end, relative, longest;
     real *x;
     const real *p;
-    signed char *watch;
+    uint64_t *below;
     int *status;
     int64_t *done;
     real *rows, *margins;
@@ -67,7 +67,8 @@ BEGIN = """extern "C" __global__ void __launch_bounds__(%(threads)d) hf_%(name)s
 {
     const int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (j >= job.cases) return;
-    real x[%(n)d], f[%(width)d], p[%(parameters)d], watch[%(pivots)d];
+    real x[%(n)d], f[%(n)d], p[%(parameters)d];
+    uint64_t below[%(masks)d];  // a bit for each pivot that was negative at the start
     double *const sums = job.sums + j * %(sums)d;
     int status = job.status[j];
     int64_t done = job.done[j];
@@ -76,17 +77,31 @@ BEGIN = """extern "C" __global__ void __launch_bounds__(%(threads)d) hf_%(name)s
 %(load)s
 """
 
-WATCHED = """    if (%(fresh)s) {
+WATCH = """        real watch[%(pivots)d];
         #pragma unroll
-        for (int i = 0; i < %(watched)d; i++) {
-            watch[i] = f[%(size)d + i] < 0 ? -1 : 1;
-            job.watch[j * %(watched)d + i] = f[%(size)d + i] < 0 ? -1 : 1;
-        }
-        status = (int)hf_judged(x, f, watch);
+        for (int i = 0; i < %(watched)d; i++) watch[i] = below[i / 64] >> (i %% 64) & 1 ? -1 : 1;
+"""
+
+WATCHED = """    {
+        real all[%(width)d];
+        hf_rates(%(now)s, x, p, all, 0);
+        #pragma unroll
+        for (int i = 0; i < %(size)d; i++) f[i] = all[i];
+        if (%(fresh)s) {
+            #pragma unroll
+            for (int i = 0; i < %(masks)d; i++) below[i] = 0;
+            #pragma unroll
+            for (int i = 0; i < %(watched)d; i++)
+                below[i / 64] |= (uint64_t)(all[%(size)d + i] < 0) << (i %% 64);
+            #pragma unroll
+            for (int i = 0; i < %(masks)d; i++) job.below[j * %(masks)d + i] = below[i];
+%(watch)s
+            status = (int)hf_judged(x, all, watch);
 %(begin_sums)s
-    } else {
-        #pragma unroll
-        for (int i = 0; i < %(watched)d; i++) watch[i] = job.watch[j * %(watched)d + i];
+        } else {
+            #pragma unroll
+            for (int i = 0; i < %(masks)d; i++) below[i] = job.below[j * %(masks)d + i];
+        }
     }
 """
 
@@ -94,16 +109,20 @@ END = """    job.status[j] = status;
     job.done[j] = done;
     #pragma unroll
     for (int i = 0; i < %(size)d; i++) job.x[j * %(size)d + i] = x[i];
-    #pragma unroll
-    for (int i = 0; i < %(watched)d; i++) {
-        const real scale = f[%(size)d + %(watched)d + i];
-        job.margins[j * %(watched)d + i] = f[%(size)d + i] * watch[i] / (scale < 0 ? -scale : scale);
+    if (%(watched)d) {
+        real all[%(width)d];
+%(watch)s
+        hf_rates(%(end)s, x, p, all, 0);
+        #pragma unroll
+        for (int i = 0; i < %(watched)d; i++) {
+            const real scale = all[%(size)d + %(watched)d + i];
+            job.margins[j * %(watched)d + i] = all[%(size)d + i] * watch[i] / (scale < 0 ? -scale : scale);
+        }
     }
 }
 """
 
 FIXED = """    const real h = (real)job.h;
-    hf_rates((real)(job.t0 + (double)job.first * job.h), x, p, f, 0);
 %(watched_text)s
     real *row = job.rows + (j * job.kept + job.first / job.every) * %(size)d;
     if (job.first == 0) for (int i = 0; i < %(size)d; i++) row[i] = x[i];
@@ -113,12 +132,11 @@ FIXED = """    const real h = (real)job.h;
         real next[%(n)d], after[%(width)d];
 %(step)s
         hf_rates((real)later, next, p, after, 0);
+%(watch)s
         status = (int)hf_judged(next, after, watch);
         if (status != 0) break;
         #pragma unroll
-        for (int i = 0; i < %(size)d; i++) x[i] = next[i];
-        #pragma unroll
-        for (int i = 0; i < %(width)d; i++) f[i] = after[i];
+        for (int i = 0; i < %(size)d; i++) { x[i] = next[i]; f[i] = after[i]; }
         done = s + 1;
 %(add_sums)s
         if (done %% job.every == 0) {
@@ -152,7 +170,6 @@ WHOLE = """        real work[%(work)d];
 ADAPTIVE = """    double *const control = job.control + j * 9;
     int64_t *const counts = job.counts + j * 5;
     const double *const absolutes = job.absolutes + j * %(size)d;
-    hf_rates(control[0], x, p, f, 0);
 %(watched_text)s
     if (done == 0 && counts[0] + counts[1] == 0) {
         real *const row = job.rows + j * job.kept * %(size)d;
@@ -173,6 +190,7 @@ ADAPTIVE = """    double *const control = job.control + j * 9;
             break;
         }
         real next[%(n)d], after[%(width)d], work[%(work)d];
+%(watch)s
         const double verdict =
             hf_attempt(t, later, h, x, f, p, watch, next, after, (double *)absolutes, control, counts, work);
         if (control[8] <= 1.0 && verdict == 0.0) {
@@ -191,8 +209,7 @@ ADAPTIVE = """    double *const control = job.control + j * 9;
                     done++;
                 }
             }
-            for (int i = 0; i < %(size)d; i++) x[i] = next[i];
-            for (int i = 0; i < %(width)d; i++) f[i] = after[i];
+            for (int i = 0; i < %(size)d; i++) { x[i] = next[i]; f[i] = after[i]; }
             control[0] = later;
             control[2] = hf_next_step(h, control, counts, work);
             control[5] = 0.0;
@@ -287,6 +304,9 @@ class CudaSource:
         numbers["begin_sums"] = self._sums("begin", "job.t0")
         numbers["add_sums"] = self._sums("add", "later")
         numbers["fresh"] = "done == 0 && counts[0] + counts[1] == 0" if self.scheme.adaptive else "job.first == 0"
+        numbers["now"] = "control[0]" if self.scheme.adaptive else "(real)(job.t0 + (double)job.first * job.h)"
+        numbers["end"] = "control[0]" if self.scheme.adaptive else "(real)(job.t0 + (double)done * job.h)"
+        numbers["watch"] = WATCH % numbers
         numbers["watched_text"] = WATCHED % numbers
         loop = ADAPTIVE if self.scheme.adaptive else FIXED
         numbers["name"] = self.name.removeprefix("hf_")
@@ -305,6 +325,7 @@ class CudaSource:
             "width": max(1, width),
             "watched": pivots,
             "pivots": max(1, pivots),
+            "masks": max(1, -(-pivots // 64)),
             "parameters": max(1, len(self.varying)),
             "common": max(1, len(self.varying)),
             "sums": max(1, 4 * len(self.sums)),
