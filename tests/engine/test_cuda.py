@@ -6,11 +6,14 @@ from numpy.testing import assert_allclose
 
 from holdfast.engine.code.kernel_source import stepping
 from holdfast.engine.cuda.ensemble import Adaptive, CardRun
+from holdfast.engine.cuda.order import in_few_registers, values_held
 from holdfast.engine.ensemble import run_ensemble, run_ensemble_adaptive
 from holdfast.engine.kernel import compiled
 from holdfast.engine.run.fixed import Steps
 from holdfast.engine.run.status import Status
 from holdfast.errors import BadRequest
+from holdfast.graph.field import Field
+from holdfast.graph.nodes import Graph
 from holdfast.schemes.by_name import ALL_SCHEMES
 from holdfast.schemes.tableaus.dop853 import DOP853
 from holdfast.schemes.tableaus.kutta import RK4
@@ -143,3 +146,34 @@ def test_a_machine_without_a_card_says_so(monkeypatch):
     finally:
         device.missing.cache_clear()
         device._driver.cache_clear()
+
+
+def test_the_order_of_statements_holds_fewer_values_and_changes_none():
+    field, start, parameters = chain(10)
+    body = stepping(field, RK4).bodies["rates"]
+    backwards = Graph()  # every value long before it is used
+    t, x = backwards.input("t"), [backwards.input(f"x{i}") for i in range(40)]
+    squares = [entry * entry for entry in x]
+    rates = [squares[i] * squares[-1 - i] - x[i] for i in range(40)]
+    wide = stepping(Field(time=t, state=tuple(x), parameters=(), rates=tuple(rates)), RK4).bodies["rates"]
+    assert values_held(wide) >= 40
+    assert values_held(in_few_registers(wide)) < 25
+    for made, values in ((body, [0.0, *start, *parameters]), (wide, [0.0, *np.linspace(0.1, 3.0, 40)])):
+        other = in_few_registers(made)
+        assert values_held(other) <= values_held(made)
+        assert sorted(op for op, _ in other.statements) == sorted(op for op, _ in made.statements)
+        assert evaluated(other, values) == evaluated(made, values)
+
+
+def evaluated(body, values):
+    """The outputs, by Python."""
+    slots = list(values)
+    get = lambda slot: slot if isinstance(slot, float) else slots[slot]  # noqa: E731
+    forms = {
+        "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "div": lambda a, b: a / b,
+        "neg": lambda a: -a, "fma": lambda a, b, c: a * b + c, "fms": lambda a, b, c: a * b - c,
+        "fnma": lambda a, b, c: c - a * b,
+    }  # fmt: skip
+    for op, operands in body.statements:
+        slots.append(forms[op](*map(get, operands)))
+    return {place: get(slot) for place, slot in body.outputs}

@@ -16,6 +16,7 @@ from fractions import Fraction
 
 from holdfast.engine.code.kernel_source import KernelSource
 from holdfast.engine.cuda.accumulators import Accumulator
+from holdfast.engine.cuda.order import in_few_registers
 from holdfast.engine.cuda.writer import CudaWriter
 from holdfast.engine.drivers.fixed import LEAST_PIVOT
 from holdfast.engine.emit import c
@@ -280,7 +281,7 @@ class CudaSource:
             bodies["summed"] = lowered(nodes, field.time, field.state, field.parameters)
         writer.elementary(bodies.values(), known)
         for name, body in bodies.items():
-            c.write_body(writer, name, body)
+            c.write_body(writer, name, in_few_registers(body))
             known[name] = BODY_SIGNATURE
         constants = dict(self.assembly.constants) | {"LEAST_PIVOT": LEAST_PIVOT * self.precision.coarser}
         for source in self._drivers:
