@@ -18,7 +18,7 @@ import numpy as np
 import holdfast as hf
 from benchmarks.chains import chain
 from holdfast.engine.cuda.device import card
-from holdfast.engine.cuda.ensemble import Adaptive, CardRun
+from holdfast.engine.cuda.ensemble import AdaptivePlan, CardRun
 from holdfast.engine.kernel import compiled
 from holdfast.engine.run.fixed import Steps
 from holdfast.equations.values import parameter_vector
@@ -104,7 +104,7 @@ def agreement(name: str) -> dict[str, Any]:
     adaptive = compiled(equations.field, hf.DOP853)
     at = np.linspace(0.0, 0.2, 5)
     other = adaptive.run_adaptive(states[0], constants[0], duration=0.2, relative=1e-9, absolute=1e-9, at=at)
-    plan = Adaptive(0.0, 0.2, 1e-9, np.full(states.shape, 1e-9), np.inf, at)
+    plan = AdaptivePlan(0.0, 0.2, 1e-9, np.full(states.shape, 1e-9), np.inf, at)
     found = CardRun(adaptive.assembly, hf.DOP853, constants).run(states, constants, plan)
     return {
         "example": name,

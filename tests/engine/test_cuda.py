@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from holdfast.engine.code.kernel_source import stepping
-from holdfast.engine.cuda.ensemble import Adaptive, CardRun
+from holdfast.engine.cuda.ensemble import AdaptivePlan, CardRun
 from holdfast.engine.cuda.order import in_few_registers, values_held
 from holdfast.engine.ensemble import run_ensemble, run_ensemble_adaptive
 from holdfast.engine.kernel import compiled
@@ -78,7 +78,7 @@ def test_steps_chosen_by_their_error(emulated):
     at = np.linspace(0.0, 5.0, 11)
     kernel = compiled(pendulum(), DOP853)
     ours = run_ensemble_adaptive(kernel, STARTS, STIFFNESS, duration=5.0, relative=1e-9, absolute=1e-9, at=at)
-    plan = Adaptive(0.0, 5.0, 1e-9, np.full(STARTS.shape, 1e-9), np.inf, at)
+    plan = AdaptivePlan(0.0, 5.0, 1e-9, np.full(STARTS.shape, 1e-9), np.inf, at)
     theirs = CardRun(stepping(pendulum(), DOP853), DOP853, STIFFNESS).run(STARTS, STIFFNESS, plan)
     assert_allclose(theirs.states, np.array([rows.states for rows in ours]), atol=1e-12)
     assert [rows.steps for rows in ours] == theirs.steps.tolist()
@@ -103,10 +103,10 @@ def test_many_launches_and_batches_change_nothing(emulated, monkeypatch):
     adaptive = CardRun(stepping(pendulum(), DOP853), DOP853, STIFFNESS)
     tolerances = np.full(STARTS.shape, 1e-8)
     tolerances[1] = 1e-4
-    found = adaptive.run(STARTS, STIFFNESS, Adaptive(0.0, 1.0, 1e-8, tolerances, np.inf, at))
+    found = adaptive.run(STARTS, STIFFNESS, AdaptivePlan(0.0, 1.0, 1e-8, tolerances, np.inf, at))
     emulated.free = 2**28
     monkeypatch.setattr(ensemble, "LONGEST", 1.0)
-    once = adaptive.run(STARTS, STIFFNESS, Adaptive(0.0, 1.0, 1e-8, tolerances, np.inf, at))
+    once = adaptive.run(STARTS, STIFFNESS, AdaptivePlan(0.0, 1.0, 1e-8, tolerances, np.inf, at))
     assert np.array_equal(found.states, once.states)
 
 

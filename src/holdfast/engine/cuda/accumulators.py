@@ -20,7 +20,7 @@ AREA = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Accumulator:
     begin: str
     add: str

@@ -94,28 +94,28 @@ class Card:
         _call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
         return free.value
 
-    def function(self, code: bytes, name: str) -> Function:
+    def function(self, code: bytes, name: str) -> CardFunction:
         """A kernel of a module in machine code."""
         module, function = ctypes.c_void_p(), ctypes.c_void_p()
         _call("cuModuleLoadData", ctypes.byref(module), code)
         _call("cuModuleGetFunction", ctypes.byref(function), module, name.encode())
-        return Function(function)
+        return CardFunction(function)
 
     def wait(self) -> None:
         """Until all that was launched is done."""
         _call("cuCtxSynchronize")
 
     @contextmanager
-    def memory(self) -> Iterator[Memory]:
+    def memory(self) -> Iterator[CardMemory]:
         """Arrays on the card, given back at the end."""
-        held = Memory()
+        held = CardMemory()
         try:
             yield held
         finally:
             held.release()
 
 
-class Memory:
+class CardMemory:
     """Arrays on the card."""
 
     def __init__(self) -> None:
@@ -165,7 +165,7 @@ class Memory:
         self._held.clear()
 
 
-class Function:
+class CardFunction:
     """A kernel on the card."""
 
     def __init__(self, handle: ctypes.c_void_p) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 from holdfast.engine.code.kernel_source import KernelSource
 from holdfast.engine.cuda.accumulators import ACCUMULATORS, values
 from holdfast.engine.cuda.compile import machine_code
-from holdfast.engine.cuda.device import Card, Function, Memory, card
+from holdfast.engine.cuda.device import Card, CardFunction, CardMemory, card
 from holdfast.engine.cuda.source import THREADS, CudaSource
 from holdfast.engine.emit.c_real import PRECISIONS, Precision
 from holdfast.engine.run.fixed import Steps
@@ -51,7 +51,7 @@ class CardRows:
 
 
 @dataclass(frozen=True, eq=False)
-class Adaptive:
+class AdaptivePlan:
     """An adaptive run until `end`, with rows at the wanted times."""
 
     t0: float
@@ -65,7 +65,7 @@ class Adaptive:
     def kept(self) -> int:
         return len(self.wanted)
 
-    def of_cases(self, some: slice) -> Adaptive:
+    def of_cases(self, some: slice) -> AdaptivePlan:
         return replace(self, absolutes=self.absolutes[some])
 
 
@@ -91,12 +91,12 @@ class CardRun:
         self.card.bind()
 
     @cached_property
-    def function(self) -> Function:
+    def function(self) -> CardFunction:
         code = machine_code(self.source.text, self.card.capability)
         return self.card.function(code, self.source.name)
 
     def run(
-        self, states: np.ndarray, parameters: np.ndarray, plan: Steps | Adaptive, progress: Progress | None = None
+        self, states: np.ndarray, parameters: np.ndarray, plan: Steps | AdaptivePlan, progress: Progress | None = None
     ) -> CardRows:
         """Every row of `states` with its row of `parameters`."""
         cases, kept = len(states), plan.kept
@@ -125,7 +125,7 @@ class CardRun:
         some: slice,
         states: np.ndarray,
         parameters: np.ndarray,
-        plan: Steps | Adaptive,
+        plan: Steps | AdaptivePlan,
         pressed: Callable[[], bool],
         progress: Progress | None,
     ) -> None:
@@ -153,7 +153,7 @@ class _Batch:
     """Cases that lie on the card together."""
 
     def __init__(
-        self, run: CardRun, memory: Memory, states: np.ndarray, parameters: np.ndarray, plan: Steps | Adaptive
+        self, run: CardRun, memory: CardMemory, states: np.ndarray, parameters: np.ndarray, plan: Steps | AdaptivePlan
     ) -> None:
         self.run_of, self.memory, self.plan, self.cases, self.kept = run, memory, plan, len(states), plan.kept
         real, size, pivots = run.real, run.size, run.pivots
@@ -203,7 +203,7 @@ class _Batch:
         return spent
 
     def _attempts(self, pressed: Callable[[], bool], told: Callable[[float], Any]) -> float:
-        assert isinstance(self.plan, Adaptive)
+        assert isinstance(self.plan, AdaptivePlan)
         spent, self.job.attempts, control = 0.0, FEWEST, np.empty((self.cases, LIVE))
         status = np.empty(self.cases, dtype=np.int32)
         while not pressed():

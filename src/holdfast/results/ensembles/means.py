@@ -235,12 +235,12 @@ def _on_card(
     reductions: Mapping[str, str],
 ) -> CaseRows:
     """The same on a graphics card."""
-    from holdfast.engine.cuda.ensemble import Adaptive, CardRun
+    from holdfast.engine.cuda.ensemble import AdaptivePlan, CardRun
 
     asked = [taken_apart(text) for text in reductions.values()]
     sums = [(kind, quantity_node(equations, inner)) for kind, inner in asked]
     run = CardRun(kernel.assembly, request.scheme, constants, means.precision, sums)
-    plan: Steps | Adaptive
+    plan: Steps | AdaptivePlan
     if request.step is not None:
         plan = Steps(request.begin, request.step, request.steps, kept_rows(request))
         times = plan.times
@@ -249,7 +249,7 @@ def _on_card(
         assert request.tolerance is not None
         absolutes = np.broadcast_to(np.asarray(request.absolutes, float), used.shape)
         end = request.begin + request.duration
-        plan = Adaptive(request.begin, end, request.tolerance, absolutes, request.longest, request.at)
+        plan = AdaptivePlan(request.begin, end, request.tolerance, absolutes, request.longest, request.at)
         times = request.at
     rows = run.run(used, constants, plan, means.told())
     evaluations = _evaluations(kernel, rows.steps + rows.rejected)
