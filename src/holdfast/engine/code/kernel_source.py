@@ -19,6 +19,7 @@ from holdfast.engine.emit import c
 from holdfast.engine.emit.body import Body, lowered
 from holdfast.engine.emit.c_writer import PREAMBLE, CWriter
 from holdfast.engine.emit.elementary import NEEDS
+from holdfast.engine.emit.js import module_text
 from holdfast.engine.emit.llvm import BODY_SIGNATURE, scratch_size, write_body, write_elementary
 from holdfast.engine.emit.llvm_writer import LLVMWriter
 from holdfast.engine.emit.python import python_functions
@@ -105,6 +106,10 @@ class KernelSource:
             translate(source, writer, self.constants, known)
         title = f"/* made by Holdfast; doubles of work space: {self.work} */\n"
         return title + PREAMBLE + "\n" + "\n".join(writer.functions)
+
+    def js(self) -> str:
+        """The module as JavaScript, functions called hf_NAME on Float64Arrays."""
+        return module_text(self.bodies, self.sources, self.constants)
 
     @property
     def signatures(self) -> dict[str, Signature]:
