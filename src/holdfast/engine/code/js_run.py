@@ -8,6 +8,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from holdfast.common.frozen import Frozen
 from holdfast.engine.code.kernel_source import KernelSource
 from holdfast.engine.emit.body import Body
 from holdfast.engine.emit.js import module_text
@@ -36,9 +39,9 @@ RUN = """function hf_run(start, parameters, how) {
 """
 
 
-def run_text(assembly: KernelSource, observing: Body) -> str:
-    """All functions of an explicit scheme of fixed step without events, and `hf_run`."""
-    bodies = {**assembly.bodies, "observe": observing}
+def run_text(assembly: KernelSource, observing: Body, further: Mapping[str, Body] = Frozen()) -> str:
+    """All functions of an explicit scheme of fixed step without events, further bodies by name, and `hf_run`."""
+    bodies = {**assembly.bodies, "observe": observing, **further}
     sources = [text for text in assembly.sources if not text.startswith(("def fixed_blocks(", "def rates_blocks("))]
     constants = assembly.constants
     numbers = {"n": constants["N"], "width": constants["WIDTH"], "pivots": constants["PIVOTS"]}

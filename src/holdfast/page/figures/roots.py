@@ -37,7 +37,7 @@ def _roots(subject: PageFacts, roots: np.ndarray) -> Markup:
         for k, block in enumerate(subject.spectrum.blocks[:6]):
             label = ", ".join(block.constraints).replace("_", " ")
             values = np.asarray(block.eigenvalues)
-            axes.plot(values.real, values.imag, "o", color=f"C{k}", markersize=6, label=label)
+            axes.plot(values.real, values.imag, "o", color=f"C{k}", markersize=6, label=label, name=f"root {k}")
         axes.set_xlim(-1.25 * size, 0.45 * size)
         high = 1.35 * max(float(np.abs(roots.imag).max()), 0.35 * size)
         axes.set_ylim(-high, high)
@@ -66,7 +66,7 @@ def _region(subject: PageFacts, step: float) -> Markup:
         axes.axvline(0, color=INK, linewidth=0.5)
         for k, block in enumerate(subject.spectrum.blocks[:6]):
             values = step * np.asarray(block.eigenvalues)
-            axes.plot(values.real, values.imag, "o", color=f"C{k}", markersize=6)
+            axes.plot(values.real, values.imag, "o", color=f"C{k}", markersize=6, name=f"step root {k}")
         axes.set_xlabel(words("Re ") + quantity("tau") + quantity("lambda"))
         axes.set_ylabel(words("Im ") + quantity("tau") + quantity("lambda"))
         axes.set_xlim(x[0], x[-1])

@@ -49,7 +49,7 @@ def _energies(subject: PageFacts) -> Markup:
 
     def draw(axes: Any) -> None:
         for name, label in ENERGIES.items():
-            axes.plot(*thinned(run.times, run[name]), label=label)
+            axes.plot(*thinned(run.times, run[name]), label=label, name=name)
         axes.set_xlabel(quantity("t"))
         axes.set_ylabel("energy")
         axes.legend()
@@ -80,7 +80,7 @@ def _power(subject: PageFacts) -> Markup:
         return Markup("")
 
     def draw(axes: Any) -> None:
-        axes.plot(*thinned(run.times, run["power_correction"]), color="C1")
+        axes.plot(*thinned(run.times, run["power_correction"]), color="C1", name="power_correction")
         axes.set_xlabel(quantity("t"))
         axes.set_ylabel("power of the correction")
 
