@@ -193,7 +193,7 @@ class Report:
     def _banner(self) -> Markup:
         found = self.found
         more = [paragraph(fault) for fault in found.faults if fault not in found.line]
-        kind = {"failed": "negative", "no promise": "open"}.get(found.word, "good")
+        kind = found.word.replace(" ", "-")
         return element(
             "div", paragraph(element("b", found.line)), *more, class_=f"verdict {kind}", role="status", id="verdict"
         )
