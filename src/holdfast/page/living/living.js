@@ -179,7 +179,7 @@ function living(section) {
     const group = panel.querySelector("g.up"), grid = [];
     group.replaceChildren();
     for (const [value, [text, power]] of found) {
-      const y = place(value), label = document.createElementNS("http://www.w3.org/2000/svg", "text");
+      const y = place(value), label = document.createElementNS(group.namespaceURI, "text");
       label.setAttribute("x", String(left - 6));
       label.setAttribute("y", String(y + 4.3));
       label.setAttribute("class", "tick");

@@ -62,7 +62,7 @@ def _opened(piece: list[Element]) -> list[list[Element]]:
         return [piece]
     longest = max(range(len(piece)), key=lambda k: _length(piece[k]))
     item, before, after = piece[longest], piece[:longest], piece[longest + 1 :]
-    if item.tag == "mfrac":
+    if item.tag == "mfrac" and _length(item[0]) > _length(item[1]):
         one = Element("mfrac")
         one.extend([_leaf("mn", "1"), item[1]])
         above = list(item[0]) if item[0].tag == "mrow" else [item[0]]
