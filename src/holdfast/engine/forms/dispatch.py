@@ -97,23 +97,25 @@ def forms(
 ) -> None:  # fmt: skip
     """The tape over blocks of cells.
 
-    inputs: for each block and input, the polynomial of s⁰, then the coefficient of s, then Q. outputs: for each block
-    and output, the polynomial of s^degree, R, E, Q.
+    inputs: for each block and input, the polynomial of s⁰, then the coefficient of s, then R and Q. outputs: for each
+    block and output, the polynomial of s^degree, R, E, Q.
     """
     size = shape[3]
     monomials = shape[0]
     for n in range(blocks):
         for i in range(input_count):
             v = part(mem, input_slots[i] * size)
-            given = part(inputs, (n * input_count + i) * (monomials + 2))
+            given = part(inputs, (n * input_count + i) * (monomials + 3))
             clear(v, shape[2])
             for m in range(monomials):
                 v[m * TERMS] = given[m]
             if TERMS > 1:
                 v[1 % TERMS] = given[monomials]
             measure(v, shape, 0, TERMS)
+            r = remainder(v, shape)
             q = rounding(v, shape)
-            q[0] = given[monomials + 1]
+            r[0] = given[monomials + 1]
+            q[0] = given[monomials + 2]
         for i in range(length):
             perform(part(code, FIELDS * i), part(constants, 2 * i), mem, pairs, systems, shape, bounds, work)
         for i in range(output_count):

@@ -86,15 +86,15 @@ class FormTape:
         return np.array(code or [(0,) * 12], np.int64), np.array(flat or [0], np.int64)
 
     def __call__(self, cells: np.ndarray, degree: int = 0) -> Forms:
-        """cells [cell, input, monomials + 2]: the polynomial, the coefficient of s, and the rounding of each input."""
+        """cells [cell, input, monomials + 3]: the polynomial, the coefficient of s, the remainder, the rounding."""
         count, width = len(cells), len(self.monomials)
         blocks = -(-count // LANES)
         data, out = (
-            reals(blocks, len(self._inputs), width + 2, LANES),
+            reals(blocks, len(self._inputs), width + 3, LANES),
             reals(blocks, len(self._outputs), width + 3, LANES),
         )
         padded = np.concatenate([cells, np.repeat(cells[-1:], blocks * LANES - count, axis=0)])
-        data[:] = padded.reshape(blocks, LANES, len(self._inputs), width + 2).transpose(0, 2, 3, 1)
+        data[:] = padded.reshape(blocks, LANES, len(self._inputs), width + 3).transpose(0, 2, 3, 1)
         inputs = np.array([self._slots[v] for v in self._inputs], np.int64)
         outputs = np.array([self._slots[v] for v in self._outputs], np.int64)
         at: Any = lambda array: array.ctypes.data  # noqa: E731

@@ -215,8 +215,8 @@ class Recorder:
     def _node(self, node: Node, args: list[Value], once: object) -> Value:
         from holdfast.engine.forms.operations import OPERATIONS
 
-        if node.op == "const":
-            return Fraction(node.data)
+        if node.op == "const":  # what is run folds no constants that the graph has not folded
+            return self.number(Fraction(node.data)) if self.rounds else Fraction(node.data)
         if node.op == "pi":
             return self.number(Fraction(math.pi), PI)
         if node.op == "power":
