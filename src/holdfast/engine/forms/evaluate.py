@@ -41,8 +41,9 @@ class FormTape:
         self._slots, count = _allocated(recorder, self._outputs)
         self.length = len(recorder.code)
         symbols = sum(len(system.unknowns) for system in recorder.systems)
-        rows = len(self.monomials) + self.monomials.order + 4
-        size = (rows + symbols) * self.terms
+        rows = len(self.monomials) + self.monomials.order + 5
+        recorder.forget_symbols()
+        size = (rows + max(symbols, recorder.most_symbols)) * self.terms
         self._shape = np.array(
             [len(self.monomials), self.monomials.order, rows, size, *self.monomials.degrees], np.int64
         )
@@ -50,6 +51,7 @@ class FormTape:
         self._constants = np.array(recorder.constants or [(0.0, 0.0)])
         self._pairs = recorder.array()
         self._memory, self._bounds = reals(count * size, LANES), reals(max(1, symbols) * self.terms, LANES)
+        self._betas, self._differences = reals(max(1, recorder.most_symbols), LANES), reals(max(1, symbols), LANES)
         self._work = reals(max(VALUES * size + LOOSE, *map(self._work_of, recorder.systems), 0), LANES)
 
     @property
@@ -59,7 +61,7 @@ class FormTape:
 
     def _work_of(self, system: System) -> int:
         n, terms = len(system.right), self.terms
-        own = n * n + len(system.entries) * terms + n * terms + n * n * terms
+        own = n * n + len(system.entries) * terms + 2 * n * terms + n * n * terms
         monomials = len(self.monomials)
         return own + max(n * n, n * monomials, (monomials + 2) * terms, (3 * n + 2) * terms + n) + LOOSE
 
@@ -72,9 +74,9 @@ class FormTape:
                 flat += [i, j, slots[v], recorder.registers[v].residuals]
             for b in system.right:
                 flat += [slots[b], recorder.registers[b].residuals] if b >= 0 else [-1, 0]
-            flat += [slots[v] for v in system.unknowns]
+            flat += [slots[v] for v in system.unknowns] + [slots[v] if v >= 0 else -1 for v in system.errors]
         code = []
-        for op, result, other, a, b, *rest, last in recorder.code:
+        for op, result, other, a, b, *rest, last, fresh in recorder.code:
             solves = op == dispatch.SOLVE
             operands = (
                 slots[result],
@@ -82,8 +84,8 @@ class FormTape:
                 0 if solves else slots[a],
                 0 if solves else slots[b],
             )
-            code.append((op, *operands, *rest, starts[last] if solves else last))
-        return np.array(code or [(0,) * 12], np.int64), np.array(flat or [0], np.int64)
+            code.append((op, *operands, *rest, starts[last] if solves else last, fresh))
+        return np.array(code or [(0,) * 13], np.int64), np.array(flat or [0], np.int64)
 
     def __call__(self, cells: np.ndarray, degree: int = 0) -> Forms:
         """cells [cell, input, monomials + 3]: the polynomial, the coefficient of s, the remainder, the rounding."""
@@ -91,7 +93,7 @@ class FormTape:
         blocks = -(-count // LANES)
         data, out = (
             reals(blocks, len(self._inputs), width + 3, LANES),
-            reals(blocks, len(self._outputs), width + 3, LANES),
+            reals(blocks, len(self._outputs), width + 4, LANES),
         )
         padded = np.concatenate([cells, np.repeat(cells[-1:], blocks * LANES - count, axis=0)])
         data[:] = padded.reshape(blocks, LANES, len(self._inputs), width + 3).transpose(0, 2, 3, 1)
@@ -100,13 +102,14 @@ class FormTape:
         at: Any = lambda array: array.ctypes.data  # noqa: E731
         self._kernel(
             at(self._shape), at(self._code), at(self._constants), self.length, at(self._memory), at(self._pairs),
-            at(self._systems), at(self._bounds), at(self._work), blocks, at(data), at(inputs), len(inputs), at(out),
-            at(outputs), len(outputs), degree,
+            at(self._systems), at(self._bounds), at(self._betas), at(self._differences), at(self._work), blocks,
+            at(data), at(inputs), len(inputs), at(out), at(outputs), len(outputs), degree,
         )  # fmt: skip
-        found = out.transpose(0, 3, 1, 2).reshape(blocks * LANES, len(outputs), width + 3)[:count]
+        found = out.transpose(0, 3, 1, 2).reshape(blocks * LANES, len(outputs), width + 4)[:count]
         with np.errstate(all="ignore"):
             rest = (found[..., width] + found[..., width + 1]) * (1 + 2.0**-50)
-        return Forms(found[..., :width].copy(), rest, found[..., width + 2].copy())
+            rounding = (found[..., width + 2] + found[..., width + 3]) * (1 + 2.0**-50)
+        return Forms(found[..., :width].copy(), rest, rounding)
 
 
 def _allocated(recorder: Recorder, outputs: Sequence[int]) -> tuple[dict[int, int], int]:
@@ -131,8 +134,8 @@ def _allocated(recorder: Recorder, outputs: Sequence[int]) -> tuple[dict[int, in
 def _reads(recorder: Recorder, code: tuple[int, ...]) -> list[int]:
     op, _, _, a, b, *_ = code
     if op == dispatch.SOLVE:
-        system = recorder.systems[code[-1]]
-        return [*system.entries, *(v for v in system.right if v >= 0)]
+        system = recorder.systems[code[11]]
+        return [*system.entries, *(v for v in (*system.right, *system.errors) if v >= 0)]
     if op == dispatch.NUMBER:
         return []
     return [a, b] if op in BINARY else [a]
@@ -140,5 +143,5 @@ def _reads(recorder: Recorder, code: tuple[int, ...]) -> list[int]:
 
 def _writes(recorder: Recorder, code: tuple[int, ...]) -> list[int]:
     if code[0] == dispatch.SOLVE:
-        return list(recorder.systems[code[-1]].unknowns)
+        return list(recorder.systems[code[11]].unknowns)
     return [code[1]] if code[1] == code[2] else [code[1], code[2]]

@@ -17,12 +17,24 @@ from holdfast.engine.emit.llvm import write_functions
 from holdfast.engine.emit.llvm_writer import LLVMWriter
 from holdfast.engine.emit.target import Signature
 from holdfast.engine.emit.translate import signatures, source_of, translate
-from holdfast.engine.forms import dispatch, functions, products, residuals, rounding, systems, values
+from holdfast.engine.forms import (
+    differences,
+    dispatch,
+    error_symbols,
+    functions,
+    products,
+    residuals,
+    rounding,
+    systems,
+    unknowns,
+    values,
+)
 from holdfast.errors import BadRequest
 
 LANES = 8  # cells side by side
-ROOMS = (values, products, functions, systems, residuals, rounding, dispatch)
+ROOMS = (values, products, functions, systems, residuals, rounding, error_symbols, differences, unknowns, dispatch)
 SMALL = "remainder residual_part rounding symbol of_degree moving polynomial entry_value unknown_value".split()
+SMALL += "spread away varied largest_of".split()
 ENTRY = "forms"
 
 

@@ -18,10 +18,7 @@ from holdfast.engine.drivers.language import (
 )
 from holdfast.engine.forms.functions import INFINITE
 from holdfast.engine.forms.systems import (
-    centre_inverse,
     entry_value,
-    polynomial_solution,
-    residual_of_solution,
     unknown_value,
 )
 from holdfast.engine.forms.values import (
@@ -30,8 +27,6 @@ from holdfast.engine.forms.values import (
     PAD,
     TERMS,
     clear,
-    reach,
-    residual_part,
     symbol,
 )
 
@@ -110,19 +105,25 @@ def missed_slopes(
 
 
 def slopes(
-    mem: Reals, system: Integers, shape: Integers, bounds: Reals, inverse: Reals, term: Number,
-    left: Reals, miss: Reals, work: Reals,
+    mem: Reals, system: Integers, shape: Integers, bounds: Reals, differences: Reals, inverse: Reals, term: Number,
+    left: Reals, apart: Reals, miss: Reals, work: Reals,
 ) -> None:  # fmt: skip
-    """S of all residuals; what is missed of old ones goes to left, of new ones to miss. work: 3N + 2 rows."""
+    """S of all residuals; what is missed of old ones goes to left, of new ones to miss. work: 3N + 2 rows.
+
+    `apart` gathers what is missed of the differences of old ones.
+    """
     size = system[0]
     old = system[2]
     lost = part(work, size * TERMS)
     rest = part(lost, size * TERMS)
+    clear(apart, size)
     for j in range(old + size):
         given_slopes(mem, system, shape, j, work)
         solve_slopes(mem, system, shape, j, work, inverse, rest)
         missed_slopes(mem, system, shape, j, work, term, lost, rest)
         for i in range(size):
+            if j < old and TERMS == 1:
+                apart[i] = apart[i] + lost[i] * differences[j]
             for p in range(TERMS):
                 if j < old:
                     b = part(bounds, j * TERMS)
@@ -192,36 +193,3 @@ def bound_residuals(
         good = select(v[i] < HUGE, good, 0.0)
     for i in range(size * TERMS):
         v[i] = select(good > 0.5, v[i], INFINITE)
-
-
-def solve(
-    mem: Reals, system: Integers, pairs: Integers, count: Integer, shape: Integers, bounds: Reals, term: Number,
-    work: Reals,
-) -> None:  # fmt: skip
-    """The unknowns of a system, with N new residuals and their bounds."""
-    size = system[0]
-    old = system[2]
-    inverse = work
-    vary = part(work, size * size)
-    left = part(vary, system[1] * TERMS)
-    miss = part(left, size * TERMS)
-    rest = part(miss, size * size * TERMS)
-    for j in range(size):
-        clear(unknown_value(mem, system, j, shape), shape[2] + old + size)
-    centre_inverse(mem, system, shape, inverse, vary, rest)
-    polynomial_solution(mem, system, pairs, count, shape, inverse, rest)
-    residual_of_solution(mem, system, pairs, count, shape, term, left, rest)
-    slopes(mem, system, shape, bounds, inverse, term, left, miss, rest)
-    for j in range(size):
-        reach(unknown_value(mem, system, j, shape), shape, old, bounds)
-    for e in range(system[1]):
-        known = residual_part(unknown_value(mem, system, system[3 + 4 * e + 1], shape), shape)
-        row = part(left, system[3 + 4 * e] * TERMS)
-        for p in range(TERMS):
-            for q in range(TERMS - p):
-                row[p + q] = row[p + q] + vary[e * TERMS + p] * known[q]
-    for i in range(size * TERMS):
-        left[i] = left[i] * PAD + LEAST
-    bound_residuals(mem, system, shape, left, miss, vary, part(bounds, old * TERMS), rest)
-    for j in range(size):
-        reach(unknown_value(mem, system, j, shape), shape, old + size, bounds)

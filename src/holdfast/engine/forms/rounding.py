@@ -16,6 +16,7 @@ from holdfast.engine.drivers.language import (
     Real,
     Reals,
     absolute,
+    part,
     quotient,
     real,
     select,
@@ -31,7 +32,7 @@ from holdfast.engine.forms.functions import (
     ROOT,
     SINE,
 )
-from holdfast.engine.forms.values import PAD, copy, moving, polynomial, remainder, rounding
+from holdfast.engine.forms.values import PAD, TERMS, moving, polynomial, remainder, residual_part, rounding
 
 OPERATION = 2.0**-51
 ELEMENTARY_OPERATION = 2.0**-49
@@ -59,12 +60,13 @@ def set_error(v: Reals, shape: Integers, carried: Real, unit: Number) -> None:
     q[0] = (carried + unit * (largest(v, shape) + carried)) * PAD + UNDERFLOW
 
 
-def with_slack(v: Reals, a: Reals, b: Reals, c: Number, shape: Integers) -> None:
-    """a, with c |b| more of rounding."""
-    copy(v, a, shape[2])
+def with_slack(v: Reals, b: Reals, c: Number, shape: Integers) -> None:
+    """c |b| more of rounding, residuals and errors of b included."""
     q = rounding(v, shape)
     qb = rounding(b, shape)
-    q[0] = (q[0] + c * (largest(b, shape) + qb[0])) * PAD
+    db = part(qb, TERMS)  # D follows Q
+    e = residual_part(b, shape)
+    q[0] = (q[0] + c * (largest(b, shape) + e[0] + qb[0] + db[0])) * PAD
 
 
 def slope_size(kind: Integer, a: Reals, shape: Integers) -> Real:

@@ -21,8 +21,9 @@ from holdfast.errors import BadRequest
 from holdfast.graph.nodes import Node, ancestors
 
 Value = int | Fraction
-BINARY = (dispatch.ADD, dispatch.SUB, dispatch.MUL, dispatch.TAKE, dispatch.SLACK)
+BINARY = (dispatch.ADD, dispatch.SUB, dispatch.MUL, dispatch.SLACK, dispatch.MORE)
 UNIT = 2.0**-53
+RUNNING, SYMBOLS, CARRIED, DIFFERENCE = 1, 2, 3, 4  # ways of carrying rounding, each in a module of its own
 PI = 2.0**-51  # more than what the double misses of π
 
 
@@ -50,6 +51,7 @@ class System:
     entries: tuple[int, ...]
     right: tuple[int, ...]  # −1 for zero
     unknowns: tuple[int, ...]
+    errors: tuple[int, ...]  # registers whose rounding is the residual of the run's own elimination; −1 for none
     first: int  # residual
 
 
@@ -64,7 +66,8 @@ class Recorder:
         self.pairs: list[tuple[int, int, int]] = []
         self.systems: list[System] = []
         self.inputs: list[int] = []
-        self.rounds = 0  # 1 while the operations are those of the run, whose rounding is carried
+        self.rounds = 0  # how rounding is carried, if it is
+        self.symbols = self.most_symbols = 0  # of rounding
         self._tables: dict[tuple[frozenset[int], frozenset[int]], tuple[int, int]] = {}
 
     # ── registers and instructions ────────────────────────────────────────────────────────────────
@@ -91,14 +94,20 @@ class Recorder:
         table: tuple[int, int] = (0, 0), second: bool = False, plain: bool = False,
     ) -> int:  # fmt: skip
         first, other = self.registers[a], self.registers[a if b is None else b]
-        residuals = 0 if plain else max(first.residuals, other.residuals)
+        counts = (first.residuals, other.residuals if b is not None else 0)
+        residuals = 0 if plain else max(counts)
+        fresh = self.symbols
+        if self.rounds in (SYMBOLS, CARRIED) and op not in (dispatch.PLAIN, dispatch.WIDE):
+            residuals = max(counts)
+            if self.rounds == SYMBOLS:
+                self.symbols += 2 if second else 1
+                residuals = self.symbols
         variables = first.variables | other.variables
         result = self.register(variables, series, residuals)
         if second:
             self.register(variables, series, residuals)
         fields = (op, result, result + 1 if second else result, a, a if b is None else b)
-        facts = (first.series, other.series, first.residuals, other.residuals if b is not None else 0)
-        self.code.append((*fields, *facts, *table, self.rounds))
+        self.code.append((*fields, first.series, other.series, *counts, *table, self.rounds, fresh))
         self.constants.append(constant)
         return result
 
@@ -107,8 +116,11 @@ class Recorder:
         if isinstance(value, int):
             return value
         near, missed = enclosed(value)
-        result = self.register(frozenset(), 0)
-        self.code.append((dispatch.NUMBER, result, result, result, result, 0, 0, 0, 0, 0, 0, self.rounds))
+        fresh, own = self.symbols, missed + off > 0 and self.rounds == SYMBOLS
+        self.symbols += own
+        result = self.register(frozenset(), 0, self.symbols if own else 0)
+        how = CARRIED if self.rounds == SYMBOLS and not own else self.rounds
+        self.code.append((dispatch.NUMBER, result, result, result, result, 0, 0, 0, 0, 0, 0, how, fresh))
         self.constants.append((near, missed + off))
         return result
 
@@ -183,17 +195,17 @@ class Recorder:
         a = self.number(a)
         return self._emit(dispatch.PLAIN, a, series=self._series(a), plain=True)
 
-    def take(self, value: int, error: int) -> int:
-        """The value of one register with the rounding of another; both plain."""
-        return self._emit(dispatch.TAKE, value, error, series=self._series(value), plain=True)
-
     def wide(self, a: int) -> int:
         """The value with its rounding as a remainder."""
         return self._emit(dispatch.WIDE, a, series=self._series(a), plain=True)
 
     def slack(self, a: int, b: int, factor: float) -> int:
         """a, with so many times |b| more of rounding."""
-        return self._emit(dispatch.SLACK, a, b, series=self._series(a), constant=(factor, 0.0), plain=True)
+        return self._emit(dispatch.SLACK, a, b, series=self._series(a), constant=(factor, 0.0))
+
+    def more(self, a: int, b: int) -> int:
+        """a, with the rounding of b added to its own."""
+        return self._emit(dispatch.MORE, a, b, series=self._series(a))
 
     # ── graphs and systems ────────────────────────────────────────────────────────────────────────
 
@@ -226,8 +238,10 @@ class Recorder:
             raise BadRequest(f"Taylor forms in native code do not know {what!r}")
         return OPERATIONS[node.op](self, once, *args)
 
-    def solve(self, entries: Mapping[tuple[int, int], Value], right: Sequence[Value]) -> list[int]:
-        """The unknowns of A x = b, by their residuals."""
+    def solve(
+        self, entries: Mapping[tuple[int, int], Value], right: Sequence[Value], errors: Sequence[int] = ()
+    ) -> list[int]:
+        """The unknowns of A x = b, by their residuals; `errors` carry what the run's own elimination leaves of it."""
         places = tuple(entries)
         found = tuple(self.number(entries[place]) for place in places)
         known = tuple(-1 if isinstance(b, Fraction) and not b else self.number(b) for b in right)
@@ -237,12 +251,16 @@ class Recorder:
         first = sum(len(system.unknowns) for system in self.systems)
         unknowns = tuple(self.register(variables, series, first + len(right)) for _ in right)
         table = self._pairs(variables, variables)
-        self.code.append((dispatch.SOLVE, unknowns[0], 0, 0, 0, 0, 0, 0, 0, *table, len(self.systems)))
+        self.code.append((dispatch.SOLVE, unknowns[0], 0, 0, 0, 0, 0, 0, 0, *table, len(self.systems), 0))
         widest = max(sum(i == row for i, _ in places) for row in range(len(right)))
         term = UNIT * (2 ** (self.monomials.order + 1) * self.terms * (widest + 1) + 64)
         self.constants.append((term, 0.0))
-        self.systems.append(System(places, found, known, unknowns, first))
+        self.systems.append(System(places, found, known, unknowns, tuple(errors) or (-1,) * len(right), first))
         return list(unknowns)
+
+    def forget_symbols(self) -> None:
+        """Number the symbols of rounding anew: no value that carries the old ones is used any more."""
+        self.most_symbols, self.symbols = max(self.most_symbols, self.symbols), 0
 
     def array(self) -> np.ndarray:
         """The pairs as the kernel reads them."""

@@ -9,7 +9,7 @@ bounds are sums of terms that are not negative, computed to nearest and widened 
 
 A value has these rows, each of TERMS Reals, a cell in each lane:
 
-    c (monomials) | sizes by degree 0 … order | R | E: what its residuals may add | Q: rounding of the run | S
+    c (monomials) | sizes by degree 0 … order | R | E: what its residuals may add | Q, D: rounding of the run | S
 
 `shape` is (monomials, order, rows before S, Reals of a value, then the degree of each monomial). The mathematics is in
 docs/theory/8-tube.md.

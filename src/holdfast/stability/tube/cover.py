@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holdfast.engine.forms.evaluate import FormTape, Forms
+from holdfast.engine.forms.evaluate import Forms, FormTape
 from holdfast.stability.tube.cells import Array, Cells, Centre
 
 FIRST = 32  # pieces of equal length

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from holdfast.equations.equations import Equations
@@ -39,6 +38,7 @@ class TubeFlow:
     angles: frozenset[str]  # states that are met only within sines and cosines
     code_inputs: tuple[Node, ...]  # of the operations that are run: time, state, parameters
     code_rates: tuple[Node, ...]  # of the variables
+    code_unknowns: tuple[Node, ...]  # of the system, as they are computed
     parameters: tuple[float, ...]
 
     @property
@@ -74,6 +74,7 @@ def tube_flow(equations: Equations, parameters: Mapping[Any, Any]) -> TubeFlow:
         angles=_angles(dict(zip(variables, (equations.state_names[k] for k in chosen), strict=True)), nodes),
         code_inputs=field.inputs,
         code_rates=tuple(field.rates[k] for k in chosen),
+        code_unknowns=(*equations.solution.accelerations, *equations.solution.mu)[: len(right)],
         parameters=tuple(parameter_vector(equations, parameters)),
     )
 
@@ -120,8 +121,3 @@ def _angles(names: Mapping[Node, str], nodes: list[Node]) -> frozenset[str]:
         )
 
     return frozenset(name for node, name in names.items() if turns(node))
-
-
-def exact(value: float) -> Fraction:
-    """The double as it is."""
-    return Fraction(value)

@@ -14,9 +14,7 @@ import numpy as np
 
 from holdfast.engine.forms.evaluate import FormTape
 from holdfast.engine.forms.monomials import Monomials
-from holdfast.engine.forms.rounding import OPERATION
 from holdfast.engine.forms.tape import Recorder, Value
-from holdfast.graph.derivatives import jacobian
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.tube.flow import TubeFlow
 
@@ -26,7 +24,10 @@ def variables_of(flow: TubeFlow) -> list[list[int]]:
     return [[0] if flow.timed else [], *([0, 1 + i] for i in range(len(flow.variables)))]
 
 
-class _Stages:
+Rates = dict[int, Value]  # by the place of their state
+
+
+class Stages:
     """Takes the stages of a scheme on a tape."""
 
     def __init__(self, flow: TubeFlow, scheme: RungeKutta, tape: Recorder, tau: Value) -> None:
@@ -49,18 +50,24 @@ class _Stages:
     def moment(self, node: Fraction) -> Value:
         return self.tape.add(self.time, self.tape.mul(self.tau, Fraction(node)))
 
-    def rates(self, moment: Value, place: Sequence[Value]) -> list[Value]:
-        """The rates of the states, those behind the system by their residuals."""
+    def system(self, moment: Value, place: Sequence[Value]) -> tuple[dict[tuple[int, int], Value], list[Value], Rates]:
+        """Entries and right side of the system behind the rates, and the rates that need no system."""
         flow = self.flow
         direct = [i for i in range(len(flow.rates)) if i not in flow.unknowns]
         wanted = [*flow.entries.values(), *flow.right] if flow.unknowns else []
         found = self.tape.graph(flow.inputs, [moment, *place], [*wanted, *(flow.rates[i] for i in direct)])
-        result: dict[int, Value] = dict(zip(direct, found[len(wanted) :], strict=True))
-        if flow.unknowns:
-            entries = dict(zip(flow.entries, found, strict=False))
-            unknowns = self.tape.solve(entries, found[len(entries) : len(wanted)])
-            result |= {i: unknowns[k] for i, k in flow.unknowns.items()}
-        return [result[i] for i in range(len(flow.rates))]
+        entries = dict(zip(flow.entries, found, strict=False)) if wanted else {}
+        return entries, found[len(entries) : len(wanted)], dict(zip(direct, found[len(wanted) :], strict=True))
+
+    def solved(self, unknowns: Sequence[Value], direct: Rates) -> list[Value]:
+        """All rates, in the order of the states."""
+        found = direct | {i: unknowns[k] for i, k in self.flow.unknowns.items()}
+        return [found[i] for i in range(len(found))]
+
+    def rates(self, moment: Value, place: Sequence[Value]) -> list[Value]:
+        """The rates of the states, those behind the system by their residuals."""
+        entries, right, direct = self.system(moment, place)
+        return self.solved(self.tape.solve(entries, right) if entries else [], direct)
 
 
 def defect_tape(
@@ -72,7 +79,7 @@ def defect_tape(
     """
     tape = Recorder(scheme.order + 2, monomials)
     tau = tape.input([len(flow.variables) + 1], 1)
-    taken = _Stages(flow, scheme, tape, tau)
+    taken = Stages(flow, scheme, tape, tau)
     stages: list[list[Value]] = []
     for node, row in zip(scheme.nodes, scheme.stages, strict=True):
         stages.append(taken.rates(taken.moment(node), taken.advanced(row, stages)))
@@ -86,9 +93,7 @@ def defect_tape(
     return FormTape(tape, [tape.number(value) for value in psi])
 
 
-def _beyond(
-    tape: Recorder, scheme: RungeKutta, matrix: np.ndarray, tau: Value, psi: Sequence[Value]
-) -> list[Value]:
+def _beyond(tape: Recorder, scheme: RungeKutta, matrix: np.ndarray, tau: Value, psi: Sequence[Value]) -> list[Value]:
     """Σ r_k τᵏ Hᵏ ψ over the powers beyond the scheme's order: the others have no (p+1)-th derivative."""
     law = [[Fraction(float(x)) for x in row] for row in matrix]
     power = [[Fraction(int(i == j)) for j in range(len(law))] for i in range(len(law))]
@@ -101,98 +106,7 @@ def _beyond(
                 for entry, value in zip(row, psi, strict=True):
                     moved = tape.add(moved, tape.mul(value, entry))
                 total[i] = tape.add(total[i], tape.mul(tape.mul(length, moved), Fraction(factor)))
-        power = [[sum((a * law[m][j] for m, a in enumerate(row)), Fraction(0)) for j in range(len(law))] for row in power]
+        power = [
+            [sum((a * law[m][j] for m, a in enumerate(row)), Fraction(0)) for j in range(len(law))] for row in power
+        ]
     return total
-
-
-class RoundingTape:
-    """Bounds of what doubles add to ψ in one step, over cells.
-
-    Two tracks: the exact stages, enclosed tightly by residuals, and the operations that are run, evaluated from these
-    with their errors carried along.
-    """
-
-    def __init__(self, flow: TubeFlow, scheme: RungeKutta, step: float, monomials: Monomials) -> None:
-        self.flow, self.scheme = flow, scheme
-        tape = self._tape = Recorder(1, monomials)
-        self._step = Fraction(step)
-        taken = _Stages(flow, scheme, tape, self._step)
-        self._parameters = self._registers()
-        slopes = jacobian(flow.psi, flow.inputs)
-        self._columns = [list(row) for row in slopes]
-        after = self._after(taken)
-        self._known = list(after)
-        wide = [tape.wide(x) for x in after]
-        flat = tape.graph(flow.inputs, wide, [node for row in slopes for node in row.values()])
-        self.tape = FormTape(tape, [*after, *(tape.number(x) for x in flat)])
-
-    def _registers(self) -> list[Value]:
-        self._tape.rounds = 1
-        found: list[Value] = [self._tape.number(Fraction(value)) for value in self.flow.parameters]
-        self._tape.rounds = 0
-        return found
-
-    def _after(self, taken: _Stages) -> list[int]:
-        """Time and state after the step, each with its rounding."""
-        tape, scheme = self._tape, self.scheme
-        start = [tape.plain(x) for x in taken.state]
-        stages: list[list[Value]] = []
-        computed: list[list[int]] = []
-        for node, row in zip(scheme.nodes, scheme.stages, strict=True):
-            place = taken.advanced(row, stages)
-            stages.append(taken.rates(taken.moment(node), place))
-            errors = self._advanced(start, row, computed)
-            known = [tape.take(tape.plain(x), e) for x, e in zip(place, errors, strict=True)]
-            found = self._code(self._clock(taken, node), known)
-            computed.append([tape.take(tape.plain(x), e) for x, e in zip(stages[-1], found, strict=True)])
-        exact = taken.advanced(scheme.weights, stages)
-        errors = self._advanced(start, scheme.weights, computed)
-        known = [tape.take(tape.plain(x), e) for x, e in zip(exact, errors, strict=True)]
-        return [self._clock(taken, Fraction(1)), *known]
-
-    def _clock(self, taken: _Stages, node: Fraction) -> int:
-        """The time of a stage, as wrong as the clock is."""
-        return self._tape.take(self._tape.plain(taken.moment(node)), taken.time)
-
-    def _code(self, moment: int, place: Sequence[int]) -> list[int]:
-        """The rates as they are run."""
-        flow, tape = self.flow, self._tape
-        state = dict(zip(flow.variables, place, strict=True))
-        inputs = flow.code_inputs[1 : len(flow.code_inputs) - len(self._parameters)]
-        values: list[Value] = [moment, *(state.get(node, Fraction(0)) for node in inputs), *self._parameters]
-        tape.rounds = 1
-        found = [tape.number(x) for x in tape.graph(flow.code_inputs, values, flow.code_rates)]
-        tape.rounds = 0
-        return found
-
-    def _advanced(self, start: Sequence[int], weights: Sequence[Fraction], stages: Sequence[list[int]]) -> list[int]:
-        """x + step Σ b K with the rounding of a driver that adds the terms one by one, in any order."""
-        tape, used = self._tape, [(Fraction(b), stage) for b, stage in zip(weights, stages, strict=False) if b]
-        tape.rounds = 1
-        length = tape.number(self._step)
-        result = []
-        for i, x in enumerate(start):
-            total, terms = x, []
-            for b, stage in used:
-                terms.append(tape.number(tape.mul(tape.mul(length, tape.number(b)), stage[i])))
-                total = tape.number(tape.add(total, terms[-1]))
-            for term in terms:
-                total = tape.slack(total, term, (len(used) + 2) * OPERATION)
-            result.append(total)
-        tape.rounds = 0
-        return result
-
-    def bounds(self, cells: np.ndarray, factors: Sequence[tuple[Sequence[int], np.ndarray]]) -> np.ndarray:
-        """‖Lᵀ(error of ψ)‖ at most, for each cell and block; `cells` as the tape takes them."""
-        found = self.tape(cells)
-        count = len(self._known)
-        with np.errstate(all="ignore"):
-            errors, sizes = found.rounding[:, :count], iter(found.sizes()[:, count:].T)
-            rows = []
-            for columns in self._columns:
-                terms = [(next(sizes), errors[:, j]) for j in columns]
-                rows.append(sum((np.where(size > 0, size * error, 0.0) for size, error in terms), np.zeros(len(cells))))
-            moved = np.array(rows).T
-            turned = [np.linalg.norm(moved[:, list(places)] @ np.abs(factor), axis=1) for places, factor in factors]
-        bounds = np.array(turned).T * (1 + 1e-12)
-        return np.where(np.isfinite(bounds), bounds, np.inf)
