@@ -406,18 +406,17 @@ def test_ctrl_c_ends_the_search_for_proofs_and_keeps_what_was_measured(monkeypat
 
 
 def test_the_tries_for_a_drift_share_the_effort(monkeypatch):
-    """As if every try took all that it was given, on a clock of its own."""
-    from holdfast.stability.promise import certify
+    """As if every try took all that it was given."""
     from holdfast.stability.promise.assess import Assessment
+    from holdfast.stability.proof.work import EFFORT
 
-    now, given, real = [0.0], [], Assessment.certificate
+    given, real = [], Assessment.certificate
 
     def tried(job, *asked):
         given.append(job.asked.effort)
-        now[0] += job.asked.effort
+        job.ledger.charge(EFFORT * job.asked.effort)
         return real(replace(job, asked=replace(job.asked, effort=1e-9)), *asked)
 
-    monkeypatch.setattr(certify.time, "perf_counter", lambda: now[0])
     monkeypatch.setattr(Assessment, "certificate", tried)
     hf.certify(hf.derive(pendulum(0.2)), hf.Euler, drift=0.02, duration=1, effort=8.0)
     assert len(given) > 2

@@ -159,7 +159,7 @@ class Certificate:
     @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C ended the search for proofs."""
-        return any(INTERRUPTED in block.reason for block in self.blocks)
+        return any(INTERRUPTED in block.reason.lower() for block in self.blocks)
 
     @property
     def label(self) -> Label:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -31,10 +32,12 @@ from holdfast.stability.promise.run_code import run_code
 from holdfast.stability.promise.sampled import Sampled
 from holdfast.stability.proof.block import ProofBlock, blocks_of
 from holdfast.stability.proof.omega import Assumptions, peaks_of, region_of, unproved_limits
-from holdfast.stability.proof.prove import Claim, prove
+from holdfast.stability.proof.prove import Claim, Interrupted, prove
+from holdfast.stability.proof.work import EFFORT, Work
 
 ROUNDS = 3  # of proving a block again because another is proved to less than was granted of it
 LOOKED_AT = 5  # rows of the run at which the equations are held against the law
+_NOTE = f"{INTERRUPTED[0].upper()}{INTERRUPTED[1:]}: more effort may show a smaller bound."
 ROUNDING = 2.0**-52  # a growth below one rounding a step is not told from it
 
 
@@ -51,6 +54,7 @@ class Assessment:
     constraints: Sequence[str] | None
     sample: bool = False
     progress: Callable[[float], None] | None = None
+    ledger: Work = field(default_factory=lambda: Work(math.inf))  # what all searches took together
 
     def certificate(self, step: float | None, tolerance: float | None, given: Trajectory | None) -> Certificate:
         if not self.equations.constraints:
@@ -58,7 +62,7 @@ class Assessment:
         run = given if given is not None else self._run(step, tolerance)
         blocks = self._blocks()
         provable = [self._why_not(block) is None and place_of_roots(block.matrix).hurwitz for block in blocks]
-        share = self.asked.effort / max(1, sum(provable))
+        share = EFFORT * self.asked.effort / max(1, sum(provable))
         errors = reading_errors(self.equations, run, parameter_vector(self.equations, self.parameters))
         seen = [
             self._measured(BlockAlongRun(block, run, np.array([errors[name] for name in block.names]).T), step)
@@ -70,17 +74,15 @@ class Assessment:
         for _ in range(0 if stopped else ROUNDS):
             lacking = granted.lacking(peaks_of(made, run))
             again = [k for k, block in enumerate(made) if lacking.keys() & unproved_limits(block, lacking).keys()]
-            if not again:
-                break
             granted = granted.widened(lacking)
-            for k in again:
-                made[k] = self._certified(seen[k], step, share, granted)
+            if not again or not self._proved_again(made, again, seen, step, share, granted):
+                break
         for k, block in enumerate(made):  # what still takes more for granted than is proved is no proof
             shown = peaks_of(made, run)
             words = self._assumed(block, shown, set(shown))
             if words:
                 obstacle = f"it would assume {words}, which is not proved"
-                made[k] = self._certified(seen[k], step, share, granted, obstacle)
+                made[k] = self._certified(seen[k], step, self.ledger.part(share), granted, obstacle)
         return self._certificate(step, run, tuple(self._said(made, run)))
 
     def _each_certified(
@@ -93,11 +95,30 @@ class Assessment:
             if self.progress is not None:
                 self.progress(done / len(seen))
             try:
-                made.append(self._certified(one, step, share, granted, stopped))
-            except KeyboardInterrupt:
+                made.append(self._certified(one, step, self.ledger.part(share), granted, stopped))
+            except KeyboardInterrupt as stop:
                 stopped = INTERRUPTED
-                made.append(self._certified(one, step, share, granted, stopped))
+                kept = getattr(stop, "found", None)
+                made.append(kept or self._certified(one, step, self.ledger.part(share), granted, stopped))
         return made, stopped
+
+    def _proved_again(
+        self,
+        made: list[BlockCertificate],
+        again: list[int],
+        seen: list[MeasuredDefect],
+        step: float | None,
+        share: float,
+        granted: Assumptions,
+    ) -> bool:
+        """Some blocks with wider assumptions, put in the place of what was made; False where Ctrl-C ended it."""
+        for k in again:
+            try:
+                made[k] = self._certified(seen[k], step, self.ledger.part(share), granted)
+            except KeyboardInterrupt as stop:
+                made[k] = getattr(stop, "found", None) or replace(made[k], reason=f"{made[k].reason} {_NOTE}")
+                return False
+        return True
 
     def _assumed(self, block: BlockCertificate, shown: Mapping[str, float], among: set[str]) -> str:
         """What the proof of a block takes for granted of some deviations, and is not proved of them."""
@@ -206,7 +227,7 @@ class Assessment:
         return MeasuredDefect(told, checked, norm, defects)
 
     def _certified(
-        self, seen: MeasuredDefect, step: float | None, seconds: float, granted: Assumptions, obstacle: str = ""
+        self, seen: MeasuredDefect, step: float | None, work: Work, granted: Assumptions, obstacle: str = ""
     ) -> BlockCertificate:
         """The best that can be said of one block; no proof where there is an obstacle to one."""
         block, told, checked = seen.told.block, seen.told, seen.certificate
@@ -215,7 +236,7 @@ class Assessment:
         if step is None or seen.norm is None or seen.defects is None:
             return checked
         why = obstacle or self._why_not(block)
-        found = why or self._proved(told, step, seen.norm, checked, seen.defects, seconds, granted)
+        found = why or self._proved(told, step, seen.norm, checked, seen.defects, work, granted)
         if isinstance(found, BlockCertificate):
             return found
         unproved = replace(checked, reason=f"{checked.reason} No proof: {found}.")
@@ -277,7 +298,7 @@ class Assessment:
         norm: ChosenNorm,
         checked: BlockCertificate,
         defects: np.ndarray,
-        seconds: float,
+        work: Work,
         granted: Assumptions,
     ) -> BlockCertificate | str:
         """The certificate with a proof, or why there is none."""
@@ -297,13 +318,19 @@ class Assessment:
         try:
             if not self.asked.region:
                 setting = bounded_in_energy(setting, run)
-            proof = prove(setting, norm.factor, norm.gamma, expected=expected, reach=reach, seconds=seconds, rows=rows)
+            proof = prove(setting, norm.factor, norm.gamma, expected=expected, reach=reach, work=work, rows=rows)
+        except Interrupted as stop:
+            kept = "" if stop.found is None else with_proof(setting, checked, stop.found, told)
+            if isinstance(kept, str):
+                raise Interrupted from None
+            raise Interrupted(replace(kept, reason=f"{kept.reason} {_NOTE}")) from None
         except InternalError:
             raise
         except HoldfastError as error:
             return error.what
         if proof is None:
-            return f"the region was not covered within {seconds:.3g} s; more effort, or a smaller region, may do it"
+            spent = f"with an effort of {work.effort:.3g}"
+            return f"the region was not covered {spent}; more effort, or a smaller region, may do it"
         return with_proof(setting, checked, proof, told)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,10 +12,10 @@ import numpy as np
 
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector
-from holdfast.errors import BadRequest
+from holdfast.errors import BadRequest, HoldfastError, InternalError
 from holdfast.graph.arithmetics.balls import ball, ball_between, balls, precision, symmetric
 from holdfast.graph.arithmetics.tape import Tape
-from holdfast.graph.nodes import Node
+from holdfast.graph.nodes import Node, operation_count
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.certificate.certificate import Proof
 from holdfast.stability.proof.block import BlockFlow, ProofBlock, motion_of, whole_motion
@@ -26,6 +25,7 @@ from holdfast.stability.proof.enclosure import Ball, Box, ball_matrix, column, e
 from holdfast.stability.proof.obedience import Obedience, Place, places_in
 from holdfast.stability.proof.rounding import RoundingModel
 from holdfast.stability.proof.search import NEAR_ATTAINED, CellJudgement, Cover, cover, judge, longest
+from holdfast.stability.proof.work import LEAST_CELL, Work
 
 BITS = 80
 TUBES, SHRINK = 12, 3  # tubes tried; the tube is narrowed once its radius is below 1/SHRINK of it (a choice)
@@ -37,6 +37,7 @@ LEAST_SHARE = 0.05  # the least truncation, as a part of rounding: doubles canno
 GENEROUS = 100  # a tube this wide costs nothing where it is still thin beside the region
 THIN = 1e-4  # of what the region lets a deviation change by
 ELSEWHERE = 6  # random states of the region at which the equations are tried, beside those of the run
+PAIR = 3.0  # units of work of one operation on a value with its error (3 to 4 µs)
 LOOKED_AT = 32  # cells of a cover in whose middle they are tried too
 
 
@@ -108,16 +109,15 @@ def prove(
     *,
     expected: float,
     reach: float,
-    seconds: float,
+    work: Work,
     rows: Sequence[Place],
 ) -> Proof | None:
-    """A proof, or None where none was found in time.
+    """A proof, or None where none was found with this work; `Interrupted` with the one found before Ctrl-C.
 
     `expected` is the defect measured along a run (not below what rounding makes of it) and `reach` the largest
     deviation, both in the norm of the proof; `rows` are states of that run. The tube is a guess; a proof needs radius ≤
     tube, and is better the nearer they are. An affine block holds in any tube.
     """
-    started = time.thread_time()
     with precision(BITS, terms_of(setting.scheme)):
         trial = Trial(setting, factor, gamma)
         if not trial.contraction.holds():
@@ -130,16 +130,20 @@ def prove(
             tube = max(tube, 1.05 * reach)
         best: Proof | None = None
         for _ in range(TUBES):
-            left = seconds - (time.thread_time() - started)
-            if left <= 0.05 * seconds:
+            if work.left <= max(0.05 * work.limit, LEAST_CELL):
                 break
             enough = 0.0 if thin else (1 - gamma) * tube / SHRINK
             try:
-                proof = trial.attempt(tube, max(NEAR_ATTAINED * expected, enough), (0.85 if thin else 0.7) * left)
-            except BadRequest:
+                part = work.part((0.85 if thin else 0.7) * work.left)
+                proof = trial.attempt(tube, max(NEAR_ATTAINED * expected, enough), part)
+            except KeyboardInterrupt:
+                raise Interrupted(best) from None
+            except InternalError:
+                raise
+            except HoldfastError:
                 if best is None:
                     raise
-                break  # a narrower tube holds no state of the region; the wider one was proved
+                break  # whatever a narrower tube fails by, the wider one was proved
             holds = proof is not None and proof.radius <= tube
             best = proof if holds else best
             if proof is None or (best is not proof and best is not None):
@@ -148,6 +152,14 @@ def prove(
                 break
             tube = 1.5 * proof.radius
         return best
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during a search, with what was found before it: a proof, a block, or None."""
+
+    def __init__(self, found: Any = None) -> None:
+        super().__init__()
+        self.found = found
 
 
 class Trial:
@@ -173,17 +185,18 @@ class Trial:
         if not any([self._obedience.shown(place) for place in places]):
             raise BadRequest("the equations are not defined, or too ill conditioned, at the states of the run")
 
-    def attempt(self, tube: float, wanted: float, seconds: float) -> Proof | None:
+    def attempt(self, tube: float, wanted: float, work: Work) -> Proof | None:
         """What can be shown in this tube, a proof if its radius is within; None where the defect has no bound."""
         setting, scale = self.setting, self.setting.step ** (self.setting.scheme.order + 1)
         limits = setting.limit_balls(self.motion, self.contraction, tube)
         judged = partial(judge, self._model, limits, self._region)
-        found = cover(judged, self._region, wanted=wanted / scale, seconds=seconds)
+        found = cover(judged, self._region, wanted=wanted / scale, work=work)
         if not found.cells:
             raise BadRequest("no state of the region lies near the program", where="certificate.region")
         if not found.bound < math.inf:
             return None
-        rounding = _rounding(setting, self.factor, tube, self.contraction, 0.1 * scale * found.bound, 0.1 * seconds)
+        little, further = 0.1 * scale * found.bound, work.beside(0.1 * work.limit)
+        rounding = _rounding(setting, self.factor, tube, self.contraction, little, further)
         rounded = STATED_ROUNDING * rounding.bound
         coefficient = max(STATED_DEFECT * found.bound, LEAST_SHARE * rounded / scale)
         defect = total_defect(coefficient, rounded, setting.scheme, setting.step)
@@ -237,22 +250,29 @@ def rounding_pieces(setting: Claim, factor: np.ndarray, tube: float, contraction
     return cut, setting.box(whole.variable_names), bound
 
 
+def rounding_cost(setting: Claim) -> float:
+    """Units of work of one box: a few products of balls for each operation of each stage."""
+    stages, field = len(setting.scheme.weights), setting.equations.field
+    return LEAST_CELL + PAIR * stages * operation_count(field.rates)
+
+
 def _whole_motion(setting: Claim) -> BlockFlow:
     extras = [setting.equations.observables[name] for name in setting.extra_names]
     return whole_motion(setting.equations, setting.block, setting.parameters, extras)
 
 
 def _rounding(
-    setting: Claim, factor: np.ndarray, tube: float, contraction: Contraction, wanted: float, seconds: float
+    setting: Claim, factor: np.ndarray, tube: float, contraction: Contraction, wanted: float, work: Work
 ) -> Cover:
     """A bound of the rounding of one step over the region, cut until it counts little."""
     cut, region, bound = rounding_pieces(setting, factor, tube, contraction)
+    cost = rounding_cost(setting)
 
     def judge_rounding(box: Box) -> CellJudgement | None:
         balls = cut(box)
         if balls is None:
             return None
         tight = hull(balls)
-        return CellJudgement(float(bound(balls)), longest(tight, region), tight)
+        return CellJudgement(float(bound(balls)), longest(tight, region), tight, cost=cost)
 
-    return cover(judge_rounding, region, wanted=wanted, seconds=seconds)
+    return cover(judge_rounding, region, wanted=wanted, work=work)
