@@ -108,6 +108,12 @@ class Attack:
         inside, size = self._inside(times, states)
         entry = int(np.argmax(size <= self.proof.tube)) if (size <= self.proof.tube).any() else len(times)
         stayed = entry < len(times) and bool(inside[entry:].all())
+        block = self.shown.block
+        if block.start_size is not None:
+            if block.from_step != entry:
+                return "the certificate misstates from which step of its run on it holds"
+            if size[entry] > block.start_size * (1 + NEAR_BOUND):
+                return "the deviation at the first step that it covers is larger than stated"
         if bool(self.shown.block.stayed) != stayed:
             return "the certificate misstates whether its run stays in the region"
         if stayed:
@@ -143,10 +149,12 @@ class Attack:
     def _beyond(self, times: np.ndarray, states: np.ndarray, size: np.ndarray, entry: int) -> str | None:
         """The first row beyond the envelope: settled bounds, and what is left of the deviation at the entry."""
         shown, psi = self.shown, self._doubles(times, states)[0]
+        after = np.maximum(np.arange(len(times)) - entry, 0.0)
         bounds = np.broadcast_to(np.array(shown.block.bounds), psi.shape).copy()
-        if shown.block.settles:
-            decay = self.proof.gamma ** np.maximum(np.arange(len(times)) - entry, 0.0)
-            bounds = bounds + decay[:, None] * size[entry] * np.array(shown.widths)
+        if shown.block.start_size is not None:
+            bounds = shown.envelope(after) * (1 + 1e-12)
+        elif shown.block.settles:
+            bounds = bounds + (self.proof.gamma**after)[:, None] * size[entry] * np.array(shown.widths)
         suspects = np.flatnonzero((np.abs(psi) > (1 - NEAR_BOUND) * bounds).any(axis=1))
         for k in _some(suspects[suspects >= entry], SUSPECTS):
             for name, value, bound in zip(self._names, self._balls(times[k], states[k]), bounds[k], strict=False):

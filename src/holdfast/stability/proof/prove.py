@@ -30,6 +30,8 @@ from holdfast.stability.proof.work import LEAST_CELL, Work
 BITS = 80
 TUBES, SHRINK = 12, 3  # tubes tried; the tube is narrowed once its radius is below 1/SHRINK of it (a choice)
 FIRST_TUBE = 2.5  # the first tube, as a multiple of what the measured defect would need
+FROM_START = 0.3  # of the work: for a tube that holds the start, where the first guess does not
+WORTH = 3  # times the radius that a narrow tube gives: so much is paid for a proof from the start on (a choice)
 # A verifier with another arithmetic finds other bounds, so what is stated has a little room over what was found:
 STATED_DEFECT = 1.05  # the bound of the defect; bisection brings any other enclosure below it
 STATED_ROUNDING = 2  # that of rounding, whose running error analysis depends on how cells are cut
@@ -128,30 +130,51 @@ def prove(
         tube = (GENEROUS if thin else FIRST_TUBE) * least
         if trial.motion.affine:
             tube = max(tube, 1.05 * reach)
-        best: Proof | None = None
-        for _ in range(TUBES):
-            if work.left <= max(0.05 * work.limit, LEAST_CELL):
-                break
-            enough = 0.0 if thin else (1 - gamma) * tube / SHRINK
-            try:
-                part = work.part((0.85 if thin else 0.7) * work.left)
-                proof = trial.attempt(tube, max(NEAR_ATTAINED * expected, enough), part)
-            except KeyboardInterrupt:
-                raise Interrupted(best) from None
-            except InternalError:
+        from_start = 1.05 * setting.begun(factor, *rows[0])
+        if from_start <= tube:
+            return _narrowed(trial, tube, thin, expected, work)
+        if trial.is_thin(from_start, rows[len(rows) // 2]):
+            return _narrowed(trial, from_start, True, expected, work)
+        wide = trial.kept(from_start, NEAR_ATTAINED * expected, work.part(FROM_START * work.left))
+        try:
+            best = _narrowed(trial, tube, thin, expected, work)
+        except Interrupted as stop:
+            raise Interrupted(stop.found or wide) from None
+        except InternalError:
+            raise
+        except HoldfastError:
+            if wide is None:
                 raise
-            except HoldfastError:
-                if best is None:
-                    raise
-                break  # whatever a narrower tube fails by, the wider one was proved
-            holds = proof is not None and proof.radius <= tube
-            best = proof if holds else best
-            if proof is None or (best is not proof and best is not None):
-                break
-            if holds and (thin or trial.motion.affine or tube <= SHRINK * proof.radius):
-                break
-            tube = 1.5 * proof.radius
-        return best
+            best = None
+        return wide if wide is not None and (best is None or wide.radius <= WORTH * best.radius) else best
+
+
+def _narrowed(trial: Trial, tube: float, thin: bool, expected: float, work: Work) -> Proof | None:
+    """The best proof in tubes that are narrowed as long as that pays."""
+    best: Proof | None = None
+    for _ in range(TUBES):
+        if work.left <= max(0.05 * work.limit, LEAST_CELL):
+            break
+        enough = 0.0 if thin else (1 - trial.gamma) * tube / SHRINK
+        try:
+            part = work.part((0.85 if thin else 0.7) * work.left)
+            proof = trial.attempt(tube, max(NEAR_ATTAINED * expected, enough), part)
+        except KeyboardInterrupt:
+            raise Interrupted(best) from None
+        except InternalError:
+            raise
+        except HoldfastError:
+            if best is None:
+                raise
+            break  # whatever a narrower tube fails by, the wider one was proved
+        holds = proof is not None and proof.radius <= tube
+        best = proof if holds else best
+        if proof is None or (best is not proof and best is not None):
+            break
+        if holds and (thin or trial.motion.affine or tube <= SHRINK * proof.radius):
+            break
+        tube = 1.5 * proof.radius
+    return best
 
 
 class Interrupted(KeyboardInterrupt):
@@ -184,6 +207,18 @@ class Trial:
         """Coefficients 1 … p of the defect vanish at these states, as the proof takes for granted."""
         if not any([self._obedience.shown(place) for place in places]):
             raise BadRequest("the equations are not defined, or too ill conditioned, at the states of the run")
+
+    def kept(self, tube: float, wanted: float, work: Work) -> Proof | None:
+        """A proof in this tube, or None for whatever reason."""
+        if work.left < LEAST_CELL:
+            return None
+        try:
+            found = self.attempt(tube, wanted, work)
+        except InternalError:
+            raise
+        except HoldfastError:
+            return None
+        return found if found is not None and found.radius <= tube else None
 
     def attempt(self, tube: float, wanted: float, work: Work) -> Proof | None:
         """What can be shown in this tube, a proof if its radius is within; None where the defect has no bound."""

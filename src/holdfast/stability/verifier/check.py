@@ -49,6 +49,15 @@ class Shown:
     points: int
     contraction: Contraction
 
+    def envelope(self, after: Array) -> Array:
+        """What is claimed of each deviation so many steps after the first that is covered: (steps, deviations)."""
+        block, proof = self.block, self.block.proof
+        assert proof is not None
+        assert block.start_size is not None
+        widths, left = np.array(self.widths), proof.gamma ** after[:, None]
+        settled = np.array(block.bounds) + (left * block.start_size * widths if block.settles else 0.0)
+        return np.minimum(settled, widths * (left * block.start_size + self.defect * (1 - left) / (1 - proof.gamma)))
+
 
 @dataclass
 class Reading:
@@ -132,6 +141,7 @@ def check_block(read: Reading, block: BlockClaim, budget: Budget) -> Shown:
         require(
             block.settles == (start > proof.radius), "the certificate misstates whether the start is on the program"
         )
+        _require_covered_start(block, proof, start)
         defect = _defect(proof, read.tableau, claims.step)
         share = 0.0 if block.settles else start
         settled = contraction.settled(defect)
@@ -171,6 +181,17 @@ def _require_numbers(read: Reading, block: BlockClaim, proof: Claim, contraction
     require(proof.radius <= proof.tube, "the radius is beyond the tube")
     require(block.defect is not None and block.defect >= top(defect) * (1 - 1e-14), "the defect is smaller than shown")
     require(block.epsilon is not None and block.epsilon >= radius, "epsilon is smaller than what was shown")
+
+
+def _require_covered_start(block: BlockClaim, proof: Claim, start: float) -> None:
+    """From which step on the envelope holds: the start itself is looked at here, a later one in the run made again."""
+    if block.start_size is None:
+        require(block.from_step == 0, "it says from which step on it holds, but not how large the deviation is there")
+        return
+    require((block.from_step == 0) == (start <= proof.tube), "the certificate misstates from which step on it holds")
+    require(block.start_size <= proof.tube, "the first step that it covers lies outside its tube")
+    if block.from_step == 0:
+        require(block.start_size >= start * (1 - 1e-12), "the start deviates more than stated")
 
 
 def _defect(proof: Claim, tableau: Tableau, step: float) -> Any:

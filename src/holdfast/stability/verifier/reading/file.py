@@ -62,6 +62,8 @@ class BlockClaim:
     stayed: bool | None
     settles: bool
     proof: Claim | None
+    start_size: float | None = None
+    from_step: int = 0
 
 
 @dataclass(frozen=True)
@@ -268,6 +270,7 @@ BLOCK: dict[str, Check] = {
     "defect": _optional(_size), "epsilon": _optional(_size), "bounds": _list(_size), "stayed": _optional(_flag),
     "settles": _flag, "proof": _optional(lambda value, where: Claim(**_table(value, where, PROOF))),
 }  # fmt: skip
+MORE: dict[str, Check] = {"start_size": _optional(_size), "from_step": _place}  # of a block; nothing where left out
 FREE: dict[str, Check] = {
     "reason": _text,
     "observed": _list(_size),
@@ -284,7 +287,8 @@ TOP: dict[str, Check] = {
 def _block(value: Any, where: str) -> BlockClaim:
     require(isinstance(value, dict), f"{where} is no table")
     proved = value.get("label") == "proved"
-    data = _table(value, "a block", BLOCK if proved else {**BLOCK, **FREE})
+    more = {name: check for name, check in MORE.items() if name in value}
+    data = _table(value, "a block", {**BLOCK, **more} if proved else {**BLOCK, **more, **FREE})
     require(data["label"] in LABELS, f"{data['label'][:30]!r} is no label")
     require(bool(data["constraints"]), "a block is of no constraint")
     for name in ("bounds", "observed"):
@@ -294,7 +298,7 @@ def _block(value: Any, where: str) -> BlockClaim:
     require(not proved or data["defect"] is not None, "the defect is smaller than shown: none is stated")
     require(proved or data["proof"] is None, "a block holds a proof but is not called proved")
     require(not proved or data["proof"] is not None, "a block is called proved but holds no proof")
-    return BlockClaim(**{name: data[name] for name in BLOCK})
+    return BlockClaim(**{name: data[name] for name in (*BLOCK, *more)})
 
 
 def claims(data: Any) -> Claims:
