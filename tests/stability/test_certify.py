@@ -331,8 +331,9 @@ def test_a_certificate_is_drawn_with_its_bounds(cart, tmp_path):
     panels = cart.plot()
     assert len(panels) == 2
     assert all(panel.get_yscale() == "log" for panel in panels)
-    bounds = [line.get_ydata()[0] for line in panels[0].lines if len(line.get_ydata()) == 2]
-    assert bounds == list(cart.blocks[0].bounds)
+    drawn = [line.get_ydata()[-1] for line in panels[0].lines if "proved" in str(line.get_label())]
+    steps = len(cart.trajectory.times) - 1
+    assert drawn == cart.blocks[0].envelope(steps)[:, 0].tolist()
     plt.close("all")
     cart.save(tmp_path / "c.json")
     with pytest.raises(hf.BadRequest, match="loaded"):

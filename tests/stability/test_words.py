@@ -64,9 +64,9 @@ def test_a_certificate_of_a_start_that_deviates_says_so():
     text = certificate(replace(PROVED, settles=True, start_size=0.75)).summary()
     assert "rod: proved while in Omega (once settled |y_rod| <= 0.25" in text
     assert (
-        "Proved: from any start in Omega that deviates no more than this one, rk4 with step 0.01 keeps |y_rod| <= 0.751, "
-        "|w_rod| <= 0.751 from the start on, and, as that deviation dies away by 0.5 a step, |y_rod| <= 0.25, "
-        "|w_rod| <= 0.5 once settled, while the state stays in Omega." in text
+        "Proved: from any start in Omega that deviates no more than this one, rk4 with step 0.01 keeps "
+        "|y_rod| <= 0.751, |w_rod| <= 0.751 from the start on, and, as that deviation dies away by 0.5 a step, "
+        "|y_rod| <= 0.25, |w_rod| <= 0.5 once settled, while the state stays in Omega." in text
     )
     later = certificate(replace(PROVED, settles=True, start_size=0.75, from_step=40)).summary()
     assert "(this run: from step 40 on; the steps before it are only checked)" in later

@@ -11,7 +11,7 @@ import holdfast as hf
 from holdfast.stability.promise.assess import Assessment
 from holdfast.stability.proof import prove as proving
 from holdfast.stability.proof.prove import Interrupted, Trial
-from holdfast.stability.proof.work import EFFORT, Work
+from holdfast.stability.proof.work import EFFORT, SearchWork
 from tests.stability.held import pendulum
 
 ASK = {"step": 0.01, "duration": 1, "effort": 1.5}
@@ -24,7 +24,7 @@ print(json.dumps(hf.certify(hf.derive(pendulum(0.05)), hf.Euler, step=0.01, dura
 
 
 def test_a_part_of_the_work_is_charged_to_the_whole():
-    whole = Work.of(2)
+    whole = SearchWork.of(2)
     part = whole.part(0.5 * EFFORT)
     part.charge(0.4 * EFFORT)
     assert (part.left, whole.left, part.effort) == (pytest.approx(0.1 * EFFORT), 1.6 * EFFORT, 0.5)

@@ -235,8 +235,12 @@ class Attack:
 
     def _share(self, before: tuple[float, np.ndarray], after: tuple[float, np.ndarray]) -> float:
         """‖Lᵀ(ψ⁺ − Rψ)‖ as a part of the claimed defect."""
-        matrix, size = self.shown.contraction.step_matrix, len(self._names)
+        contraction, size = self.shown.contraction, len(self._names)
         here, there = self._balls(*before)[:size], self._balls(*after)[:size]
+        matrix = contraction.step_matrix
+        if matrix is None:  # a law that varies: what a step adds beyond γ times what there was
+            grown = contraction.norm(there) - contraction.gamma * contraction.norm(here)
+            return max(float(grown.mid()), 0.0) / self.shown.defect
         rest = [there[i] - sum((matrix[i, j] * here[j] for j in range(size)), here[0] * 0) for i in range(size)]
         return float(self.shown.contraction.norm(rest).mid()) / self.shown.defect
 

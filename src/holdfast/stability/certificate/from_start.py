@@ -1,9 +1,9 @@
 """What a proof says from the start on: an envelope for every deviation at every step.
 
-    |ψᵢ| ≤ min( settledᵢ + γᵏ s widthᵢ,   widthᵢ (γᵏ s + δ (1 − γᵏ)/(1 − γ)) )        k steps after the first one covered
+    |ψᵢ| ≤ min( settledᵢ + γᵏ s widthᵢ,   widthᵢ (γᵏ s + δ (1 − γᵏ)/(1 − γ)) )
 
-where s = ‖ψ‖_P at the step from which on it holds: the start, or the first step in the tube of the proof where the
-start lies outside of it (what comes before is checked along the run). The settled bound is its limit.
+k steps after the first that is covered, where s = ‖ψ‖_P at that step: the start, or the first in the tube of the proof
+where the start lies outside of it (what comes before is checked along the run). The settled bound is its limit.
 """
 
 from __future__ import annotations

@@ -22,12 +22,12 @@ def promise(block: Any, scheme: str, step: float) -> str:
         first = _bounded(block.names, block.envelope(0)[:, 0])
         return (
             f"Proved: from any start in Omega that deviates no more than this one, {run} keeps {first} from the start "
-            f"on, and, as that deviation dies away by {rounded_up(block.proof.gamma, 6)} a step, {block.bounded()} once "
-            f"settled, {while_in}."
+            f"on, and, as that deviation dies away by {rounded_up(block.proof.gamma, 6)} a step, {block.bounded()} "
+            f"once settled, {while_in}."
         )
     return (
-        f"Proved: once the deviation has entered the tube (this run: from step {block.from_step} on; the steps before it "
-        f"are only checked), {run} keeps {block.bounded()} once settled, {while_in}."
+        f"Proved: once the deviation has entered the tube (this run: from step {block.from_step} on; the steps before "
+        f"it are only checked), {run} keeps {block.bounded()} once settled, {while_in}."
     )
 
 

@@ -25,6 +25,7 @@ from holdfast.stability.linear.growth import growth
 from holdfast.stability.linear.hurwitz import place_of_roots
 from holdfast.stability.promise.checked import BlockAlongRun, MeasuredDefect
 from holdfast.stability.promise.envelope import reading_errors
+from holdfast.stability.promise.law_norm import region_norm
 from holdfast.stability.promise.norm_search import ChosenNorm, search_norm
 from holdfast.stability.promise.proved_block import bounded_in_energy, with_proof
 from holdfast.stability.promise.request import CertificateRequest
@@ -33,7 +34,7 @@ from holdfast.stability.promise.sampled import Sampled
 from holdfast.stability.proof.block import ProofBlock, blocks_of
 from holdfast.stability.proof.omega import Assumptions, peaks_of, region_of, unproved_limits
 from holdfast.stability.proof.prove import Claim, Interrupted, prove
-from holdfast.stability.proof.work import EFFORT, Work
+from holdfast.stability.proof.work import EFFORT, SearchWork
 
 ROUNDS = 3  # of proving a block again because another is proved to less than was granted of it
 LOOKED_AT = 5  # rows of the run at which the equations are held against the law
@@ -54,7 +55,7 @@ class Assessment:
     constraints: Sequence[str] | None
     sample: bool = False
     progress: Callable[[float], None] | None = None
-    ledger: Work = field(default_factory=lambda: Work(math.inf))  # what all searches took together
+    ledger: SearchWork = field(default_factory=lambda: SearchWork(math.inf))  # what all searches took together
 
     def certificate(self, step: float | None, tolerance: float | None, given: Trajectory | None) -> Certificate:
         if not self.equations.constraints:
@@ -179,7 +180,7 @@ class Assessment:
 
     def _why_not(self, block: ProofBlock) -> str | None:
         """Why no proof is tried; None where one is."""
-        if not block.constant:
+        if block.obstacle:
             return block.obstacle
         if self.scheme.unproved:
             return self.scheme.unproved
@@ -227,7 +228,7 @@ class Assessment:
         return MeasuredDefect(told, checked, norm, defects)
 
     def _certified(
-        self, seen: MeasuredDefect, step: float | None, work: Work, granted: Assumptions, obstacle: str = ""
+        self, seen: MeasuredDefect, step: float | None, work: SearchWork, granted: Assumptions, obstacle: str = ""
     ) -> BlockCertificate:
         """The best that can be said of one block; no proof where there is an obstacle to one."""
         block, told, checked = seen.told.block, seen.told, seen.certificate
@@ -295,10 +296,10 @@ class Assessment:
         self,
         told: BlockAlongRun,
         step: float,
-        norm: ChosenNorm,
+        norm: ChosenNorm | None,
         checked: BlockCertificate,
         defects: np.ndarray,
-        work: Work,
+        work: SearchWork,
         granted: Assumptions,
     ) -> BlockCertificate | str:
         """The certificate with a proof, or why there is none."""
@@ -307,6 +308,12 @@ class Assessment:
         assert isinstance(self.scheme, RungeKutta)
         limits = granted.limits(self.equations, block)
         setting = Claim(self.equations, block, self.scheme, step, self.parameters, region, limits)
+        try:
+            norm = region_norm(setting, run, defects) if block.varies else norm
+        except HoldfastError as error:
+            return error.what
+        if norm is None:
+            return "no norm was found in which the law, which varies, contracts all over Omega"
         settled = defects[len(defects) // 2 :]  # the entry of a deviating start is not what a proof is measured by
         rounding = np.linalg.norm(told.errors[len(told.errors) // 2 :] @ np.abs(norm.factor), axis=1).max()
         expected = max(float(np.linalg.norm(settled @ norm.factor, axis=1).max()), float(rounding))

@@ -21,7 +21,7 @@ from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.stability.certificate.certificate import Certificate, Label
 from holdfast.stability.promise.assess import Assessment
 from holdfast.stability.promise.request import CertificateRequest, Region, certificate_request
-from holdfast.stability.proof.work import EFFORT, Work
+from holdfast.stability.proof.work import EFFORT, SearchWork
 
 Progress = Callable[[float], None]
 TRIES = 14  # steps tried for a wanted drift
@@ -129,7 +129,7 @@ def _for_drift(job: Assessment, asked: CertificateRequest, drift: float, step: f
     size = step or job.equations.problem.run.step or length / 1000
     best: Certificate | None = None
     low, high, tried = 0.0, math.inf, set[int]()
-    ledger, least = Work.of(asked.effort), asked.effort / (4 * TRIES)
+    ledger, least = SearchWork.of(asked.effort), asked.effort / (4 * TRIES)
     for _ in range(TRIES):
         count = max(1, round(length / size))
         if count in tried or count > MOST_STEPS:

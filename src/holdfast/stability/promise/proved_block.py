@@ -54,7 +54,8 @@ def with_proof(setting: Claim, checked: BlockCertificate, proof: Proof, told: Bl
         covered = setting.begun(factor, float(told.run.times[entry]), told.run.y[:, entry].tolist())
     if covered > proof.tube:
         return "the deviation enters the tube of the proof within one rounding"
-    matrix = setting.scheme.propagator(setting.block.matrix, setting.step)
+    varies, scheme = setting.block.varies, setting.scheme
+    matrix = None if varies else scheme.propagator(setting.block.matrix, setting.step)
     Promise(checked.names, proof, defect, settled, widths, matrix).require(told.run, told.psi, told.errors)
     words = ""
     if begun > proof.tube:

@@ -13,7 +13,7 @@ from holdfast.graph.arithmetics.taylor import Form, least_of, range_of
 from holdfast.stability.proof.cells import Cell
 from holdfast.stability.proof.defect import DefectModel
 from holdfast.stability.proof.enclosure import Ball, Box, halves, hull, magnitude, norm
-from holdfast.stability.proof.work import EMPTY_CELL, LEAST_CELL, Work
+from holdfast.stability.proof.work import EMPTY_CELL, LEAST_CELL, SearchWork
 
 EMPTY, LEAF = "e", "c"
 MOST_CELLS = 200_000  # cells
@@ -99,7 +99,7 @@ def _most_moving(cell: Cell, forms: Sequence[Any], otherwise: int) -> int:
     return cell.spreading(cell.direction(most) if most < cell.along else cell.slopes[cell.wide[most - cell.along]])
 
 
-def cover(judge: Callable[[Box], CellJudgement | None], region: Box, *, wanted: float, work: Work) -> Cover:
+def cover(judge: Callable[[Box], CellJudgement | None], region: Box, *, wanted: float, work: SearchWork) -> Cover:
     """Bisect the worst cell again and again, until the bound is as wanted, near the truth, or the work is done."""
     number = count()
     root, attained = Piece(region), 0.0

@@ -8,7 +8,9 @@ by stage.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from functools import cached_property
+from math import factorial
 from typing import Any
 
 from holdfast.errors import Undecided
@@ -31,6 +33,7 @@ class StepSeries:
         self._nodes = [ball(node) for node in scheme.nodes]
         self._rows = [_weights(row) for row in scheme.stages]
         self._weights = _weights(scheme.weights)
+        self._terms = [self._evaluator(row) for row in motion.law_terms[: scheme.order]]
 
     def _evaluator(self, nodes: Sequence[Any]) -> Evaluator:
         return Tape((self.motion.time, *self.motion.state), tuple(nodes)).compiled(taylor_forms())
@@ -67,6 +70,8 @@ class StepSeries:
 
         def of_degree(degree: int) -> list[Form]:
             found = [coefficient(form, degree) for form in after]
+            if self._terms:
+                return found if degree > len(self._terms) or not degree else self._beyond_law(degree, found, start)
             if degree >= len(self.scheme.stability.numerator):
                 return found  # beyond the degree of R
             if not linear:
@@ -78,6 +83,11 @@ class StepSeries:
             return found
 
         return of_degree
+
+    def _beyond_law(self, degree: int, found: list[Any], start: Sequence[Any]) -> list[Any]:
+        """A coefficient of ψ(end) less F_k(ψ, x, t)/k!, which the law itself asks for."""
+        share = ball(Fraction(1, factorial(degree)))
+        return [a - share * b for a, b in zip(found, self._terms[degree - 1](start), strict=True)]
 
     def _on_program(self, time: Any) -> list[Any]:
         """The reduced state with zero deviation: Y = e(t), W = e'(t)."""

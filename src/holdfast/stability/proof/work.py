@@ -11,23 +11,23 @@ LEAST_CELL = 400.0  # units: what a cell costs that needs no form at all (a stre
 EMPTY_CELL = 100.0  # units, for a box that the region misses (0.05 to 0.15 ms)
 
 
-class Work:
+class SearchWork:
     """What may be spent, and what has been; a part of it is charged to the whole as well."""
 
-    def __init__(self, limit: float, whole: Work | None = None, *, beside: bool = False) -> None:
+    def __init__(self, limit: float, whole: SearchWork | None = None, *, beside: bool = False) -> None:
         self.limit, self.spent, self._whole, self._beside = limit, 0.0, whole, beside
 
     @classmethod
-    def of(cls, effort: float) -> Work:
+    def of(cls, effort: float) -> SearchWork:
         return cls(EFFORT * effort)
 
-    def part(self, limit: float) -> Work:
+    def part(self, limit: float) -> SearchWork:
         """So much of it at most, for one purpose."""
-        return Work(limit, self)
+        return SearchWork(limit, self)
 
-    def beside(self, limit: float) -> Work:
+    def beside(self, limit: float) -> SearchWork:
         """So much more, even where the whole is spent: for what must follow for the rest to count."""
-        return Work(limit, self, beside=True)
+        return SearchWork(limit, self, beside=True)
 
     def charge(self, units: float) -> None:
         self.spent += units

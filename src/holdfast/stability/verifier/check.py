@@ -19,8 +19,9 @@ from holdfast.stability.verifier.reading.statement import Statement, statement
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed, require
 from holdfast.stability.verifier.schemes import Tableau, tableau_named
 from holdfast.stability.verifier.steps.cells import Cells, Cutter, Limit
-from holdfast.stability.verifier.steps.contraction import BITS, Contraction, top
+from holdfast.stability.verifier.steps.contraction import BITS, Contraction, Norm, top
 from holdfast.stability.verifier.steps.cover import Budget, Cover, covered, small
+from holdfast.stability.verifier.steps.law import UniformContraction, VaryingLaw, varies
 from holdfast.stability.verifier.steps.motion import AffineMotion, WholeMotion
 from holdfast.stability.verifier.steps.rounding import Agreement, RoundingModel
 from holdfast.stability.verifier.steps.step import coefficients, nearby, without_rest
@@ -47,7 +48,7 @@ class Shown:
     start_size: float
     cells: int
     points: int
-    contraction: Contraction
+    contraction: Contraction | UniformContraction
 
     def envelope(self, after: Array) -> Array:
         """What is claimed of each deviation so many steps after the first that is covered: (steps, deviations)."""
@@ -129,12 +130,18 @@ def check_block(read: Reading, block: BlockClaim, budget: Budget) -> Shown:
     assert proof is not None
     assert claims.step is not None
     _require_names(read, block, proof)
-    matrix = made.matrix(block.names)
-    require(matrix == [[Fraction(x) for x in row] for row in block.matrix], "the law is not the one of the problem")
+    changing = varies(made, block.names)
+    matrix = [] if changing else made.matrix(block.names)
+    if not changing:
+        require(matrix == [[Fraction(x) for x in row] for row in block.matrix], "the law is not the one of the problem")
     require(block.gamma == proof.gamma < 1, "the contraction is not the one of the proof, or none")
     before, flint.ctx.prec = flint.ctx.prec, BITS
     try:
-        contraction = Contraction(matrix, read.tableau, claims.step, proof.factor, proof.gamma)
+        contraction = (
+            UniformContraction(proof.factor, proof.gamma)
+            if changing
+            else Contraction(matrix, read.tableau, claims.step, proof.factor, proof.gamma)
+        )
         widths = [top(width) for width in contraction.widths()]
         _require_numbers(read, block, proof, contraction)
         start = _start_size(read, block, contraction)
@@ -150,7 +157,9 @@ def check_block(read: Reading, block: BlockClaim, budget: Budget) -> Shown:
         flint.ctx.prec = before
     for name, claimed, least in zip(block.names, block.bounds, shown, strict=True):
         require(claimed >= least * (1 - 1e-12), f"the bound of {name} is smaller than what was shown")
-    cells = _defect_cover(read, block, proof, widths, budget)
+    if changing:
+        _law_cover(read, block, proof, widths, budget)
+    cells = _defect_cover(read, block, proof, widths, budget, changing)
     rounding = _rounding_cover(read, block, proof, widths, budget)
     require(rounding.cells > 0, "no state of its region lies near the program")
     points = _agree(read, proof, rounding)
@@ -173,7 +182,7 @@ def _require_names(read: Reading, block: BlockClaim, proof: Claim) -> None:
     require(not unknown, f"the region bounds {unknown[0] if unknown else ''!r}, which is not known here")
 
 
-def _require_numbers(read: Reading, block: BlockClaim, proof: Claim, contraction: Contraction) -> None:
+def _require_numbers(read: Reading, block: BlockClaim, proof: Claim, contraction: Norm) -> None:
     assert read.claims.step is not None
     defect = _defect(proof, read.tableau, read.claims.step)
     radius = top(contraction.radius(defect)) * (1 - 1e-14)
@@ -201,7 +210,7 @@ def _defect(proof: Claim, tableau: Tableau, step: float) -> Any:
     return flint.arb(proof.coefficient) * flint.arb(step) ** (tableau.order + 1) + flint.arb(proof.rounding)
 
 
-def _start_size(read: Reading, block: BlockClaim, contraction: Contraction) -> float:
+def _start_size(read: Reading, block: BlockClaim, contraction: Norm) -> float:
     import flint
 
     values = dict(zip(read.equations.inputs, map(flint.arb, (read.claims.begin, *read.claims.start)), strict=True))
@@ -221,11 +230,13 @@ def _limits(read: Reading, block: BlockClaim, proof: Claim, widths: list[float],
     return [limit for limit in found if inputs_of([limit.node]) <= set(variables)]
 
 
-def _defect_cover(read: Reading, block: BlockClaim, proof: Claim, widths: list[float], budget: Budget) -> Cover:
+def _defect_cover(
+    read: Reading, block: BlockClaim, proof: Claim, widths: list[float], budget: Budget, changing: bool
+) -> Cover:
     """‖Lᵀc‖ ≤ coefficient over the region within the tube."""
     made, step = read.equations, read.claims.step
     assert step is not None
-    affine = made.affine(block.constraints)
+    affine = made.affine(block.constraints) and not changing
     motion = AffineMotion(made, block.names, made.matrix(block.names)) if affine else WholeMotion(made, block.names)
     variables = motion.variables
     cutter = Cutter(variables, [] if affine else _limits(read, block, proof, widths, variables))
@@ -246,6 +257,18 @@ def _defect_cover(read: Reading, block: BlockClaim, proof: Claim, widths: list[f
             return _judged(combination(factor, found), cells)
 
     return covered(region, cutter, judge, proof.coefficient, "defect", budget)
+
+
+def _law_cover(read: Reading, block: BlockClaim, proof: Claim, widths: list[float], budget: Budget) -> Cover:
+    """‖A‖ ≤ γ over the region within the tube, for a law that varies."""
+    assert read.claims.step is not None
+    sizes = {name: (-proof.tube * width, proof.tube * width) for name, width in zip(block.names, widths, strict=True)}
+    known = {**proof.limits, **sizes}
+    law = VaryingLaw(read.equations, block.names, read.tableau.order, read.claims.step, proof.factor, known)
+    variables = law.motion.variables
+    cutter = Cutter(variables, _limits(read, block, proof, widths, variables))
+    region = np.array([proof.region[name] for name in variables]).reshape(len(variables), 2)
+    return covered(region, cutter, law.judge, proof.gamma, "contraction", budget)
 
 
 def _judged(forms: list[Form], cells: Cells) -> tuple[Array, Array, Array]:
