@@ -203,3 +203,27 @@ def test_a_law_that_drives_away_somewhere_in_the_region_is_not_proved():
     certificate = certified(law, region={"x": (-0.9, 0.9), "y": (-1.1, -0.4)}, effort=1)
     assert certificate["rod"].label is hf.Label.checked
     assert "No proof" in certificate["rod"].reason
+
+
+# ── programs above degree 2 ───────────────────────────────────────────────────────────────────────
+
+
+def test_a_program_of_degree_four_is_proved_but_not_called_verified():
+    """An elastic joint: the motor's torque reaches the arm through a spring."""
+    q, motor = hf.coordinates("q motor")
+    spring = 50 * (motor - q) ** 2
+    system = hf.System(coordinates=(q, motor), kinetic=q.rate**2 / 2 + 0.15 * motor.rate**2, potential=spring)
+    program = hf.Program(
+        holonomic={"joint": q - sp.sin(hf.time) / 5}, controls={"u": {motor: 1}}, law=hf.critically_damped(5)
+    )
+    equations = hf.derive(hf.Problem(system, program))
+    certificate = hf.certify(equations, hf.Euler, step=0.005, duration=1, effort=1)
+    block = certificate["joint"]
+    assert block.names == ("y_joint", "w_joint", "w2_joint", "w3_joint")
+    assert block.label is hf.Label.proved, block.reason
+    run = hf.simulate(equations, hf.Euler, step=0.005, duration=1)
+    seen = np.abs(np.array([run[name] for name in block.names]))
+    assert (seen <= block.envelope(np.arange(len(run.times)))).all()
+    found = hf.verify(certificate)
+    assert not found.holds
+    assert "cannot be re-checked independently: its program is above the usual degree" in found.findings[0]

@@ -21,8 +21,10 @@ from holdfast.problem.file.load_dump import loads
 from holdfast.results.runs.simulate import simulate
 from holdfast.schemes.by_name import scheme_named
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
+from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.stability.verifier.check import Reading, Shown
 from holdfast.stability.verifier.numbers.evaluate import ball_values, double_values
+from holdfast.stability.verifier.reading.file import Claims
 
 BITS = 200
 STEPS = 200  # of the run whose defect is looked at, evenly spread
@@ -37,7 +39,7 @@ class NativeRun:
     def __init__(self, read: Reading) -> None:
         self._claims = read.claims
         self._equations = derive(loads(read.claims.problem, "the certificate's problem"))
-        self._scheme = scheme_named(read.claims.scheme)
+        self._scheme = _scheme(read.claims)
 
     @cached_property
     def trajectory(self) -> Any:
@@ -243,6 +245,15 @@ class Attack:
             return max(float(grown.mid()), 0.0) / self.shown.defect
         rest = [there[i] - sum((matrix[i, j] * here[j] for j in range(size)), here[0] * 0) for i in range(size)]
         return float(self.shown.contraction.norm(rest).mid()) / self.shown.defect
+
+
+def _scheme(claims: Claims) -> Scheme:
+    """The scheme of a name, or of a tableau that the certificate states."""
+    if claims.tableau is None:
+        return scheme_named(claims.scheme)
+    stages, weights, order = claims.tableau
+    rows = tuple(tuple(row) for row in stages)
+    return RungeKutta(name=claims.scheme, order=order, stages=rows, weights=tuple(weights))
 
 
 def _some(rows: np.ndarray, most: int) -> list[int]:

@@ -155,6 +155,7 @@ class Certificate:
     start: tuple[float, ...] = ()  # the state of the run that was checked
     overrides: tuple[str, ...] = ()  # parameters and gains whose value is not the problem's own
     code: Mapping[str, Any] | None = field(default=None, repr=False)  # the operations that are run
+    tableau: Mapping[str, Any] | None = field(default=None, repr=False)  # of a scheme whose name does not tell it
     trajectory: Trajectory | None = field(default=None, repr=False)  # that run, where it is at hand
 
     def __repr__(self) -> str:
@@ -226,6 +227,8 @@ class Certificate:
             "code": self.code,
             "blocks": [_entry(block) for block in self.blocks],
         }
+        if self.tableau is not None:
+            body["tableau"] = self.tableau
         plain = json.loads(json.dumps(body))
         return {**plain, "digest": digest(plain)}
 
@@ -292,7 +295,7 @@ def certificate_from(data: Any) -> Certificate:
     blocks = tuple(_block(entry) for entry in data["blocks"])
     names = ("problem", "title", "scheme", "step", "begin", "duration", "parameters", "start", "overrides")
     values = {name: _tuples(data[name]) for name in names}
-    return Certificate(blocks=blocks, code=data["code"], **values)
+    return Certificate(blocks=blocks, code=data["code"], tableau=data.get("tableau"), **values)
 
 
 def _block(entry: Mapping[str, Any]) -> BlockCertificate:

@@ -31,6 +31,7 @@ from holdfast.stability.promise.proved_block import bounded_in_energy, with_proo
 from holdfast.stability.promise.request import CertificateRequest
 from holdfast.stability.promise.run_code import run_code
 from holdfast.stability.promise.sampled import Sampled
+from holdfast.stability.promise.tableau import stated_tableau, unshown_order
 from holdfast.stability.proof.block import ProofBlock, blocks_of
 from holdfast.stability.proof.omega import Assumptions, peaks_of, region_of, unproved_limits
 from holdfast.stability.proof.prove import Claim, Interrupted, prove
@@ -150,6 +151,7 @@ class Assessment:
             blocks=blocks,
             parameters=dict(zip(equations.parameter_names, values, strict=True)),
             overrides=_overrides(equations, values),
+            tableau=stated_tableau(self.scheme),
             code=run_code(equations) if any(block.proof is not None for block in blocks) else None,
             start=() if run is None else tuple(float(x) for x in run.start.state),
             trajectory=run,
@@ -187,9 +189,7 @@ class Assessment:
         given = [name for name, f in self.equations.problem.system.functions.items() if isinstance(f.value, Data)]
         if given:
             return f"{given[0]!r} is given by data, which nobody else verifies"
-        if not is_named(self.scheme):  # a claimed order is what the proof rests on, and a name what it is kept by
-            return f"{self.scheme.name} is not one of the schemes whose order is proved"
-        return None
+        return None if is_named(self.scheme) else unshown_order(self.scheme)
 
     # ── one block ─────────────────────────────────────────────────────────────────────────────────
 

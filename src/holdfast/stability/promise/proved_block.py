@@ -9,11 +9,20 @@ import numpy as np
 from holdfast.common.rounded import rounded_up
 from holdfast.graph.arithmetics.balls import precision
 from holdfast.results.trajectory import Trajectory
+from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.certificate.certificate import BlockCertificate, Label, Proof
 from holdfast.stability.promise.checked import BlockAlongRun, first_covered, stays
 from holdfast.stability.promise.envelope import Promise
 from holdfast.stability.proof.omega import ranges_over
 from holdfast.stability.proof.prove import BITS, Claim, total_defect, widened
+
+
+def truncated(scheme: RungeKutta, matrix: np.ndarray) -> np.ndarray:
+    """R of a matrix up to the order of the scheme, in doubles."""
+    power, total = np.eye(len(matrix)), np.zeros_like(matrix)
+    for coefficient in scheme.stability.numerator[: scheme.order + 1]:
+        total, power = total + float(coefficient) * power, power @ matrix
+    return total
 
 
 def bounded_in_energy(setting: Claim, run: Trajectory) -> Claim:
@@ -55,7 +64,7 @@ def with_proof(setting: Claim, checked: BlockCertificate, proof: Proof, told: Bl
     if covered > proof.tube:
         return "the deviation enters the tube of the proof within one rounding"
     varies, scheme = setting.block.varies, setting.scheme
-    matrix = None if varies else scheme.propagator(setting.block.matrix, setting.step)
+    matrix = None if varies else truncated(scheme, setting.step * setting.block.matrix)
     Promise(checked.names, proof, defect, settled, widths, matrix).require(told.run, told.psi, told.errors)
     words = ""
     if begun > proof.tube:

@@ -158,14 +158,7 @@ def _bent(equations: Equations, held: Sequence[str]) -> bool:
 def _obstacle(equations: Equations, held: Sequence[str]) -> str:
     """Why nothing can be proved under this law; nothing where something can."""
     law = equations.demand_law
-    above = [name for name in held if name in equations.deviations.degrees]
-    if above:
-        degree = equations.degrees[above[0]]
-        return f"{above[0]!r} is of degree {degree}, above the usual one, and drift is proved for the usual degrees"
     program = equations.problem.program
-    through = [name for name in held if name in equations.deviations.mixed]
-    if through:
-        return f"a control acts on {through[0]!r} through a first-order state, and drift is proved for forces"
     if program.shortfall and not set(held) <= set(program.held_by_reaction):
         return f"the law holds only {program.shortfall}"
     if equations.friction is not None:

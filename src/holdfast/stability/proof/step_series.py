@@ -72,8 +72,8 @@ class StepSeries:
             found = [coefficient(form, degree) for form in after]
             if self._terms:
                 return found if degree > len(self._terms) or not degree else self._beyond_law(degree, found, start)
-            if degree >= len(self.scheme.stability.numerator):
-                return found  # beyond the degree of R
+            if degree > self.scheme.order:
+                return found  # beyond what is taken of R
             if not linear:
                 linear.extend(self._linear_terms(tau, before))
             for power, term in linear:
@@ -96,7 +96,7 @@ class StepSeries:
     def _linear_terms(self, tau: Any, psi: list[Any]) -> list[tuple[Any, list[Any]]]:
         """R(τH)ψ as powers of τ, each with what it multiplies: r_k Hᵏ ψ."""
         terms, power = [], tau**0
-        for factor in self.scheme.stability.numerator:
+        for factor in self.scheme.stability.numerator[: self.scheme.order + 1]:
             terms.append((power * ball(factor), psi))
             psi = [sum((entry * psi[j] for j, entry in row), ball(0)) for row in self._law]
             power = power * tau

@@ -17,7 +17,7 @@ from holdfast.stability.verifier.reading.file import BlockClaim, Claim, Claims
 from holdfast.stability.verifier.reading.law import Law
 from holdfast.stability.verifier.reading.statement import Statement, statement
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed, require
-from holdfast.stability.verifier.schemes import Tableau, tableau_named
+from holdfast.stability.verifier.schemes import Tableau, stated_tableau, tableau_named
 from holdfast.stability.verifier.steps.cells import Cells, Cutter, Limit
 from holdfast.stability.verifier.steps.contraction import BITS, Contraction, Norm, top
 from holdfast.stability.verifier.steps.cover import Budget, Cover, covered, small
@@ -77,6 +77,7 @@ class Reading:
 
 def reading(claims: Claims) -> Reading:
     """The problem of a certificate with its numbers; refused where these are not those of its text."""
+    _require_usual_degrees(claims)
     stated = statement(claims.problem)
     require(claims.title == stated.title, "its title is not the one of the problem")
     law = Law(stated)
@@ -91,6 +92,9 @@ def reading(claims: Claims) -> Reading:
         else:
             require(value == own[name], f"{name} = {value:g} is not the problem's {own[name]:g}")
     tableau = tableau_named(claims.scheme)
+    if claims.tableau is not None:
+        require(tableau is None, f"it gives the name {claims.scheme[:30]!r} to another tableau")
+        tableau = stated_tableau(*claims.tableau)
     require(tableau is not None, f"the scheme {claims.scheme[:30]!r} is not an explicit tableau")
     assert tableau is not None
     require(claims.step is not None, "there is no step")
@@ -101,6 +105,15 @@ def reading(claims: Claims) -> Reading:
     made = equations(stated, law, claims.parameters)
     agreement = Agreement(made, claims.code, claims.parameters)
     return Reading(claims, stated, made, tableau, agreement, notes)
+
+
+def _require_usual_degrees(claims: Claims) -> None:
+    """Rates beyond w are deviations of programs above degree 2, which are not derived here."""
+    for block in claims.blocks:
+        above = [name for name in block.names if not name.startswith(("y_", "w_"))]
+        if block.proof is not None and above:
+            names = ", ".join(block.constraints)
+            raise Unconfirmed(f"{names}: cannot be re-checked independently: its program is above the usual degree")
 
 
 def _start_notes(claims: Claims, stated: Statement) -> list[str]:
