@@ -39,7 +39,7 @@ from holdfast.stability.tuning.tuning import Tuning
 
 Progress = Callable[[str, float], None]  # the part that is being done, and the fraction of it
 
-RECHECK = 10.0, 3.0  # seconds that the verifier is given, and for each second of the search for proofs
+RECHECK = 2000, 16  # boxes that the verifier is given, and for each cell of the proofs
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +126,7 @@ def study(
 ) -> Study:
     """Derive, choose gains where the law leaves them open, run, and certify, as the problem's own tables ask.
 
-    `effort` is the computing time in seconds that proofs may take (the file's own ``[certificate] effort``, else 5);
+    `effort` is the work that proofs may take, 1 is about a second (the file's ``[certificate] effort``, else 5);
     without `certified` there are none. `equations` saves the derivation where it was made before. `progress` is called
     with the part that is being done and the fraction of it. Ctrl-C ends the part; what was finished is kept.
     """
@@ -182,7 +182,8 @@ class _Desk:
         if not any(block.label is Label.proved for block in certificate.blocks):
             return None
         with self._part("verify"):
-            found = verify(certificate, seconds=RECHECK[0] + RECHECK[1] * self.seconds["certify"])
+            proofs = [block.proof for block in certificate.blocks if block.proof is not None]
+            found = verify(certificate, cells=RECHECK[0] + RECHECK[1] * sum(proof.cells for proof in proofs))
         if found.holds:
             return found
         for line in found.findings:

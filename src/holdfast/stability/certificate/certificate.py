@@ -19,6 +19,8 @@ from holdfast.stability.verifier.reading.file import claims, read
 from holdfast.stability.verifier.refusal import Refused
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from holdfast.results.trajectory import Trajectory
 
 SCHEMA = 2
@@ -93,6 +95,8 @@ class BlockCertificate:
     stayed: bool | None = None  # checked: this run stayed in Omega
     slack: float | None = None  # smallest of 1 − ‖U‖/((1 − gamma) epsilon) along the run
     settles: bool = False  # the run starts further off than epsilon: bounds are for what remains of that
+    start_size: float | None = None  # ‖ψ‖_P, not below, at the first step that the proof covers
+    from_step: int = 0  # that step: the start, or where its deviation has entered the tube
     proof: Proof | None = None
 
     def line(self) -> str:
@@ -119,20 +123,21 @@ class BlockCertificate:
                 parts.append(f"{name} in {written_range(low, high)}")
         return ", ".join(parts)
 
+    def envelope(self, steps: Any) -> np.ndarray:
+        """The bound of each deviation (rows) after so many steps of the run (columns), its start included.
+
+        Rounded up; infinite before the first step that the proof covers (`from_step`), the plain bounds where there is
+        no proof. `certificate["rod"].envelope([0, 10, 100])`.
+        """
+        from holdfast.stability.certificate.from_start import envelope
+
+        return envelope(self, steps)
+
     def promise(self, scheme: str, step: float) -> str:
         """What is proved, in a sentence; nothing where there is no proof."""
-        if self.proof is None:
-            return ""
-        starts = "from this start, or from any in Omega that deviates no more"
-        if self.settles:
-            return (
-                f"Proved: a run of {scheme} with step {step:g} {starts}, once that deviation has died away, keeps "
-                f"{self.bounded()} for as long as it stays in Omega."
-            )
-        return (
-            f"Proved: every run of {scheme} with step {step:g} {starts}, keeps {self.bounded()} for as long as it "
-            "stays in Omega."
-        )
+        from holdfast.stability.certificate.statement import promise
+
+        return promise(self, scheme, step)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -150,6 +155,7 @@ class Certificate:
     start: tuple[float, ...] = ()  # the state of the run that was checked
     overrides: tuple[str, ...] = ()  # parameters and gains whose value is not the problem's own
     code: Mapping[str, Any] | None = field(default=None, repr=False)  # the operations that are run
+    tableau: Mapping[str, Any] | None = field(default=None, repr=False)  # of a scheme whose name does not tell it
     trajectory: Trajectory | None = field(default=None, repr=False)  # that run, where it is at hand
 
     def __repr__(self) -> str:
@@ -159,7 +165,7 @@ class Certificate:
     @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C ended the search for proofs."""
-        return any(INTERRUPTED in block.reason for block in self.blocks)
+        return any(INTERRUPTED in block.reason.lower() for block in self.blocks)
 
     @property
     def label(self) -> Label:
@@ -221,6 +227,8 @@ class Certificate:
             "code": self.code,
             "blocks": [_entry(block) for block in self.blocks],
         }
+        if self.tableau is not None:
+            body["tableau"] = self.tableau
         plain = json.loads(json.dumps(body))
         return {**plain, "digest": digest(plain)}
 
@@ -287,7 +295,7 @@ def certificate_from(data: Any) -> Certificate:
     blocks = tuple(_block(entry) for entry in data["blocks"])
     names = ("problem", "title", "scheme", "step", "begin", "duration", "parameters", "start", "overrides")
     values = {name: _tuples(data[name]) for name in names}
-    return Certificate(blocks=blocks, code=data["code"], **values)
+    return Certificate(blocks=blocks, code=data["code"], tableau=data.get("tableau"), **values)
 
 
 def _block(entry: Mapping[str, Any]) -> BlockCertificate:

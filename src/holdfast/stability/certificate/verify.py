@@ -7,13 +7,14 @@ certificate speaks of is made again, natively, and each of its steps is held aga
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.errors import HoldfastError
 from holdfast.stability.certificate.attack import Attack, NativeRun
 from holdfast.stability.certificate.certificate import Certificate
-from holdfast.stability.verifier.check import CELLS, SECONDS, Reading, outcome, reading
+from holdfast.stability.verifier.check import CELLS, Reading, outcome, reading
 from holdfast.stability.verifier.comparison import same_problem
 from holdfast.stability.verifier.reading.file import Claims, claims, read
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed, Unreadable
@@ -36,13 +37,14 @@ def verify(
     certificate: Certificate | str | Path,
     problem: object = None,
     *,
-    seconds: float = SECONDS,
+    seconds: float | None = None,
     cells: int = CELLS,
 ) -> Verification:
     """Re-check every proved block of a certificate, given itself or as its file.
 
     With `problem` (a `Problem`, or its file) the certificate must be about that problem: the same mathematical
-    statement with the same numbers. `seconds` and `cells` are the budget of the whole check.
+    statement with the same numbers. `cells` is the budget of the whole check, the same on every
+    machine; `seconds` ends it earlier, where that is asked for.
     """
     try:
         stated = claims(certificate.to_dict() if isinstance(certificate, Certificate) else read(certificate))
@@ -59,7 +61,7 @@ def verify(
         return Verification(False, (str(refusal),))
     except Unconfirmed as doubt:
         return Verification(False, (str(doubt),))
-    return _verified(made, Budget(seconds, cells))
+    return _verified(made, Budget(math.inf if seconds is None else seconds, cells))
 
 
 def _verified(made: Reading, budget: Budget) -> Verification:

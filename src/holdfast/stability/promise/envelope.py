@@ -48,7 +48,7 @@ class Promise:
     defect: float
     settled: Sequence[float]
     widths: Sequence[float]
-    step_matrix: Array  # R in doubles
+    step_matrix: Array | None  # R in doubles; None for a law that varies, where γ is all that is known
 
     def require(self, run: Trajectory, psi: Array, errors: Array) -> None:
         """`InternalError` where a row of the run, or a step of it, breaks the promise."""
@@ -66,6 +66,12 @@ class Promise:
         if len(psi) < 2:
             return
         factor, matrix = np.array(self.proof.factor), self.step_matrix
+        if matrix is None:
+            sizes, doubts = (np.linalg.norm(rows, axis=1) for rows in (psi @ factor, errors @ np.abs(factor)))
+            self._require(
+                times[1:], sizes[1:], self.proof.gamma * sizes[:-1] + self.defect + 2 * doubts.max(), "a step"
+            )
+            return
         measured = np.linalg.norm((psi[1:] - psi[:-1] @ matrix.T) @ factor, axis=1)
         carried = (errors[:-1] + len(matrix) * UNIT * np.abs(psi[:-1])) @ np.abs(matrix).T
         slack = np.linalg.norm((errors[1:] + carried) @ np.abs(factor), axis=1)

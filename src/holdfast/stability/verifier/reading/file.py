@@ -62,6 +62,8 @@ class BlockClaim:
     stayed: bool | None
     settles: bool
     proof: Claim | None
+    start_size: float | None = None
+    from_step: int = 0
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,7 @@ class Claims:
     start: list[float]
     code: Code | None
     blocks: list[BlockClaim]
+    tableau: tuple[list[list[Fraction]], list[Fraction], int] | None = None  # where the scheme has no name of its own
 
 
 def read(path: str | Path) -> Any:
@@ -268,6 +271,7 @@ BLOCK: dict[str, Check] = {
     "defect": _optional(_size), "epsilon": _optional(_size), "bounds": _list(_size), "stayed": _optional(_flag),
     "settles": _flag, "proof": _optional(lambda value, where: Claim(**_table(value, where, PROOF))),
 }  # fmt: skip
+MORE: dict[str, Check] = {"start_size": _optional(_size), "from_step": _place}  # of a block; nothing where left out
 FREE: dict[str, Check] = {
     "reason": _text,
     "observed": _list(_size),
@@ -281,10 +285,30 @@ TOP: dict[str, Check] = {
 }  # fmt: skip
 
 
+def _fraction(value: Any, where: str) -> Fraction:
+    require(
+        isinstance(value, str) and len(value) < 200 and FRACTION.fullmatch(value) is not None, f"{where} is no ratio"
+    )
+    try:
+        return Fraction(value)
+    except ZeroDivisionError:
+        raise Refused(f"{where} is no ratio") from None
+
+
+def _tableau(value: Any, where: str) -> tuple[list[list[Fraction]], list[Fraction], int]:
+    rows = {"stages": _list(_list(_fraction, 20), 20), "weights": _list(_fraction, 20), "order": _place}
+    found = _table(value, where, rows)
+    return found["stages"], found["weights"], found["order"]
+
+
+TOP_MORE: dict[str, Check] = {"tableau": _optional(_tableau)}  # beside the rest, where it is needed
+
+
 def _block(value: Any, where: str) -> BlockClaim:
     require(isinstance(value, dict), f"{where} is no table")
     proved = value.get("label") == "proved"
-    data = _table(value, "a block", BLOCK if proved else {**BLOCK, **FREE})
+    more = {name: check for name, check in MORE.items() if name in value}
+    data = _table(value, "a block", {**BLOCK, **more} if proved else {**BLOCK, **more, **FREE})
     require(data["label"] in LABELS, f"{data['label'][:30]!r} is no label")
     require(bool(data["constraints"]), "a block is of no constraint")
     for name in ("bounds", "observed"):
@@ -294,7 +318,7 @@ def _block(value: Any, where: str) -> BlockClaim:
     require(not proved or data["defect"] is not None, "the defect is smaller than shown: none is stated")
     require(proved or data["proof"] is None, "a block holds a proof but is not called proved")
     require(not proved or data["proof"] is not None, "a block is called proved but holds no proof")
-    return BlockClaim(**{name: data[name] for name in BLOCK})
+    return BlockClaim(**{name: data[name] for name in (*BLOCK, *more)})
 
 
 def claims(data: Any) -> Claims:
@@ -305,7 +329,8 @@ def claims(data: Any) -> Claims:
     if found != SCHEMA:
         hint = "certify again with this version" if found == 1 else "use the version that wrote it"
         raise Unreadable(f"it is a certificate of schema {str(found)[:20]}, not {SCHEMA}: {hint}")
-    top = _table(data, "", TOP)
+    more = {name: check for name, check in TOP_MORE.items() if name in data}
+    top = _table(data, "", {**TOP, **more})
     require(top["digest"] == digest(data), "its checksum does not fit: it was changed, by accident or otherwise")
     require(
         top["problem_hash"] == sha256(top["problem"].encode()).hexdigest(),
@@ -316,4 +341,4 @@ def claims(data: Any) -> Claims:
     twice = [name for name in held if held.count(name) > 1]
     require(not twice, f"{twice[0] if twice else ''!r} is spoken of by more than one block")
     fields = ("problem", "title", "scheme", "step", "begin", "duration", "parameters", "overrides", "start", "code")
-    return Claims(blocks=blocks, **{name: top[name] for name in fields})
+    return Claims(blocks=blocks, **{name: top[name] for name in (*fields, *more)})
