@@ -40,6 +40,7 @@ class FormTape:
         self._inputs, self._outputs = recorder.inputs, list(outputs)
         self._slots, count = _allocated(recorder, self._outputs)
         self.length = len(recorder.code)
+        self.products = _products(recorder)
         symbols = sum(len(system.unknowns) for system in recorder.systems)
         rows = len(self.monomials) + self.monomials.order + 5
         recorder.forget_symbols()
@@ -54,11 +55,6 @@ class FormTape:
         self._betas, self._differences = reals(max(1, recorder.most_symbols), LANES), reals(max(1, symbols), LANES)
         self._work = reals(max(VALUES * size + LOOSE, *map(self._work_of, recorder.systems), 0), LANES)
 
-    @property
-    def work(self) -> int:
-        """About how many vector operations a block of cells takes: a unit of effort that no clock counts."""
-        return self.length * len(self._shape) * self.terms
-
     def _work_of(self, system: System) -> int:
         n, terms = len(system.right), self.terms
         own = n * n + len(system.entries) * terms + 2 * n * terms + n * n * terms
@@ -66,7 +62,7 @@ class FormTape:
         return own + max(n * n, n * monomials, (monomials + 2) * terms, (3 * n + 2) * terms + n) + LOOSE
 
     def _laid_out(self, recorder: Recorder) -> tuple[np.ndarray, np.ndarray]:
-        slots, starts, flat = self._slots, [], []
+        slots, starts, flat = self._slots, list[int](), list[int]()
         for system in recorder.systems:
             starts.append(len(flat))
             flat += [len(system.right), len(system.entries), system.first]
@@ -110,6 +106,16 @@ class FormTape:
             rest = (found[..., width] + found[..., width + 1]) * (1 + 2.0**-50)
             rounding = (found[..., width + 2] + found[..., width + 3]) * (1 + 2.0**-50)
         return Forms(found[..., :width].copy(), rest, rounding)
+
+
+def _products(recorder: Recorder) -> int:
+    """How many products of two terms a cell takes, roughly: what the work of a search is counted in."""
+    total = sum(20 + code[10] for code in recorder.code if code[0] != dispatch.SOLVE)
+    total += sum(max(0, recorder.registers[code[1]].residuals) for code in recorder.code)
+    for system, code in zip(recorder.systems, (c for c in recorder.code if c[0] == dispatch.SOLVE), strict=True):
+        n, residuals = len(system.right), system.first + len(system.right)
+        total += 3 * len(system.entries) * code[10] + residuals * (n * n + 2 * len(system.entries)) + 10 * n**3
+    return total
 
 
 def _allocated(recorder: Recorder, outputs: Sequence[int]) -> tuple[dict[int, int], int]:

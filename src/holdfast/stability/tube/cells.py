@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -80,7 +81,7 @@ class Centre:
     scales: Array  # [state]
 
     @cached_property
-    def curve(self) -> object:
+    def curve(self) -> Any:
         from scipy.interpolate import CubicHermiteSpline
 
         return CubicHermiteSpline(self.run.times, self.run.y.T, self.slopes)
@@ -88,7 +89,10 @@ class Centre:
     def cells(self, spans: Array, width: float) -> Cells:
         """Cubics over pieces of time, and half-widths: those of the tube, and what a cubic misses of the run."""
         middle, half = spans.mean(axis=1), np.ptp(spans, axis=1) / 2
-        at = lambda points: self.curve(middle[:, None] + half[:, None] * points)  # type: ignore[operator] # noqa: E731
+
+        def at(points: Array) -> Array:
+            return np.asarray(self.curve(middle[:, None] + half[:, None] * points))
+
         powers = np.vander(FITTED, DEGREE + 1, increasing=True)
         centred = np.einsum("dk,ckn->cnd", np.linalg.pinv(powers), at(FITTED))
         curves = centred @ _FROM_START

@@ -1,6 +1,6 @@
 """The motion of all deviations at once, with the linear system behind the accelerations left unsolved.
 
-    M a − E μ = h − m₂,     J a = Y − γ
+    M a − E μ = h − m₂,     J a + D μ = Y − γ
 
 Elimination on enclosures multiplies what they lose; the system itself, solved by residuals, does not.
 """
@@ -89,6 +89,7 @@ def _system(equations: Equations) -> tuple[Entries, list[Node]]:
     entries = {(i, j): node for i, row in enumerate(equations.dynamics.mass) for j, node in row.items()}
     entries |= {(i, n + k): -node for i, row in enumerate(equations.holders) for k, node in row.items()}
     entries |= {(n + i, j): node for (i, j), node in slopes.items()}
+    entries |= {(n + i, n + k): node for i, row in enumerate(equations.deviations.through) for k, node in row.items()}
     forces = [h - m for h, m in zip(solution.bias, solution.excess_bias, strict=True)]
     return entries, [*forces, *demand]
 

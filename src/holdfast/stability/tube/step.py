@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-import numpy as np
-
 from holdfast.engine.forms.evaluate import FormTape
 from holdfast.engine.forms.monomials import Monomials
 from holdfast.engine.forms.tape import Recorder, Value
@@ -70,43 +68,23 @@ class Stages:
         return self.solved(self.tape.solve(entries, right) if entries else [], direct)
 
 
-def defect_tape(
-    flow: TubeFlow, scheme: RungeKutta, blocks: Sequence[tuple[Sequence[int], np.ndarray]], monomials: Monomials
-) -> FormTape:
-    """ψ after a step, less R(τH)ψ beyond the scheme's order; its coefficient of s^(p+1) is the defect's.
+def defect_tape(flow: TubeFlow, scheme: RungeKutta, monomials: Monomials) -> FormTape:
+    """ψ after a step of the length ξ + s; its coefficient of s^(p+1) is that of the defect.
 
-    `blocks` are places of deviations with their H. The inputs of the tape are ξ + s, then time and state.
+    R is taken up to the scheme's order, so that R(τH)ψ has none. The inputs are ξ + s, then time and state.
     """
     tape = Recorder(scheme.order + 2, monomials)
-    tau = tape.input([len(flow.variables) + 1], 1)
-    taken = Stages(flow, scheme, tape, tau)
+    taken = Stages(flow, scheme, tape, tape.input([len(flow.variables) + 1], 1))
     stages: list[list[Value]] = []
     for node, row in zip(scheme.nodes, scheme.stages, strict=True):
         stages.append(taken.rates(taken.moment(node), taken.advanced(row, stages)))
     after = taken.advanced(scheme.weights, stages)
     psi = tape.graph(flow.inputs, [taken.moment(Fraction(1)), *after], flow.psi)
-    if len(scheme.stability.numerator) > scheme.order + 1:
-        before = tape.graph(flow.inputs, [taken.time, *taken.state], flow.psi)
-        for places, matrix in blocks:
-            for i, beyond in zip(places, _beyond(tape, scheme, matrix, tau, [before[k] for k in places]), strict=True):
-                psi[i] = tape.sub(psi[i], beyond)
     return FormTape(tape, [tape.number(value) for value in psi])
 
 
-def _beyond(tape: Recorder, scheme: RungeKutta, matrix: np.ndarray, tau: Value, psi: Sequence[Value]) -> list[Value]:
-    """Σ r_k τᵏ Hᵏ ψ over the powers beyond the scheme's order: the others have no (p+1)-th derivative."""
-    law = [[Fraction(float(x)) for x in row] for row in matrix]
-    power = [[Fraction(int(i == j)) for j in range(len(law))] for i in range(len(law))]
-    total: list[Value] = [Fraction(0)] * len(law)
-    for k, factor in enumerate(scheme.stability.numerator):
-        if k > scheme.order and factor:
-            length = tape.power(tau, k)
-            for i, row in enumerate(power):
-                moved: Value = Fraction(0)
-                for entry, value in zip(row, psi, strict=True):
-                    moved = tape.add(moved, tape.mul(value, entry))
-                total[i] = tape.add(total[i], tape.mul(tape.mul(length, moved), Fraction(factor)))
-        power = [
-            [sum((a * law[m][j] for m, a in enumerate(row)), Fraction(0)) for j in range(len(law))] for row in power
-        ]
-    return total
+def deviation_tape(flow: TubeFlow, monomials: Monomials) -> FormTape:
+    """ψ itself, over the cells of a tube: what the tube alone says of the deviations."""
+    tape = Recorder(1, monomials)
+    place = [tape.input(chosen) for chosen in variables_of(flow)]
+    return FormTape(tape, [tape.number(value) for value in tape.graph(flow.inputs, place, flow.psi)])
