@@ -49,6 +49,17 @@ class Cells:
         curves, halves = (np.concatenate([getattr(part, name) for part in parts]) for name in ("curves", "halves"))
         return Cells(spans[order], curves[order], halves[order])
 
+    def halved(self) -> Cells:
+        """Each cut in the middle of its time, first all first halves; together they hold every state that these do."""
+        middle = self.spans[:, 0] + (self.spans[:, 1] - self.spans[:, 0]) / 2
+        first = np.column_stack([self.spans[:, 0], middle])
+        second = np.column_stack([middle, self.spans[:, 1]])
+        curves = np.concatenate([self.curves @ _FIRST_HALF, self.curves @ _SECOND_HALF])
+        room = 8 * ROUNDED * np.abs(self.curves).sum(axis=-1)  # of the new cubics, and of a middle that is rounded
+        slip = ROUNDED * np.abs(self.spans).max(axis=1) / np.ptp(self.spans, axis=1)
+        halves = self.halves + room + 4 * slip[:, None] * np.abs(self.curves[..., 1:]).sum(axis=-1)
+        return Cells(np.concatenate([first, second]), curves, np.concatenate([halves, halves]))
+
     def inputs(self, monomials: Monomials, places: tuple[int, ...], timed: bool) -> Array:
         """Time and the chosen states as forms in s' = 2s − 1 and their own deviation; rounding goes to R."""
         data = np.zeros((len(self), 1 + len(places), len(monomials) + 3))
@@ -69,6 +80,8 @@ class Cells:
 
 # Σ p_k sᵏ with s = (1 + s')/2, in powers of s'
 _CENTRED = np.array([[1, 0, 0, 0], [1 / 2, 1 / 2, 0, 0], [1 / 4, 2 / 4, 1 / 4, 0], [1 / 8, 3 / 8, 3 / 8, 1 / 8]])
+_FIRST_HALF = np.diag([1, 1 / 2, 1 / 4, 1 / 8])  # s = u/2, in powers of u
+_SECOND_HALF = np.array([[1, 0, 0, 0], [1 / 2, 1 / 2, 0, 0], [1 / 4, 2 / 4, 1 / 4, 0], [1 / 8, 3 / 8, 3 / 8, 1 / 8]])
 _FROM_START = np.array([[1, 0, 0, 0], [-1, 2, 0, 0], [1, -4, 4, 0], [-1, 6, -12, 8]])  # the way back
 
 

@@ -46,6 +46,9 @@ FORMS = ((3, 2), (2, 1), (3, 1))  # order of the forms, and weight of the states
 MOST_MONOMIALS = 300  # of forms worth trying: beyond, a narrower tube is cheaper
 LITTLE = 0.1  # of the defect: rounding below is not bounded more finely
 NATIVE = 1.5e-4  # units of work of one product, for each pair of terms in s: 0.1 to 0.2 ns where it was fitted
+CUTS = 7  # of a cell in time, where rounding is not bounded otherwise
+GAIN = 0.7  # a cell whose halves are not below this part of it is not cut again
+ROUNDING_FORMS = (2, 1)  # order and weight of the forms that rounding is bounded with where it is cut
 CLOCK = 4 * 2.0**-51  # of the latest time: rounding of t = begin + count·step, and of the stages within
 
 
@@ -69,7 +72,8 @@ class TubeProver:
     run: Trajectory
     requests: Sequence[TubeRequest]
     work: SearchWork
-    _tapes: dict[Any, FormTape] = field(default_factory=dict)
+    _tapes: dict[Monomials, FormTape] = field(default_factory=dict)
+    _models: dict[tuple[Monomials, bool], RoundingTape] = field(default_factory=dict)
 
     def proofs(self, rows: Sequence[Place]) -> list[TubeProof | str]:
         """A proof for each block, or why there is none; `rows` are states of the run at which equations are tried."""
@@ -187,19 +191,38 @@ class TubeProver:
         )
 
     def _rounding(self, found: Attempt) -> Array:
-        """A bound of the rounding of one step over the cells of a cover, for each block."""
+        """A bound of the rounding of one step over a cover, for each block; cells are cut in time where it counts."""
         if found.rounding is None:
-            cells, shape = found.cover.cells, found.shape
+            cells, shape, worst = found.cover.cells, found.shape, np.zeros(len(self.requests))
             enough = LITTLE * found.cover.coefficient() * self._scale
-            bounds = self._rounded(cells, shape, fine=False)
-            poor: Array = np.any(~(bounds <= enough), axis=1)
-            if poor.any():
-                bounds[poor] = np.fmin(bounds[poor], self._rounded(cells.chosen(poor), shape, fine=True))
-            found.rounding = bounds.max(axis=0)
+            before = np.full((len(cells), len(self.requests)), np.inf)
+            for cut in range(CUTS + 1):
+                bounds = self._both_ways(cells, shape, enough)
+                gains = ~(bounds > GAIN * before) | ~np.isfinite(bounds)
+                poor: Array = np.any(~(bounds <= enough) & gains, axis=1)
+                if cut == CUTS or not self._cells_left(self._defect(shape)):
+                    poor[:] = False
+                worst = np.maximum(worst, bounds[~poor].max(axis=0, initial=0.0))
+                if not poor.any():
+                    break
+                cells, before = cells.chosen(poor).halved(), np.concatenate([bounds[poor]] * 2)
+                finer = self._shape(*ROUNDING_FORMS)
+                shape = finer if len(finer) <= MOST_MONOMIALS else shape
+            found.rounding = worst
         return found.rounding
 
+    def _both_ways(self, cells: Cells, shape: Monomials, enough: Array) -> Array:
+        """Errors added up; and a symbol for each operation where that is not enough: the smaller of both."""
+        bounds = self._rounded(cells, shape, fine=False)
+        poor: Array = np.any(~(bounds <= enough), axis=1)
+        if poor.any():
+            bounds[poor] = np.fmin(bounds[poor], self._rounded(cells.chosen(poor), shape, fine=True))
+        return bounds
+
     def _rounded(self, cells: Cells, shape: Monomials, *, fine: bool) -> Array:
-        model = RoundingTape(self._flow, self.scheme, self.step, shape, fine=fine)
+        if (shape, fine) not in self._models:
+            self._models[shape, fine] = RoundingTape(self._flow, self.scheme, self.step, shape, fine=fine)
+        model = self._models[shape, fine]
         data = cells.inputs(shape, self._flow.places, self._flow.timed)
         latest = float(np.abs(self.run.times).max()) + abs(self.equations.problem.run.begin) + self.step
         data[:, 0, -1] = CLOCK * latest
