@@ -38,10 +38,11 @@ class Cover:
 
     def __init__(
         self, tape: FormTape, centre: Centre, places: tuple[int, ...], timed: bool, step: float,
-        factors: Sequence[Factor],
+        factors: Sequence[Factor], least: Array,
     ) -> None:  # fmt: skip
+        """`least` are bounds of ‖Lᵀc‖ that are as good as any smaller one: what the run itself shows."""
         self._tape, self._centre, self._places, self._timed = tape, centre, places, timed
-        self._step, self._factors = step, factors
+        self._step, self._factors, self._least = step, factors, least
 
     def made(self, width: float, most: int) -> TubeCover:
         """The cover of a tube of this width, at most so many cells evaluated."""
@@ -51,7 +52,7 @@ class Cover:
         bounds, seen = self._judged(cells)
         evaluated, done = len(cells), np.zeros(len(cells), bool)
         while True:
-            attained = seen.max(axis=0)
+            attained = np.maximum(seen.max(axis=0), self._least)
             settled = np.where(np.isfinite(bounds) & done[:, None], bounds, 0.0).max(axis=0)
             goal = np.maximum(NEAR * attained, FLOOR * settled)
             worst = (bounds > goal).any(axis=1) & ~done

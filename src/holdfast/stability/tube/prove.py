@@ -34,7 +34,7 @@ from holdfast.stability.proof.work import SearchWork
 from holdfast.stability.sampling import Batch
 from holdfast.stability.tube.agreement import require_agreement
 from holdfast.stability.tube.cells import Array, Cells, Centre, outside, scales_of
-from holdfast.stability.tube.cover import Cover, TubeCover
+from holdfast.stability.tube.cover import FIRST, Cover, TubeCover
 from holdfast.stability.tube.flow import TubeFlow, tube_flow
 from holdfast.stability.tube.rounding import RoundingTape
 from holdfast.stability.tube.step import defect_tape, deviation_tape
@@ -44,6 +44,7 @@ NARROWER, TRIES = 3.0, 5  # each next one is so much narrower
 WITHIN = 5.0  # times the largest defect seen: a bound that is near enough
 FORMS = ((3, 2), (2, 1), (3, 1))  # order of the forms, and weight of the states in it: cheap ones first
 MOST_MONOMIALS = 300  # of forms worth trying: beyond, a narrower tube is cheaper
+SHARE = 0.5  # of the work that is left, for one attempt
 LITTLE = 0.1  # of the defect: rounding below is not bounded more finely
 NATIVE = 1.5e-4  # units of work of one product, for each pair of terms in s: 0.1 to 0.2 ns where it was fitted
 CUTS = 7  # of a cell in time, where rounding is not bounded otherwise
@@ -96,14 +97,16 @@ class TubeProver:
                 shape = self._shape(order, weight)
                 if all(done) or (len(shape) > MOST_MONOMIALS and (order, weight) != FORMS[0]):
                     continue
-                left = self._cells_left(self._defect(shape))
-                if left < 2 * 32:
-                    return
-                cover = Cover(
-                    self._defect(shape), self._centre, self._flow.places, self._flow.timed, self.step, self._factors
-                ).made(WIDTH / NARROWER**depth, left)
+                left = int(SHARE * self._cells_left(self._defect(shape)))
+                if left < 2 * FIRST:
+                    continue
+                cover = self._cover(shape).made(WIDTH / NARROWER**depth, left)
                 self._charge(self._defect(shape), cover.evaluated)
                 yield Attempt(WIDTH / NARROWER**depth, shape, cover, self._ratios(cover))
+
+    def _cover(self, shape: Monomials) -> Cover:
+        flow, least = self._flow, np.array([request.seen for request in self.requests]) / self._scale
+        return Cover(self._defect(shape), self._centre, flow.places, flow.timed, self.step, self._factors, least)
 
     # ── what is the same for all widths ───────────────────────────────────────────────────────────
 
@@ -159,7 +162,7 @@ class TubeProver:
 
     def _ratios(self, cover: TubeCover) -> list[float]:
         """The bound of each block's defect beside the largest that was seen, along the run or in a cell's middle."""
-        seen = np.maximum([request.seen for request in self.requests], cover.attained * self._scale)
+        seen = cover.attained * self._scale
         bounds = cover.coefficient() * self._scale
         return [0.0 if b == 0 else float(b / s) if s > 0 else math.inf for b, s in zip(bounds, seen, strict=True)]
 
