@@ -34,7 +34,7 @@ from holdfast.stability.proof.work import SearchWork
 from holdfast.stability.sampling import Batch
 from holdfast.stability.tube.agreement import require_agreement
 from holdfast.stability.tube.cells import Array, Cells, Centre, outside, scales_of
-from holdfast.stability.tube.cover import FIRST, Cover, TubeCover
+from holdfast.stability.tube.cover import PROBED, Cover, TubeCover
 from holdfast.stability.tube.flow import TubeFlow, tube_flow
 from holdfast.stability.tube.rounding import RoundingTape
 from holdfast.stability.tube.step import defect_tape, deviation_tape
@@ -44,9 +44,13 @@ NARROWER, TRIES = 3.0, 5  # each next one is so much narrower
 WITHIN = 5.0  # times the largest defect seen: a bound that is near enough
 FORMS = ((3, 2), (2, 1), (3, 1))  # order of the forms, and weight of the states in it: cheap ones first
 MOST_MONOMIALS = 300  # of forms worth trying: beyond, a narrower tube is cheaper
-SHARE = 0.5  # of the work that is left, for one attempt
+LENGTHS = (2, 8, 32)  # steps of the pieces by which a tube is tried
+FIRST = 32  # pieces to begin with, at least
+ROOM = 1.3  # times the pieces to begin with: what a cover takes at least
+FEWEST = 4 * FIRST  # cells: less work than that is not worth beginning with
+SHARE = 0.9  # of the work that is left, for one attempt
 LITTLE = 0.1  # of the defect: rounding below is not bounded more finely
-NATIVE = 1.5e-4  # units of work of one product, for each pair of terms in s: 0.1 to 0.2 ns where it was fitted
+NATIVE = 1.1e-4  # units of work of one product, for each pair of terms in s: 0.1 to 0.15 ns where it was fitted
 CUTS = 7  # of a cell in time, where rounding is not bounded otherwise
 GAIN = 0.7  # a cell whose halves are not below this part of it is not cut again
 ROUNDING_FORMS = (2, 1)  # order and weight of the forms that rounding is bounded with where it is cut
@@ -84,25 +88,62 @@ class TubeProver:
         best: list[Attempt | None] = [None] * len(self.requests)
         for attempt in self._attempts(best):
             for k, ratio in enumerate(attempt.ratios):
-                known = best[k]
-                if ratio < (math.inf if known is None else known.ratios[k]):
+                known = math.inf if (found := best[k]) is None else found.ratios[k]
+                if known > WITHIN and ratio < known:  # of those that are near enough, the widest stays
                     best[k] = attempt
         return [self._proof(k, found) for k, found in enumerate(best)]
 
     def _attempts(self, best: Sequence[Attempt | None]) -> Iterator[Attempt]:
-        """Covers of narrower and narrower tubes, until each block has one that is near enough or the work is done."""
+        """Covers of narrower and narrower tubes, until each block has one that is near enough or the work is done.
+
+        Where short pieces show that cutting in time cannot help, none is made; if that is so of all, the best of them.
+        """
+        spare: tuple[float, float, Monomials] | None = None
+        for width, shape in self._kinds():
+            waiting = [k for k, found in enumerate(best) if found is None or found.ratios[k] > WITHIN]
+            if not waiting or self._cells_left(self._defect(shape)) < FEWEST:
+                continue
+            hope, first = self._hope(width, shape, waiting)
+            if hope <= WITHIN and ROOM * first <= self._cells_left(self._defect(shape)):
+                yield self._attempt(width, shape, first)
+            elif hope < (math.inf if spare is None else spare[0]):
+                spare = hope, width, shape
+        if spare is not None and any(found is None for found in best):
+            yield self._attempt(*spare[1:], FIRST)
+
+    def _kinds(self) -> Iterator[tuple[float, Monomials]]:
+        """Widths with forms, the widest and the cheapest first."""
         for depth in range(TRIES):
             for order, weight in FORMS:
-                done = [found is not None and found.ratios[k] <= WITHIN for k, found in enumerate(best)]
                 shape = self._shape(order, weight)
-                if all(done) or (len(shape) > MOST_MONOMIALS and (order, weight) != FORMS[0]):
-                    continue
-                left = int(SHARE * self._cells_left(self._defect(shape)))
-                if left < 2 * FIRST:
-                    continue
-                cover = self._cover(shape).made(WIDTH / NARROWER**depth, left)
-                self._charge(self._defect(shape), cover.evaluated)
-                yield Attempt(WIDTH / NARROWER**depth, shape, cover, self._ratios(cover))
+                if len(shape) <= MOST_MONOMIALS or (order, weight) == FORMS[0]:
+                    yield WIDTH / NARROWER**depth, shape
+
+    def _hope(self, width: float, shape: Monomials, waiting: Sequence[int]) -> tuple[float, int]:
+        """The largest ratio over pieces of one step, which cutting in time does not better; and with how many pieces to
+        begin, so that half of them are short enough.
+        """
+        span, least = float(self.run.times[-1] - self.run.times[0]) / self.step, self._probed(width, shape, 1, waiting)
+        first = span
+        for steps in LENGTHS if least.max() <= WITHIN else ():
+            if not np.median(self._probed(width, shape, steps, waiting)) <= WITHIN:
+                break
+            first = span / steps
+        return float(least.max()), max(FIRST, math.ceil(first))
+
+    def _probed(self, width: float, shape: Monomials, steps: int, waiting: Sequence[int]) -> Array:
+        """The largest ratio of the waiting blocks, for each of a few pieces of so many steps."""
+        self._charge(self._defect(shape), PROBED)
+        seen = np.array([request.seen / self._scale for request in self.requests])
+        with np.errstate(all="ignore"):
+            ratios = (self._cover(shape).probe(width, steps) / seen)[:, list(waiting)]
+        return np.asarray(np.nan_to_num(ratios, nan=math.inf, posinf=math.inf).max(axis=1))
+
+    def _attempt(self, width: float, shape: Monomials, first: int) -> Attempt:
+        most = max(int(ROOM * first), int(SHARE * self._cells_left(self._defect(shape))))
+        cover = self._cover(shape).made(width, first, most)
+        self._charge(self._defect(shape), cover.evaluated)
+        return Attempt(width, shape, cover, self._ratios(cover))
 
     def _cover(self, shape: Monomials) -> Cover:
         flow, least = self._flow, np.array([request.seen for request in self.requests]) / self._scale
