@@ -23,7 +23,8 @@ DEGREE = 3  # of the polynomials in a file
 FITTED = np.cos(np.pi * (np.arange(9) + 0.5) / 9)  # where a piece is fitted, in [−1, 1]
 LOOKED_AT = np.linspace(-1, 1, 33)  # where its error is read off, beside the rows of the run
 ROOM = 1.1  # times that error
-LEAST_RANGE = 1e-6  # of the size of a state's kind: the range of a state that hardly moves
+LEAST_RANGE = 1e-6  # of a state's own size: the range of one that hardly moves
+LEAST_OF_KIND = 1e-9  # of the size of a state's kind: the range of one that is always 0
 ROUNDED = 2.0**-48  # of the terms of a cubic: more than what doubles lose in it
 
 
@@ -133,7 +134,7 @@ def scales_of(run: Trajectory, positions: int, angles: frozenset[str]) -> Array:
     sizes = state_sizes(run, positions)
     found = []
     for name, row in zip(run.state_names, run.y, strict=True):
-        span = max(float(np.ptp(row)), LEAST_RANGE * sizes[name])
+        span = max(float(np.ptp(row)), LEAST_RANGE * float(np.abs(row).max())) or LEAST_OF_KIND * sizes[name]
         found.append(min(span, 2 * np.pi) if name in angles else span)
     return np.array(found)
 

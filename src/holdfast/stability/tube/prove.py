@@ -213,7 +213,7 @@ class TubeProver:
         request = self.requests[k]
         if found is None or not found.ratios[k] < math.inf:
             return f"nor was a tube along the run, {WIDTH:g} of each range wide or narrower"
-        rounded = STATED_ROUNDING * self._rounding(found)[k]
+        rounded = STATED_ROUNDING * float(self._rounding(found)[k])
         coefficient = max(STATED_DEFECT * float(found.cover.coefficient()[k]), LEAST_SHARE * rounded / self._scale)
         if not math.isfinite(coefficient):
             return "rounding has no bound in a tube along the run: the equations are nearly singular there"
