@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.engine.forms.monomials import Monomials
+from holdfast.engine.forms.monomials import CellMonomials
 from holdfast.results.trajectory import Trajectory
 from holdfast.stability.proof.omega import state_sizes
 
@@ -61,7 +61,7 @@ class Cells:
         halves = self.halves + room + 4 * slip[:, None] * np.abs(self.curves[..., 1:]).sum(axis=-1)
         return Cells(np.concatenate([first, second]), curves, np.concatenate([halves, halves]))
 
-    def inputs(self, monomials: Monomials, places: tuple[int, ...], timed: bool) -> Array:
+    def inputs(self, monomials: CellMonomials, places: tuple[int, ...], timed: bool) -> Array:
         """Time and the chosen states as forms in s' = 2s − 1 and their own deviation; rounding goes to R."""
         data = np.zeros((len(self), 1 + len(places), len(monomials) + 3))
         start, end = self.spans.T

@@ -33,7 +33,7 @@ class TubeCover:
         return np.asarray(self.bounds.max(axis=0))
 
 
-class Cover:
+class TubeSearch:
     """Judges pieces of one tube, and cuts the worst."""
 
     def __init__(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.engine.forms.evaluate import FormTape
-from holdfast.engine.forms.monomials import Monomials, monomials
+from holdfast.engine.forms.monomials import CellMonomials, monomials
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
 from holdfast.graph.arithmetics.balls import precision
@@ -34,7 +34,7 @@ from holdfast.stability.proof.work import SearchWork
 from holdfast.stability.sampling import Batch
 from holdfast.stability.tube.agreement import require_agreement
 from holdfast.stability.tube.cells import Array, Cells, Centre, outside, scales_of
-from holdfast.stability.tube.cover import PROBED, Cover, TubeCover
+from holdfast.stability.tube.cover import PROBED, TubeCover, TubeSearch
 from holdfast.stability.tube.flow import TubeFlow, tube_flow
 from holdfast.stability.tube.rounding import RoundingTape
 from holdfast.stability.tube.step import defect_tape, deviation_tape
@@ -77,8 +77,8 @@ class TubeProver:
     run: Trajectory
     requests: Sequence[TubeRequest]
     work: SearchWork
-    _tapes: dict[Monomials, FormTape] = field(default_factory=dict)
-    _models: dict[tuple[Monomials, bool], RoundingTape] = field(default_factory=dict)
+    _tapes: dict[CellMonomials, FormTape] = field(default_factory=dict)
+    _models: dict[tuple[CellMonomials, bool], RoundingTape] = field(default_factory=dict)
 
     def proofs(self, rows: Sequence[Place]) -> list[TubeProof | str]:
         """A proof for each block, or why there is none; `rows` are states of the run at which equations are tried."""
@@ -98,7 +98,7 @@ class TubeProver:
 
         Where short pieces show that cutting in time cannot help, none is made; if that is so of all, the best of them.
         """
-        spare: tuple[float, float, Monomials] | None = None
+        spare: tuple[float, float, CellMonomials] | None = None
         for width, shape in self._kinds():
             waiting = [k for k, found in enumerate(best) if found is None or found.ratios[k] > WITHIN]
             if not waiting or self._cells_left(self._defect(shape)) < FEWEST:
@@ -111,7 +111,7 @@ class TubeProver:
         if spare is not None and any(found is None for found in best):
             yield self._attempt(*spare[1:], FIRST)
 
-    def _kinds(self) -> Iterator[tuple[float, Monomials]]:
+    def _kinds(self) -> Iterator[tuple[float, CellMonomials]]:
         """Widths with forms, the widest and the cheapest first."""
         for depth in range(TRIES):
             for order, weight in FORMS:
@@ -119,7 +119,7 @@ class TubeProver:
                 if len(shape) <= MOST_MONOMIALS or (order, weight) == FORMS[0]:
                     yield WIDTH / NARROWER**depth, shape
 
-    def _hope(self, width: float, shape: Monomials, waiting: Sequence[int]) -> tuple[float, int]:
+    def _hope(self, width: float, shape: CellMonomials, waiting: Sequence[int]) -> tuple[float, int]:
         """The largest ratio over pieces of one step, which cutting in time does not better; and with how many pieces to
         begin, so that half of them are short enough.
         """
@@ -131,7 +131,7 @@ class TubeProver:
             first = span / steps
         return float(least.max()), max(FIRST, math.ceil(first))
 
-    def _probed(self, width: float, shape: Monomials, steps: int, waiting: Sequence[int]) -> Array:
+    def _probed(self, width: float, shape: CellMonomials, steps: int, waiting: Sequence[int]) -> Array:
         """The largest ratio of the waiting blocks, for each of a few pieces of so many steps."""
         self._charge(self._defect(shape), PROBED)
         seen = np.array([request.seen / self._scale for request in self.requests])
@@ -139,15 +139,15 @@ class TubeProver:
             ratios = (self._cover(shape).probe(width, steps) / seen)[:, list(waiting)]
         return np.asarray(np.nan_to_num(ratios, nan=math.inf, posinf=math.inf).max(axis=1))
 
-    def _attempt(self, width: float, shape: Monomials, first: int) -> Attempt:
+    def _attempt(self, width: float, shape: CellMonomials, first: int) -> Attempt:
         most = max(int(ROOM * first), int(SHARE * self._cells_left(self._defect(shape))))
         cover = self._cover(shape).made(width, first, most)
         self._charge(self._defect(shape), cover.evaluated)
         return Attempt(width, shape, cover, self._ratios(cover))
 
-    def _cover(self, shape: Monomials) -> Cover:
+    def _cover(self, shape: CellMonomials) -> TubeSearch:
         flow, least = self._flow, np.array([request.seen for request in self.requests]) / self._scale
-        return Cover(self._defect(shape), self._centre, flow.places, flow.timed, self.step, self._factors, least)
+        return TubeSearch(self._defect(shape), self._centre, flow.places, flow.timed, self.step, self._factors, least)
 
     # ── what is the same for all widths ───────────────────────────────────────────────────────────
 
@@ -169,10 +169,10 @@ class TubeProver:
     def _scale(self) -> float:
         return float(self.step ** (self.scheme.order + 1))
 
-    def _shape(self, order: int, weight: int) -> Monomials:
+    def _shape(self, order: int, weight: int) -> CellMonomials:
         return monomials((1, *[weight] * len(self._flow.variables), 1), order)
 
-    def _defect(self, shape: Monomials) -> FormTape:
+    def _defect(self, shape: CellMonomials) -> FormTape:
         if shape not in self._tapes:
             self._tapes[shape] = defect_tape(self._flow, self.scheme, shape)
         return self._tapes[shape]
@@ -255,7 +255,7 @@ class TubeProver:
             found.rounding = worst
         return found.rounding
 
-    def _both_ways(self, cells: Cells, shape: Monomials, enough: Array) -> Array:
+    def _both_ways(self, cells: Cells, shape: CellMonomials, enough: Array) -> Array:
         """Errors added up; and a symbol for each operation where that is not enough: the smaller of both."""
         bounds = self._rounded(cells, shape, fine=False)
         poor: Array = np.any(~(bounds <= enough), axis=1)
@@ -263,7 +263,7 @@ class TubeProver:
             bounds[poor] = np.fmin(bounds[poor], self._rounded(cells.chosen(poor), shape, fine=True))
         return bounds
 
-    def _rounded(self, cells: Cells, shape: Monomials, *, fine: bool) -> Array:
+    def _rounded(self, cells: Cells, shape: CellMonomials, *, fine: bool) -> Array:
         if (shape, fine) not in self._models:
             self._models[shape, fine] = RoundingTape(self._flow, self.scheme, self.step, shape, fine=fine)
         model = self._models[shape, fine]
@@ -285,7 +285,7 @@ class Attempt:
     """A cover of a tube of one width by one kind of forms, with the ratios that were reached."""
 
     width: float
-    shape: Monomials
+    shape: CellMonomials
     cover: TubeCover
     ratios: list[float]
     rounding: Array | None = None
