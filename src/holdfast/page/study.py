@@ -30,7 +30,8 @@ from holdfast.problem.problem import Problem
 from holdfast.results.judgement.outcome import Outcome
 from holdfast.results.runs.simulate import simulate
 from holdfast.results.trajectory import Trajectory
-from holdfast.stability.certificate.certificate import Certificate, Label
+from holdfast.stability.certificate.certificate import Certificate
+from holdfast.stability.certificate.tube_proof import TubeProof
 from holdfast.stability.certificate.verify import Verification, verify
 from holdfast.stability.promise.certify import certify
 from holdfast.stability.tuning.tracking import TrackingTuning
@@ -179,11 +180,12 @@ class _Desk:
 
     def _verified(self, certificate: Certificate) -> Verification | None:
         """What the verifier says of the proved blocks; words where it can say nothing of them."""
-        if not any(block.label is Label.proved for block in certificate.blocks):
+        if not any(block.label.is_proof for block in certificate.blocks):
             return None
         with self._part("verify"):
             proofs = [block.proof for block in certificate.blocks if block.proof is not None]
-            found = verify(certificate, cells=RECHECK[0] + RECHECK[1] * sum(proof.cells for proof in proofs))
+            cells = sum(len(p.tube.cells) if isinstance(p, TubeProof) else p.cells for p in proofs)
+            found = verify(certificate, cells=RECHECK[0] + RECHECK[1] * cells)
         if found.holds:
             return found
         for line in found.findings:

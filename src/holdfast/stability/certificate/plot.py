@@ -11,7 +11,7 @@ from holdfast.errors import BadRequest
 from holdfast.problem.quantities import latex_name
 from holdfast.stability.certificate.certificate import Certificate, Label
 
-STYLES = {Label.proved: "-", Label.checked: "--", Label.estimated: ":"}
+STYLES = {Label.proved: "-", Label.tube: "-", Label.checked: "--", Label.estimated: ":"}
 
 
 def plot(certificate: Certificate) -> Any:

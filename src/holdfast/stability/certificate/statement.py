@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from holdfast.common.rounded import rounded_up
+from holdfast.common.rounded import rounded_down, rounded_up
+from holdfast.stability.certificate.tube_proof import Tube, TubeProof
 
 
 def promise(block: Any, scheme: str, step: float) -> str:
@@ -12,6 +13,8 @@ def promise(block: Any, scheme: str, step: float) -> str:
     if block.proof is None:
         return ""
     run = f"{scheme} with step {step:g}"
+    if isinstance(block.proof, TubeProof):
+        return _tube_promise(block, run)
     while_in = "while the state stays in Omega"
     if not block.settles:
         return (
@@ -29,6 +32,26 @@ def promise(block: Any, scheme: str, step: float) -> str:
         f"Proved: once the deviation has entered the tube (this run: from step {block.from_step} on; the steps before "
         f"it are only checked), {run} keeps {block.bounded()} once settled, {while_in}."
     )
+
+
+def _tube_promise(block: Any, run: str) -> str:
+    width = rounded_down(100 * block.proof.tube.width, 2)
+    kept = block.bounded()
+    if block.settles:
+        first = _bounded(block.names, block.envelope(0)[:, 0])
+        kept = f"{first} from the start on, and {kept} once the start's deviation has died away"
+    return (
+        f"Proved: every run of {run} that starts with no more deviation than this one, and whose states all stay "
+        f"within {width} % of each state's range of this run at the same time, keeps {kept}, rounding included. "
+        "Nothing is said of runs that leave the tube, nor that a neighbour stays in it."
+    )
+
+
+def tube_words(tube: Tube) -> str:
+    """How wide a tube is, in words: the half-width of each state, rounded inward."""
+    width = rounded_down(100 * tube.width, 2)
+    parts = [f"{name} +- {rounded_down(tube.width * scale, 2)}" for name, scale in tube.scales]
+    return f"within {width} % of each state's range of this run, at the same time: {', '.join(parts)}"
 
 
 def _bounded(names: Any, bounds: Any) -> str:

@@ -25,6 +25,7 @@ from holdfast.stability.linear.growth import growth
 from holdfast.stability.linear.hurwitz import place_of_roots
 from holdfast.stability.promise.checked import BlockAlongRun, MeasuredDefect
 from holdfast.stability.promise.envelope import reading_errors
+from holdfast.stability.promise.in_tube import with_tubes
 from holdfast.stability.promise.law_norm import region_norm
 from holdfast.stability.promise.norm_search import ChosenNorm, search_norm
 from holdfast.stability.promise.proved_block import bounded_in_energy, with_proof
@@ -85,7 +86,28 @@ class Assessment:
             if words:
                 obstacle = f"it would assume {words}, which is not proved"
                 made[k] = self._certified(seen[k], step, self.ledger.part(share), granted, obstacle)
+        if not stopped:
+            made = self._in_tubes(seen, made, step)
         return self._certificate(step, run, tuple(self._said(made, run)))
+
+    def _in_tubes(
+        self, seen: list[MeasuredDefect], made: list[BlockCertificate], step: float | None
+    ) -> list[BlockCertificate]:
+        """What is not proved in Omega, in a tube along the run where that can be shown; with as much work again."""
+        tried = [self._why_not(one.told.block) is None for one in seen]
+        if step is None or not any(tried) or not isinstance(self.scheme, RungeKutta):
+            return made
+        work = self.ledger.beside(EFFORT * self.asked.effort)
+        chosen = [k for k, wanted in enumerate(tried) if wanted]
+        try:
+            found = with_tubes(
+                self.equations, self.scheme, step, self.parameters, [seen[k] for k in chosen],
+                [made[k] for k in chosen], work,
+            )  # fmt: skip
+        except KeyboardInterrupt:
+            return [replace(block, reason=f"{block.reason} {_NOTE}") for block in made]
+        better = dict(zip(chosen, found, strict=True))
+        return [better.get(k, block) for k, block in enumerate(made)]
 
     def _each_certified(
         self, seen: list[MeasuredDefect], step: float | None, share: float, granted: Assumptions
