@@ -1,4 +1,4 @@
-"""Attacks on a proof in a tube: its run made again, natively, row by row in the tube, and steps from random states of it."""
+"""Attacks on a proof in a tube: its run made again, natively, every row in the tube, and steps from random states."""
 
 from __future__ import annotations
 

@@ -269,6 +269,7 @@ PROOF: dict[str, Check] = {
     "factor": _square, "gamma": _positive, "tube": _positive, "coefficient": _size, "rounding": _size,
     "radius": _size, "region": _ranges, "limits": _ranges,
 }  # fmt: skip
+IN_TUBE = ("factor", "gamma", "coefficient", "rounding", "radius")  # of these, what a proof in a tube has too
 BLOCK: dict[str, Check] = {
     "constraints": _unique, "label": _name, "names": _unique, "matrix": _square, "gamma": _optional(_positive),
     "defect": _optional(_size), "epsilon": _optional(_size), "bounds": _list(_size), "stayed": _optional(_flag),
@@ -314,9 +315,7 @@ def _block(value: Any, where: str) -> BlockClaim:
     require(
         in_tube == (value.get("label") == "tube"), "a proof in a tube is called otherwise, or another one is called so"
     )
-    own = {
-        name: check for name, check in PROOF.items() if name in ("factor", "gamma", "coefficient", "rounding", "radius")
-    }
+    own = {name: check for name, check in PROOF.items() if name in IN_TUBE}
     tube = proof_in_tube(value["proof"], "a block.proof", own, _table) if in_tube else None
     more = {name: check for name, check in MORE.items() if name in value}
     fields = BLOCK if tube is None else {**BLOCK, "proof": lambda value, where: None}

@@ -1,6 +1,6 @@
 """Tubes in a certificate: cells once, beside the blocks that are proved in them.
 
-tubes: [{"width": w, "scales": {state: range}, "cells": [[t0, t1, [[p0, p1, p2, p3] per state], [half per state]], ...]}]
+tubes: [{"width": w, "scales": {state: range}, "cells": [[t0, t1, [[p0, p1, p2, p3] per state], [half per state]]]}]
 proof: {"kind": "tube", "tube": place in tubes, "factor", "gamma", "coefficient", "rounding", "radius"}
 """
 

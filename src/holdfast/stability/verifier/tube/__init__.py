@@ -1,1 +1,1 @@
-"""Tubes along a run, re-checked: cells as cubics in time with a box around them, steps with symbols for what is left."""
+"""Tubes along a run, re-checked: cubics in time with a box around them, and symbols for what solving leaves."""

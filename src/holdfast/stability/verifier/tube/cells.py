@@ -14,20 +14,23 @@ DEGREE = 3
 
 @dataclass(eq=False)
 class TubeCells:
-    """A batch of parts of cells: of each, the range of s, and of the offset of each state in half-widths."""
+    """A batch of parts of cells: of each, the range of s, of the place within a step, and of the offset of each state.
+
+    A place within a step is a part of its length; offsets are in half-widths.
+    """
 
     names: list[str]  # of the state, in its order
     spans: Array  # (cells, 2): t₀, t₁ of the whole cell
     curves: Array  # (cells, states, 4)
     halves: Array  # (cells, states)
-    low: Array  # (cells, 1 + states): of s, then of the offsets
+    low: Array  # (cells, 2 + states): of s, of the place within the step, then of the offsets
     high: Array
 
     @classmethod
     def whole(cls, names: list[str], spans: Array, curves: Array, halves: Array) -> TubeCells:
         count = len(spans)
-        low = np.concatenate([np.zeros((count, 1)), -np.ones((count, len(names)))], axis=1)
-        return cls(names, spans, curves, halves, low, np.ones((count, 1 + len(names))))
+        low = np.concatenate([np.zeros((count, 2)), -np.ones((count, len(names)))], axis=1)
+        return cls(names, spans, curves, halves, low, np.ones((count, 2 + len(names))))
 
     def __len__(self) -> int:
         return len(self.spans)
@@ -37,13 +40,14 @@ class TubeCells:
         return TubeCells(self.names, *(part[rows] for part in parts))
 
     def halved(self, variables: Array) -> TubeCells:
-        """Each part cut in two in the middle of one of its variables (0: s, then the states)."""
+        """Each part cut in two in the middle of one of its variables (0: s, 1: within the step, then the states)."""
         rows = np.arange(len(self))
         middle = (self.low[rows, variables] + self.high[rows, variables]) / 2
         below, above = self.high.copy(), self.low.copy()
         below[rows, variables] = above[rows, variables] = middle
-        both = [np.concatenate([part, part]) for part in (self.spans, self.curves, self.halves)]
-        return TubeCells(self.names, *both, np.concatenate([self.low, above]), np.concatenate([below, self.high]))
+        spans, curves, halves = (np.concatenate([part, part]) for part in (self.spans, self.curves, self.halves))
+        low, high = np.concatenate([self.low, above]), np.concatenate([below, self.high])
+        return TubeCells(self.names, spans, curves, halves, low, high)
 
     def centred(self) -> tuple[Array, Array]:
         """Σ p_k sᵏ in powers of e₀, s = middle + reach·e₀: coefficients (cells, states, 4), and what doubles lose."""
@@ -54,7 +58,7 @@ class TubeCells:
         return np.stack([*found, h**3 * p3], axis=2), lost
 
     def values(self, space: Space, used: list[str] | None = None) -> dict[str, Form]:
-        """Time and states as forms; in a `TubeSpace` each used state has a direction of its own, after the step's."""
+        """Time and states as forms; in a `TubeSpace` each used state has a direction of its own."""
         if isinstance(space, TubeSpace):
             return self._in_tube(space, self.names if used is None else used)
         return self._linear(space)
@@ -69,15 +73,15 @@ class TubeCells:
     def _in_tube(self, space: TubeSpace, used: list[str]) -> dict[str, Form]:
         middle, reach, lost = self._time()
         time = Form.constant(space, middle, lost)
-        time.c[:, space.along, 0] = reach
+        time.c[:, space.long(1), 0] = reach
         found, (powers, missed) = {"t": time}, self.centred()
         for k, name in enumerate(used):
             i = self.names.index(name)
             offset, width = self._offset(i)
             form = Form.constant(space, powers[:, i, 0] + offset, missed[:, i] + 4 * UNIT * (np.abs(offset) + width))
-            for place, power in ((space.along, 1), (space.square, 2), (space.cube, 3)):
-                form.c[:, place, 0] = powers[:, i, power]
-            form.c[:, space.across(1 + k), 0] = width
+            for power in range(1, DEGREE + 1):
+                form.c[:, space.long(power), 0] = powers[:, i, power]
+            form.c[:, space.across(k), 0] = width
             found[name] = form
         return found
 
@@ -96,7 +100,7 @@ class TubeCells:
         return found
 
     def _offset(self, i: int) -> tuple[Array, Array]:
-        low, high = self.low[:, 1 + i], self.high[:, 1 + i]
+        low, high = self.low[:, 2 + i], self.high[:, 2 + i]
         return self.halves[:, i] * (low + high) / 2, self.halves[:, i] * (high - low) / 2 * GROWTH
 
     @property

@@ -197,10 +197,7 @@ class Cover:
         """How many parts it took; `_Failing` where a block is not confirmed."""
         count = self._covered(self._defects, self.wanted, "defect")
         for place, one in enumerate(self.claims):
-            model = self._rounding(one)
-            count += self._covered(
-                lambda cells, model=model: model(cells), np.array([one.proof.rounding]), "rounding", place
-            )
+            count += self._covered(self._rounding(one), np.array([one.proof.rounding]), "rounding", place)
         self._agree()
         return count
 
@@ -235,16 +232,15 @@ class Cover:
             waiting, depth = waiting.chosen(np.arange(len(batch), len(waiting))), depth[len(batch) :]
             self.budget.spend(len(batch))
             bounds, shares = judge(batch)
-            wrong = (bounds > wanted[:, None]).any(axis=0)
+            wrong = np.asarray((bounds > wanted[:, None]).any(axis=0))
             done += int((~wrong).sum())
             if wrong.any():
                 deep = wrong & (depths >= DEEPEST)
                 if deep.any():
                     excess = (bounds[:, deep] / wanted[:, None]).max(axis=1)
                     block = int(excess.argmax()) if place is None else place
-                    raise _Failing(
-                        block, f"its {what} is not confirmed: {float(excess.max()):.3g} times what is stated"
-                    )
+                    words = f"its {what} is not confirmed: {float(excess.max()):.3g} times what is stated"
+                    raise _Failing(block, words)
                 halves = batch.chosen(wrong).halved(_chosen(shares[wrong]))
                 waiting = _joined(halves, waiting)
                 depth = np.concatenate([np.tile(depths[wrong] + 1, 2), depth])

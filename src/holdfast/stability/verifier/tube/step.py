@@ -5,12 +5,13 @@
 z̃ is a polynomial in plain doubles, ρ = b − A z̃ its residual, enclosed row by row. Row i of it, power k of s, becomes
 one symbol, and the response S to it is kept; what remains, w, is of second order, and bounded by Krawczyk's operator.
 
-    ψ(Φ_τ(x)) has the Taylor coefficient c_(p+1)(ξ), ξ ∈ [0, step]:   τ = step/2 (1 + e) + s, e one more direction
+    ψ(Φ_τ(x)) has the Taylor coefficient c_(p+1)(ξ), ξ ∈ [0, step]:   τ = ξ + s, ξ one more direction of the cell
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 
 import numpy as np
 
@@ -30,7 +31,7 @@ from holdfast.stability.verifier.steps.unknowns import (
     _lacking,
 )
 from holdfast.stability.verifier.tube.cells import TubeCells
-from holdfast.stability.verifier.tube.space import TubeSpace
+from holdfast.stability.verifier.tube.space import LONG, TubeSpace
 
 
 class TubeMotion(WholeMotion):
@@ -76,14 +77,14 @@ class TubeMotion(WholeMotion):
         return found
 
 
-def solved(matrix: list[list[Form | object]], right: list[Form], space: TubeSpace, first: int) -> list[Form]:
+def solved(matrix: list[list[Form | Fraction]], right: list[Form], space: TubeSpace, first: int) -> list[Form]:
     """The solution of A z = b over all cells; symbols from place `first` on, one for each row and power."""
     with np.errstate(all="ignore"):
-        table = [[_form(entry, right[0]) for entry in row] for row in matrix]  # type: ignore[arg-type]
+        table = [[_form(entry, right[0]) for entry in row] for row in matrix]
         mid = np.array([[entry.c[:, 0, :] for entry in row] for row in table]).transpose(2, 0, 1, 3)
         inverse = _inverse(mid[..., 0])
         z = _followed(table, right, inverse)
-        rows = np.stack([form.bound() for form in _lacking(matrix, right, z)], axis=1)  # type: ignore[arg-type]
+        rows = np.stack([form.bound() for form in _lacking(matrix, right, z)], axis=1)
         response = _response(mid, inverse)
         missed = _missed(table, mid, response)
         start = np.einsum("nij,njk->nik", np.abs(inverse), _applied(missed, rows)) * GROWTH
@@ -131,9 +132,9 @@ def _multiplied(a: Array, b: Array) -> Array:
 
 def _applied(a: Array, b: Array) -> Array:
     """A matrix of series times a vector of them."""
-    total: Array = sum(
-        convolved(a[:, :, j, :], np.broadcast_to(b[:, j, None, :], a[:, :, j, :].shape)) for j in range(a.shape[2])
-    )
+    total = np.zeros_like(b)
+    for j in range(a.shape[2]):
+        total = total + convolved(a[:, :, j, :], np.broadcast_to(b[:, j, None, :], b.shape))
     return total
 
 
@@ -147,14 +148,15 @@ class TubeStep:
         self.used = [name for name in self.motion.variables if name != "t"]
         self.terms = tableau.order + 2
         symbols = len(tableau.weights) * self.motion.rows * self.terms
-        self.space = TubeSpace(1 + len(self.used), symbols, self.terms)
+        self.space = TubeSpace(len(self.used), symbols, self.terms)
 
     def coefficients(self, cells: TubeCells) -> list[Form]:
         """The coefficient of s^(p+1) of every deviation after the step."""
         space, count = self.space, len(cells)
         self.motion.begin_step()
-        tau = Form.constant(space, np.full(count, self.step / 2), self.step * 2.0**-50)
-        tau.c[:, space.across(0), 0], tau.c[:, 0, 1] = self.step / 2, 1.0
+        low, high = cells.low[:, 1], cells.high[:, 1]
+        tau = Form.constant(space, self.step * (low + high) / 2, np.full(count, self.step * 2.0**-50))
+        tau.c[:, space.long(0, 1), 0], tau.c[:, 0, 1] = self.step * (high - low) / 2 * GROWTH, 1.0
         with np.errstate(all="ignore"):
             forms = after(self.motion, self.tableau, tau, cells.values(space, self.used))
         return [_alone(form, self.tableau.order + 1) for form in forms]
@@ -162,7 +164,7 @@ class TubeStep:
     def judged(self, cells: TubeCells, factors: Sequence[Array]) -> tuple[Array, Array]:
         """Bounds of ‖Lᵀc‖ for each block (blocks, cells), and how much s and each state add to the worst: shares."""
         forms, bounds, first = self.coefficients(cells), [], 0
-        shares = np.zeros((len(cells), 1 + len(cells.names)))
+        shares = np.zeros_like(cells.low)
         for names, factor in zip(self.blocks, factors, strict=True):
             own = forms[first : first + len(names)]
             first += len(names)
@@ -174,14 +176,20 @@ class TubeStep:
         return np.array(bounds), shares
 
     def _shares(self, form: Form, cells: TubeCells) -> Array:
+        """How much each variable moves a form; what is left goes to the cell's length and to the step, which bend most."""
         size, space = np.abs(form.c[:, :, 0]), self.space
-        found = np.zeros((len(cells), 1 + len(cells.names)))
-        found[:, 0] = size[:, [space.along, space.square, space.cube]].sum(axis=1)
+        found = np.zeros_like(cells.low)
+        for place, (a, b) in enumerate(LONG):
+            found[:, 0] += size[:, place] * (a > 0)
+            found[:, 1] += size[:, place] * (b > 0)
         for k, name in enumerate(self.used):
-            both = space.cube + 2 + k
-            found[:, 1 + cells.names.index(name)] = size[:, space.across(1 + k)] + size[:, both]
-            found[:, 0] += size[:, both]
-        found[:, 0] += size[:, space.first_symbol :].sum(axis=1) + form.r[:, 0]  # mostly what a long cell bends
+            with_time, with_step = size[:, space.across(k, 0)], size[:, space.across(k, 1)]
+            found[:, 2 + cells.names.index(name)] = size[:, space.across(k)] + with_time + with_step
+            found[:, 0] += with_time
+            found[:, 1] += with_step
+        left = size[:, space.first_symbol :].sum(axis=1) + form.r[:, 0]
+        spread = (cells.high - cells.low)[:, :2]
+        found[:, :2] += (left / spread.sum(axis=1))[:, None] * spread
         return np.nan_to_num(found, posinf=0.0)
 
 
