@@ -100,12 +100,10 @@ class Attack:
     # ── the run ───────────────────────────────────────────────────────────────────────────────────
 
     def _of_run(self) -> str | None:
-        run, claims = self.native.trajectory, self.read.claims
-        if run.y[:, 0].tolist() != claims.start or float(run.times[0]) != claims.begin:
-            return "the run it speaks of starts elsewhere"
-        late = abs(run.times[-1] - claims.begin - claims.duration)
-        if not (run.outcome.ran_out and run.outcome.holds_program) or late > 1e-6 * run.step:
-            return f"the run it speaks of does not finish: {run.message}"
+        run = self.native.trajectory
+        unfinished = self._unfinished(run)
+        if unfinished is not None:
+            return unfinished
         times, states = run.times, run.y.T
         inside, size = self._inside(times, states)
         entry = int(np.argmax(size <= self.proof.tube)) if (size <= self.proof.tube).any() else len(times)
@@ -126,6 +124,16 @@ class Attack:
         if isinstance(added, str):
             return added
         self.told = f"every row of its run, made again, is as proved (a step adds at most {added:.2g} of the defect)"
+        return None
+
+    def _unfinished(self, run: Any) -> str | None:
+        """Why the run made again is not the one that is spoken of, or does not end well."""
+        claims = self.read.claims
+        if run.y[:, 0].tolist() != claims.start or float(run.times[0]) != claims.begin:
+            return "the run it speaks of starts elsewhere"
+        late = abs(run.times[-1] - claims.begin - claims.duration)
+        if not (run.outcome.ran_out and run.outcome.holds_program) or late > 1e-6 * run.step:
+            return f"the run it speaks of does not finish: {run.message}"
         return None
 
     def _inside(self, times: np.ndarray, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

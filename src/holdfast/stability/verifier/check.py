@@ -16,6 +16,7 @@ from holdfast.stability.verifier.reading.equations import Equations, equations
 from holdfast.stability.verifier.reading.file import BlockClaim, Claim, Claims
 from holdfast.stability.verifier.reading.law import Law
 from holdfast.stability.verifier.reading.statement import Statement, statement
+from holdfast.stability.verifier.reading.tubes import TubeClaim
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed, require
 from holdfast.stability.verifier.schemes import Tableau, stated_tableau, tableau_named
 from holdfast.stability.verifier.steps.cells import Cells, Cutter, Limit
@@ -52,7 +53,7 @@ class Shown:
 
     def envelope(self, after: Array) -> Array:
         """What is claimed of each deviation so many steps after the first that is covered: (steps, deviations)."""
-        block, proof = self.block, self.block.proof
+        block, proof = self.block, self.block.proof or self.block.tube_proof
         assert proof is not None
         assert block.start_size is not None
         widths, left = np.array(self.widths), proof.gamma ** after[:, None]
@@ -111,7 +112,7 @@ def _require_usual_degrees(claims: Claims) -> None:
     """Rates beyond w are deviations of programs above degree 2, which are not derived here."""
     for block in claims.blocks:
         above = [name for name in block.names if not name.startswith(("y_", "w_"))]
-        if block.proof is not None and above:
+        if (block.proof or block.tube_proof) is not None and above:
             names = ", ".join(block.constraints)
             raise Unconfirmed(f"{names}: cannot be re-checked independently: its program is above the usual degree")
 
@@ -216,7 +217,7 @@ def _require_covered_start(block: BlockClaim, proof: Claim, start: float) -> Non
         require(block.start_size >= start * (1 - 1e-12), "the start deviates more than stated")
 
 
-def _defect(proof: Claim, tableau: Tableau, step: float) -> Any:
+def _defect(proof: Claim | TubeClaim, tableau: Tableau, step: float) -> Any:
     """coefficient·step^(p+1) + rounding, as a ball."""
     import flint
 
