@@ -78,6 +78,7 @@ class TubeProver:
     requests: Sequence[TubeRequest]
     work: SearchWork
     _tapes: dict[CellMonomials, FormTape] = field(default_factory=dict)
+    _roundings: dict[Attempt, Array] = field(default_factory=dict)
     _models: dict[tuple[CellMonomials, bool], RoundingTape] = field(default_factory=dict)
 
     def proofs(self, rows: Sequence[Place]) -> list[TubeProof | str]:
@@ -143,7 +144,7 @@ class TubeProver:
         most = max(int(ROOM * first), int(SHARE * self._cells_left(self._defect(shape))))
         cover = self._cover(shape).made(width, first, most)
         self._charge(self._defect(shape), cover.evaluated)
-        return Attempt(width, shape, cover, self._ratios(cover))
+        return Attempt(width, shape, cover, self._ratios(cover), self._centre)
 
     def _cover(self, shape: CellMonomials) -> TubeSearch:
         flow, least = self._flow, np.array([request.seen for request in self.requests]) / self._scale
@@ -230,30 +231,31 @@ class TubeProver:
             coefficient=coefficient,
             rounding=rounded,
             radius=radius,
-            tube=found.tube(self._centre),
+            tube=found.tube,
             reaches=tuple(float(self._reaches(found)[i]) for i in request.block.places),
         )
 
     def _rounding(self, found: Attempt) -> Array:
         """A bound of the rounding of one step over a cover, for each block; cells are cut in time where it counts."""
-        if found.rounding is None:
-            cells, shape, worst = found.cover.cells, found.shape, np.zeros(len(self.requests))
-            enough = LITTLE * found.cover.coefficient() * self._scale
-            before = np.full((len(cells), len(self.requests)), np.inf)
-            for cut in range(CUTS + 1):
-                bounds = self._both_ways(cells, shape, enough)
-                gains = ~(bounds > GAIN * before) | ~np.isfinite(bounds)
-                poor: Array = np.any(~(bounds <= enough) & gains, axis=1)
-                if cut == CUTS or not self._cells_left(self._defect(shape)):
-                    poor[:] = False
-                worst = np.maximum(worst, bounds[~poor].max(axis=0, initial=0.0))
-                if not poor.any():
-                    break
-                cells, before = cells.chosen(poor).halved(), np.concatenate([bounds[poor]] * 2)
-                finer = self._shape(*ROUNDING_FORMS)
-                shape = finer if len(finer) <= MOST_MONOMIALS else shape
-            found.rounding = worst
-        return found.rounding
+        if found in self._roundings:
+            return self._roundings[found]
+        cells, shape, worst = found.cover.cells, found.shape, np.zeros(len(self.requests))
+        enough = LITTLE * found.cover.coefficient() * self._scale
+        before = np.full((len(cells), len(self.requests)), np.inf)
+        for cut in range(CUTS + 1):
+            bounds = self._both_ways(cells, shape, enough)
+            gains = ~(bounds > GAIN * before) | ~np.isfinite(bounds)
+            poor: Array = np.any(~(bounds <= enough) & gains, axis=1)
+            if cut == CUTS or not self._cells_left(self._defect(shape)):
+                poor[:] = False
+            worst = np.maximum(worst, bounds[~poor].max(axis=0, initial=0.0))
+            if not poor.any():
+                break
+            cells, before = cells.chosen(poor).halved(), np.concatenate([bounds[poor]] * 2)
+            finer = self._shape(*ROUNDING_FORMS)
+            shape = finer if len(finer) <= MOST_MONOMIALS else shape
+        self._roundings[found] = worst
+        return worst
 
     def _both_ways(self, cells: Cells, shape: CellMonomials, enough: Array) -> Array:
         """Errors added up; and a symbol for each operation where that is not enough: the smaller of both."""
@@ -280,7 +282,7 @@ class TubeProver:
         return np.asarray(tape(data).sizes().max(axis=0))
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Attempt:
     """A cover of a tube of one width by one kind of forms, with the ratios that were reached."""
 
@@ -288,19 +290,16 @@ class Attempt:
     shape: CellMonomials
     cover: TubeCover
     ratios: list[float]
-    rounding: Array | None = None
-    _tube: Tube | None = None
+    centre: Centre
 
-    def tube(self, centre: Centre) -> Tube:
+    @cached_property
+    def tube(self) -> Tube:
         """As a certificate keeps it; the same object for all blocks."""
-        if self._tube is None:
-            cells = self.cover.cells
-            scales = zip(centre.run.state_names, centre.scales.tolist(), strict=True)
-            rows = zip(cells.spans.tolist(), cells.curves.tolist(), cells.halves.tolist(), strict=True)
-            self._tube = Tube(
-                self.width, tuple(scales), tuple((*span, _tuples(curves), tuple(half)) for span, curves, half in rows)
-            )
-        return self._tube
+        cells, centre = self.cover.cells, self.centre
+        scales = zip(centre.run.state_names, centre.scales.tolist(), strict=True)
+        rows = zip(cells.spans.tolist(), cells.curves.tolist(), cells.halves.tolist(), strict=True)
+        kept = tuple((a, b, _tuples(curves), tuple(half)) for (a, b), curves, half in rows)
+        return Tube(self.width, tuple(scales), kept)
 
 
 def _tuples(rows: list[list[float]]) -> tuple[tuple[float, ...], ...]:
