@@ -77,7 +77,7 @@ def _confirmed(trajectory: Trajectory, certificate: Certificate) -> tuple[Certif
     if made_here(certificate) or (nothing_held and not certificate.blocks):
         return certificate, ""
     claimed = [block for block in certificate.blocks if block.label is not Label.refused or block.bounds]
-    unproved = [name for block in claimed if block.label is not Label.proved for name in block.constraints]
+    unproved = [name for block in claimed if not block.label.is_proof for name in block.constraints]
     if certificate.blocks and not claimed:
         return certificate_from(certificate.to_dict()), ""  # it promises nothing, and its words are marked
     if unproved:

@@ -16,7 +16,9 @@ from holdfast.cli.shared import problem_in, reports_errors, with_run
 @PAGE
 @step_options
 @click.option(
-    "--effort", type=click.FloatRange(min=0), help="Seconds of computing for proofs; default: as FILE says, else 5."
+    "--effort",
+    type=click.FloatRange(min=0),
+    help="Work of the search for proofs, 1 is about a second; default: as FILE says, else 5.",
 )
 @LIVE
 @OPEN

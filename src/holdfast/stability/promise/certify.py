@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Unpack
@@ -22,6 +21,7 @@ from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.stability.certificate.certificate import Certificate, Label
 from holdfast.stability.promise.assess import Assessment
 from holdfast.stability.promise.request import CertificateRequest, Region, certificate_request
+from holdfast.stability.proof.work import EFFORT, SearchWork
 
 Progress = Callable[[float], None]
 TRIES = 14  # steps tried for a wanted drift
@@ -48,11 +48,12 @@ def certify(
     """A certificate for each decoupled block of constraints: proved, checked, neutral, refused, each with its reason.
 
     `region` bounds time (``"t"``), states and any observable (``"energy"``); what is not given is taken from a run,
-    with a margin, and without any region so is the energy. `effort` is the computing time in seconds that the search
-    for proofs may take. With `drift`, the largest step is sought at which every deviation that is held stays below it
-    (once a deviating start has died away). With `sample`, blocks that are not proved get an estimate over the region in
-    place of a check along the run. `progress` is called with the fraction done; Ctrl-C ends the search for proofs, and
-    leaves what was measured. What is not given is taken from the problem's own run and certificate tables.
+    with a margin, and without any region so is the energy. `effort` is the work that the search for proofs may take,
+    counted and not timed, so that the same call gives the same certificate: 1 is a million products, about a second.
+    With `drift`, the largest step is sought at which every deviation that is held stays below it (once a deviating
+    start has died away). With `sample`, blocks that are not proved get an estimate over the region in place of a check
+    along the run. `progress` is called with the fraction done; Ctrl-C ends the search, and leaves the proofs found so
+    far and what was measured. What is not given is taken from the problem's own run and certificate tables.
     """
     if not isinstance(equations, Equations):
         raise BadRequest(f"certify() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first")
@@ -128,16 +129,16 @@ def _for_drift(job: Assessment, asked: CertificateRequest, drift: float, step: f
     size = step or job.equations.problem.run.step or length / 1000
     best: Certificate | None = None
     low, high, tried = 0.0, math.inf, set[int]()
-    began, least = time.perf_counter(), asked.effort / (4 * TRIES)
+    ledger, least = SearchWork.of(asked.effort), asked.effort / (4 * TRIES)
     for _ in range(TRIES):
         count = max(1, round(length / size))
         if count in tried or count > MOST_STEPS:
             break
         tried.add(count)
         size = length / count
-        left = asked.effort - (time.perf_counter() - began)
-        one = replace(asked, effort=max(left / 2, least))  # all tries together take little more than what is asked
-        found = replace(job, asked=one).certificate(size, None, None)
+        share = max(ledger.left / EFFORT / 2, least)  # all tries together take little more than what is asked
+        one = replace(asked, effort=share)
+        found = replace(job, asked=one, ledger=ledger.part(math.inf)).certificate(size, None, None)
         worst = _worst_bound(found, asked)
         if worst == 0:
             return found  # nothing is attracted, so no other step would do better
