@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from holdfast.stability.verifier.check import (
     _defect,
     _start_size,
 )
-from holdfast.stability.verifier.numbers.forms import Array
+from holdfast.stability.verifier.numbers.forms import Array, Space
 from holdfast.stability.verifier.reading.file import BlockClaim
 from holdfast.stability.verifier.reading.tubes import StatedTube, TubeClaim
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed, require
@@ -24,6 +25,7 @@ from holdfast.stability.verifier.steps.contraction import BITS, Contraction, top
 from holdfast.stability.verifier.steps.cover import Budget
 from holdfast.stability.verifier.steps.rounding import RoundingModel
 from holdfast.stability.verifier.tube.cells import TubeCells
+from holdfast.stability.verifier.tube.space import TubeSpace
 from holdfast.stability.verifier.tube.step import TubeStep
 
 BATCH = 16  # parts of cells at a time: forms with symbols are long
@@ -178,6 +180,13 @@ def _require_names(read: Reading, block: BlockClaim, proof: TubeClaim) -> None:
 # ── cells ─────────────────────────────────────────────────────────────────────────────────────────
 
 
+class TubeRounding(RoundingModel):
+    """The same model over parts of a tube, whose forms follow its curve: elimination forgives no crude ones."""
+
+    def _space(self, cells: Any) -> Space:
+        return TubeSpace(len(cells.names), 0, 1)
+
+
 class Cover:
     """All cells of a tube against the claims of several blocks, halved where a bound is too large."""
 
@@ -209,7 +218,7 @@ class Cover:
         assert claims.code is not None
         assert claims.step is not None
         latest = max(abs(float(self.whole.spans[0, 0])), abs(float(self.whole.spans[-1, 1]))) + claims.step
-        model = RoundingModel(
+        model = TubeRounding(
             read.equations, claims.code, one.block.names, read.tableau, claims.step, one.proof.factor,
             claims.parameters, latest,
         )  # fmt: skip
