@@ -34,7 +34,7 @@ TURN = 6.28  # the range of an angle may be stated as one turn, however many it 
 Progress = Callable[[float], None]
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Claimed:
     """A block whose numbers were found to fit, before its cells are looked at."""
 
@@ -74,7 +74,7 @@ def _of_tube(
             failed[id(block)] = f"{_named(block)}: {doubt}"
     while fitting:
         try:
-            count = Cover(read, tube, fitting, budget, progress).cells()
+            count = TubeCover(read, tube, fitting, budget, progress).cells()
             break
         except _Failing as failing:
             worst = fitting.pop(failing.place)
@@ -187,7 +187,7 @@ class TubeRounding(RoundingModel):
         return TubeSpace(len(cells.names), 0, 1)
 
 
-class Cover:
+class TubeCover:
     """All cells of a tube against the claims of several blocks, halved where a bound is too large."""
 
     def __init__(
