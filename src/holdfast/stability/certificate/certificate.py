@@ -227,6 +227,12 @@ class Certificate:
                 lines.append("    checked: this run " + (f"stayed in {place}" if block.stayed else f"LEFT {place}"))
         return "\n".join(lines) + "\n"
 
+    def statement(self) -> str:
+        """The certificate as a page for a referee: claims, where, norm, constants, software and hashes."""
+        from holdfast.stability.certificate.referee import statement
+
+        return statement(self)
+
     def plot(self) -> Any:
         """Every deviation of the checked run on a logarithmic scale, with its bound; returns the axes."""
         from holdfast.stability.certificate.plot import plot
