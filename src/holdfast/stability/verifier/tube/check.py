@@ -204,9 +204,10 @@ class TubeCover:
 
     def cells(self) -> int:
         """How many parts it took; `_Failing` where a block is not confirmed."""
-        count = self._covered(self._defects, self.wanted, "defect")
+        count = 0
         for place, one in enumerate(self.claims):
             count += self._covered(self._rounding(one), np.array([one.proof.rounding]), "rounding", place)
+        count += self._covered(self._defects, self.wanted, "defect")
         self._agree()
         return count
 
