@@ -10,7 +10,7 @@ import numpy as np
 
 from holdfast.engine.forms import dispatch
 from holdfast.engine.forms.kernel import LANES, kernel
-from holdfast.engine.forms.tape import BINARY, Recorder, System
+from holdfast.engine.forms.tape import BINARY, LinearSystem, Recorder
 from holdfast.engine.run.memory import reals
 
 VALUES, LOOSE = 8, 64  # of work space for functions: values, and Reals beside them
@@ -55,7 +55,7 @@ class FormTape:
         self._betas, self._differences = reals(max(1, recorder.most_symbols), LANES), reals(max(1, symbols), LANES)
         self._work = reals(max(VALUES * size + LOOSE, *map(self._work_of, recorder.systems), 0), LANES)
 
-    def _work_of(self, system: System) -> int:
+    def _work_of(self, system: LinearSystem) -> int:
         n, terms = len(system.right), self.terms
         own = n * n + len(system.entries) * terms + 2 * n * terms + n * n * terms
         monomials = len(self.monomials)

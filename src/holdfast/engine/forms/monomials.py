@@ -8,7 +8,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 
 
-class Monomials:
+class CellMonomials:
     """Each as the sorted tuple of its variables, by degree."""
 
     def __init__(self, weights: tuple[int, ...], order: int) -> None:
@@ -45,6 +45,6 @@ class Monomials:
 
 
 @cache
-def monomials(weights: tuple[int, ...], order: int) -> Monomials:
+def monomials(weights: tuple[int, ...], order: int) -> CellMonomials:
     """Made once."""
-    return Monomials(weights, order)
+    return CellMonomials(weights, order)

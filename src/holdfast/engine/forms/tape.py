@@ -16,7 +16,7 @@ import numpy as np
 
 from holdfast.engine.forms import dispatch
 from holdfast.engine.forms.dispatch import FUNCTION, KINDS
-from holdfast.engine.forms.monomials import Monomials
+from holdfast.engine.forms.monomials import CellMonomials
 from holdfast.errors import BadRequest
 from holdfast.graph.nodes import Node, ancestors
 
@@ -44,7 +44,7 @@ class Register:
 
 
 @dataclass(frozen=True, slots=True)
-class System:
+class LinearSystem:
     """A linear system that the tape solves: places and registers of its entries, right sides, unknowns."""
 
     places: tuple[tuple[int, int], ...]
@@ -58,13 +58,13 @@ class System:
 class Recorder:
     """Operations in the order in which they are to be done."""
 
-    def __init__(self, terms: int, monomials: Monomials) -> None:
+    def __init__(self, terms: int, monomials: CellMonomials) -> None:
         self.terms, self.monomials = terms, monomials
         self.registers: list[Register] = []
         self.code: list[tuple[int, ...]] = []
         self.constants: list[tuple[float, float]] = []
         self.pairs: list[tuple[int, int, int]] = []
-        self.systems: list[System] = []
+        self.systems: list[LinearSystem] = []
         self.inputs: list[int] = []
         self.rounds = 0  # how rounding is carried, if it is
         self.symbols = self.most_symbols = 0  # of rounding
@@ -255,7 +255,7 @@ class Recorder:
         widest = max(sum(i == row for i, _ in places) for row in range(len(right)))
         term = UNIT * (2 ** (self.monomials.order + 1) * self.terms * (widest + 1) + 64)
         self.constants.append((term, 0.0))
-        self.systems.append(System(places, found, known, unknowns, tuple(errors) or (-1,) * len(right), first))
+        self.systems.append(LinearSystem(places, found, known, unknowns, tuple(errors) or (-1,) * len(right), first))
         return list(unknowns)
 
     def forget_symbols(self) -> None:

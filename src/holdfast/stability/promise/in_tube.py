@@ -91,9 +91,8 @@ def _promised(claim: Claim, one: MeasuredDefect, checked: BlockCertificate, proo
         share = begun if begun <= proof.radius else 0.0
         settled, widths = contraction.settled(defect), contraction.widths()
         bounds = tuple(widened(a, share, b) for a, b in zip(settled, widths, strict=True))
-    for name, bound, reach in zip(checked.names, bounds, proof.reaches, strict=True):
-        if not bound < reach:
-            return f"the bound in a tube, |{name}| <= {rounded_up(bound)}, says no more than the tube itself"
+    if all(bound >= reach for bound, reach in zip(bounds, proof.reaches, strict=True)):
+        return f"the bounds in a tube, {_listed(checked.names, bounds)}, say no more than the tube itself"
     matrix = truncated(claim.scheme, claim.step * claim.block.matrix)
     Promise(checked.names, proof, defect, settled, widths, matrix).require(told.run, told.psi, told.errors)
     width, cells = rounded_down(100 * proof.tube.width, 2), len(proof.tube.cells)
@@ -118,6 +117,10 @@ def _promised(claim: Claim, one: MeasuredDefect, checked: BlockCertificate, proo
         start_size=begun,
         proof=proof,
     )
+
+
+def _listed(names: Sequence[str], bounds: Sequence[float]) -> str:
+    return ", ".join(f"|{name}| <= {rounded_up(bound)}" for name, bound in zip(names, bounds, strict=True))
 
 
 def _why_not(reason: str) -> str:

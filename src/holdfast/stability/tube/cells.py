@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.engine.forms.monomials import Monomials
+from holdfast.engine.forms.monomials import CellMonomials
 from holdfast.results.trajectory import Trajectory
 from holdfast.stability.proof.omega import state_sizes
 
@@ -23,7 +23,8 @@ DEGREE = 3  # of the polynomials in a file
 FITTED = np.cos(np.pi * (np.arange(9) + 0.5) / 9)  # where a piece is fitted, in [−1, 1]
 LOOKED_AT = np.linspace(-1, 1, 33)  # where its error is read off, beside the rows of the run
 ROOM = 1.1  # times that error
-LEAST_RANGE = 1e-6  # of the size of a state's kind: the range of a state that hardly moves
+LEAST_RANGE = 1e-6  # of a state's own size: the range of one that hardly moves
+LEAST_OF_KIND = 1e-9  # of the size of a state's kind: the range of one that is always 0
 ROUNDED = 2.0**-48  # of the terms of a cubic: more than what doubles lose in it
 
 
@@ -49,7 +50,18 @@ class Cells:
         curves, halves = (np.concatenate([getattr(part, name) for part in parts]) for name in ("curves", "halves"))
         return Cells(spans[order], curves[order], halves[order])
 
-    def inputs(self, monomials: Monomials, places: tuple[int, ...], timed: bool) -> Array:
+    def halved(self) -> Cells:
+        """Each cut in the middle of its time, first all first halves; together they hold every state that these do."""
+        middle = self.spans[:, 0] + (self.spans[:, 1] - self.spans[:, 0]) / 2
+        first = np.column_stack([self.spans[:, 0], middle])
+        second = np.column_stack([middle, self.spans[:, 1]])
+        curves = np.concatenate([self.curves @ _FIRST_HALF, self.curves @ _SECOND_HALF])
+        room = 8 * ROUNDED * np.abs(self.curves).sum(axis=-1)  # of the new cubics, and of a middle that is rounded
+        slip = ROUNDED * np.abs(self.spans).max(axis=1) / np.ptp(self.spans, axis=1)
+        halves = self.halves + room + 4 * slip[:, None] * np.abs(self.curves[..., 1:]).sum(axis=-1)
+        return Cells(np.concatenate([first, second]), curves, np.concatenate([halves, halves]))
+
+    def inputs(self, monomials: CellMonomials, places: tuple[int, ...], timed: bool) -> Array:
         """Time and the chosen states as forms in s' = 2s − 1 and their own deviation; rounding goes to R."""
         data = np.zeros((len(self), 1 + len(places), len(monomials) + 3))
         start, end = self.spans.T
@@ -69,6 +81,8 @@ class Cells:
 
 # Σ p_k sᵏ with s = (1 + s')/2, in powers of s'
 _CENTRED = np.array([[1, 0, 0, 0], [1 / 2, 1 / 2, 0, 0], [1 / 4, 2 / 4, 1 / 4, 0], [1 / 8, 3 / 8, 3 / 8, 1 / 8]])
+_FIRST_HALF = np.diag([1, 1 / 2, 1 / 4, 1 / 8])  # s = u/2, in powers of u
+_SECOND_HALF = np.array([[1, 0, 0, 0], [1 / 2, 1 / 2, 0, 0], [1 / 4, 2 / 4, 1 / 4, 0], [1 / 8, 3 / 8, 3 / 8, 1 / 8]])
 _FROM_START = np.array([[1, 0, 0, 0], [-1, 2, 0, 0], [1, -4, 4, 0], [-1, 6, -12, 8]])  # the way back
 
 
@@ -120,7 +134,7 @@ def scales_of(run: Trajectory, positions: int, angles: frozenset[str]) -> Array:
     sizes = state_sizes(run, positions)
     found = []
     for name, row in zip(run.state_names, run.y, strict=True):
-        span = max(float(np.ptp(row)), LEAST_RANGE * sizes[name])
+        span = max(float(np.ptp(row)), LEAST_RANGE * float(np.abs(row).max())) or LEAST_OF_KIND * sizes[name]
         found.append(min(span, 2 * np.pi) if name in angles else span)
     return np.array(found)
 

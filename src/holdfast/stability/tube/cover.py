@@ -10,7 +10,7 @@ import numpy as np
 from holdfast.engine.forms.evaluate import Forms, FormTape
 from holdfast.stability.tube.cells import Array, Cells, Centre
 
-FIRST = 32  # pieces of equal length
+PROBED = 8  # short pieces by which a tube is tried
 NEAR = 1.5  # a bound within this factor of what is attained is not bettered any more
 FLOOR = 0.95  # nor one below this part of what cannot be bettered elsewhere
 GAIN = 0.9  # a piece whose halves are not below this part of it is left as it is
@@ -33,25 +33,32 @@ class TubeCover:
         return np.asarray(self.bounds.max(axis=0))
 
 
-class Cover:
+class TubeSearch:
     """Judges pieces of one tube, and cuts the worst."""
 
     def __init__(
         self, tape: FormTape, centre: Centre, places: tuple[int, ...], timed: bool, step: float,
-        factors: Sequence[Factor],
+        factors: Sequence[Factor], least: Array,
     ) -> None:  # fmt: skip
+        """`least` are bounds of ‖Lᵀc‖ that are as good as any smaller one: what the run itself shows."""
         self._tape, self._centre, self._places, self._timed = tape, centre, places, timed
-        self._step, self._factors = step, factors
+        self._step, self._factors, self._least = step, factors, least
 
-    def made(self, width: float, most: int) -> TubeCover:
-        """The cover of a tube of this width, at most so many cells evaluated."""
+    def probe(self, width: float, steps: float) -> Array:
+        """Bounds of ‖Lᵀc‖ over a few pieces of so many steps [piece, block]."""
+        times, length = self._centre.run.times, steps * self._step
+        start = np.linspace(times[0], max(times[0], times[-1] - length), PROBED)
+        return self._judged(self._centre.cells(np.column_stack([start, start + length]), width))[0]
+
+    def made(self, width: float, first: int, most: int) -> TubeCover:
+        """The cover of a tube of this width, from so many pieces on, with at most so many cells evaluated."""
         times = self._centre.run.times
-        ends = np.linspace(times[0], times[-1], FIRST + 1)
+        ends = np.linspace(times[0], times[-1], first + 1)
         cells = self._centre.cells(np.column_stack([ends[:-1], ends[1:]]), width)
         bounds, seen = self._judged(cells)
         evaluated, done = len(cells), np.zeros(len(cells), bool)
         while True:
-            attained = seen.max(axis=0)
+            attained = np.maximum(seen.max(axis=0), self._least)
             settled = np.where(np.isfinite(bounds) & done[:, None], bounds, 0.0).max(axis=0)
             goal = np.maximum(NEAR * attained, FLOOR * settled)
             worst = (bounds > goal).any(axis=1) & ~done

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from holdfast.engine.forms.evaluate import FormTape
-from holdfast.engine.forms.monomials import Monomials
+from holdfast.engine.forms.monomials import CellMonomials
 from holdfast.engine.forms.rounding import OPERATION
 from holdfast.engine.forms.tape import CARRIED, DIFFERENCE, RUNNING, SYMBOLS, Recorder, Value
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
@@ -28,7 +28,7 @@ class RoundingTape:
     """
 
     def __init__(
-        self, flow: TubeFlow, scheme: RungeKutta, step: float, monomials: Monomials, *, fine: bool = False
+        self, flow: TubeFlow, scheme: RungeKutta, step: float, monomials: CellMonomials, *, fine: bool = False
     ) -> None:
         self.flow, self.scheme = flow, scheme
         self._own = SYMBOLS if fine else RUNNING

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from holdfast.engine.forms.evaluate import FormTape
-from holdfast.engine.forms.monomials import Monomials
+from holdfast.engine.forms.monomials import CellMonomials
 from holdfast.engine.forms.tape import Recorder, Value
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.tube.flow import TubeFlow
@@ -68,7 +68,7 @@ class Stages:
         return self.solved(self.tape.solve(entries, right) if entries else [], direct)
 
 
-def defect_tape(flow: TubeFlow, scheme: RungeKutta, monomials: Monomials) -> FormTape:
+def defect_tape(flow: TubeFlow, scheme: RungeKutta, monomials: CellMonomials) -> FormTape:
     """ψ after a step of the length ξ + s; its coefficient of s^(p+1) is that of the defect.
 
     R is taken up to the scheme's order, so that R(τH)ψ has none. The inputs are ξ + s, then time and state.
@@ -83,7 +83,7 @@ def defect_tape(flow: TubeFlow, scheme: RungeKutta, monomials: Monomials) -> For
     return FormTape(tape, [tape.number(value) for value in psi])
 
 
-def deviation_tape(flow: TubeFlow, monomials: Monomials) -> FormTape:
+def deviation_tape(flow: TubeFlow, monomials: CellMonomials) -> FormTape:
     """ψ itself, over the cells of a tube: what the tube alone says of the deviations."""
     tape = Recorder(1, monomials)
     place = [tape.input(chosen) for chosen in variables_of(flow)]
