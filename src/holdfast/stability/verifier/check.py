@@ -81,6 +81,8 @@ def reading(claims: Claims) -> Reading:
     _require_usual_degrees(claims)
     stated = statement(claims.problem)
     require(claims.title == stated.title, "its title is not the one of the problem")
+    for name in claims.widened:
+        require(stated.states.get(name) is stated.dag.zero, f"{name!r} is said to be a parameter, but may move")
     law = Law(stated)
     notes: list[str] = []
     own = doubles({**stated.parameters, **law.gains}, stated)
