@@ -151,7 +151,7 @@ def stepping(field: Field, scheme: Scheme, events: Sequence[Node] = ()) -> Kerne
     constants |= {"POSITIONS": field.positions, "PARAMETERS": len(field.parameters)}
     constants |= {**driver.constants, "STAGES_END": driver.work}
     common = _texts(fixed.judged, fixed.crossed)
-    texts = (*common, *driver.texts, *_texts(fixed.rates_blocks))
+    texts = (*common, *driver.texts, *_texts(fixed.started, fixed.start_blocks))
     further = [(*nodes, fingerprint(tuple(nodes.values()), field.inputs)) for nodes in driver.outputs.values()]
     name = f"{field.fingerprint}|{fingerprint(events, field.inputs)}|{further}|{scheme.spelled}"
     return KernelSource(name, field, outputs, texts, constants, size + width + len(events) + driver.work)

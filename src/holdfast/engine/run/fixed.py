@@ -41,28 +41,28 @@ class Steps:
 
 
 def run_fixed(
-    machine: Machine, memory: Memory, steps: Steps, *, cost: float, stop: Stop, after: After | None = None
+    machine: Machine, memory: Memory, steps: Steps, *, pace: Pace, stop: Stop, after: After | None = None
 ) -> np.ndarray:
     """Run all lanes to the end, to their own bad ends, or to an interruption.
 
-    Gives the kept rows, (blocks, rows, states, lanes), of which `memory.done // every + 1` are good. `cost` is the
-    number of operations of a step; `after` changes the state of the only case after each step.
+    Gives the kept rows, (blocks, rows, states, lanes), of which `memory.done // every + 1` are good. `pace` says
+    how many steps make a chunk; `after` changes the state of the only case after each step.
     """
     rows = _rows(steps.kept, memory)
     rows[:, 0] = memory.x
-    pace = Pace(cost * memory.blocks)
-    done = 0
-    while done < steps.count and not memory.status.all():
+    done, each = 0, memory.size * memory.lanes
+    x, p, f, watch, events, status, ended, work, _ = memory.pointers(machine)
+    into = machine.pointer(rows)
+    while done < steps.count and not memory.over:
         count = min(pace.count, steps.count - done) if after is None else 1
         pace.start()
-        machine.call(
-            "fixed_blocks", memory.blocks, done, count, steps.every, steps.kept, steps.t0, steps.step,
-            memory.x, memory.f, memory.p, memory.watch, memory.events, memory.status, memory.done,
-            rows.reshape(-1)[(1 + done // steps.every) * memory.x[0].size :], memory.work,
+        machine.functions["fixed_blocks"](
+            memory.blocks, done, count, steps.every, steps.kept, steps.t0, steps.step,
+            x, f, p, watch, events, status, ended, machine.further(into, (1 + done // steps.every) * each), work,
         )  # fmt: skip
         pace.stop(count)
         done += count
-        if after is not None and not memory.status.all():
+        if after is not None and not memory.over:
             _amend(machine, memory, steps, rows, done, after)
         if stop(done):
             break
@@ -102,6 +102,13 @@ def case_rows(rows: np.ndarray, memory: Memory, steps: Steps) -> tuple[np.ndarra
         times = np.append(times, steps.t0 + done * steps.step)
         states = np.vstack([states, memory.state])
     return times, np.ascontiguousarray(states)
+
+
+def outcome(memory: Memory, steps: Steps) -> Status:
+    """How the only case ended."""
+    if memory.status[0, 0]:
+        return Status(int(memory.status[0, 0]))
+    return Status.completed if memory.done[0, 0] == steps.count else Status.interrupted
 
 
 def outcomes(memory: Memory, steps: Steps) -> np.ndarray:

@@ -10,32 +10,31 @@ from typing import Any, Unpack
 import numpy as np
 
 from holdfast.common.arguments import with_options
-from holdfast.engine.kernel import Kernel, compiled
+from holdfast.engine.kernel import Kernel
 from holdfast.engine.run.rows import Rows
 from holdfast.equations.equations import Equations
 from holdfast.equations.forms.canonical import Canonical
 from holdfast.equations.quasi.form import QuasiForm
-from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest
 from holdfast.problem.laws.linear import Law
 from holdfast.problem.phases import checked_events
 from holdfast.problem.types import ByName, StateLike
 from holdfast.results.judgement.judgement import mass_at
 from holdfast.results.judgement.outcome import Outcome
-from holdfast.results.quantities import check_output_names
 from holdfast.results.runs.crossing import carried
-from holdfast.results.runs.event import EventWatch, watch_of
+from holdfast.results.runs.event import EventWatch
 from holdfast.results.runs.form_run import form_motion
-from holdfast.results.runs.job import Job, check_size
+from holdfast.results.runs.job import Job
 from holdfast.results.runs.kernel_call import KernelCall
 from holdfast.results.runs.phased import PhasedRequest, phase_equations, phased
+from holdfast.results.runs.prepared import prepared_runs
 from holdfast.results.runs.request import Request, RunOptions, request_of, resolved, with_stated_times
 from holdfast.results.runs.sampled import sampled_request
 from holdfast.results.runs.sampled_job import SampledJob
 from holdfast.results.start.chains import Chains
 from holdfast.results.start.integrals import OntoIntegrals, keeps_integrals_only
 from holdfast.results.start.projection import Projection
-from holdfast.results.start.start import Start, consistent_start
+from holdfast.results.start.start import Start
 from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.kinds.scheme import Scheme
 
@@ -78,7 +77,7 @@ def simulate(
         request = request_of(equations.equations, scheme, **run)
         return form_motion(equations, request, start, start_policy, parameters or {}, _teller(request, progress, None))
     equations = under_law(equations, law, verb="simulate")
-    check_output_names(equations)
+    prepared = prepared_runs(equations)
     run = with_stated_times(equations, run)
     if equations.problem.phases:
         _refuse_for_phases(law=law, at=run.get("at"))
@@ -86,12 +85,9 @@ def simulate(
         request = request_of(equations, scheme, **run)
         asked = _phased_request(equations, request, scheme, events, parameters, project, progress, run)
         return phased(equations, asked, start, start_policy)
-    request = request_of(equations, scheme, **run)
-    check_size(request, len(equations.state_names) + len(equations.observables))
-    constants = parameter_vector(equations, parameters or {})
-    watch = watch_of(equations, events)
-    kernel = compiled(equations.field, request.scheme, events=tuple(watch.terminal.values()))
-    begun = consistent_start(equations, start, start_policy, parameters or {}, request.begin, kernel)
+    request, constants, watch = prepared.request(scheme, run), prepared.constants(parameters), prepared.watch(events)
+    kernel = prepared.kernel(request.scheme, watch)
+    begun = prepared.start(start, start_policy, constants, request.begin, kernel)
     if request.step is None:
         state = np.array(begun.state)
         rates = kernel.rates(request.begin, state, constants)
@@ -108,8 +104,8 @@ def simulate(
     call = KernelCall(request, job.every, constants, directions, back, told)
     rows = carried(equations, kernel, call, begun.state)
     if back is not None and back.failed:
-        return replace(job.named(_without_last(rows), Outcome.projection_failed), projected=project)
-    return replace(job.named(rows), projected=project)
+        return job.named(_without_last(rows), Outcome.projection_failed)
+    return job.named(rows)
 
 
 def _under_a_computer(
@@ -218,7 +214,7 @@ def _teller(request: Request, progress: Progress | None, back: _ProjectAfterStep
 def _without_last(rows: Rows) -> Rows:
     """Without the row that could not be moved back."""
     kept = max(1, len(rows.times) - 1)
-    return replace(rows, times=rows.times[:kept], states=rows.states[:kept], observables=rows.observables[:kept])
+    return rows.picked(slice(0, kept))
 
 
 def simulate_canonical(canonical: Canonical, scheme: Scheme | str | None = None, **asked: Any) -> Trajectory:
