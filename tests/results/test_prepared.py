@@ -116,3 +116,20 @@ def test_columns_are_those_of_the_rows_however_late_they_are_asked_for(equations
     assert "nothing" not in run.columns
     with pytest.raises(ValueError, match="read-only"):
         run["energy"][0] = 0
+
+
+def test_the_cheap_look_for_passages_knows_the_orientation_of_the_exact_one():
+    """det(J Jᵀ₊) < 0 exactly where the orientation of (J; N), with N carried along, changes."""
+    from holdfast.results.judgement.passages import _flips, _plainly_regular
+
+    random = np.random.default_rng(5)
+    for rows, columns in ((1, 3), (2, 3), (3, 4), (2, 6), (5, 7)):
+        jacobians = random.normal(size=(400, rows, columns))
+        free = np.linalg.svd(jacobians)[2][:, rows:]
+        flips = _flips(jacobians, free, rows)
+        signs = np.linalg.slogdet(jacobians[:-1] @ jacobians[1:].transpose(0, 2, 1))[0]
+        assert flips.any()
+        assert np.array_equal(flips, signs < 0)
+        assert not _plainly_regular(np.arange(400.0), jacobians, rows)
+        still = np.repeat(jacobians[:1], 400, axis=0)
+        assert _plainly_regular(np.arange(400.0), still, rows)

@@ -113,27 +113,26 @@ class PreparedRuns:
         self, given: StateLike | None, policy: str | None, constants: list[float], begin: float, kernel: Kernel
     ) -> Start:
         """The start of a run; that of the last one where nothing has changed."""
-        stated, names = self._state(given, constants), self._names(given)
+        stated, names = self.state(given, constants), self.names(given)
         key = (policy, begin, constants, stated, names)
         last = self._last_start
-        if last is not None and last[0] == key:  # nan is never equal
+        if last is not None and last[0] == key:
             return last[1]
         found = started(self._equations, kernel, np.array(stated), constants, policy, begin, names)
         self._last_start = (policy, begin, list(constants), stated, names), found
         return found
 
-    def _names(self, given: StateLike | None) -> frozenset[str]:
-        return (
-            self._own_names
-            if not isinstance(given, Sequence | np.ndarray) and not given
-            else stated_names(self._equations, given)
-        )
+    def names(self, given: StateLike | None) -> frozenset[str]:
+        """The names of the start values that somebody stated."""
+        if given is None or (isinstance(given, Mapping) and not given):
+            return self._own_names
+        return stated_names(self._equations, given)
 
     @cached_property
     def _own_names(self) -> frozenset[str]:
         return stated_names(self._equations, None)
 
-    def _state(self, given: StateLike | None, constants: list[float]) -> list[float]:
+    def state(self, given: StateLike | None, constants: list[float]) -> list[float]:
         """The state (q, v, s) that is stated, with some values replaced."""
         if (given is None or isinstance(given, Mapping)) and not self._equations.problem.program.keep:
             own = self._own_state(constants)
