@@ -18,7 +18,9 @@ from holdfast.engine.code.layout import Layout
 # seconds, measured on chains of 5 to 200 links
 COMPILING, COMPILING_EACH = 0.05, 200e-6  # the optimised tier: at least, and for each operation
 RUNNING = 1.5e-9  # an operation in the quick tier
-WORTH = 0.5  # of that time: compile early, for it runs in the background and is kept
+WORTH = 0.5  # of that time: compile early, for it runs in the background and is kept,
+AGAIN, WORTH_AGAIN = 3, 0.02  # and earlier still what is asked for this often: a fit or a scan has begun,
+SHORT = 3.0  # seconds: but not where a process that ends meanwhile would wait for longer than this
 
 
 class Machine(Protocol):
@@ -86,7 +88,7 @@ class NativeMachine:
         self._assembly, self._tier = assembly, tier
         self._key = f"{assembly.fingerprint}|{lanes}|{native.machine_name()}"
         self._thread: threading.Thread | None = None
-        self._done = 0.0
+        self._done, self._asked = 0.0, 0
         found = None if tier == "quick" else self._kept("optimised")
         self._is_optimised = found is not None or tier == "optimised"
         code, loaded = found or self._code("optimised" if self._is_optimised else "quick")
@@ -143,11 +145,16 @@ class NativeMachine:
         return self._functions[name](*plain)
 
     def expect(self, operations: float) -> None:
-        """Start making the optimised tier in the background once all work, past and to come, is worth it."""
+        """Start making the optimised tier in the background once all work, past and to come, is worth it.
+
+        Work is counted over all calls of this machine. A process that ends meanwhile waits for the compiler.
+        """
         self._done += operations
+        self._asked += 1
         if self._is_optimised or self._tier == "quick" or (self._thread is not None and self._thread.is_alive()):
             return  # of a thread that a fork left behind, nothing is alive
-        if self._done * RUNNING > WORTH * (COMPILING + COMPILING_EACH * self.layout.operations):
+        making = COMPILING + COMPILING_EACH * self.layout.operations
+        if self._done * RUNNING > making * (WORTH_AGAIN if self._asked >= AGAIN and making < SHORT else WORTH):
             self._thread = threading.Thread(target=self._promote, name="holdfast-optimise")
             self._thread.start()
 
