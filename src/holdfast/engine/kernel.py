@@ -22,7 +22,8 @@ from holdfast.engine.locks import TABLE
 from holdfast.engine.run.adaptive import AcceptedSteps, AdaptiveRun
 from holdfast.engine.run.dense import Dense, hermite
 from holdfast.engine.run.events import LocatedEvent, locate
-from holdfast.engine.run.fixed import After, Steps, Stop, case_rows, outcome, run_fixed
+from holdfast.engine.run.fixed import Steps, Stop, case_rows, outcome, run_fixed
+from holdfast.engine.run.freely import After
 from holdfast.engine.run.interruption import interruptible, never
 from holdfast.engine.run.memory import Memory, MemoryPlan, reals
 from holdfast.engine.run.requests import Numbers, check_adaptive, check_fixed, checked_values, event_directions
@@ -31,6 +32,7 @@ from holdfast.engine.run.status import Status
 from holdfast.errors import BadRequest
 from holdfast.graph.field import Field
 from holdfast.graph.nodes import Node, fingerprint
+from holdfast.graph.way_back import WayBack
 from holdfast.schemes.kinds.scheme import Scheme
 
 TargetName = Literal["native", "python"]
@@ -45,19 +47,25 @@ def compiled(
     scheme: Scheme,
     *,
     events: Sequence[Node] = (),
+    back: WayBack | None = None,
     target: TargetName | None = None,
     tier: Tier | None = None,
 ) -> Kernel:
-    """The kernel of a field and a scheme; native where LLVM is there. The last few are remembered."""
+    """The kernel of a field and a scheme; native where LLVM is there. The last few are remembered.
+
+    With a way `back`, each of its steps ends on the program.
+    """
     chosen: TargetName = target or ("native" if native.available() else "python")
     marks = fingerprint(tuple(events), field.inputs) if events else ""
     shape = (field.positions, len(field.rates), len(field.pivots), len(field.observables))
-    key = (field.fingerprint, shape, scheme, marks, chosen, tier)
+    key = (field.fingerprint, shape, scheme, marks, back and back.fingerprint, chosen, tier)
     with TABLE:
         found = _MADE.get(key)
     if found is not None:
         return found
-    made = Kernel(field, scheme, events=tuple(events), target=chosen, tier=tier)  # others may go on meanwhile
+    made = Kernel(
+        field, scheme, events=tuple(events), back=back, target=chosen, tier=tier
+    )  # others may go on meanwhile
     with TABLE:
         while len(_MADE) >= _KEPT:
             del _MADE[next(iter(_MADE))]
@@ -69,10 +77,18 @@ class Kernel:
     """Compiled code for one field and one scheme."""
 
     def __init__(
-        self, field: Field, scheme: Scheme, *, events: tuple[Node, ...], target: TargetName, tier: Tier | None
+        self,
+        field: Field,
+        scheme: Scheme,
+        *,
+        events: tuple[Node, ...],
+        target: TargetName,
+        tier: Tier | None,
+        back: WayBack | None = None,
     ) -> None:
         self.field, self.scheme, self.events, self.target, self.tier = field, scheme, events, target, tier
-        self.assembly: KernelSource = stepping(field, scheme, events)
+        self.back = back
+        self.assembly: KernelSource = stepping(field, scheme, events, back)
         self.machine: Machine = self._machine_for(self.assembly)
         self._lanes: dict[int, Machine] = {1: self.machine}
 
@@ -117,14 +133,15 @@ class Kernel:
         """Take `steps` steps and keep every `every`-th; `stop(steps_done)` is asked between chunks and may end it.
 
         `directions` says for each event whether it counts when rising (1), falling (-1) or both (0). `after(t, state)`
-        gives the state to go on with after each step (a projection, say); a call of Python for each, so it is slow.
+        gives the state to go on with after each step (a projection, say); a call of Python for each, so it is slow,
+        unless the kernel has a way back of its own: then it is asked only where that has failed.
         """
         check_fixed(self.scheme, step, steps, every)
         wanted = Steps(t0, step, steps, every)
         memory = self.memory(state, parameters, t0, directions)
         self.machine.expect(self.cost * steps)
         pace = Pace(self.cost)
-        short = after is None and steps <= pace.count
+        short = (after is None or self.back is not None) and steps <= pace.count
         with nullcontext(never) if short else interruptible() as pressed:
             ends = lambda done: pressed() or (stop is not None and stop(done))  # noqa: E731
             kept = run_fixed(self.machine, memory, wanted, pace=pace, stop=ends, after=after)

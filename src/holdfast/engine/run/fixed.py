@@ -11,13 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from holdfast.engine.code.machine import Machine, Pace
+from holdfast.engine.drivers.way_back import NOT_RETURNED
+from holdfast.engine.run.freely import After, step_and_return
 from holdfast.engine.run.memory import Memory
 from holdfast.engine.run.status import Status
 from holdfast.errors import BadRequest
 
 LARGEST_ROWS = 2**32  # doubles
 Stop = Callable[[int], bool | None]
-After = Callable[[float, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +54,9 @@ def run_fixed(
     done, each = 0, memory.size * memory.lanes
     x, p, f, watch, events, status, ended, work, _ = memory.pointers(machine)
     into = machine.pointer(rows)
+    returns = "NOT_RETURNED" in machine.layout.constants  # steps that end on the program by themselves
     while done < steps.count and not memory.over:
-        count = min(pace.count, steps.count - done) if after is None else 1
+        count = min(pace.count, steps.count - done) if after is None or returns else 1
         pace.start()
         machine.functions["fixed_blocks"](
             memory.blocks, done, count, steps.every, steps.kept, steps.t0, steps.step,
@@ -62,7 +64,13 @@ def run_fixed(
         )  # fmt: skip
         pace.stop(count)
         done += count
-        if after is not None and not memory.over:
+        if returns and memory.status.item(0) == NOT_RETURNED:
+            done = int(memory.done[0, 0]) + 1
+            step_and_return(machine, memory, steps.t0 + (done - 1) * steps.step, steps.step, after)
+            if not memory.over:
+                memory.done[0, 0] = done
+                _keep(memory, steps, rows, done)
+        elif after is not None and not returns and not memory.over:
             _amend(machine, memory, steps, rows, done, after)
         if stop(done):
             break
@@ -76,6 +84,10 @@ def _amend(machine: Machine, memory: Memory, steps: Steps, rows: np.ndarray, don
     machine.call("rates", t, memory.x, memory.p, memory.f, memory.scratch)
     if memory.event_count:
         machine.call("event_values", t, memory.x, memory.p, memory.events, memory.scratch)
+    _keep(memory, steps, rows, done)
+
+
+def _keep(memory: Memory, steps: Steps, rows: np.ndarray, done: int) -> None:
     if done % steps.every == 0:
         rows[0, done // steps.every] = memory.x[0]
 

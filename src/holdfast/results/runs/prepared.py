@@ -26,6 +26,7 @@ from holdfast.results.quantities import check_output_names
 from holdfast.results.runs.event import EventWatch, watch_of
 from holdfast.results.runs.job import check_size
 from holdfast.results.runs.request import Request, RunOptions, request_of
+from holdfast.results.start.native_way_back import native_way_back
 from holdfast.results.start.start import Start, started, stated_names
 from holdfast.schemes.kinds.scheme import Scheme
 
@@ -75,14 +76,17 @@ class PreparedRuns:
     def _own_watch(self) -> EventWatch:
         return watch_of(self._equations, None)
 
-    def kernel(self, scheme: Scheme, watch: EventWatch) -> Kernel:
-        """The kernel that takes the steps, under the events that end a run."""
+    def kernel(self, scheme: Scheme, watch: EventWatch, project: bool) -> Kernel:
+        """The kernel that takes the steps, under the events that end a run; back onto the program where that is asked
+        for and can be done natively.
+        """
+        back = native_way_back(self._equations) if project and not scheme.adaptive else None
         if watch.terminal:
-            return compiled(self._equations.field, scheme, events=tuple(watch.terminal.values()))
-        key = scheme, native.available()
+            return compiled(self._equations.field, scheme, events=tuple(watch.terminal.values()), back=back)
+        key = scheme, project, native.available()
         found = self._kernels.get(key)
         if found is None:
-            found = compiled(self._equations.field, scheme)
+            found = compiled(self._equations.field, scheme, back=back)
             self._kernels = {**self._kernels, key: found}
         return found
 

@@ -60,7 +60,7 @@ def simulate(
     What is not given is taken from the problem's own `run`. A fixed-step scheme takes `step`, an adaptive one
     `tolerance`. `begin` is the time of the start. `at` keeps the rows at given times only, `every` each n-th step.
     `events` are expressions, or `hf.Event`s, by name, in place of the problem's own. `project` moves the state back
-    onto the program after each step, which is slow. `progress` is called with the fraction done. Ctrl-C ends the run
+    onto the program after each step. `progress` is called with the fraction done. Ctrl-C ends the run
     and keeps its rows.
 
     An adaptive scheme takes no step longer than `longest_step`, a hundredth of the duration if none is given, so that a
@@ -86,7 +86,7 @@ def simulate(
         asked = _phased_request(equations, request, scheme, events, parameters, project, progress, run)
         return phased(equations, asked, start, start_policy)
     request, constants, watch = prepared.request(scheme, run), prepared.constants(parameters), prepared.watch(events)
-    kernel = prepared.kernel(request.scheme, watch)
+    kernel = prepared.kernel(request.scheme, watch, project)
     begun = prepared.start(start, start_policy, constants, request.begin, kernel)
     if request.step is None:
         state = np.array(begun.state)
