@@ -8,7 +8,7 @@ Parameters, start and step are inputs, so a kernel is made once and used for all
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import cached_property
 from typing import Literal, final
@@ -137,20 +137,45 @@ class Kernel:
         unless the kernel has a way back of its own: then it is asked only where that has failed.
         """
         check_fixed(self.scheme, step, steps, every)
-        wanted = Steps(t0, step, steps, every)
         memory = self.memory(state, parameters, t0, directions)
         self.machine.expect(self.cost * steps)
+        return self._section(memory, Steps(t0, step, steps, every), parameters, after, stop)
+
+    def sections(
+        self, state: Numbers, parameters: Numbers, steps: Steps, rows: int, *,
+        directions: Sequence[int] | None = None, after: After | None = None, stop: Stop | None = None,
+    ) -> Iterator[Rows]:  # fmt: skip
+        """The same run, so many rows at a time: each section but the first begins with the last row of the one before.
+
+        The steps are those of `run`, to the last bit, and the memory of one section is all that is held.
+        """
+        check_fixed(self.scheme, steps.step, steps.count, steps.every)
+        memory = self.memory(state, parameters, steps.t0, directions)
+        self.machine.expect(self.cost * steps.count)
+        for first in range(0, max(1, steps.count), rows * steps.every):
+            last = min(steps.count, first + rows * steps.every)
+            part = Steps(steps.t0, steps.step, last, steps.every, first)
+            found = self._section(memory, part, parameters, after, stop)
+            yield found
+            if found.status != Status.completed:
+                return
+
+    def _section(
+        self, memory: Memory, wanted: Steps, parameters: Numbers, after: After | None, stop: Stop | None
+    ) -> Rows:
+        """The rows from where a run is to the last step wanted."""
+        t0, step, steps = wanted.t0, wanted.step, wanted.count - wanted.first
         pace = Pace(self.cost)
         short = (after is None or self.back is not None) and steps <= pace.count
         with nullcontext(never) if short else interruptible() as pressed:
             ends = lambda done: pressed() or (stop is not None and stop(done))  # noqa: E731
             kept = run_fixed(self.machine, memory, wanted, pace=pace, stop=ends, after=after)
         times, states = case_rows(kept, memory, wanted)
-        status, taken, event = outcome(memory, wanted), int(memory.done[0, 0]), None
+        status, reached, event = outcome(memory, wanted), int(memory.done[0, 0]), None
         if status == Status.completed and pressed():
             status = Status.interrupted  # in its last chunk: a caller that runs many must hear of it
         if status == Status.event:
-            event = locate(self.machine, memory, t0 + taken * step, step)
+            event = locate(self.machine, memory, t0 + reached * step, step)
             times, states = np.append(times, event.time), np.vstack([states, event.state])
         return Rows(
             times=times,
@@ -158,8 +183,8 @@ class Kernel:
             observed=self._observed(times, states, parameters),
             pivots=memory.pivot_margins()[0, :, 0],
             status=status,
-            steps=taken,
-            evaluations=self._evaluations(memory, taken),
+            steps=reached - wanted.first,
+            evaluations=self._evaluations(memory, reached - wanted.first),
             event=None if event is None else event.number,
         )
 

@@ -27,18 +27,23 @@ class Steps:
 
     t0: float
     step: float
-    count: int
+    count: int  # the number of the last step
     every: int = 1
+    first: int = 0  # steps taken already, a whole number of rows
 
     @property
     def kept(self) -> int:
         """Rows kept, the start included, the end only if it is one of them."""
-        return self.count // self.every + 1
+        return self.row(self.count) + 1
+
+    def row(self, done: int) -> int:
+        """The row that a step is kept in, or the last one before it."""
+        return (done - self.first) // self.every
 
     @property
     def times(self) -> np.ndarray:
         """The times of the kept rows."""
-        return self.t0 + np.arange(self.kept) * self.every * self.step
+        return self.t0 + (self.first // self.every + np.arange(self.kept)) * self.every * self.step
 
 
 def run_fixed(
@@ -46,12 +51,12 @@ def run_fixed(
 ) -> np.ndarray:
     """Run all lanes to the end, to their own bad ends, or to an interruption.
 
-    Gives the kept rows, (blocks, rows, states, lanes), of which `memory.done // every + 1` are good. `pace` says
-    how many steps make a chunk; `after` changes the state of the only case after each step.
+    Gives the kept rows, (blocks, rows, states, lanes), of which all up to `memory.done` are good. `pace` says how
+    many steps make a chunk; `after` changes the state of the only case after each step.
     """
     rows = _rows(steps.kept, memory)
     rows[:, 0] = memory.x
-    done, each = 0, memory.size * memory.lanes
+    done, each = steps.first, memory.size * memory.lanes
     x, p, f, watch, events, status, ended, work, _ = memory.pointers(machine)
     into = machine.pointer(rows)
     returns = "NOT_RETURNED" in machine.layout.constants  # steps that end on the program by themselves
@@ -60,7 +65,7 @@ def run_fixed(
         pace.start()
         machine.functions["fixed_blocks"](
             memory.blocks, done, count, steps.every, steps.kept, steps.t0, steps.step,
-            x, f, p, watch, events, status, ended, machine.further(into, (1 + done // steps.every) * each), work,
+            x, f, p, watch, events, status, ended, machine.further(into, (1 + steps.row(done)) * each), work,
         )  # fmt: skip
         pace.stop(count)
         done += count
@@ -89,7 +94,7 @@ def _amend(machine: Machine, memory: Memory, steps: Steps, rows: np.ndarray, don
 
 def _keep(memory: Memory, steps: Steps, rows: np.ndarray, done: int) -> None:
     if done % steps.every == 0:
-        rows[0, done // steps.every] = memory.x[0]
+        rows[0, steps.row(done)] = memory.x[0]
 
 
 def _rows(count: int, memory: Memory) -> np.ndarray:
@@ -108,7 +113,7 @@ def _rows(count: int, memory: Memory) -> np.ndarray:
 def case_rows(rows: np.ndarray, memory: Memory, steps: Steps) -> tuple[np.ndarray, np.ndarray]:
     """Times and states of the only case: its kept rows, and its last good state where that is not among them."""
     done = int(memory.done[0, 0])
-    reached = done // steps.every + 1
+    reached = steps.row(done) + 1
     times, states = steps.times[:reached], rows[0, :reached, :, 0]
     if done % steps.every:
         times = np.append(times, steps.t0 + done * steps.step)

@@ -170,7 +170,8 @@ def check_size(request: Request, width: int) -> None:
     if rows * width > LARGEST:
         raise BadRequest(
             f"{rows} rows would need {8e-9 * rows * width:.1f} GB, and at most {8e-9 * LARGEST:.1f} GB are kept",
-            fix="keep fewer: every=100 keeps each hundredth step, at=[...] those at times with a common spacing",
+            fix="keep fewer: every=100 keeps each hundredth step, at=[...] those at times with a common spacing; or "
+            'let save="run.npz" write all of them while the run goes on, and keep some',
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
@@ -31,6 +32,7 @@ from holdfast.results.runs.prepared import prepared_runs
 from holdfast.results.runs.request import Request, RunOptions, request_of, resolved, with_stated_times
 from holdfast.results.runs.sampled import sampled_request
 from holdfast.results.runs.sampled_job import SampledJob
+from holdfast.results.runs.saved import all_rows, save_target, saved_run
 from holdfast.results.start.chains import Chains
 from holdfast.results.start.integrals import OntoIntegrals, keeps_integrals_only
 from holdfast.results.start.projection import Projection
@@ -53,6 +55,7 @@ def simulate(
     events: Mapping[str, Any] | None = None,
     project: bool = False,
     progress: Progress | None = None,
+    save: str | Path | None = None,
     **run: Unpack[RunOptions],
 ) -> Trajectory:
     """The motion, with multipliers, controls, held forces, deviations and energies along it.
@@ -67,25 +70,34 @@ def simulate(
     push is not stepped over; `absolute` gives absolute tolerances, one number or some by name, in place of those that
     follow from the size of each state.
 
+    ``save="run.npz"`` writes the rows of a long run of fixed steps while it goes on, to ``run-1.npz`` and so on, and
+    keeps at most a hundred thousand of them in memory, under 1 GB whatever its length.
+
     A problem with `phases` runs through them, and gives a `hf.JoinedRun`.
 
     Of a canonical form (`hf.canonical`) the motion is run in (q, p, s), and shows the momenta ``p_x`` beside the rates;
     of one in quasi-velocities (`hf.quasi`, `hf.maggi`) in (q, u, s). Such a form takes no `law`, `events` or `project`.
     """
     if isinstance(equations, Canonical | QuasiForm):
-        _refuse_for_form(law=law, events=events, project=project or None)
+        _refuse_for_form(law=law, events=events, project=project or None, save=save)
         request = request_of(equations.equations, scheme, **run)
         return form_motion(equations, request, start, start_policy, parameters or {}, _teller(request, progress, None))
     equations = under_law(equations, law, verb="simulate")
     prepared = prepared_runs(equations)
     run = with_stated_times(equations, run)
     if equations.problem.phases:
-        _refuse_for_phases(law=law, at=run.get("at"))
+        _refuse_for_phases(law=law, at=run.get("at"), save=save)
         phase_equations(equations)
         request = request_of(equations, scheme, **run)
         asked = _phased_request(equations, request, scheme, events, parameters, project, progress, run)
         return phased(equations, asked, start, start_policy)
-    request, constants, watch = prepared.request(scheme, run), prepared.constants(parameters), prepared.watch(events)
+    target = None
+    if save is None:
+        request = prepared.request(scheme, run)
+    else:
+        request = request_of(equations, scheme, **all_rows(equations, run))
+        target = save_target(save, equations, request, project=project)
+    constants, watch = prepared.constants(parameters), prepared.watch(events)
     kernel = prepared.kernel(request.scheme, watch, project)
     begun = prepared.start(start, start_policy, constants, request.begin, kernel)
     if request.step is None:
@@ -102,6 +114,8 @@ def simulate(
     told = _teller(request, progress, back)
     directions = [watch.directions[name] for name in watch.terminal]
     call = KernelCall(request, job.every, constants, directions, back, told)
+    if target is not None:
+        return saved_run(job, call, target)
     rows = carried(equations, kernel, call, begun.state)
     if back is not None and back.failed:
         return job.named(_without_last(rows), Outcome.projection_failed)
