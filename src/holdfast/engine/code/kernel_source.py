@@ -19,7 +19,8 @@ from holdfast.engine.drivers.stiff_numbers import stiff_constants, stiff_work
 from holdfast.engine.emit import c
 from holdfast.engine.emit.body import Body, lowered
 from holdfast.engine.emit.c_writer import PREAMBLE, CWriter
-from holdfast.engine.emit.llvm import BODY_SIGNATURE, scratch_size, write_body, write_elementary
+from holdfast.engine.emit.code_piece import BODY_SIGNATURE
+from holdfast.engine.emit.llvm import scratch_size, write_body, write_elementary
 from holdfast.engine.emit.llvm_writer import LLVMWriter
 from holdfast.engine.emit.python import python_functions
 from holdfast.engine.emit.target import Signature

@@ -8,7 +8,8 @@ from functools import cached_property
 from holdfast.engine.drivers import fixed
 from holdfast.engine.emit import c
 from holdfast.engine.emit.body import Body
-from holdfast.engine.emit.llvm import BODY_SIGNATURE, scratch_size, write_body, write_elementary
+from holdfast.engine.emit.code_piece import BODY_SIGNATURE
+from holdfast.engine.emit.llvm import scratch_size, write_body, write_elementary
 from holdfast.engine.emit.llvm_writer import LLVMWriter
 from holdfast.engine.emit.target import Signature, Target
 from holdfast.engine.emit.translate import source_of, translate
