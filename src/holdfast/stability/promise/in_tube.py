@@ -68,11 +68,11 @@ def _suited(equations: Equations, one: MeasuredDefect) -> bool:
 
 
 def _largest(one: MeasuredDefect) -> float:
-    """The largest defect that the run showed, in the norm of the block; not below what reading it adds."""
+    """The largest defect that the run showed, in the norm of the block; what reading may add where it showed none."""
     assert one.norm is not None and one.defects is not None  # noqa: PT018
     shown = np.linalg.norm(one.defects @ one.norm.factor, axis=1).max()
     read = np.linalg.norm(one.told.errors @ np.abs(one.norm.factor), axis=1).max()
-    return float(max(shown, read))
+    return float(shown or read)
 
 
 def _rows(one: MeasuredDefect) -> list[Place]:
