@@ -48,7 +48,7 @@ LENGTHS = (2, 8, 32)  # steps of the pieces by which a tube is tried
 FIRST = 32  # pieces to begin with, at least
 ROOM = 1.3  # times the pieces to begin with: what a cover takes at least
 FEWEST = 4 * FIRST  # cells: less work than that is not worth beginning with
-SHARE = 0.9  # of the work that is left, for one attempt
+SHARE = 0.7  # of the work that is left, for one attempt
 LITTLE = 0.1  # of the defect: rounding below is not bounded more finely
 NATIVE = 1.1e-4  # units of work of one product, for each pair of terms in s: 0.1 to 0.15 ns where it was fitted
 CUTS = 7  # of a cell in time, where rounding is not bounded otherwise
@@ -246,7 +246,7 @@ class TubeProver:
             bounds = self._both_ways(cells, shape, enough)
             gains = ~(bounds > GAIN * before) | ~np.isfinite(bounds)
             poor: Array = np.any(~(bounds <= enough) & gains, axis=1)
-            if cut == CUTS or not self._cells_left(self._defect(shape)):
+            if cut == CUTS or 2 * poor.sum() * self._rounding_units() > self.work.left:
                 poor[:] = False
             worst = np.maximum(worst, bounds[~poor].max(axis=0, initial=0.0))
             if not poor.any():
@@ -256,6 +256,10 @@ class TubeProver:
             shape = finer if len(finer) <= MOST_MONOMIALS else shape
         self._roundings[found] = worst
         return worst
+
+    def _rounding_units(self) -> float:
+        """Of the last models, for one cell."""
+        return max(self._units(model.tape) for model in self._models.values())
 
     def _both_ways(self, cells: Cells, shape: CellMonomials, enough: Array) -> Array:
         """Errors added up; and a symbol for each operation where that is not enough: the smaller of both."""
