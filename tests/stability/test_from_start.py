@@ -140,3 +140,22 @@ def test_a_start_outside_the_tube_says_from_which_step_on():
     assert (seen[:, rod.from_step :] <= promised[:, rod.from_step :]).all()
     assert np.isinf(promised[:, : rod.from_step]).all()
     assert hf.verify(certificate).holds, hf.verify(certificate).findings
+
+
+def test_a_referee_can_read_it(settling):
+    _, certificate = settling
+    text = certificate.statement()
+    proof = certificate["rod"].proof
+    for part in ("Claim", "Where", "Norm", "Constants", "Bounds", "Software", "Problem   sha256", "holdfast verify"):
+        assert part in text
+    for number in (proof.gamma, proof.coefficient, proof.rounding):
+        assert repr(number) in text  # in full, to be put in again
+    assert certificate.to_dict()["digest"] in text
+    assert max(map(len, text.splitlines())) < 400
+
+
+def test_a_referee_is_told_what_is_not_proved():
+    equations = hf.derive(pendulum(0.05))
+    text = hf.certify(equations, hf.RK4, step=0.01, duration=0.2, effort=1e-9).statement()
+    assert "Norm" not in text
+    assert "rod: checked" in text or "rod: proved in a tube" in text

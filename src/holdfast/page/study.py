@@ -57,6 +57,7 @@ class Study:
     interrupted: bool = False
     seconds: Mapping[str, float] = field(default_factory=dict)  # of each part
     command: str = ""  # the line that makes its page again
+    live: bool | None = None  # whether its page runs its own equations; None: where their code is short
 
     def __repr__(self) -> str:
         title = " ".join(self.problem.title.split()) or "untitled"
@@ -71,7 +72,7 @@ class Study:
     def _page(self) -> Report:
         return report(
             self.trajectory, self.certificate, self.tuning,
-            command=self.command, remarks=self.remarks, state_error=not self.interrupted,
+            command=self.command, remarks=self.remarks, state_error=not self.interrupted, live=self.live,
         )  # fmt: skip
 
     def report(self) -> Report:

@@ -130,6 +130,7 @@ class NativeMachine:
         if self._is_optimised or self._tier == "quick" or (self._thread is not None and self._thread.is_alive()):
             return  # of a thread that a fork left behind, nothing is alive
         if self._done * RUNNING > WORTH * (COMPILING + COMPILING_EACH * self.layout.operations):
+            self._assembly.parse()  # here, and not beside what this thread may be parsing meanwhile
             self._thread = threading.Thread(target=self._promote, name="holdfast-optimise")
             self._thread.start()
 

@@ -54,7 +54,7 @@ def _norm(subject: PageFacts) -> Markup:
         return Markup("")
 
     def draw(axes: Any) -> None:
-        axes.plot(*thinned(run.times[seen], run.deviation_norm[seen]), color="C0")
+        axes.plot(*thinned(run.times[seen], run.deviation_norm[seen]), color="C0", name="deviation_norm")
         axes.log = True
         axes.set_xlabel(quantity("t"))
         axes.set_ylabel("‖z‖")
@@ -71,7 +71,9 @@ def _block(subject: PageFacts, place: int, names: list[str]) -> Markup:
             size = np.abs(run[name])
             seen = (size > 0) | np.isnan(size)
             lowest = min(lowest, float(size[size > 0].min(initial=np.inf)))
-            axes.plot(*thinned(run.times[seen], size[seen]), color=f"C{k}", label=subject.label(name))
+            axes.plot(
+                *thinned(run.times[seen], size[seen]), color=f"C{k}", label=subject.label(name), name=name, size=True
+            )
             bound, promised = _bounds(subject, name), _envelope(subject, name)
             if promised is not None:
                 axes.plot(*thinned(*promised), color=f"C{k}", linestyle="--", linewidth=1.4)

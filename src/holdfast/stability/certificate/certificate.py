@@ -177,6 +177,7 @@ class Certificate:
     overrides: tuple[str, ...] = ()  # parameters and gains whose value is not the problem's own
     code: Mapping[str, Any] | None = field(default=None, repr=False)  # the operations that are run
     tableau: Mapping[str, Any] | None = field(default=None, repr=False)  # of a scheme whose name does not tell it
+    widened: tuple[str, ...] = ()  # parameters of the problem that are states here, with a range in Omega
     trajectory: Trajectory | None = field(default=None, repr=False)  # that run, where it is at hand
 
     def __repr__(self) -> str:
@@ -226,6 +227,12 @@ class Certificate:
                 lines.append("    checked: this run " + (f"stayed in {place}" if block.stayed else f"LEFT {place}"))
         return "\n".join(lines) + "\n"
 
+    def statement(self) -> str:
+        """The certificate as a page for a referee: claims, where, norm, constants, software and hashes."""
+        from holdfast.stability.certificate.referee import statement
+
+        return statement(self)
+
     def plot(self) -> Any:
         """Every deviation of the checked run on a logarithmic scale, with its bound; returns the axes."""
         from holdfast.stability.certificate.plot import plot
@@ -255,6 +262,8 @@ class Certificate:
             body["tubes"] = [tube_entry(tube) for tube in tubes]
         if self.tableau is not None:
             body["tableau"] = self.tableau
+        if self.widened:
+            body["widened"] = list(self.widened)
         plain = json.loads(json.dumps(body))
         return {**plain, "digest": digest(plain)}
 
@@ -326,7 +335,9 @@ def certificate_from(data: Any) -> Certificate:
     blocks = tuple(_block(entry, tubes) for entry in data["blocks"])
     names = ("problem", "title", "scheme", "step", "begin", "duration", "parameters", "start", "overrides")
     values = {name: _tuples(data[name]) for name in names}
-    return Certificate(blocks=blocks, code=data["code"], tableau=data.get("tableau"), **values)
+    return Certificate(
+        blocks=blocks, code=data["code"], tableau=data.get("tableau"), widened=tuple(data.get("widened", ())), **values
+    )
 
 
 def _block(entry: Mapping[str, Any], tubes: Sequence[Tube] = ()) -> BlockCertificate:

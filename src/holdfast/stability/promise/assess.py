@@ -57,6 +57,7 @@ class Assessment:
     constraints: Sequence[str] | None
     sample: bool = False
     progress: Callable[[float], None] | None = None
+    widened: tuple[str, ...] = ()  # parameters that are states here, so that a region bounds them
     ledger: SearchWork = field(default_factory=lambda: SearchWork(math.inf))  # what all searches took together
 
     def certificate(self, step: float | None, tolerance: float | None, given: Trajectory | None) -> Certificate:
@@ -174,6 +175,7 @@ class Assessment:
             parameters=dict(zip(equations.parameter_names, values, strict=True)),
             overrides=_overrides(equations, values),
             tableau=stated_tableau(self.scheme),
+            widened=self.widened,
             code=run_code(equations) if any(block.proof is not None for block in blocks) else None,
             start=() if run is None else tuple(float(x) for x in run.start.state),
             trajectory=run,

@@ -20,6 +20,7 @@ from holdfast.schemes.by_name import scheme_named
 from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.stability.certificate.certificate import Certificate, Label
 from holdfast.stability.promise.assess import Assessment
+from holdfast.stability.promise.parameter_box import wide_parameters, widened
 from holdfast.stability.promise.request import CertificateRequest, Region, certificate_request
 from holdfast.stability.proof.work import EFFORT, SearchWork
 
@@ -47,7 +48,8 @@ def certify(
 ) -> Certificate:
     """A certificate for each decoupled block of constraints: proved, checked, neutral, refused, each with its reason.
 
-    `region` bounds time (``"t"``), states and any observable (``"energy"``); what is not given is taken from a run,
+    `region` bounds time (``"t"``), states, parameters (any value of the range, constant along a run) and any observable
+    (``"energy"``); what is not given is taken from a run,
     with a margin, and without any region so is the energy. `effort` is the work that the search for proofs may take,
     counted and not timed, so that the same call gives the same certificate: 1 is a million products, about a second.
     With `drift`, the largest step is sought at which every deviation that is held stays below it (once a deviating
@@ -61,9 +63,18 @@ def certify(
     equations.require_unsampled("certify")
     equations.require_one_phase("certify")
     chosen = scheme_named(equations.problem.run.scheme if scheme is None else scheme)
+    ranges = wide_parameters(equations, region)
+    if ranges:
+        table = equations.problem.certificate
+        region = table.get("region") if region is None else region
+        drift = table.get("drift") if drift is None else drift
+        effort = table.get("effort") if effort is None else effort
+        equations, parameters = widened(equations, list(ranges), parameters or {}, start)
+        start = trajectory = None  # its own run, with these parameters among the states
     step, tolerance, duration = run.get("step"), run.get("tolerance"), run.get("duration")
     asked = certificate_request(equations, region, drift, effort)
     job = Assessment(equations, chosen, duration, asked, start, parameters or {}, constraints, sample, progress)
+    job = replace(job, widened=tuple(ranges))
     if trajectory is not None:
         _require_same(job, trajectory, step)
     job = _with_numbers(job)

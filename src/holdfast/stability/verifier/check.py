@@ -81,6 +81,8 @@ def reading(claims: Claims) -> Reading:
     _require_usual_degrees(claims)
     stated = statement(claims.problem)
     require(claims.title == stated.title, "its title is not the one of the problem")
+    for name in claims.widened:
+        require(stated.states.get(name) is stated.dag.zero, f"{name!r} is said to be a parameter, but may move")
     law = Law(stated)
     notes: list[str] = []
     own = doubles({**stated.parameters, **law.gains}, stated)
@@ -250,7 +252,8 @@ def _defect_cover(
     """‖Lᵀc‖ ≤ coefficient over the region within the tube."""
     made, step = read.equations, read.claims.step
     assert step is not None
-    affine = made.affine(block.constraints) and not changing
+    more = len(read.tableau.weights) > read.tableau.order  # what these add to R acts on deviations: not on the program
+    affine = made.affine(block.constraints) and not changing and not more
     motion = AffineMotion(made, block.names, made.matrix(block.names)) if affine else WholeMotion(made, block.names)
     variables = motion.variables
     cutter = Cutter(variables, [] if affine else _limits(read, block, proof, widths, variables))

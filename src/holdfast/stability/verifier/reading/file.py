@@ -85,6 +85,7 @@ class Claims:
     blocks: list[BlockClaim]
     tableau: tuple[list[list[Fraction]], list[Fraction], int] | None = None  # where the scheme has no name of its own
     tubes: list[StatedTube] = field(default_factory=list)
+    widened: list[str] = field(default_factory=list)  # parameters that are states of its text, and do not move
 
 
 def read(path: str | Path) -> Any:
@@ -305,7 +306,7 @@ def _tableau(value: Any, where: str) -> tuple[list[list[Fraction]], list[Fractio
     return found["stages"], found["weights"], found["order"]
 
 
-TOP_MORE: dict[str, Check] = {"tableau": _optional(_tableau), "tubes": tubes}  # beside the rest, where needed
+TOP_MORE: dict[str, Check] = {"tableau": _optional(_tableau), "tubes": tubes, "widened": _unique}
 
 
 def _block(value: Any, where: str) -> BlockClaim:

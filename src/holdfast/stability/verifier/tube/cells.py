@@ -12,7 +12,7 @@ from holdfast.stability.verifier.tube.space import TubeSpace
 DEGREE = 3
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class TubeCells:
     """A batch of parts of cells: of each, the range of s, of the place within a step, and of the offset of each state.
 

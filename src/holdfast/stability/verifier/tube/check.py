@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from holdfast.stability.verifier.check import (
     _defect,
     _start_size,
 )
-from holdfast.stability.verifier.numbers.forms import Array
+from holdfast.stability.verifier.numbers.forms import Array, Space
 from holdfast.stability.verifier.reading.file import BlockClaim
 from holdfast.stability.verifier.reading.tubes import StatedTube, TubeClaim
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed, require
@@ -24,6 +25,7 @@ from holdfast.stability.verifier.steps.contraction import BITS, Contraction, top
 from holdfast.stability.verifier.steps.cover import Budget
 from holdfast.stability.verifier.steps.rounding import RoundingModel
 from holdfast.stability.verifier.tube.cells import TubeCells
+from holdfast.stability.verifier.tube.space import TubeSpace
 from holdfast.stability.verifier.tube.step import TubeStep
 
 BATCH = 16  # parts of cells at a time: forms with symbols are long
@@ -32,7 +34,7 @@ TURN = 6.28  # the range of an angle may be stated as one turn, however many it 
 Progress = Callable[[float], None]
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Claimed:
     """A block whose numbers were found to fit, before its cells are looked at."""
 
@@ -72,7 +74,7 @@ def _of_tube(
             failed[id(block)] = f"{_named(block)}: {doubt}"
     while fitting:
         try:
-            count = Cover(read, tube, fitting, budget, progress).cells()
+            count = TubeCover(read, tube, fitting, budget, progress).cells()
             break
         except _Failing as failing:
             worst = fitting.pop(failing.place)
@@ -178,7 +180,14 @@ def _require_names(read: Reading, block: BlockClaim, proof: TubeClaim) -> None:
 # ── cells ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-class Cover:
+class TubeRounding(RoundingModel):
+    """The same model over parts of a tube, whose forms follow its curve: elimination forgives no crude ones."""
+
+    def _space(self, cells: Any) -> Space:
+        return TubeSpace(len(cells.names), 0, 1)
+
+
+class TubeCover:
     """All cells of a tube against the claims of several blocks, halved where a bound is too large."""
 
     def __init__(
@@ -195,9 +204,10 @@ class Cover:
 
     def cells(self) -> int:
         """How many parts it took; `_Failing` where a block is not confirmed."""
-        count = self._covered(self._defects, self.wanted, "defect")
+        count = 0
         for place, one in enumerate(self.claims):
             count += self._covered(self._rounding(one), np.array([one.proof.rounding]), "rounding", place)
+        count += self._covered(self._defects, self.wanted, "defect")
         self._agree()
         return count
 
@@ -209,7 +219,7 @@ class Cover:
         assert claims.code is not None
         assert claims.step is not None
         latest = max(abs(float(self.whole.spans[0, 0])), abs(float(self.whole.spans[-1, 1]))) + claims.step
-        model = RoundingModel(
+        model = TubeRounding(
             read.equations, claims.code, one.block.names, read.tableau, claims.step, one.proof.factor,
             claims.parameters, latest,
         )  # fmt: skip

@@ -1,9 +1,10 @@
 """One step from the states of a tube's cells: its coefficient c, with what each solution leaves carried as symbols.
 
-    A z = b:     z = z̃ + S ρ + w,      A_mid(s) S = I,   |ρᵢ| ≤ Rᵢ,   A w = (I − A S) ρ
+    A z = b:     z = z̃ + S v,      A_mid(s) S ≈ I,      v = ρ + (I − A S) v,      ρ = b − A z̃
 
-z̃ is a polynomial in plain doubles, ρ = b − A z̃ its residual, enclosed row by row. Row i of it, power k of s, becomes
-one symbol, and the response S to it is kept; what remains, w, is of second order, and bounded by Krawczyk's operator.
+z̃ is a polynomial in plain doubles and ρ its residual, enclosed row by row. Any v̄ ≥ |ρ| + |I − A S| v̄, power by power
+of s, bounds v and shows A to be regular in the cell. Row i of v, power k, becomes one symbol with the response S to it:
+what solving leaves is carried on as the few numbers it is.
 
     ψ(Φ_τ(x)) has the Taylor coefficient c_(p+1)(ξ), ξ ∈ [0, step]:   τ = ξ + s, ξ one more direction of the cell
 """
@@ -16,7 +17,7 @@ from fractions import Fraction
 import numpy as np
 
 from holdfast.stability.verifier.numbers.evaluate import Forms, times
-from holdfast.stability.verifier.numbers.forms import GROWTH, LEAST, UNIT, Array, Form, combination, convolved
+from holdfast.stability.verifier.numbers.forms import GROWTH, LEAST, UNIT, Array, Form, combination
 from holdfast.stability.verifier.reading.equations import Equations
 from holdfast.stability.verifier.schemes import Tableau
 from holdfast.stability.verifier.steps.motion import WholeMotion
@@ -24,7 +25,6 @@ from holdfast.stability.verifier.steps.step import after
 from holdfast.stability.verifier.steps.unknowns import (
     System,
     _bounded,
-    _distance,
     _followed,
     _form,
     _inverse,
@@ -32,6 +32,8 @@ from holdfast.stability.verifier.steps.unknowns import (
 )
 from holdfast.stability.verifier.tube.cells import TubeCells
 from holdfast.stability.verifier.tube.space import LONG, TubeSpace
+
+ACROSS = 0.02  # of what is left over a whole cell: so much is laid to each state, until cell and step are short
 
 
 class TubeMotion(WholeMotion):
@@ -86,18 +88,16 @@ def solved(matrix: list[list[Form | Fraction]], right: list[Form], space: TubeSp
         z = _followed(table, right, inverse)
         rows = np.stack([form.bound() for form in _lacking(matrix, right, z)], axis=1)
         response = _response(mid, inverse)
-        missed = _missed(table, mid, response)
-        start = np.einsum("nij,njk->nik", np.abs(inverse), _applied(missed, rows)) * GROWTH
-        error = _bounded(_distance(table, inverse), start)
+        rows = _bounded(_missed(table, mid, response), rows)
     terms = space.terms
     usable = np.isfinite(rows).all(axis=(1, 2)) & np.isfinite(response).all(axis=(1, 2, 3))
     rows, response = np.where(usable[:, None, None], rows, 0.0), np.where(usable[:, None, None, None], response, 0.0)
     for j, form in enumerate(z):
-        form.r = np.where(usable[:, None], error[:, j, :], np.inf)
         for i in range(len(right)):
             for k in range(terms):
                 form.c[:, first + i * terms + k, k:] = response[:, j, i, : terms - k] * rows[:, i, k, None]
-        form.r = form.r + 4 * UNIT * np.abs(form.c[:, first : first + len(right) * terms, :]).sum(axis=1)
+        lost = 4 * UNIT * np.abs(form.c[:, first : first + len(right) * terms, :]).sum(axis=1)
+        form.r = np.where(usable[:, None], lost, np.inf)
     return z
 
 
@@ -128,14 +128,6 @@ def _multiplied(a: Array, b: Array) -> Array:
     for k in range(a.shape[3]):
         out[..., k:] += np.einsum("nij,njmk->nimk", a[..., k], b[..., : b.shape[3] - k])
     return out
-
-
-def _applied(a: Array, b: Array) -> Array:
-    """A matrix of series times a vector of them."""
-    total = np.zeros_like(b)
-    for j in range(a.shape[2]):
-        total = total + convolved(a[:, :, j, :], np.broadcast_to(b[:, j, None, :], b.shape))
-    return total
 
 
 class TubeStep:
@@ -176,7 +168,7 @@ class TubeStep:
         return np.array(bounds), shares
 
     def _shares(self, form: Form, cells: TubeCells) -> Array:
-        """How much each variable moves a form; what is left goes to the cell's length and to the step, which bend most."""
+        """How much each variable moves a form; what is left is laid to the cell and to the step first."""
         size, space = np.abs(form.c[:, :, 0]), self.space
         found = np.zeros_like(cells.low)
         for place, (a, b) in enumerate(LONG):
@@ -187,9 +179,14 @@ class TubeStep:
             found[:, 2 + cells.names.index(name)] = size[:, space.across(k)] + with_time + with_step
             found[:, 0] += with_time
             found[:, 1] += with_step
+        for k, (i, j) in enumerate(space.squares):
+            for one in {i, j}:
+                found[:, 2 + cells.names.index(self.used[one])] += size[:, space.square(k)]
         left = size[:, space.first_symbol :].sum(axis=1) + form.r[:, 0]
-        spread = (cells.high - cells.low)[:, :2]
-        found[:, :2] += (left / spread.sum(axis=1))[:, None] * spread
+        spread = cells.high - cells.low
+        used = [0, 1, *(2 + cells.names.index(name) for name in self.used)]
+        spread[:, 2:] *= ACROSS
+        found[:, used] += (left / spread[:, used].sum(axis=1))[:, None] * spread[:, used]
         return np.nan_to_num(found, posinf=0.0)
 
 
