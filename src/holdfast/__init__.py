@@ -75,7 +75,7 @@ _HOMES = {
     "holdfast.results.judgement.finding": "Finding",
     "holdfast.results.start.assemble": "assemble_start AssembledStart",
     "holdfast.results.judgement.check": "checked_start CheckedStart",
-    "holdfast.results.runs.state_error": "StateError",
+    "holdfast.results.runs.accuracy.state_error": "StateError",
     "holdfast.problem.controller": "Sampling",
     "holdfast.stability.tuning.tracking": "TrackingTuning",
     "holdfast.problem.phases": "Event Phase",

@@ -18,7 +18,6 @@ from holdfast.graph.arithmetics.balls import precision
 from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.certificate.tube_proof import Tube, TubeProof
-from holdfast.stability.promise.norm_search import ChosenNorm
 from holdfast.stability.proof.block import ProofBlock, motion_of
 from holdfast.stability.proof.defect import terms_of
 from holdfast.stability.proof.obedience import Obedience, Place
@@ -62,7 +61,8 @@ class TubeRequest:
     """One block that is to be proved: its norm, and the largest defect that the run showed in it."""
 
     block: ProofBlock
-    norm: ChosenNorm
+    factor: Array  # L of its norm
+    gamma: float
     seen: float
 
 
@@ -164,7 +164,7 @@ class TubeProver:
 
     @cached_property
     def _factors(self) -> list[tuple[Sequence[int], Array]]:
-        return [(request.block.places, request.norm.factor) for request in self.requests]
+        return [(request.block.places, request.factor) for request in self.requests]
 
     @property
     def _scale(self) -> float:
@@ -219,15 +219,15 @@ class TubeProver:
         if not math.isfinite(coefficient):
             return "rounding has no bound in a tube along the run: the equations are nearly singular there"
         with precision(BITS):
-            contraction = self._claim(request).contraction(request.norm.factor, request.norm.gamma)
+            contraction = self._claim(request).contraction(request.factor, request.gamma)
             if not contraction.holds():
                 return "the norm that was found is not shown to contract"
             radius = contraction.radius(total_defect(coefficient, rounded, self.scheme, self.step))
         if outside(found.cover.cells, self.run):
             return "the run itself is not shown to lie in the tube"
         return TubeProof(
-            factor=tuple(tuple(float(x) for x in row) for row in request.norm.factor),
-            gamma=request.norm.gamma,
+            factor=tuple(tuple(float(x) for x in row) for row in request.factor),
+            gamma=request.gamma,
             coefficient=coefficient,
             rounding=rounded,
             radius=radius,
