@@ -117,6 +117,7 @@ from holdfast.results.judgement.check import CheckedStart as CheckedStart
 from holdfast.results.judgement.check import checked_start as checked_start
 from holdfast.results.judgement.finding import Finding as Finding
 from holdfast.results.judgement.outcome import Outcome as Outcome
+from holdfast.results.runs.accuracy.state_error import StateError as StateError
 from holdfast.results.runs.joined import Impact as Impact
 from holdfast.results.runs.joined import JoinedRun as JoinedRun
 from holdfast.results.runs.noise import NoisyRuns as NoisyRuns
@@ -125,7 +126,6 @@ from holdfast.results.runs.phased import phase_equations as phase_equations
 from holdfast.results.runs.request import run_as_stated as run_as_stated
 from holdfast.results.runs.simulate import simulate as simulate
 from holdfast.results.runs.simulate import simulate_canonical as simulate_canonical
-from holdfast.results.runs.state_error import StateError as StateError
 from holdfast.results.sensitivity.sensitivities import Sensitivities as Sensitivities
 from holdfast.results.sensitivity.sensitivities import sensitivities as sensitivities
 from holdfast.results.start.assemble import AssembledStart as AssembledStart
@@ -163,6 +163,8 @@ from holdfast.stability.linear.step_limit import norm_limit as norm_limit
 from holdfast.stability.linear.step_limit import spectral_limit as spectral_limit
 from holdfast.stability.linear.transient import transient as transient
 from holdfast.stability.promise.certify import certify as certify
+from holdfast.stability.promise.safe_starts import SafeStarts as SafeStarts
+from holdfast.stability.promise.safe_starts import safe_starts as safe_starts
 from holdfast.stability.rests.branches import (
     EquilibriumBranch as EquilibriumBranch,
 )

@@ -268,3 +268,42 @@ def test_differences_of_residuals_bound_what_another_right_side_does():
             moved = np.abs([*(other - exact), other.prod() - exact.prod()])
             worst = max(worst, float((moved / (bound + 1e-15)).max()))
     assert 0.3 < worst <= 1
+
+
+def test_a_value_made_plain_keeps_its_difference_and_made_wide_holds_it():
+    shape = monomials((1,), 1)
+    tape = Recorder(1, shape)
+    a = tape.input([0])
+    tape.rounds = DIFFERENCE
+    left = tape.slack(tape.number(Fraction(0)), tape.number(Fraction(1)), 1e-3)
+    (x,) = tape.solve({(0, 0): a}, [Fraction(1)], [left])
+    same = tape.mul(x, x)
+    tape.add(tape.mul(x, Fraction(1000)), Fraction(1))  # never used: its rows are what is found where `plain` is put
+    plain = tape.plain(same)
+    wide = tape.wide(plain)
+    tape = FormTape(tape, [plain, same, wide])
+    cells = np.zeros((1, 1, len(shape) + 3))
+    cells[0, 0, 0], cells[0, 0, 1] = 2.0, 0.1
+    found = tape(cells)
+    assert found.rounding[0, 0] == found.rounding[0, 1] > 1e-4
+    assert found.rounding[0, 2] == 0
+    assert found.remainders[0, 2] == pytest.approx(found.remainders[0, 0] + found.rounding[0, 0], rel=1e-9)
+
+
+def test_rounding_that_is_added_brings_no_symbols_along():
+    """A value with residuals, beside one whose rounding has more symbols than there are residuals."""
+    shape = monomials((1,), 1)
+    tape = Recorder(1, shape)
+    a = tape.input([0])
+    tape.rounds = DIFFERENCE
+    (x,) = tape.solve({(0, 0): a}, [Fraction(1)])
+    tape.rounds = SYMBOLS
+    computed = tape.number(tape.power(tape.wide(tape.plain(a)), 37))
+    tape.rounds = DIFFERENCE
+    more = tape.more(x, computed)
+    assert tape.registers[computed].residuals > tape.registers[x].residuals == tape.registers[more].residuals
+    cells = np.zeros((1, 1, len(shape) + 3))
+    cells[0, 0, 0], cells[0, 0, 1] = 2.0, 0.1
+    found = FormTape(tape, [x, more, computed, tape.number(tape.mul(more, more))])(cells).rounding[0]
+    assert found[1] == pytest.approx(found[0] + found[2], rel=1e-9)
+    assert np.isfinite(found[3])

@@ -115,7 +115,8 @@ def test_code_is_kept_with_all_that_running_it_takes():
 def test_with_kept_code_nothing_is_written_down(folder, monkeypatch):
     def run():
         kernel._MADE.clear()
-        return compiled(everything(), RK4).run(START, PARAMETERS, step=0.01, steps=10)
+        rows = compiled(everything(), RK4).run(START, PARAMETERS, step=0.01, steps=10)
+        return rows.states, rows.observables
 
     def refuse(*arguments):
         raise AssertionError("written down again")
@@ -125,8 +126,8 @@ def test_with_kept_code_nothing_is_written_down(folder, monkeypatch):
     monkeypatch.setattr(assembly, "translate", refuse)
     monkeypatch.setattr(assembly, "source_of", refuse)
     again = run()
-    assert np.array_equal(first.states, again.states)
-    assert np.array_equal(first.observables, again.observables)
+    assert np.array_equal(first[0], again[0])
+    assert np.array_equal(first[1], again[1])
 
 
 SCRIPT = """
@@ -225,3 +226,35 @@ def test_a_function_outlives_what_loaded_it():
         "assert function() == 42\n"
     )
     assert subprocess.run([sys.executable, "-c", script], check=False, capture_output=True).returncode == 0
+
+
+def test_work_is_counted_over_all_calls(folder):
+    """Three short runs of a model begin the optimised tier, which one of them alone does not."""
+    alone = compiled(everything(), RK4)
+    alone.run(START, PARAMETERS, step=0.001, steps=200)
+    assert alone.machine._thread is None
+    for _ in range(40):
+        alone.run(START, PARAMETERS, step=0.001, steps=200)
+    assert alone.machine._thread is not None
+    before = alone.run(START, PARAMETERS, step=0.001, steps=200)
+    alone.machine.wait()
+    assert alone.machine.optimised
+    after = alone.run(START, PARAMETERS, step=0.001, steps=200)
+    assert np.array_equal(before.states, after.states)
+    assert np.array_equal(before.observables, after.observables)
+
+
+EXIT = """
+from holdfast.engine.kernel import compiled
+from holdfast.schemes.tableaus.kutta import RK4
+from tests.engine.fields import everything
+kernel = compiled(everything(), RK4)
+for _ in range(300):
+    kernel.run([0.7, -0.2], [0.3], step=0.001, steps=100)
+print(kernel.machine._thread is not None)
+"""
+
+
+def test_a_process_that_ends_while_code_is_made_ends_well(folder):
+    done = subprocess.run([sys.executable, "-c", EXIT], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "True", "")

@@ -27,7 +27,7 @@ def rows(times, **more):
     """x = t² at these times."""
     times = np.array(times)
     more = {"pivots": np.array([0.7]), "status": Status.completed, "steps": 10, "evaluations": 44, "rejected": 3} | more
-    return Rows(times=times, states=times[:, None] ** 2, observables=np.zeros((len(times), 0)), **more)
+    return Rows(times=times, states=times[:, None] ** 2, observed=np.zeros((len(times), 0)), **more)
 
 
 def test_rows_of_fixed_steps_go_to_their_numbers():

@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose
 import holdfast as hf
 from holdfast.results.fitting.identifiability import WEAK, determined, weak
 from holdfast.results.fitting.least_squares import LeastSquares
+from holdfast.results.runs.accuracy.state_error import TIGHTER, finer
 from holdfast.results.runs.request import SMALLEST_TOLERANCE, Request
-from holdfast.results.runs.state_error import TIGHTER, finer
 from holdfast.results.sensitivity.least_change import least_change
 
 # What data determine.

@@ -9,9 +9,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import holdfast as hf
 from holdfast.common.frozen import Frozen
+from holdfast.results.runs.accuracy.phased_error import phased_error
 from holdfast.results.runs.joined import BALANCE, Impact
 from holdfast.results.runs.phased import _over, ending, fitted_step, phase_equations
-from holdfast.results.runs.phased_error import phased_error
 
 x, y = hf.coordinates("x y")
 LOSSY = hf.System(coordinates=(x,), kinetic=x.rate**2 / 2, potential=2 * x**2, dissipation=x.rate**2 / 4)

@@ -7,8 +7,8 @@ import pytest
 import sympy as sp
 
 import holdfast as hf
+from holdfast.results.runs.accuracy.state_error import finer, followed
 from holdfast.results.runs.request import SMALLEST_TOLERANCE, request_of
-from holdfast.results.runs.state_error import finer, followed
 from tests.results.problems import oscillator
 
 x, y = hf.coordinates("x y")

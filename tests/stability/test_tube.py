@@ -12,7 +12,7 @@ import sympy as sp
 import holdfast as hf
 from holdfast.engine.kernel import compiled
 from holdfast.equations.values import parameter_vector
-from holdfast.errors import InternalError
+from holdfast.errors import BadRequest, InternalError
 from holdfast.graph.arithmetics.balls import ball, ball_series, precision
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.stability.certificate.certificate import made_here
@@ -246,3 +246,38 @@ def test_what_forms_do_not_know_is_said_by_name():
     assert block.label is hf.Label.checked
     assert "do not know 'atan'" in block.reason
     assert not isinstance(block.proof, TubeProof)
+
+
+def test_starts_within_the_proved_distance_stay_in_the_tube(edge):
+    equations, certificate = edge
+    starts, run, rng = hf.safe_starts(equations, certificate), certificate.trajectory, np.random.default_rng(8)
+    assert starts.part >= 1 / 400
+    tube = certificate.blocks[0].proof.tube
+    cells = Cells(*(np.array([cell[k] if k else cell[:2] for cell in tube.cells]) for k in (0, 2, 3)))
+    kernel, numbers = compiled(equations.field, hf.RK4), parameter_vector(equations, {})
+    far = np.array([starts.distances[name] for name in run.state_names])
+    widths, furthest = tube.width * np.array([scale for _, scale in tube.scales]), 0.0
+    for _ in range(30):
+        begin = run.y[:, 0] + np.sign(rng.uniform(-1, 1, len(far))) * far
+        rows = kernel.run(begin, numbers, step=certificate.step, steps=len(run.times) - 1)
+        assert outside(cells, Rows(rows.times, rows.states.T)) == []
+        away = np.abs(rows.states.T - run.y) / widths[:, None]
+        furthest = max(furthest, float(away.max()))
+    assert starts.part < furthest <= 1  # they do go their own way
+    assert "stays in the tube to the end" in str(starts)
+
+
+def test_safe_starts_asks_for_a_certificate_in_a_tube_that_was_made_here(edge):
+    equations, certificate = edge
+    with pytest.raises(BadRequest, match="not made here"):
+        hf.safe_starts(equations, replace(certificate, title="another"))
+    with pytest.raises(BadRequest, match="takes Equations"):
+        hf.safe_starts(certificate, equations)
+    with pytest.raises(BadRequest, match="other equations"):
+        hf.safe_starts(with_a_parameter(), certificate)
+
+
+def with_a_parameter():
+    a, (m,) = hf.coordinates("a"), (hf.parameters("m"),)
+    system = hf.System(coordinates=(a,), kinetic=m * a.rate**2 / 2, parameters={m: 1})
+    return hf.derive(hf.Problem(system, hf.Program(holonomic={"home": a}, law=hf.critically_damped(1))))

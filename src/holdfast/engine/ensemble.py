@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from holdfast.engine.code import native
+from holdfast.engine.code.machine import Pace
 from holdfast.engine.kernel import Kernel
 from holdfast.engine.run.fixed import Steps, outcomes, run_fixed
 from holdfast.engine.run.interruption import interruptible
@@ -141,9 +142,9 @@ class _CaseBlock:
         chosen = np.minimum(first + np.arange(blocks * self.width), last)
         states, parameters = self._in_lanes(self.states[chosen]), self._in_lanes(self.parameters[chosen])
         memory = Memory(self.machine.layout, states, parameters)
-        memory.begin(self.machine, self.steps.t0, np.zeros(0))
+        memory.begin(self.machine, self.steps.t0, None)
         stop = lambda done: cancelled()  # noqa: E731
-        rows = run_fixed(self.machine, memory, self.steps, cost=self.kernel.cost, stop=stop)
+        rows = run_fixed(self.machine, memory, self.steps, pace=Pace(self.kernel.cost * blocks), stop=stop)
         count = min(len(chosen), last + 1 - first)
         self._keep(slice(first, first + count), count, rows, memory)
         return count

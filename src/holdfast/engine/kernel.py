@@ -8,7 +8,8 @@ Parameters, start and step are inputs, so a kernel is made once and used for all
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from functools import cached_property
 from typing import Literal, final
 
@@ -21,15 +22,17 @@ from holdfast.engine.locks import TABLE
 from holdfast.engine.run.adaptive import AcceptedSteps, AdaptiveRun
 from holdfast.engine.run.dense import Dense, hermite
 from holdfast.engine.run.events import LocatedEvent, locate
-from holdfast.engine.run.fixed import After, Steps, Stop, case_rows, outcomes, run_fixed
-from holdfast.engine.run.interruption import interruptible
-from holdfast.engine.run.memory import Memory, reals, whole
+from holdfast.engine.run.fixed import Steps, Stop, case_rows, outcome, run_fixed
+from holdfast.engine.run.freely import After
+from holdfast.engine.run.interruption import interruptible, never
+from holdfast.engine.run.memory import Memory, MemoryPlan, reals
 from holdfast.engine.run.requests import Numbers, check_adaptive, check_fixed, checked_values, event_directions
 from holdfast.engine.run.rows import Rows
 from holdfast.engine.run.status import Status
 from holdfast.errors import BadRequest
 from holdfast.graph.field import Field
 from holdfast.graph.nodes import Node, fingerprint
+from holdfast.graph.way_back import WayBack
 from holdfast.schemes.kinds.scheme import Scheme
 
 TargetName = Literal["native", "python"]
@@ -44,19 +47,25 @@ def compiled(
     scheme: Scheme,
     *,
     events: Sequence[Node] = (),
+    back: WayBack | None = None,
     target: TargetName | None = None,
     tier: Tier | None = None,
 ) -> Kernel:
-    """The kernel of a field and a scheme; native where LLVM is there. The last few are remembered."""
+    """The kernel of a field and a scheme; native where LLVM is there. The last few are remembered.
+
+    With a way `back`, each of its steps ends on the program.
+    """
     chosen: TargetName = target or ("native" if native.available() else "python")
     marks = fingerprint(tuple(events), field.inputs) if events else ""
     shape = (field.positions, len(field.rates), len(field.pivots), len(field.observables))
-    key = (field.fingerprint, shape, scheme, marks, chosen, tier)
+    key = (field.fingerprint, shape, scheme, marks, back and back.fingerprint, chosen, tier)
     with TABLE:
         found = _MADE.get(key)
     if found is not None:
         return found
-    made = Kernel(field, scheme, events=tuple(events), target=chosen, tier=tier)  # others may go on meanwhile
+    made = Kernel(
+        field, scheme, events=tuple(events), back=back, target=chosen, tier=tier
+    )  # others may go on meanwhile
     with TABLE:
         while len(_MADE) >= _KEPT:
             del _MADE[next(iter(_MADE))]
@@ -68,10 +77,18 @@ class Kernel:
     """Compiled code for one field and one scheme."""
 
     def __init__(
-        self, field: Field, scheme: Scheme, *, events: tuple[Node, ...], target: TargetName, tier: Tier | None
+        self,
+        field: Field,
+        scheme: Scheme,
+        *,
+        events: tuple[Node, ...],
+        target: TargetName,
+        tier: Tier | None,
+        back: WayBack | None = None,
     ) -> None:
         self.field, self.scheme, self.events, self.target, self.tier = field, scheme, events, target, tier
-        self.assembly: KernelSource = stepping(field, scheme, events)
+        self.back = back
+        self.assembly: KernelSource = stepping(field, scheme, events, back)
         self.machine: Machine = self._machine_for(self.assembly)
         self._lanes: dict[int, Machine] = {1: self.machine}
 
@@ -93,7 +110,7 @@ class Kernel:
             self._lanes.setdefault(count, self._machine_for(self.assembly, count))
         return self._lanes[count]
 
-    @property
+    @cached_property
     def cost(self) -> float:
         """Operations of one step, roughly."""
         return self.scheme.stage_count * (self.machine.layout.operations + 4.0 * len(self.field.state))
@@ -116,30 +133,58 @@ class Kernel:
         """Take `steps` steps and keep every `every`-th; `stop(steps_done)` is asked between chunks and may end it.
 
         `directions` says for each event whether it counts when rising (1), falling (-1) or both (0). `after(t, state)`
-        gives the state to go on with after each step (a projection, say); a call of Python for each, so it is slow.
+        gives the state to go on with after each step (a projection, say); a call of Python for each, so it is slow,
+        unless the kernel has a way back of its own: then it is asked only where that has failed.
         """
         check_fixed(self.scheme, step, steps, every)
-        wanted = Steps(t0, step, steps, every)
         memory = self.memory(state, parameters, t0, directions)
         self.machine.expect(self.cost * steps)
-        with interruptible() as pressed:
+        return self._section(memory, Steps(t0, step, steps, every), parameters, after, stop)
+
+    def sections(
+        self, state: Numbers, parameters: Numbers, steps: Steps, rows: int, *,
+        directions: Sequence[int] | None = None, after: After | None = None, stop: Stop | None = None,
+    ) -> Iterator[Rows]:  # fmt: skip
+        """The same run, so many rows at a time: each section but the first begins with the last row of the one before.
+
+        The steps are those of `run`, to the last bit, and the memory of one section is all that is held.
+        """
+        check_fixed(self.scheme, steps.step, steps.count, steps.every)
+        memory = self.memory(state, parameters, steps.t0, directions)
+        self.machine.expect(self.cost * steps.count)
+        for first in range(0, max(1, steps.count), rows * steps.every):
+            last = min(steps.count, first + rows * steps.every)
+            part = Steps(steps.t0, steps.step, last, steps.every, first)
+            found = self._section(memory, part, parameters, after, stop)
+            yield found
+            if found.status != Status.completed:
+                return
+
+    def _section(
+        self, memory: Memory, wanted: Steps, parameters: Numbers, after: After | None, stop: Stop | None
+    ) -> Rows:
+        """The rows from where a run is to the last step wanted."""
+        t0, step, steps = wanted.t0, wanted.step, wanted.count - wanted.first
+        pace = Pace(self.cost)
+        short = (after is None or self.back is not None) and steps <= pace.count
+        with nullcontext(never) if short else interruptible() as pressed:
             ends = lambda done: pressed() or (stop is not None and stop(done))  # noqa: E731
-            kept = run_fixed(self.machine, memory, wanted, cost=self.cost, stop=ends, after=after)
+            kept = run_fixed(self.machine, memory, wanted, pace=pace, stop=ends, after=after)
         times, states = case_rows(kept, memory, wanted)
-        status, taken, event = Status(int(outcomes(memory, wanted)[0, 0])), int(memory.done[0, 0]), None
+        status, reached, event = outcome(memory, wanted), int(memory.done[0, 0]), None
         if status == Status.completed and pressed():
             status = Status.interrupted  # in its last chunk: a caller that runs many must hear of it
         if status == Status.event:
-            event = locate(self.machine, memory, t0 + taken * step, step)
+            event = locate(self.machine, memory, t0 + reached * step, step)
             times, states = np.append(times, event.time), np.vstack([states, event.state])
         return Rows(
             times=times,
             states=states,
-            observables=self.observe(times, states, parameters),
+            observed=self._observed(times, states, parameters),
             pivots=memory.pivot_margins()[0, :, 0],
             status=status,
-            steps=taken,
-            evaluations=self._evaluations(memory, taken),
+            steps=reached - wanted.first,
+            evaluations=self._evaluations(memory, reached - wanted.first),
             event=None if event is None else event.number,
         )
 
@@ -191,7 +236,7 @@ class Kernel:
         return Rows(
             times=times,
             states=states,
-            observables=self.observe(times, states, parameters),
+            observed=self._observed(times, states, parameters),
             pivots=memory.pivot_margins()[0, :, 0],
             status=status,
             steps=run.accepted,
@@ -215,9 +260,14 @@ class Kernel:
     def memory(self, state: Numbers, parameters: Numbers, t0: float, directions: Sequence[int] | None) -> Memory:
         """The arrays of a run of one case, at its start."""
         x, p = checked_values(self.field, state, parameters)
-        memory = Memory(self.machine.layout, x[None, :, None], p[None, :, None])
-        memory.begin(self.machine, t0, event_directions(self.events, directions))
+        memory = Memory(self.machine.layout, x[None, :, None], p[None, :, None], self._plan)
+        memory.begin(self.machine, t0, event_directions(self.events, directions) if self.events or directions else None)
         return memory
+
+    @cached_property
+    def _plan(self) -> MemoryPlan:
+        """The memory of one case."""
+        return MemoryPlan.of(self.machine.layout, 1, len(self.field.parameters), 1)
 
     # ── values at given states ────────────────────────────────────────────────────────────────────
 
@@ -228,12 +278,21 @@ class Kernel:
     def rates_and_margin(self, t: float, state: Numbers, parameters: Numbers = ()) -> tuple[np.ndarray, float]:
         """F(x, p, t), and the smallest pivot beside its scale: 1 where nothing had to be eliminated, 0 without rank."""
         x, p = checked_values(self.field, state, parameters)
-        count = len(self.field.pivots)
-        out, work = reals(len(x) + 2 * count), reals(self.machine.layout.work)
-        self.machine.call("rates", float(t), whole(x, len(x)), whole(p, len(p)), out, work)
-        pivots, scales = out[len(x) : len(x) + count].tolist(), out[len(x) + count :].tolist()
+        size, count = len(x), len(self.field.pivots)
+        out = self._at_one_state(self.machine, "rates", size + 2 * count, float(t), x, p)
+        pivots, scales = out[size : size + count].tolist(), out[size + count :].tolist()
         shares = [abs(pivot / scale) if scale else 0.0 for pivot, scale in zip(pivots, scales, strict=True)]
-        return out[: len(x)].copy(), min(shares, default=1.0)
+        return out[:size], min(shares, default=1.0)
+
+    @staticmethod
+    def _at_one_state(machine: Machine, body: str, width: int, t: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """The values of a body, in one block of memory with all that it reads and works on."""
+        first, last = len(x) + len(p), len(x) + len(p) + width
+        block = np.zeros(last + machine.layout.work)
+        block[: len(x)], block[len(x) : first] = x, p
+        places = machine.pointers(block, (0, len(x), first, last))
+        machine.functions[body](t, *places)
+        return block[first:last]
 
     def rates_at(self, times: np.ndarray, states: np.ndarray, parameters: Numbers = ()) -> np.ndarray:
         """F at each row, (rows, states)."""
@@ -245,6 +304,11 @@ class Kernel:
         if not width:
             return np.zeros((len(times), 0))
         return self._at_rows(self._observing, width, times, states, np.asarray(parameters, float))
+
+    def _observed(self, times: np.ndarray, states: np.ndarray, parameters: Numbers) -> Callable[[], np.ndarray]:
+        """What computes the observables of these rows, once somebody asks; the parameters are those of now."""
+        values = np.array(parameters, float)
+        return lambda: self.observe(times, states, values)
 
     def observe_cases(self, times: np.ndarray, states: np.ndarray, parameters: np.ndarray) -> np.ndarray:
         """Observables of cases with parameters of their own: (cases, rows, observables) of (cases, rows, states)."""
@@ -277,6 +341,8 @@ class Kernel:
     def _at_rows(
         self, machine: Machine, width: int, times: np.ndarray, states: np.ndarray, parameters: np.ndarray
     ) -> np.ndarray:
+        if len(times) == len(states) == 1 and parameters.ndim == 1:
+            return self._at_one_state(machine, "body", width, float(times[0]), states[0], parameters)[None]
         t, x = np.ascontiguousarray(times, float), np.ascontiguousarray(states, float)
         p, out, work = np.ascontiguousarray(parameters), np.empty((len(x), width)), reals(machine.layout.work)
         operations = machine.layout.operations

@@ -73,7 +73,7 @@ class Equations:
 
         return derived_again, (self.problem, self.second_order, self.fingerprint)
 
-    @property
+    @cached_property
     def coordinates(self) -> tuple[str, ...]:
         return tuple(c.name for c in self.problem.system.coordinates)
 
@@ -81,7 +81,7 @@ class Equations:
         """Start values, or columns of them, by the names of states."""
         return by_name(given, where=where)
 
-    @property
+    @cached_property
     def state_names(self) -> tuple[str, ...]:
         """The components of the state vector (q, v, s), then the states of controls that have rates of their own."""
         rates = (f"{name}_dot" for name in self.coordinates)
@@ -115,7 +115,7 @@ class Equations:
             return self.effort.names
         return (*(f"lambda_{name}" for name in program.held_by_reaction), *program.controls)
 
-    @property
+    @cached_property
     def parameter_names(self) -> tuple[str, ...]:
         """Parameters, then gains (``law.stiffness.rod``): the constants of a run, in the order the field takes them."""
         return (*self.inputs.parameters, *self.inputs.gains)

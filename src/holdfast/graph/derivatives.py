@@ -101,7 +101,7 @@ def _change(graph: Graph, node: Node, moved: dict[int, Node], reached: list[int]
 def gradient(output: Node, wanted: Iterable[Node]) -> dict[Node, Node]:
     """∂output/∂x for the wanted inputs, by one backward sweep; only derivatives that are not zero are listed."""
     graph = output.graph
-    targets = set(wanted)
+    targets = wanted if isinstance(wanted, frozenset) else frozenset(wanted)
     order = ancestors((output,))
     useful: set[int] = set()  # nodes that depend on a wanted input
     for node in order:
@@ -126,8 +126,8 @@ def gradient(output: Node, wanted: Iterable[Node]) -> dict[Node, Node]:
 
 def jacobian(outputs: Sequence[Node], inputs: Sequence[Node]) -> list[dict[int, Node]]:
     """∂outputs/∂inputs as sparse rows: {column: node} for each output."""
-    column = {node: k for k, node in enumerate(inputs)}
+    column, wanted = {node: k for k, node in enumerate(inputs)}, frozenset(inputs)
     return [
-        {column[node]: value for node, value in sorted(gradient(out, inputs).items(), key=lambda item: column[item[0]])}
+        {column[node]: value for node, value in sorted(gradient(out, wanted).items(), key=lambda item: column[item[0]])}
         for out in outputs
     ]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from heapq import heapify, heappop, heappush
 from math import lcm
 
@@ -157,6 +158,46 @@ class SymmetricFactor:
         for place, i in enumerate(self.order):
             result[i] = x[place]
         return result
+
+    def solve_sparse(self, right: Mapping[int, Node]) -> dict[int, Node]:
+        """A⁻¹ b of a vector with few entries, by the same operations as `solve`; entries that are not zero."""
+        zero = self.graph.zero
+        x = {self._places[i]: value for i, value in right.items() if value is not zero}
+        for k in self._reached(x, self.columns):
+            if x[k] is not zero:
+                for r, low in self.columns[k].items():
+                    x[r] = x.get(r, zero) - low * x[k]
+        x = {k: value * self.inverse_pivots[k] for k, value in x.items()}
+        for k in reversed(self._reached(x, self._uses)):
+            for r, low in self.columns[k].items():
+                if r in x:
+                    x[k] = x.get(k, zero) - low * x[r]
+        found = {self.order[k]: value for k, value in x.items() if not value.is_zero}
+        return {i: found[i] for i in sorted(found)}
+
+    @staticmethod
+    def _reached(first: Iterable[int], onward: Sequence[Iterable[int]]) -> list[int]:
+        """All places that are reached from some, in order."""
+        found, waiting = set(first), list(first)
+        while waiting:
+            for place in onward[waiting.pop()]:
+                if place not in found:
+                    found.add(place)
+                    waiting.append(place)
+        return sorted(found)
+
+    @cached_property
+    def _places(self) -> dict[int, int]:
+        return {i: place for place, i in enumerate(self.order)}
+
+    @cached_property
+    def _uses(self) -> list[list[int]]:
+        """For each place the columns of L that have an entry in its row."""
+        found: list[list[int]] = [[] for _ in self.order]
+        for k, column in enumerate(self.columns):
+            for r in column:
+                found[r].append(k)
+        return found
 
 
 def factor_symmetric(matrix: Rows, graph: Graph, order: Sequence[int] | None = None) -> SymmetricFactor:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from holdfast.equations.equations import Equations
-    from holdfast.results.runs.state_error import StateError
+    from holdfast.results.runs.accuracy.state_error import StateError
 
 Array = np.ndarray
 UNEVEN = 100  # neighbouring intervals that differ by more than this factor share no parabola
@@ -196,7 +196,7 @@ class Trajectory:
     @cached_property
     def state_error(self) -> StateError:
         """The error of the states, estimated by the same run with a halved step, or with a tighter tolerance."""
-        from holdfast.results.runs.refinement import refined_error
+        from holdfast.results.runs.accuracy.refinement import refined_error
 
         return refined_error(self, self._own_equations)
 

@@ -18,6 +18,11 @@ from holdfast.engine.code.layout import Layout
 from holdfast.engine.code.link import linked
 from holdfast.engine.emit.target import Signature
 
+EXPORTED = (
+    "rates", "body", "start_blocks", "event_values", "take_step", "free_step", "fixed", "fixed_blocks", "adaptive",
+    "many",
+)  # fmt: skip
+
 
 class Loaded(Protocol):
     """Code in memory; functions by name, alive as long as this is."""

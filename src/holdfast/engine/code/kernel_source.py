@@ -12,15 +12,17 @@ from typing import Any
 
 from holdfast.common.frozen import Frozen
 from holdfast.engine.code.layout import Layout
+from holdfast.engine.code.returning import Text, returning
 from holdfast.engine.drivers import adaptive, complex_elimination, embedded, fixed, implicit, newton, stiff
 from holdfast.engine.drivers.steps import SYMPLECTIC_STEP, error_norm, explicit_step, explicit_work, interpolant
 from holdfast.engine.drivers.stiff_numbers import stiff_constants, stiff_work
 from holdfast.engine.emit import c
 from holdfast.engine.emit.body import Body, lowered
 from holdfast.engine.emit.c_writer import PREAMBLE, CWriter
+from holdfast.engine.emit.code_piece import BODY_SIGNATURE
 from holdfast.engine.emit.elementary import NEEDS
 from holdfast.engine.emit.js import module_text
-from holdfast.engine.emit.llvm import BODY_SIGNATURE, scratch_size, write_body, write_elementary
+from holdfast.engine.emit.llvm import scratch_size, write_body, write_elementary
 from holdfast.engine.emit.llvm_writer import LLVMWriter
 from holdfast.engine.emit.python import python_functions
 from holdfast.engine.emit.target import Signature
@@ -29,14 +31,14 @@ from holdfast.errors import BadRequest
 from holdfast.graph.derivatives import jacobian
 from holdfast.graph.field import Field
 from holdfast.graph.nodes import Node, fingerprint
+from holdfast.graph.way_back import WayBack
 from holdfast.schemes.kinds.collocation import Collocation
 from holdfast.schemes.kinds.embedded import Embedded
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.schemes.kinds.symplectic_euler import SymplecticEuler
 
-KEEPERS = ("kernel_source", "compiled", "image", "layout", "link", "native")  # modules beside this one
-Text = Callable[[], str]  # a function of the driver language, written when it is asked for
+KEEPERS = ("kernel_source", "compiled", "image", "layout", "link", "native", "returning")  # modules beside this one
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,10 +153,10 @@ def emitter() -> str:
     return _EMITTER
 
 
-def stepping(field: Field, scheme: Scheme, events: Sequence[Node] = ()) -> KernelSource:
-    """The assembly that steps a field by a scheme."""
+def stepping(field: Field, scheme: Scheme, events: Sequence[Node] = (), back: WayBack | None = None) -> KernelSource:
+    """The assembly that steps a field by a scheme, and each step back onto the program where a way is given."""
     size, width = _sizes(field)
-    driver = _driver(field, scheme)
+    driver = _driver(field, scheme) if back is None else _returning_driver(field, scheme, back)
     outputs = {
         "rates": _numbered((*field.rates, *field.watched)),
         "event_values": _numbered(events),
@@ -165,9 +167,10 @@ def stepping(field: Field, scheme: Scheme, events: Sequence[Node] = ()) -> Kerne
     constants |= {"POSITIONS": field.positions, "PARAMETERS": len(field.parameters)}
     constants |= {**driver.constants, "STAGES_END": driver.work}
     common = _texts(fixed.judged, fixed.crossed)
-    texts = (*common, *driver.texts, *_texts(fixed.rates_blocks))
+    texts = (*common, *driver.texts, *_texts(fixed.started, fixed.start_blocks))
     further = [(*nodes, fingerprint(tuple(nodes.values()), field.inputs)) for nodes in driver.outputs.values()]
     name = f"{field.fingerprint}|{fingerprint(events, field.inputs)}|{further}|{scheme.spelled}"
+    name += "" if back is None else f"|back {back.fingerprint}"
     return KernelSource(name, field, outputs, texts, constants, size + width + len(events) + driver.work)
 
 
@@ -184,6 +187,15 @@ class _Driver:
 def _driver(field: Field, scheme: Scheme) -> _Driver:
     """The driver of a scheme, by its kind."""
     return DRIVERS[type(scheme)](field, scheme)
+
+
+def _returning_driver(field: Field, scheme: Scheme, back: WayBack) -> _Driver:
+    """The same, each step followed by the way back."""
+    own = _driver(field, scheme)
+    more = returning(back, field, own.texts, own.work)
+    return _Driver(
+        more.texts, own.work + more.work, {**own.outputs, **more.outputs}, {**own.constants, **more.constants}
+    )
 
 
 def _sizes(field: Field) -> tuple[int, int]:

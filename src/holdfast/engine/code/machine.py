@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from time import perf_counter
 from typing import Any, Protocol
@@ -11,15 +11,16 @@ from typing import Any, Protocol
 import numpy as np
 
 from holdfast.engine.code import cache, native
-from holdfast.engine.code.compiled import Code, Loaded
+from holdfast.engine.code.compiled import EXPORTED, Code, Loaded
 from holdfast.engine.code.kernel_source import KernelSource
 from holdfast.engine.code.layout import Layout
 
 # seconds, measured on chains of 5 to 200 links
 COMPILING, COMPILING_EACH = 0.05, 200e-6  # the optimised tier: at least, and for each operation
 RUNNING = 1.5e-9  # an operation in the quick tier
-WORTH = 0.5  # of that time: compile early, for it runs in the background and is kept
-EXPORTED = ("rates", "rates_blocks", "event_values", "take_step", "fixed", "fixed_blocks", "adaptive", "many")
+WORTH = 0.5  # of that time: compile early, for it runs in the background and is kept,
+AGAIN, WORTH_AGAIN = 3, 0.02  # and earlier still what is asked for this often: a fit or a scan has begun,
+SHORT = 3.0  # seconds: but not where a process that ends meanwhile would wait for longer than this
 
 
 class Machine(Protocol):
@@ -36,6 +37,12 @@ class Machine(Protocol):
 
     def pointer(self, array: np.ndarray) -> Any:
         """An array as the functions take it; valid as long as the array is there."""
+
+    def pointers(self, block: np.ndarray, places: Sequence[int]) -> list[Any]:
+        """The parts of one block of doubles that begin at these places, as the functions take them."""
+
+    def further(self, pointer: Any, doubles: int) -> Any:
+        """What `pointer` gave, so many doubles further on."""
 
     def expect(self, operations: float) -> None:
         """Say how many operations of bodies are coming, so that it can prepare for them."""
@@ -57,6 +64,12 @@ class PythonMachine:
     def pointer(self, array: np.ndarray) -> Any:
         return array.reshape(-1).data
 
+    def pointers(self, block: np.ndarray, places: Sequence[int]) -> list[Any]:
+        return [block[place:].data for place in places]
+
+    def further(self, pointer: Any, doubles: int) -> Any:
+        return pointer[doubles:]
+
     def call(self, name: str, *arguments: Any) -> Any:
         plain = (a.reshape(-1).data if isinstance(a, np.ndarray) else a for a in arguments)
         function: Any = self._functions[name]
@@ -75,7 +88,7 @@ class NativeMachine:
         self._assembly, self._tier = assembly, tier
         self._key = f"{assembly.fingerprint}|{lanes}|{native.machine_name()}"
         self._thread: threading.Thread | None = None
-        self._done = 0.0
+        self._done, self._asked = 0.0, 0
         found = None if tier == "quick" else self._kept("optimised")
         self._is_optimised = found is not None or tier == "optimised"
         code, loaded = found or self._code("optimised" if self._is_optimised else "quick")
@@ -120,16 +133,28 @@ class NativeMachine:
     def pointer(self, array: np.ndarray) -> Any:
         return array.ctypes.data
 
+    def pointers(self, block: np.ndarray, places: Sequence[int]) -> list[Any]:
+        start = block.ctypes.data
+        return [start + 8 * place for place in places]
+
+    def further(self, pointer: Any, doubles: int) -> Any:
+        return pointer + 8 * doubles
+
     def call(self, name: str, *arguments: Any) -> Any:
         plain = [a.ctypes.data if isinstance(a, np.ndarray) else a for a in arguments]
         return self._functions[name](*plain)
 
     def expect(self, operations: float) -> None:
-        """Start making the optimised tier in the background once all work, past and to come, is worth it."""
+        """Start making the optimised tier in the background once all work, past and to come, is worth it.
+
+        Work is counted over all calls of this machine. A process that ends meanwhile waits for the compiler.
+        """
         self._done += operations
+        self._asked += 1
         if self._is_optimised or self._tier == "quick" or (self._thread is not None and self._thread.is_alive()):
             return  # of a thread that a fork left behind, nothing is alive
-        if self._done * RUNNING > WORTH * (COMPILING + COMPILING_EACH * self.layout.operations):
+        making = COMPILING + COMPILING_EACH * self.layout.operations
+        if self._done * RUNNING > making * (WORTH_AGAIN if self._asked >= AGAIN and making < SHORT else WORTH):
             self._assembly.parse()  # here, and not beside what this thread may be parsing meanwhile
             self._thread = threading.Thread(target=self._promote, name="holdfast-optimise")
             self._thread.start()
@@ -150,9 +175,10 @@ class Pace:
     """How many steps fit a chunk, so that Ctrl-C and a change of tier are noticed soon."""
 
     TARGET = 0.02  # seconds
+    FIRST = 0.005  # of the first chunk, whose operations may take a few times longer than most do
 
     def __init__(self, operations_per_step: float) -> None:
-        self.count = max(1, int(0.001 / (RUNNING * max(operations_per_step, 50.0))))
+        self.count = max(1, int(self.FIRST / (RUNNING * max(operations_per_step, 50.0))))
         self._began = 0.0
 
     def start(self) -> None:

@@ -22,7 +22,7 @@ from holdfast.engine.drivers.fixed import LEAST_PIVOT
 from holdfast.engine.emit import c
 from holdfast.engine.emit.body import lowered
 from holdfast.engine.emit.c_real import Precision
-from holdfast.engine.emit.llvm import BODY_SIGNATURE
+from holdfast.engine.emit.code_piece import BODY_SIGNATURE
 from holdfast.engine.emit.target import Signature
 from holdfast.engine.emit.translate import translate
 from holdfast.errors import BadRequest

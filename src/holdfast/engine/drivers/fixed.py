@@ -147,10 +147,28 @@ def fixed_blocks(
         )
 
 
-def rates_blocks(blocks: Integer, t: Number, x: Reals, p: Reals, f: Reals, scratch: Reals) -> None:
-    """Rates and pivots of several blocks of lanes at their starts."""
+def started(t: Number, x: Reals, p: Reals, f: Reals, watch: Reals, status: Reals, scratch: Reals) -> None:
+    """Rates and pivots at a start, the signs of the pivots there, and whether it is good."""
+    rates(t, x, p, f, scratch)
+    for j in range(PIVOTS):
+        watch[j] = select(f[N + j] < 0.0, -1.0, 1.0)
+    status[0] = judged(x, f, watch)
+
+
+def start_blocks(
+    blocks: Integer, t: Number, x: Reals, p: Reals, f: Reals, watch: Reals, status: Reals, scratch: Reals
+) -> None:
+    """`started` for several blocks of lanes."""
     for b in range(blocks):
-        rates(t, part(x, b * N), part(p, b * PARAMETERS), part(f, b * WIDTH), scratch)
+        started(
+            t,
+            part(x, b * N),
+            part(p, b * PARAMETERS),
+            part(f, b * WIDTH),
+            part(watch, b * PIVOTS),
+            part(status, b),
+            scratch,
+        )
 
 
 def many(

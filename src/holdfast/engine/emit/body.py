@@ -16,7 +16,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
+from holdfast.engine.emit.rolling import RolledBody, rolled
 from holdfast.errors import BadRequest
 from holdfast.graph.arithmetics.floats import nearest_double
 from holdfast.graph.nodes import Node, ancestors
@@ -29,7 +31,7 @@ SHARED_QUOTIENTS = 3
 HARD_CEILING = 2_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Body:
     """Statements in order; statement k fills slot `inputs + k`. An output is a place in the result and its operand."""
 
@@ -42,6 +44,11 @@ class Body:
     @property
     def inputs(self) -> int:
         return 1 + self.states + self.parameters
+
+    @cached_property
+    def rolled(self) -> RolledBody | None:
+        """The same as loops over like parts; None where there are too few."""
+        return rolled(self)
 
 
 def lowered(outputs: Mapping[int, Node], time: Node, state: Sequence[Node], parameters: Sequence[Node]) -> Body:

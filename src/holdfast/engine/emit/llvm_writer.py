@@ -31,6 +31,7 @@ class LLVMWriter(Target):
         self.lanes = lanes
         self.functions: list[str] = []
         self.declarations: set[str] = set()
+        self.marks: list[str] = []
         self.lines: list[str] = []
         self.entry: list[str] = []
         self.count = 0
@@ -39,7 +40,13 @@ class LLVMWriter(Target):
 
     @property
     def module(self) -> str:
-        return "\n".join([*sorted(self.declarations), *self.functions]) + "\n"
+        return "\n".join([*sorted(self.declarations), *self.functions, *self.marks]) + "\n"
+
+    def mark(self, content: str) -> str:
+        """A mark of the module that instructions can bear; `@` in its content stands for the mark itself."""
+        name = f"!{len(self.marks)}"
+        self.marks.append(f"{name} = distinct !{{{content.replace('@', name)}}}")
+        return name
 
     def type(self, kind: str) -> str:
         """The LLVM type of a kind of value."""

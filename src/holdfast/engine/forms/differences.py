@@ -91,13 +91,15 @@ def carry_difference(
             low = absolute(a[0]) - radius
         low = low - absolute(low) * OPERATION
         slope = absolute(slope_at(kind, a[0], work))
-        varies = (bend(kind, low, (a[0] + radius) * PAD) * radius + slope * TERM + TERM) * PAD
+        high = a[0] + radius
+        high = high + absolute(high) * OPERATION
+        varies = (bend(kind, low, high) * radius + slope * TERM) * PAD
         if kind == EXPONENTIAL:
             varies = select(absolute(a[0]) < LARGEST_EXPONENT, varies, INFINITE)
         q[0] = ((slope + varies) * qa[0] + varies * da[0]) * PAD
         if kind == SINE:
             q2 = rounding(v2, shape)
-            q2[0] = ((1.0 + varies) * qa[0] + varies * da[0]) * PAD
+            q2[0] = ((1.0 + varies) * qa[0] + (varies + TERM) * da[0]) * PAD
             gather(v2, count, shape, differences)
     gather(v, count, shape, differences)
 

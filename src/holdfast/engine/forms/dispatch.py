@@ -101,11 +101,12 @@ def perform(
         more[0] = (more[0] + qb[0] + db[0]) * PAD
     if op >= FUNCTION:
         apply(op - FUNCTION, v, v2, a, code[5], na, table, code[10], shape, bounds, work)
-    if TERMS == 1 and code[11] == 1 and op != SOLVE:
+    computes = op <= NUMBER or op >= FUNCTION  # the others say themselves what they carry
+    if TERMS == 1 and code[11] == 1 and computes:
         carry(op, v, v2, a, b, constants, shape)
-    if TERMS == 1 and code[11] == DIFFERENCE and op != SOLVE:
+    if TERMS == 1 and code[11] == DIFFERENCE and computes:
         carry_difference(op, v, v2, a, b, na, nb, constants, shape, differences, work)
-    if TERMS == 1 and code[11] >= OWN_ROUNDING and code[11] <= CARRIED and op != SOLVE:
+    if TERMS == 1 and code[11] >= OWN_ROUNDING and code[11] <= CARRIED and computes:
         carry_symbols(op, v, v2, a, b, code[7], code[8], code[12], code[11], constants, shape, betas, work)
 
 

@@ -144,7 +144,9 @@ def carry_function(
         low = absolute(a[0]) - radius
     low = low - absolute(low) * OPERATION
     slope = slope_at(kind, a[0], work)
-    varies = (bend(kind, low, (a[0] + radius) * PAD) * radius + absolute(slope) * TERM + TERM * UNDERFLOW) * PAD
+    high = a[0] + radius
+    high = high + absolute(high) * OPERATION
+    varies = (bend(kind, low, high) * radius + absolute(slope) * TERM + TERM * UNDERFLOW) * PAD
     if kind == EXPONENTIAL:
         varies = select(absolute(a[0]) < LARGEST_EXPONENT, varies, INFINITE)
     q = rounding(v, shape)

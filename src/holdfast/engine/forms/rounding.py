@@ -58,6 +58,7 @@ def set_error(v: Reals, shape: Integers, carried: Real, unit: Number) -> None:
     """Q of a result: what was carried, and its own rounding."""
     q = rounding(v, shape)
     q[0] = (carried + unit * (largest(v, shape) + carried)) * PAD + UNDERFLOW
+    q[TERMS] = 0.0  # D, which follows Q: nothing is carried by symbols
 
 
 def with_slack(v: Reals, b: Reals, c: Number, shape: Integers) -> None:
@@ -106,6 +107,7 @@ def carry(op: Integer, v: Reals, v2: Reals, a: Reals, b: Reals, constants: Numbe
     if op == NUMBER:
         q = rounding(v, shape)
         q[0] = off
+        q[TERMS] = 0.0
     if op >= FUNCTION:
         unit = ELEMENTARY_OPERATION
         if op == FUNCTION + RECIPROCAL or op == FUNCTION + ROOT:

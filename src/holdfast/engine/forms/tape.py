@@ -95,7 +95,7 @@ class Recorder:
     ) -> int:  # fmt: skip
         first, other = self.registers[a], self.registers[a if b is None else b]
         counts = (first.residuals, other.residuals if b is not None else 0)
-        residuals = 0 if plain else max(counts)
+        residuals = 0 if plain else counts[0] if op in (dispatch.SLACK, dispatch.MORE) else max(counts)
         fresh = self.symbols
         if self.rounds in (SYMBOLS, CARRIED) and op not in (dispatch.PLAIN, dispatch.WIDE):
             residuals = max(counts)

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from holdfast.engine.code.machine import Machine, Pace
+from holdfast.engine.drivers.way_back import NOT_RETURNED
+from holdfast.engine.run.freely import After, step_and_return
 from holdfast.engine.run.memory import Memory
 from holdfast.engine.run.status import Status
 from holdfast.errors import BadRequest
 
 LARGEST_ROWS = 2**32  # doubles
 Stop = Callable[[int], bool | None]
-After = Callable[[float, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,18 +27,23 @@ class Steps:
 
     t0: float
     step: float
-    count: int
+    count: int  # the number of the last step
     every: int = 1
+    first: int = 0  # steps taken already, a whole number of rows
 
     @property
     def kept(self) -> int:
         """Rows kept, the start included, the end only if it is one of them."""
-        return self.count // self.every + 1
+        return self.row(self.count) + 1
+
+    def row(self, done: int) -> int:
+        """The row that a step is kept in, or the last one before it."""
+        return (done - self.first) // self.every
 
     @property
     def times(self) -> np.ndarray:
         """The times of the kept rows."""
-        return self.t0 + np.arange(self.kept) * self.every * self.step
+        return self.t0 + (self.first // self.every + np.arange(self.kept)) * self.every * self.step
 
     def of_cases(self, some: slice) -> Steps:
         """The steps of some of the cases, which are those of all."""
@@ -45,28 +51,35 @@ class Steps:
 
 
 def run_fixed(
-    machine: Machine, memory: Memory, steps: Steps, *, cost: float, stop: Stop, after: After | None = None
+    machine: Machine, memory: Memory, steps: Steps, *, pace: Pace, stop: Stop, after: After | None = None
 ) -> np.ndarray:
     """Run all lanes to the end, to their own bad ends, or to an interruption.
 
-    Gives the kept rows, (blocks, rows, states, lanes), of which `memory.done // every + 1` are good. `cost` is the
-    number of operations of a step; `after` changes the state of the only case after each step.
+    Gives the kept rows, (blocks, rows, states, lanes), of which all up to `memory.done` are good. `pace` says how
+    many steps make a chunk; `after` changes the state of the only case after each step.
     """
     rows = _rows(steps.kept, memory)
     rows[:, 0] = memory.x
-    pace = Pace(cost * memory.blocks)
-    done = 0
-    while done < steps.count and not memory.status.all():
-        count = min(pace.count, steps.count - done) if after is None else 1
+    done, each = steps.first, memory.size * memory.lanes
+    x, p, f, watch, events, status, ended, work, _ = memory.pointers(machine)
+    into = machine.pointer(rows)
+    returns = "NOT_RETURNED" in machine.layout.constants  # steps that end on the program by themselves
+    while done < steps.count and not memory.over:
+        count = min(pace.count, steps.count - done) if after is None or returns else 1
         pace.start()
-        machine.call(
-            "fixed_blocks", memory.blocks, done, count, steps.every, steps.kept, steps.t0, steps.step,
-            memory.x, memory.f, memory.p, memory.watch, memory.events, memory.status, memory.done,
-            rows.reshape(-1)[(1 + done // steps.every) * memory.x[0].size :], memory.work,
+        machine.functions["fixed_blocks"](
+            memory.blocks, done, count, steps.every, steps.kept, steps.t0, steps.step,
+            x, f, p, watch, events, status, ended, machine.further(into, (1 + steps.row(done)) * each), work,
         )  # fmt: skip
         pace.stop(count)
         done += count
-        if after is not None and not memory.status.all():
+        if returns and memory.status.item(0) == NOT_RETURNED:
+            done = int(memory.done[0, 0]) + 1
+            step_and_return(machine, memory, steps.t0 + (done - 1) * steps.step, steps.step, after)
+            if not memory.over:
+                memory.done[0, 0] = done
+                _keep(memory, steps, rows, done)
+        elif after is not None and not returns and not memory.over:
             _amend(machine, memory, steps, rows, done, after)
         if stop(done):
             break
@@ -80,8 +93,12 @@ def _amend(machine: Machine, memory: Memory, steps: Steps, rows: np.ndarray, don
     machine.call("rates", t, memory.x, memory.p, memory.f, memory.scratch)
     if memory.event_count:
         machine.call("event_values", t, memory.x, memory.p, memory.events, memory.scratch)
+    _keep(memory, steps, rows, done)
+
+
+def _keep(memory: Memory, steps: Steps, rows: np.ndarray, done: int) -> None:
     if done % steps.every == 0:
-        rows[0, done // steps.every] = memory.x[0]
+        rows[0, steps.row(done)] = memory.x[0]
 
 
 def _rows(count: int, memory: Memory) -> np.ndarray:
@@ -100,12 +117,19 @@ def _rows(count: int, memory: Memory) -> np.ndarray:
 def case_rows(rows: np.ndarray, memory: Memory, steps: Steps) -> tuple[np.ndarray, np.ndarray]:
     """Times and states of the only case: its kept rows, and its last good state where that is not among them."""
     done = int(memory.done[0, 0])
-    reached = done // steps.every + 1
+    reached = steps.row(done) + 1
     times, states = steps.times[:reached], rows[0, :reached, :, 0]
     if done % steps.every:
         times = np.append(times, steps.t0 + done * steps.step)
         states = np.vstack([states, memory.state])
     return times, np.ascontiguousarray(states)
+
+
+def outcome(memory: Memory, steps: Steps) -> Status:
+    """How the only case ended."""
+    if memory.status[0, 0]:
+        return Status(int(memory.status[0, 0]))
+    return Status.completed if memory.done[0, 0] == steps.count else Status.interrupted
 
 
 def outcomes(memory: Memory, steps: Steps) -> np.ndarray:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 
 from holdfast.engine.code.layout import Layout
 from holdfast.engine.code.machine import Machine
-from holdfast.engine.drivers.fixed import LEAST_PIVOT
-from holdfast.engine.run.status import Status
 
 LINE = 8  # doubles in a line of the cache
 
@@ -23,19 +23,39 @@ def reals(*shape: int) -> np.ndarray:
     return raw[start : start + size].reshape(shape)
 
 
-def arrays(*shapes: tuple[int, ...]) -> list[np.ndarray]:
-    """Zeros of several shapes, side by side in memory, each from a cache line on."""
-    sizes = [math.prod(shape) for shape in shapes]
-    places = list(accumulate((-(-size // LINE) * LINE for size in sizes), initial=0))
-    block = reals(places.pop())
-    return [block[at : at + size].reshape(shape) for at, size, shape in zip(places, sizes, shapes, strict=True)]
+@dataclass(frozen=True, slots=True)
+class MemoryPlan:
+    """Where the arrays of a run lie in its one block of memory, each from a cache line on: found once for a kernel."""
 
+    places: tuple[tuple[slice, tuple[int, ...]], ...]  # of each array, with its shape
+    begins: tuple[int, ...]  # of each array, and of the scratch of a body
+    total: int
+    size: int
+    width: int
+    pivots: int
+    events: int
+    stages_end: int
 
-def whole(array: object, *shape: int) -> np.ndarray:
-    """The values as contiguous doubles on a cache line, of this shape."""
-    copy = reals(*shape)
-    copy[...] = np.asarray(array, float).reshape(shape)
-    return copy
+    @staticmethod
+    def of(layout: Layout, blocks: int, parameters: int, lanes: int) -> MemoryPlan:
+        """x, p, f, watch, events, status, done and work of so many blocks of lanes."""
+        constants = layout.constants
+        size, width, pivots, events = (int(constants[name]) for name in ("N", "WIDTH", "PIVOTS", "EVENTS"))
+        numbers = (size, parameters, width, pivots, 2 * events)
+        shapes = (
+            *((blocks, count, lanes) for count in numbers),
+            (blocks, lanes),
+            (blocks, lanes),
+            (layout.work, lanes),
+        )
+        sizes = [math.prod(shape) for shape in shapes]
+        begins = list(accumulate((-(-length // LINE) * LINE for length in sizes), initial=0))
+        total = begins.pop()
+        parts = (slice(begin, begin + length) for begin, length in zip(begins, sizes, strict=True))
+        stages_end = int(constants["STAGES_END"])
+        scratch = begins[-1] + (size + width + events + stages_end) * lanes
+        places = tuple(zip(parts, shapes, strict=True))
+        return MemoryPlan(places, (*begins, scratch), total, size, width, pivots, events, stages_end)
 
 
 class Memory:
@@ -45,25 +65,43 @@ class Memory:
     the event functions and then their directions. Arrays are (blocks, quantities, lanes).
     """
 
-    def __init__(self, layout: Layout, states: np.ndarray, parameters: np.ndarray) -> None:
-        """`states` and `parameters` are (blocks, quantities, lanes)."""
-        constants = layout.constants
-        self.size, self.width = int(constants["N"]), int(constants["WIDTH"])
-        self.pivots, self.event_count = int(constants["PIVOTS"]), int(constants["EVENTS"])
-        self.blocks, _, self.lanes = blocks, _, lanes = states.shape
-        self.x, self.p, self.f, self.watch, self.events, self.status, self.done, self.work = arrays(
-            states.shape,
-            parameters.shape,
-            (blocks, self.width, lanes),
-            (blocks, self.pivots, lanes),
-            (blocks, 2 * self.event_count, lanes),
-            (blocks, lanes),
-            (blocks, lanes),
-            (layout.work, lanes),
-        )
+    def __init__(
+        self, layout: Layout, states: np.ndarray, parameters: np.ndarray, plan: MemoryPlan | None = None
+    ) -> None:
+        """`states` and `parameters` are (blocks, quantities, lanes); a `plan` is one of the same shape, made before."""
+        self.blocks, _, self.lanes = states.shape
+        plan = plan or MemoryPlan.of(layout, self.blocks, parameters.shape[1], self.lanes)
+        self.plan, self.size, self.width = plan, plan.size, plan.width
+        self.pivots, self.event_count = plan.pivots, plan.events
+        self.block = block = reals(plan.total)
+        self._pointers: list[Any] | None = None
+        self.x, self.p, self.f, self.watch, self.events, self.status, self.done, self.work = [
+            block[place].reshape(shape) for place, shape in plan.places
+        ]
         self.x[...], self.p[...] = states, parameters
-        self.rest = self.work[self.size + self.width + self.event_count :]  # of a step: its stages
-        self.scratch = self.rest[int(constants["STAGES_END"]) :]  # of a body
+
+    @property
+    def rest(self) -> np.ndarray:
+        """The work space of a step: its stages first."""
+        return self.work[self.size + self.width + self.event_count :]
+
+    @property
+    def scratch(self) -> np.ndarray:
+        """The work space of a body."""
+        return self.rest[self.plan.stages_end :]
+
+    def pointers(self, machine: Machine) -> list[Any]:
+        """x, p, f, watch, events, status, done, work and the scratch of a body, as the machine's functions take them;
+        valid as long as this memory is there.
+        """
+        if self._pointers is None:
+            self._pointers = machine.pointers(self.block, self.plan.begins)
+        return self._pointers
+
+    @property
+    def over(self) -> bool:
+        """Whether no lane goes on."""
+        return bool(self.status.item(0) if self.status.size == 1 else self.status.all())
 
     @property
     def state(self) -> np.ndarray:
@@ -75,19 +113,15 @@ class Memory:
         """The rates of the only case."""
         return self.f[0, : self.size, 0]
 
-    def begin(self, machine: Machine, t0: float, directions: np.ndarray) -> None:
-        """Evaluate the start, set the scales of the pivots, and refuse a start that is not good already."""
-        machine.call("rates_blocks", self.blocks, t0, self.x, self.p, self.f, self.scratch)
-        self.watch[...] = np.copysign(1.0, self.f[:, self.size : self.size + self.pivots])
+    def begin(self, machine: Machine, t0: float, directions: np.ndarray | None) -> None:
+        """Evaluate the start, note the signs of the pivots, and refuse a start that is not good already."""
+        x, p, f, watch, events, status, _, _, scratch = self.pointers(machine)
+        functions = machine.functions
+        functions["start_blocks"](self.blocks, t0, x, p, f, watch, status, scratch)
         if self.event_count:  # of one case only
-            machine.call("event_values", t0, self.x, self.p, self.events, self.scratch)
+            assert directions is not None
+            functions["event_values"](t0, x, p, events, scratch)
             self.events[:, self.event_count :] = directions[:, None]
-        finite = np.isfinite(self.x).all(axis=1)
-        rated = np.isfinite(self.f[:, : self.size]).all(axis=1)
-        held = (self.pivot_margins() > LEAST_PIVOT).all(axis=1)
-        self.status[...] = Status.completed
-        self.status[~(finite & rated)] = Status.not_finite
-        self.status[finite & ~held] = Status.rank_lost
 
     def pivot_margins(self) -> np.ndarray:
         """Each pivot over its scale at the last good state, (blocks, pivots, lanes)."""

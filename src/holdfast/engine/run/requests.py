@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -27,7 +28,7 @@ def check_fixed(scheme: Scheme, step: float, steps: int, every: int) -> None:
     """Refuse what no fixed-step run can mean."""
     if scheme.adaptive:
         raise BadRequest(f"{scheme.name} chooses its own steps", where="run", fix="use run_adaptive with tolerances")
-    if not np.isfinite(step) or step == 0:
+    if not math.isfinite(step) or step == 0:
         raise BadRequest(f"a step of {step}", where="run(step=)", fix="give a finite step other than 0")
     if steps < 0 or every < 1:
         raise BadRequest(f"{steps} steps, of which every {every}th is kept", where="run(steps=, every=)")

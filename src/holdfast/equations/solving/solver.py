@@ -33,6 +33,7 @@ from holdfast.equations.dynamics.through import together
 from holdfast.equations.solving.dependence import Dependence, dependence_of
 from holdfast.equations.solving.diagnosis import definite, singular, why_singular, why_undetermined
 from holdfast.equations.solving.first_integrals import are_first_integrals, eased
+from holdfast.equations.solving.large import LARGE, plainly_definite, plainly_independent, plainly_regular
 from holdfast.equations.solving.redundant import RedundantSolver, redundant_solver
 from holdfast.equations.solving.solver_form import SolutionForm, Solver
 from holdfast.errors import HoldfastError, SingularSystem
@@ -167,7 +168,7 @@ class _Choice:
             if r == n and not self.deviations.through:
                 return InverseDynamics(graph, self.dynamics.mass, self._general(jacobian), self._general(self.holders))
             if self.dynamics.symmetric:
-                if regular is None or definite(regular.dense(self.dynamics.mass, n)):
+                if regular is None or self._definite(regular):
                     return self._reduced(self.dynamics.mass)
                 weights = self._weights(regular)
                 mass = _sum(self.dynamics.mass, product(transposed(self._scaled(weights), n), jacobian))
@@ -205,8 +206,18 @@ class _Choice:
             raise why_undetermined(self.problem, mass, slopes) or self._why(sample)
         return redundant_solver(self.inputs.graph, self.dynamics.mass, self.deviations.jacobian, weights, dependence)
 
+    def _definite(self, sample: Sample) -> bool:
+        """Whether masses are definite at a sample."""
+        n = len(self.inputs.q)
+        if n > LARGE and plainly_definite(sample.rows(self.dynamics.mass)):
+            return True
+        return definite(sample.dense(self.dynamics.mass, n))
+
     @cached_property
     def _dependence(self) -> Dependence | None:
+        large = len(self.inputs.q) > LARGE and not self.deviations.degrees
+        if large and plainly_independent(self.samples[0], self.inputs, self.deviations):
+            return None
         return dependence_of(self.problem.program.constraints, self.inputs, self.deviations, self.samples)
 
     def _defined(self, samples: Sequence[Sample]) -> Sample | None:
@@ -253,6 +264,9 @@ class _Choice:
         An error by name where it is defined and singular at all.
         """
         n, r, found = len(self.inputs.q), len(self.deviations.w), None
+        large = n > LARGE and self.dynamics.symmetric and not self.deviations.through
+        if large and plainly_regular(self.samples[0], self.dynamics.mass, self.deviations.jacobian, self.holders):
+            return self.samples[0]
         for sample in self.samples:
             mass = sample.dense(self.dynamics.mass, n)
             jacobian = sample.dense(self.deviations.jacobian, n)
@@ -280,7 +294,7 @@ class _Choice:
         graph, n, r = self.inputs.graph, len(self.inputs.q), len(self.deviations.w)
         mass = factor_symmetric(mass_matrix, graph)
         columns = transposed(self.holders, r)
-        solved = [_sparse(mass.solve([column.get(i, graph.zero) for i in range(n)])) for column in columns]
+        solved = [mass.solve_sparse(column) for column in columns]
         response = transposed(solved, n)
         authority = together(product(self.deviations.jacobian, response), self.deviations.through)
         system: SymmetricFactor | GeneralFactor
@@ -321,10 +335,6 @@ class _Choice:
             where="system and program",
             fix="give each coordinate inertia or a constraint, and each constraint a force that holds it",
         )
-
-
-def _sparse(vector: Sequence[Node]) -> dict[int, Node]:
-    return {i: node for i, node in enumerate(vector) if not node.is_zero}
 
 
 def _sum(left: Rows, right: Rows) -> Rows:

@@ -8,7 +8,7 @@ from holdfast.engine.drivers import fixed
 from holdfast.engine.emit import c
 from holdfast.engine.emit.body import Body
 from holdfast.engine.emit.c_real import Precision
-from holdfast.engine.emit.llvm import BODY_SIGNATURE
+from holdfast.engine.emit.code_piece import BODY_SIGNATURE
 from holdfast.engine.emit.target import Signature
 from holdfast.engine.emit.translate import source_of, translate
 from holdfast.exchange.c.header import lists_of, names_tables

@@ -9,7 +9,8 @@ from holdfast.engine.drivers import fixed
 from holdfast.engine.emit import c
 from holdfast.engine.emit.body import Body
 from holdfast.engine.emit.c_real import PRECISIONS
-from holdfast.engine.emit.llvm import BODY_SIGNATURE, scratch_size, write_body, write_elementary
+from holdfast.engine.emit.code_piece import BODY_SIGNATURE
+from holdfast.engine.emit.llvm import scratch_size, write_body, write_elementary
 from holdfast.engine.emit.llvm_writer import LLVMWriter
 from holdfast.engine.emit.target import Signature, Target
 from holdfast.engine.emit.translate import source_of, translate

@@ -260,7 +260,7 @@ class Ensemble:
         return Rows(
             times=times.copy(),
             states=states.copy(),
-            observables=self.kernel.observe(times, states, constants),
+            observed=lambda: self.kernel.observe(times, states, constants),
             pivots=counts.pivots[number].copy(),
             status=Status(int(counts.status[number])),
             steps=steps,

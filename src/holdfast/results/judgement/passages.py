@@ -28,6 +28,8 @@ NEAR = 0.05  # of the usual strength: closer to a singular state, free direction
 PASSED = 0.02  # of the usual strength: met or bridged, a state counts as singular
 TURN = 0.2  # radians: a turn of the free directions across a state that is no jump, whatever the rows are
 BESIDE = 4.0  # times the turning of the rows around it
+BY_SQUARES = 1e-12  # of the largest: an eigenvalue of J Jᵀ above this is known to three digits at least
+PLAINLY = 1.5  # times the distance that counts as near: for a look that is not exact
 INVOLVED = 0.1  # share of a constraint in the dependence
 
 
@@ -74,7 +76,7 @@ class Strength:
 
     def scale(self, times: np.ndarray, jacobians: np.ndarray) -> np.ndarray:
         """The usual sizes of the rows of J."""
-        found = np.array([usual_size(times, sizes) for sizes in np.linalg.norm(jacobians, axis=2).T])
+        found = usual_sizes(times, np.linalg.norm(jacobians, axis=2))
         return np.where(found > 0, found, 1.0)
 
     def of(self, jacobians: np.ndarray, scale: np.ndarray) -> np.ndarray:
@@ -116,7 +118,13 @@ def _smaller(gram: np.ndarray) -> np.ndarray:
 
 def usual_size(times: np.ndarray, sizes: np.ndarray) -> float:
     """The median over time: adaptive rows crowd where the strength is lost."""
-    return float(np.median(np.interp(np.linspace(times[0], times[-1], 257), times, sizes)))
+    return float(usual_sizes(times, sizes[:, None])[0])
+
+
+def usual_sizes(times: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """The median over time of each column of (rows, columns)."""
+    even = np.linspace(times[0], times[-1], 257)
+    return np.asarray(np.median([np.interp(even, times, column) for column in sizes.T], axis=1))
 
 
 @remembered
@@ -143,6 +151,8 @@ def passages(equations: Equations, times: np.ndarray, states: np.ndarray, consta
     if not np.isfinite(jacobians).all():
         return []
     scale = strength.scale(times, jacobians)
+    if _plainly_regular(times, jacobians / scale[:, None], strength.rank):
+        return []
     sizes = strength.of(jacobians, scale)
     usual = usual_size(times, sizes)
     good = np.nonzero(sizes > NEAR * usual)[0]
@@ -154,10 +164,11 @@ def passages(equations: Equations, times: np.ndarray, states: np.ndarray, consta
     flips = _flips(jacobians[good] / scale[:, None], free, strength.rank)
     rates = turns / np.diff(times[good])
     found = []
+    full = strength.rank == r
     for k in range(1, len(good) - 2):
         left, right = good[k], good[k + 1]
         met = right > left + 1 and sizes[left + 1 : right].min() < PASSED * usual
-        bridged = flips[k] if strength.rank == r else False
+        bridged = flips[k] if full else False
         if met or bridged:
             expected = BESIDE * max(rates[k - 1], rates[k + 1]) * (times[right] - times[left])
             at = left + 1 + int(sizes[left + 1 : right].argmin()) if right > left + 1 else left
@@ -165,6 +176,27 @@ def passages(equations: Equations, times: np.ndarray, states: np.ndarray, consta
             met = _passage(equations, times[at], states[at], jacobians[at] / scale[:, None], turns[k], changed)
             found.append(replace(met, row=int(chosen[at])))
     return found
+
+
+def _plainly_regular(times: np.ndarray, jacobians: np.ndarray, rank: int) -> bool:
+    """Whether no row is near a singular state and none lies between two rows, by a look that costs little.
+
+    The least singular value that counts is read from the squares J Jᵀ, where they tell it from rounding. Between rows
+    of full rank the orientation of (J; N), with N carried along, changes exactly where det(J Jᵀ₊) < 0: for orthonormal
+    bases Q, N of the rows of J and of what they leave free, complementary minors of an orthogonal matrix are equal,
+    det(Q Qᵀ₊) = ± det(N Nᵀ₊), and the sign is that of the two orientations.
+    """
+    squares = jacobians @ jacobians.transpose(0, 2, 1)
+    sizes = np.linalg.eigvalsh(squares)[:, squares.shape[1] - rank]
+    largest = float(np.trace(squares, axis1=1, axis2=2).max())
+    if not sizes.min() > BY_SQUARES * largest:
+        return False
+    sizes = np.sqrt(sizes)
+    if not sizes.min() > PLAINLY * NEAR * usual_size(times, sizes):
+        return False
+    if rank < squares.shape[1]:
+        return True
+    return bool((np.linalg.slogdet(jacobians[:-1] @ jacobians[1:].transpose(0, 2, 1))[0] > 0).all())
 
 
 def _flips(jacobians: np.ndarray, free: np.ndarray, rank: int) -> np.ndarray:

@@ -113,8 +113,7 @@ class Crossing:
         if dense is not None:
             dense = Dense(dense.times[:count], dense.states[:count], dense.coefficients[: count - 1])
         whole = replace(
-            rows, times=rows.times[:count], states=rows.states[:count], observables=rows.observables[:count],
-            status=Status.completed, event=None, dense=dense,
+            rows.picked(slice(0, count)), status=Status.completed, event=None, dense=dense,
             steps=round(rows.steps * (count - 1) / max(1, len(rows.times) - 1)),
         )  # fmt: skip
         if dense is None or time - begin <= 1e-9 * self.call.request.duration:

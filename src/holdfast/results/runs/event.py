@@ -66,7 +66,7 @@ def noted_times(
     """When each noted event happened: changes of sign from step to step, located by the scheme itself."""
     if not watch.noted:
         return {}
-    plain = compiled(kernel.field, kernel.scheme, target=kernel.target) if kernel.events else kernel
+    plain = compiled(kernel.field, kernel.scheme, target=kernel.target, back=kernel.back) if kernel.events else kernel
     nodes = tuple(watch.noted.values())
     tape, found = Tape(kernel.field.inputs, nodes), {name: [np.zeros(0)] for name in watch.noted}
     for part in _steps(plain, rows, parameters, step, every, after):

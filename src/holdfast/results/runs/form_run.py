@@ -15,11 +15,11 @@ from holdfast.equations.forms.canonical import Canonical
 from holdfast.equations.quasi.form import QuasiForm
 from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest
+from holdfast.results.runs.accuracy.state_error import finer
 from holdfast.results.runs.event import EventWatch
 from holdfast.results.runs.job import Job
 from holdfast.results.runs.kernel_call import KernelCall, Told
 from holdfast.results.runs.request import Request
-from holdfast.results.runs.state_error import finer
 from holdfast.results.start.start import consistent_start
 from holdfast.results.trajectory import Trajectory
 
@@ -89,4 +89,4 @@ def own_names(form: Form) -> tuple[str, ...]:
 def _in_rates(n: int, own: int, rows: Rows) -> Rows:
     """The rows with rates in the place of a form's own variables, as Lagrange's form names them."""
     states = np.hstack([rows.states[:, :n], rows.observables[:, :n], rows.states[:, n + own :]])
-    return replace(rows, states=states, observables=rows.observables[:, n:].copy(), dense=None)
+    return replace(rows, states=states, observed=rows.observables[:, n:].copy(), dense=None)

@@ -16,14 +16,15 @@ from holdfast.engine.run.status import Status
 from holdfast.equations.equations import Equations
 from holdfast.equations.solving.redundant import repeats_note
 from holdfast.errors import BadRequest
+from holdfast.results.columns import Columns, column_names
 from holdfast.results.judgement.finding import Judgement
 from holdfast.results.judgement.judgement import Facts, ended, judged
 from holdfast.results.judgement.outcome import Outcome
+from holdfast.results.runs.accuracy.state_error import finer
 from holdfast.results.runs.crossing import carried
 from holdfast.results.runs.event import After, EventWatch, noted_times
 from holdfast.results.runs.kernel_call import KernelCall
 from holdfast.results.runs.request import Request, rows_of_steps
-from holdfast.results.runs.state_error import finer
 from holdfast.results.start.start import Start
 from holdfast.results.trajectory import Trajectory
 
@@ -52,15 +53,13 @@ class Job:
         equations, request, watch = self.equations, self.request, self.watch
         noted = noted_times(watch, self.kernel, rows, self.constants, request.step, self.every, self.after)
         shown = self.picked(rows)
-        columns = dict(zip(equations.state_names, _fixed(shown.states.T), strict=True))
-        columns |= dict(zip(equations.observables, _fixed(shown.observables.T), strict=True))
         judgement = (lambda: self._judged(rows)) if outcome is None else Judgement(outcome)
         ended = list(watch.terminal)[rows.event] if rows.event is not None else ""
         happened = {name: rows.times[-1:] if name == ended else np.zeros(0) for name in watch.terminal} | noted
         return Trajectory(
             problem=equations.problem,
             times=_fixed(shown.times),
-            columns=Frozen(columns),
+            columns=Columns(column_names(equations), shown),
             state_names=equations.state_names,
             judged=judgement,
             start=self.start,
@@ -78,6 +77,7 @@ class Job:
             finer=lambda times: self.finer(shown, times),
             equations=equations,
             second_order=equations.second_order,
+            projected=self.after is not None,
         )
 
     def _judged(self, rows: Rows) -> Judgement:
@@ -124,20 +124,17 @@ class Job:
             if request.step is not None or self.every == 1:
                 return rows
             chosen = np.unique([*range(0, len(rows.times), self.every), len(rows.times) - 1])
-            return replace(
-                rows, times=rows.times[chosen], states=rows.states[chosen], observables=rows.observables[chosen]
-            )
+            return rows.picked(chosen)
         last = float(rows.times[-1])
         wanted = request.at[request.at <= last + 1e-12 * max(1.0, abs(last))]
         if request.step is not None:
             numbers = rows_of_steps(wanted, request.begin, request.step, request.steps) // self.every
-            return replace(rows, times=wanted, states=rows.states[numbers], observables=rows.observables[numbers])
+            return rows.picked(numbers, wanted)
         if rows.dense is None:
             return rows
-        states = rows.dense(np.minimum(wanted, last))
-        return replace(
-            rows, times=wanted, states=states, observables=self.kernel.observe(wanted, states, self.constants)
-        )
+        states, constants = rows.dense(np.minimum(wanted, last)), list(self.constants)
+        observed = lambda: self.kernel.observe(wanted, states, constants)  # noqa: E731
+        return replace(rows, times=wanted, states=states, observed=observed)
 
     def _note(self, rows: Rows, ended: str) -> str:
         """What else must be said: where the run stopped, and how its start was treated."""
@@ -173,7 +170,8 @@ def check_size(request: Request, width: int) -> None:
     if rows * width > LARGEST:
         raise BadRequest(
             f"{rows} rows would need {8e-9 * rows * width:.1f} GB, and at most {8e-9 * LARGEST:.1f} GB are kept",
-            fix="keep fewer: every=100 keeps each hundredth step, at=[...] those at times with a common spacing",
+            fix="keep fewer: every=100 keeps each hundredth step, at=[...] those at times with a common spacing; or "
+            'let save="run.npz" write all of them while the run goes on, and keep some',
         )
 
 

@@ -13,7 +13,7 @@ from holdfast.common.frozen import Frozen
 from holdfast.errors import BadRequest
 from holdfast.problem.problem import Problem
 from holdfast.results.judgement.finding import Finding, Judgement
-from holdfast.results.runs.state_error import StateError
+from holdfast.results.runs.accuracy.state_error import StateError
 from holdfast.results.trajectory import EnergyBalance, Trajectory
 
 Array = np.ndarray
@@ -90,7 +90,7 @@ class JoinedRun(Trajectory):
     @cached_property
     def state_error(self) -> StateError:
         """The error of the states where a finer run is in the same phase; each of `parts` knows its own."""
-        from holdfast.results.runs.phased_error import phased_error
+        from holdfast.results.runs.accuracy.phased_error import phased_error
 
         return phased_error(self)
 

@@ -26,9 +26,9 @@ from holdfast.problem.vocabulary import by_name
 from holdfast.results.judgement.finding import Judgement
 from holdfast.results.judgement.outcome import Outcome
 from holdfast.results.quantities import quantity_node
+from holdfast.results.runs.accuracy.state_error import TIGHTER
 from holdfast.results.runs.joined import Impact, JoinedRun, joined
 from holdfast.results.runs.request import SMALLEST_TOLERANCE, fitted_step
-from holdfast.results.runs.state_error import TIGHTER
 from holdfast.results.start.projection import Projection
 from holdfast.results.trajectory import Trajectory
 

@@ -25,6 +25,7 @@ RESIDUE = 1e-10  # of what the others amount to: a size below this is one of rou
 SMALL_PART = 1e-3  # and this part of theirs takes its place
 SMALLEST_TOLERANCE = 1e-15  # below, double precision cannot tell
 MOST_ROWS = 100_000  # of a run of fixed steps that does not say how many: more than any screen shows, 0.8 MB a column
+BUDGET = 2**25  # doubles of such a run, 0.27 GB: systems of more than 335 columns keep fewer rows
 MOST_STEPS = 10**15  # of a run: a century of computing, and still exact as a double
 
 
@@ -117,8 +118,14 @@ def request_of(equations: Equations, scheme: Scheme | str | None = None, **optio
     _positive(size, "step")
     _refuse_standing_time(begin, float(length), float(size))
     steps = whole_steps(length, size)
-    every = int(kept) if kept is not None else math.ceil(steps / MOST_ROWS)
+    every = int(kept) if kept is not None else math.ceil(steps / row_budget(equations))
     return Request(chosen, begin, float(length), float(size), steps, None, every, wanted)
+
+
+def row_budget(equations: Equations) -> int:
+    """The rows that a run of fixed steps keeps unless it says how many."""
+    width = len(equations.state_names) + len(equations.observables)
+    return max(2, min(MOST_ROWS, BUDGET // width))
 
 
 def _time(given: Any) -> float:

@@ -5,37 +5,38 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
 
 from holdfast.common.arguments import with_options
-from holdfast.engine.kernel import Kernel, compiled
+from holdfast.engine.kernel import Kernel
 from holdfast.engine.run.rows import Rows
 from holdfast.equations.equations import Equations
 from holdfast.equations.forms.canonical import Canonical
 from holdfast.equations.quasi.form import QuasiForm
-from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest
 from holdfast.problem.laws.linear import Law
 from holdfast.problem.phases import checked_events
 from holdfast.problem.types import ByName, StateLike
 from holdfast.results.judgement.judgement import mass_at
 from holdfast.results.judgement.outcome import Outcome
-from holdfast.results.quantities import check_output_names
 from holdfast.results.runs.crossing import carried
-from holdfast.results.runs.event import EventWatch, watch_of
+from holdfast.results.runs.event import EventWatch
 from holdfast.results.runs.form_run import form_motion
-from holdfast.results.runs.job import Job, check_size
+from holdfast.results.runs.job import Job
 from holdfast.results.runs.kernel_call import KernelCall
 from holdfast.results.runs.phased import PhasedRequest, phase_equations, phased
+from holdfast.results.runs.prepared import prepared_runs
 from holdfast.results.runs.request import Request, RunOptions, request_of, resolved, with_stated_times
 from holdfast.results.runs.sampled import sampled_request
 from holdfast.results.runs.sampled_job import SampledJob
+from holdfast.results.runs.saved import all_rows, save_target, saved_run
 from holdfast.results.start.chains import Chains
 from holdfast.results.start.integrals import OntoIntegrals, keeps_integrals_only
 from holdfast.results.start.projection import Projection
-from holdfast.results.start.start import Start, consistent_start
+from holdfast.results.start.start import Start
 from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.kinds.scheme import Scheme
 
@@ -54,6 +55,7 @@ def simulate(
     events: Mapping[str, Any] | None = None,
     project: bool = False,
     progress: Progress | None = None,
+    save: str | Path | None = None,
     **run: Unpack[RunOptions],
 ) -> Trajectory:
     """The motion, with multipliers, controls, held forces, deviations and energies along it.
@@ -61,12 +63,15 @@ def simulate(
     What is not given is taken from the problem's own `run`. A fixed-step scheme takes `step`, an adaptive one
     `tolerance`. `begin` is the time of the start. `at` keeps the rows at given times only, `every` each n-th step.
     `events` are expressions, or `hf.Event`s, by name, in place of the problem's own. `project` moves the state back
-    onto the program after each step, which is slow. `progress` is called with the fraction done. Ctrl-C ends the run
+    onto the program after each step. `progress` is called with the fraction done. Ctrl-C ends the run
     and keeps its rows.
 
     An adaptive scheme takes no step longer than `longest_step`, a hundredth of the duration if none is given, so that a
     push is not stepped over; `absolute` gives absolute tolerances, one number or some by name, in place of those that
     follow from the size of each state.
+
+    ``save="run.npz"`` writes the rows of a long run of fixed steps while it goes on, to ``run-1.npz`` and so on, and
+    keeps at most a hundred thousand of them in memory, under 1 GB whatever its length.
 
     A problem with `phases` runs through them, and gives a `hf.JoinedRun`.
 
@@ -74,24 +79,27 @@ def simulate(
     of one in quasi-velocities (`hf.quasi`, `hf.maggi`) in (q, u, s). Such a form takes no `law`, `events` or `project`.
     """
     if isinstance(equations, Canonical | QuasiForm):
-        _refuse_for_form(law=law, events=events, project=project or None)
+        _refuse_for_form(law=law, events=events, project=project or None, save=save)
         request = request_of(equations.equations, scheme, **run)
         return form_motion(equations, request, start, start_policy, parameters or {}, _teller(request, progress, None))
     equations = under_law(equations, law, verb="simulate")
-    check_output_names(equations)
+    prepared = prepared_runs(equations)
     run = with_stated_times(equations, run)
     if equations.problem.phases:
-        _refuse_for_phases(law=law, at=run.get("at"))
+        _refuse_for_phases(law=law, at=run.get("at"), save=save)
         phase_equations(equations)
         request = request_of(equations, scheme, **run)
         asked = _phased_request(equations, request, scheme, events, parameters, project, progress, run)
         return phased(equations, asked, start, start_policy)
-    request = request_of(equations, scheme, **run)
-    check_size(request, len(equations.state_names) + len(equations.observables))
-    constants = parameter_vector(equations, parameters or {})
-    watch = watch_of(equations, events)
-    kernel = compiled(equations.field, request.scheme, events=tuple(watch.terminal.values()))
-    begun = consistent_start(equations, start, start_policy, parameters or {}, request.begin, kernel)
+    target = None
+    if save is None:
+        request = prepared.request(scheme, run)
+    else:
+        request = request_of(equations, scheme, **all_rows(equations, run))
+        target = save_target(save, equations, request, project=project)
+    constants, watch = prepared.constants(parameters), prepared.watch(events)
+    kernel = prepared.kernel(request.scheme, watch, project)
+    begun = prepared.start(start, start_policy, constants, request.begin, kernel)
     if request.step is None:
         state = np.array(begun.state)
         rates = kernel.rates(request.begin, state, constants)
@@ -106,10 +114,12 @@ def simulate(
     told = _teller(request, progress, back)
     directions = [watch.directions[name] for name in watch.terminal]
     call = KernelCall(request, job.every, constants, directions, back, told)
+    if target is not None:
+        return saved_run(job, call, target)
     rows = carried(equations, kernel, call, begun.state)
     if back is not None and back.failed:
-        return replace(job.named(_without_last(rows), Outcome.projection_failed), projected=project)
-    return replace(job.named(rows), projected=project)
+        return job.named(_without_last(rows), Outcome.projection_failed)
+    return job.named(rows)
 
 
 def _under_a_computer(
@@ -218,7 +228,7 @@ def _teller(request: Request, progress: Progress | None, back: _ProjectAfterStep
 def _without_last(rows: Rows) -> Rows:
     """Without the row that could not be moved back."""
     kept = max(1, len(rows.times) - 1)
-    return replace(rows, times=rows.times[:kept], states=rows.states[:kept], observables=rows.observables[:kept])
+    return rows.picked(slice(0, kept))
 
 
 def simulate_canonical(canonical: Canonical, scheme: Scheme | str | None = None, **asked: Any) -> Trajectory:

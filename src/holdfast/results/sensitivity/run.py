@@ -12,18 +12,19 @@ import numpy as np
 from holdfast.engine.kernel import Kernel, compiled
 from holdfast.engine.run.rows import Rows
 from holdfast.equations.equations import Equations
-from holdfast.equations.values import parameter_vector, settled, state_vector
+from holdfast.equations.values import settled
 from holdfast.errors import BadRequest
 from holdfast.results.judgement.judgement import mass_at
 from holdfast.results.runs.event import watch_of
 from holdfast.results.runs.kernel_call import KernelCall
+from holdfast.results.runs.prepared import prepared_runs
 from holdfast.results.runs.request import Request, resolved
 from holdfast.results.sensitivity.augmented import Augmented, augmented
 from holdfast.results.sensitivity.directions import Directions
 from holdfast.results.sensitivity.jumps import Switches
 from holdfast.results.sensitivity.passages import refuse_passages
 from holdfast.results.sensitivity.start_slopes import StartSlopes, stated_start
-from holdfast.results.start.start import Start, started, stated_names
+from holdfast.results.start.start import Start, started
 
 Array = np.ndarray
 
@@ -74,12 +75,12 @@ class DifferentiatedRun:
     def start(self, parameters: Mapping[str, Any], starts: Mapping[str, float]) -> tuple[Start, Array, list[float]]:
         """The start with some parameters and start values replaced; its slopes; and the constants."""
         equations, begin = self.equations, self.request.begin
-        constants = parameter_vector(equations, parameters)
+        prepared = prepared_runs(equations)
+        constants = prepared.constants(parameters)
         given = {**dict(self.given or {}), **starts} if starts else self.given
-        named = dict(zip(equations.parameter_names, constants, strict=True))
-        stated = np.array(state_vector(equations, given, named))
+        stated = np.array(prepared.state(given, constants))
         varied = {equations.state_names[k] for k in self.directions.starts if k is not None}
-        names = stated_names(equations, given)
+        names = prepared.names(given)
         self._refuse_followers(varied - names, stated, constants, names)
         names |= varied
         found = started(equations, self.plain, stated, constants, self.policy, begin, names)

@@ -216,7 +216,7 @@ def _motion(job: DifferentiatedRun, rows: Rows, constants: list[float]) -> Rows:
     dense = rows.dense
     if dense is not None:
         dense = Dense(dense.times, dense.states[:, places], dense.coefficients[:, :, places])
-    return replace(rows, states=states, observables=job.plain.observe(rows.times, states, constants), dense=dense)
+    return replace(rows, states=states, observed=job.plain.observe(rows.times, states, constants), dense=dense)
 
 
 def _interpolated(job: DifferentiatedRun, rows: Rows, constants: list[float]) -> Callable[[Array], Array]:

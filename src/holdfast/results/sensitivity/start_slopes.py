@@ -98,11 +98,10 @@ class StartSlopes:
 
     def _own(self, time: float, stated: Array, constants: Sequence[float]) -> Array:
         """The slopes of what is stated: of expressions in parameters, and 1 for a start value itself."""
-        directions, nodes = self._directions, list(self._stated.nodes)
-        found = np.zeros((len(directions), len(nodes)))
-        moving = {p: self._letters[p] for p in self._parameters}
-        changes = directional(nodes, moving)
-        if any(not node.is_zero for node in changes):
+        directions, changes = self._directions, self._stated_changes
+        found = np.zeros((len(directions), len(self._stated.nodes)))
+        if changes:
+            moving = {p: self._letters[p] for p in self._parameters}
             values: dict[Node, Any] = dict(zip(self._equations.field.parameters, constants, strict=True))
             values |= dict(zip(moving.values(), self._unit_columns(), strict=True))
             with np.errstate(all="ignore"):
@@ -113,10 +112,17 @@ class StartSlopes:
                 found[j, place] = 1.0
         return found
 
+    @cached_property
+    def _stated_changes(self) -> list[Node]:
+        """How what is stated changes with the parameters; nothing where it does not."""
+        changes = directional(list(self._stated.nodes), {p: self._letters[p] for p in self._parameters})
+        return list(changes) if any(not node.is_zero for node in changes) else []
+
     def _unit_columns(self) -> list[Array]:
         """How each of the parameters changes in each direction."""
         return [np.array([float(c == k) for c in self._columns]) for k in range(len(self._parameters))]
 
+    @cached_property
     def _units(self) -> Array:
         return np.array(self._unit_columns()).reshape(len(self._parameters), len(self._directions))
 
@@ -124,10 +130,18 @@ class StartSlopes:
 
     def _moves(self, used: Array, slopes: Array, time: float, constants: Sequence[float]) -> bool:
         """Whether a constraint that is kept at the start would be left as the directions go."""
+        if self._programs_stand and not slopes.any():
+            return False
         _, _, _, changes, terms = self._at(used, slopes, time, constants, positions=True)
         _, _, _, rates, rate_terms = self._at(used, slopes, time, constants, positions=False)
         left = np.abs(np.hstack([changes, rates])) > MET * np.hstack([terms, rate_terms])
         return bool(left.any()) or not np.isfinite(np.hstack([changes, rates])).all()
+
+    @cached_property
+    def _programs_stand(self) -> bool:
+        """Whether no varied parameter occurs in the deviations."""
+        nodes = (*self._equations.deviations.y, *self._equations.deviations.w)
+        return not any(jacobian(nodes, tuple(self._parameters)))
 
     def _along(self, used: Array, stated: Array, own: Array, time: float, constants: Sequence[float]) -> Array:
         """The slopes of the iteration that leads from what is stated to what is used."""
@@ -187,7 +201,7 @@ class StartSlopes:
             changes, terms = self._at(used, slopes, time, constants, positions=positions)[3:]
             left = ~(np.abs(changes) <= MET * terms) & (changes != 0)
             for j, k in np.argwhere(left):
-                rows = self._rows(positions)
+                rows = self._rows[positions]
                 row, moved = equations.constraints[rows[k]], self._directions.names[j]
                 held = [name for name in equations.state_names if name in self._stated.names and f"{name}(0)" != moved]
                 which = f" with {', '.join(held)} as stated" if held and self._policy == "default" else ""
@@ -199,12 +213,13 @@ class StartSlopes:
                 )
         return None
 
-    def _rows(self, positions: bool) -> list[int]:
-        """The constraints that the start is put on: among the holonomic ones, or among all."""
+    @cached_property
+    def _rows(self) -> dict[bool, list[int]]:
+        """The constraints that the start is put on: among the holonomic ones (True), or among all."""
         equations, program = self._equations, self._equations.problem.program
-        names = program.holonomic if positions else program.constraints
         usual = set(self._projected) - equations.deviations.mixed
-        return [k for k, name in enumerate(names) if name in usual]
+        kinds = {True: program.holonomic, False: program.constraints}
+        return {kind: [k for k, name in enumerate(names) if name in usual] for kind, names in kinds.items()}
 
     def _at(
         self, state: Array, slopes: Array, time: float, constants: Sequence[float], *, positions: bool
@@ -212,10 +227,10 @@ class StartSlopes:
         """Deviations, their slopes by coordinate (or rate), M, their changes by direction, and the size of these."""
         values, by_state, by_parameter = self._values(state, time, constants)
         n, m, r = self._equations.field.positions, len(self._equations.deviations.y), len(self._equations.constraints)
-        rows, first = self._rows(positions), 0 if positions else m
+        rows, first = self._rows[positions], 0 if positions else m
         picked = [first + k for k in rows]
         deviation = values[: m + r][picked]
-        own, units = by_state[picked], self._units()
+        own, units = by_state[picked], self._units
         parts = by_parameter[picked]
         changes = (own @ slopes.T + parts @ units).T
         mass = values[m + r :].reshape(n, n)
@@ -270,7 +285,7 @@ class StartSlopes:
             found = code([*inputs, *slopes.T, *self._unit_columns()])
         numbers = np.array([np.broadcast_to(x, count) for x in found]).reshape(-1, count)
         across, along, masses = np.split(numbers, [m * n, (m + r) * n])
-        rows = self._rows(positions)
+        rows = self._rows[positions]
         matrix = (across if positions else along).reshape(-1, n, count)[rows].transpose(2, 0, 1)
         return matrix, masses.reshape(n, n, count).transpose(2, 0, 1)
 

@@ -126,32 +126,41 @@ def started(
     """
     policy, projected = chosen_policy(equations, policy)
     _refuse_infinite(equations, stated)
-    stated = np.array(settled(equations, stated.tolist(), constants, begin, names))
+    keeps = bool(equations.problem.program.keep)
+    stated = np.array(settled(equations, stated.tolist(), constants, begin, names)) if keeps else stated
     deviation, used = deviations_at(equations, kernel, stated, constants, begin), stated
-    if _deviates(equations, deviation, equations.deviations.names_of(projected), stated, begin, constants):
+    rounding = (
+        deviation_sizes(equations).rounding(begin, stated.tolist(), constants) if any(deviation.values()) else None
+    )
+    if _deviates(equations, deviation, projected, rounding):
         used = solved_start(equations, policy, projected, stated, names, begin, constants)
-        used = np.array(settled(equations, used.tolist(), constants, begin, names))
+        used = np.array(settled(equations, used.tolist(), constants, begin, names)) if keeps else used
         deviation = deviations_at(equations, kernel, used, constants, begin)
+        rounding = deviation_sizes(equations).rounding(begin, used.tolist(), constants)
     refuse_undefined(equations, kernel, used, begin, constants)
-    start = start_from(equations, policy, stated, used, deviation, begin, constants, names)
+    start = start_from(equations, policy, stated, used, deviation, begin, constants, names, rounding)
     if policy == "raise":
         refuse_deviation(start.off)
     return start
 
 
 def _deviates(
-    equations: Equations,
-    deviation: Mapping[str, float],
-    names: Sequence[str],
-    state: np.ndarray,
-    begin: float,
-    constants: Sequence[float],
+    equations: Equations, deviation: Mapping[str, float], projected: tuple[str, ...], rounding: np.ndarray | None
 ) -> bool:
-    """Whether one of these deviations is more than the rounding of its terms."""
-    if not any(deviation[name] for name in names):  # nan counts
+    """Whether a deviation from one of these constraints is more than the rounding of its terms (of all, in order)."""
+    if rounding is None:  # all are 0; nan counts
         return False
-    sizes = dict(zip(deviation, deviation_sizes(equations).rounding(begin, state.tolist(), constants), strict=True))
-    return any(not abs(deviation[name]) <= ROUNDING_NOISE * sizes[name] for name in names if deviation[name])
+    off = _beyond(deviation, rounding)
+    if not off.any():
+        return False
+    names = equations.deviations.names_of(projected)
+    return any(counts and name in names for name, counts in zip(deviation, off.tolist(), strict=True))
+
+
+def _beyond(deviation: Mapping[str, float], rounding: np.ndarray) -> np.ndarray:
+    """Which deviations are more than the rounding of their terms."""
+    values = np.array([*deviation.values()])
+    return ~(np.abs(values) <= ROUNDING_NOISE * rounding) & (values != 0)
 
 
 def solved_start(
@@ -229,13 +238,20 @@ def deviations_at(
     equations: Equations, kernel: FieldValues, state: np.ndarray, constants: Sequence[float], time: float
 ) -> dict[str, float]:
     """y_ and w_ by name at one state."""
-    values = kernel.observe(np.array([time]), np.array([state]), constants)[0].tolist()
-    found = dict(zip(equations.observables, values, strict=True))
-    return {name: found[name] for name in equations.deviation_names}
+    names = equations.deviation_names
+    places = equations.memo.once(deviations_at, lambda: [list(equations.observables).index(name) for name in names])
+    if not places:
+        return {}
+    values = kernel.observe(np.array([time]), np.array([state]), constants)[0]
+    return dict(zip(names, values[places].tolist(), strict=True))
 
 
 def chosen_policy(equations: Equations, policy: str | None) -> tuple[str, tuple[str, ...]]:
     """The policy by name, the problem's own where none is given, and the constraints it projects onto."""
+    return equations.memo.once((chosen_policy, policy), lambda: _chosen_policy(equations, policy))
+
+
+def _chosen_policy(equations: Equations, policy: str | None) -> tuple[str, tuple[str, ...]]:
     program = equations.problem.program
     name = policy or equations.problem.run.start_policy or "default"
     projected: dict[str, tuple[str, ...]] = {
@@ -311,21 +327,30 @@ def start_from(
     begin: float,
     constants: Sequence[float],
     names: Collection[str],
+    rounding: np.ndarray | None = None,
 ) -> Start:
-    """The report of a start: what was stated, what is used, and what deviates there."""
+    """The report of a start: what was stated, what is used, and what deviates there; `rounding` are the sizes of the
+    deviations' terms there, if they are known already.
+    """
     units: dict[str, float] = {}
     if any(deviation.values()):
-        found = ROUNDING_NOISE * deviation_sizes(equations).rounding(begin, used.tolist(), constants)
-        if any(not abs(value) <= limit for value, limit in zip(deviation.values(), found, strict=True) if value):
+        if rounding is None:
+            rounding = deviation_sizes(equations).rounding(begin, used.tolist(), constants)
+        found = ROUNDING_NOISE * rounding
+        if _beyond(deviation, rounding).any():
             found = negligible(equations, stated, used, begin, constants)
-        units = {name: float(unit) for (name, value), unit in zip(deviation.items(), found, strict=True) if value}
-    pairs = zip(equations.state_names, stated.tolist(), used.tolist(), strict=True)
+        units = {name: unit for (name, value), unit in zip(deviation.items(), found.tolist(), strict=True) if value}
+    pairs = zip(equations.state_names, stated.tolist(), used.tolist(), strict=True) if used is not stated else ()
     changed = {name: (old, new) for name, old, new in pairs if abs(new - old) > SAME * abs(old)}
-    left_out = tuple(name for name in equations.state_names if name not in names)
+    left_out = equations.memo.once(
+        (start_from, frozenset(names)), lambda: tuple(name for name in equations.state_names if name not in names)
+    )
     return Start(policy, tuple(used.tolist()), Frozen(changed), Frozen(deviation), Frozen(units), left_out)
 
 
 def _refuse_infinite(equations: Equations, stated: np.ndarray) -> None:
+    if np.isfinite(stated).all():
+        return
     for name, value in zip(equations.state_names, stated.tolist(), strict=True):
         if not math.isfinite(value):
             raise BadRequest(f"the start value of {name!r} is {value}", where="start", fix="give a finite number")

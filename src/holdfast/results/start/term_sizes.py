@@ -155,9 +155,13 @@ class Sizes:
         return np.array([np.broadcast_to(value, rows) for value in values]).reshape(len(values), rows).T
 
     @cached_property
+    def own_nodes(self) -> tuple[Node, ...]:
+        """s of each node on the graph, inputs by their own size."""
+        return tuple(size_nodes(self._nodes, {node: node.graph.call("abs", node) for node in self._inputs}))
+
+    @cached_property
     def _own_tape(self) -> Tape:
-        sizes = {node: node.graph.call("abs", node) for node in self._inputs}
-        return Tape(self._inputs, tuple(size_nodes(self._nodes, sizes)))
+        return Tape(self._inputs, self.own_nodes)
 
     @cached_property
     def _natural_tape(self) -> Tape:

@@ -255,7 +255,7 @@ def _facts(run: Trajectory, equations: Equations) -> Facts:
     rows = Rows(
         times=run.times,
         states=np.ascontiguousarray(run.y.T),
-        observables=np.array([run.columns[name] for name in equations.observables]).T,
+        observed=np.array([run.columns[name] for name in equations.observables]).T,
         pivots=np.zeros(0),
         status=Status.event if run.outcome is Outcome.event else Status.completed,
         steps=run.steps,

@@ -80,12 +80,12 @@ class TubeSearch:
             done = np.concatenate([done[~worst], stuck])[order]
 
     def inputs(self, cells: Cells) -> Array:
-        """Cells as the tape takes them: ξ + s, time, states."""
+        """Cells as the tape takes them: ξ + s, time, states; s in steps, so that no unit of time matters."""
         monomials = self._tape.monomials
         data = cells.inputs(monomials, self._places, self._timed)
         tau = np.zeros((len(cells), 1, data.shape[2]))
         tau[:, 0, 0] = tau[:, 0, monomials.place[(len(self._places) + 1,)]] = self._step / 2
-        tau[:, 0, -3] = 1.0
+        tau[:, 0, -3] = self._step
         return np.concatenate([tau, data], axis=1)
 
     def _judged(self, cells: Cells) -> tuple[Array, Array]:
@@ -103,6 +103,7 @@ class TubeSearch:
         middle = turned[..., 0] + 0.5 * turned[..., even].sum(axis=-1)
         spread = np.abs(turned[..., 1:]).sum(axis=-1) - 0.5 * np.abs(turned[..., even]).sum(axis=-1)
         reach = np.abs(middle) + spread + rest * (1 + ROUNDED) + ROUNDED * sizes.sum(axis=-1)
-        bound = np.linalg.norm(reach, axis=1) * (1 + ROUNDED)
-        seen = np.linalg.norm(turned[..., 0], axis=1)
+        scale = self._step ** (self._tape.terms - 1)  # the coefficients are those of a step
+        bound = np.linalg.norm(reach, axis=1) * (1 + ROUNDED) / scale
+        seen = np.linalg.norm(turned[..., 0], axis=1) / scale
         return np.where(np.isfinite(bound), bound, np.inf), np.where(np.isfinite(seen), seen, 0.0)

@@ -46,8 +46,8 @@ class TubeFlow:
         return (self.time, *self.variables)
 
 
-def tube_flow(equations: Equations, parameters: Mapping[Any, Any]) -> TubeFlow:
-    """The flow of all deviations, the numbers of a run put in."""
+def tube_flow(equations: Equations, parameters: Mapping[Any, Any], *, whole: bool = False) -> TubeFlow:
+    """The flow of all deviations, the numbers of a run put in; `whole` with states that no deviation depends on."""
     inputs, field, numbers = equations.inputs, equations.field, bound_numbers(equations, parameters)
     psi = [*equations.deviations.y, *equations.deviations.w]
     entries, right = _system(equations)
@@ -55,7 +55,8 @@ def tube_flow(equations: Equations, parameters: Mapping[Any, Any]) -> TubeFlow:
     cut = len(field.rates), len(field.rates) + len(psi), len(field.rates) + len(psi) + len(entries)
     rates, psi, system, right = nodes[: cut[0]], nodes[cut[0] : cut[1]], nodes[cut[1] : cut[2]], nodes[cut[2] :]
     table = dict(zip(field.state, rates, strict=True))
-    relevant = _relevant(inputs.time, table, psi, [*system, *right], set(inputs.v))
+    wanted = [*psi, *field.state] if whole else psi
+    relevant = _relevant(inputs.time, table, wanted, [*system, *right], set(inputs.v))
     chosen = [k for k, node in enumerate(field.state) if node in relevant]
     variables = tuple(field.state[k] for k in chosen)
     order = {node: i for i, node in enumerate(inputs.v)}

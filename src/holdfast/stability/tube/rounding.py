@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from holdfast.engine.forms.evaluate import FormTape
+from holdfast.engine.forms.evaluate import Forms, FormTape
 from holdfast.engine.forms.monomials import CellMonomials
 from holdfast.engine.forms.rounding import OPERATION
 from holdfast.engine.forms.tape import CARRIED, DIFFERENCE, RUNNING, SYMBOLS, Recorder, Value
@@ -42,7 +42,7 @@ class RoundingTape:
             stages.append(self._rates(taken, taken.moment(node), place))
         after = self._advanced(taken, scheme.weights, stages)
         psi = tape.graph(flow.inputs, [taken.moment(Fraction(1)), *after], flow.psi)
-        self.tape = FormTape(tape, [tape.number(x) for x in psi])
+        self.tape = FormTape(tape, [tape.number(x) for x in (*psi, *after)])
 
     @contextmanager
     def _carried(self, how: int) -> Iterator[None]:
@@ -106,10 +106,15 @@ class RoundingTape:
             result.append(value)
         return result
 
+    def step(self, cells: np.ndarray) -> Forms:
+        """The state after a step: its polynomials and remainders over cells, and the rounding of each component."""
+        found, count = self.tape(cells), len(self.flow.psi)
+        return Forms(found.polynomials[:, count:], found.remainders[:, count:], found.rounding[:, count:])
+
     def bounds(self, cells: np.ndarray, factors: Sequence[Factor]) -> np.ndarray:
         """At most, for each cell and block; `cells` as the tape takes them."""
         with np.errstate(all="ignore"):
-            errors = self.tape(cells).rounding
+            errors = self.tape(cells).rounding[:, : len(self.flow.psi)]
             turned = [np.linalg.norm(errors[:, list(places)] @ np.abs(factor), axis=1) for places, factor in factors]
         bounds = np.array(turned).T * (1 + 1e-12)
         return np.where(np.isfinite(bounds), bounds, np.inf)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from holdfast.errors import HoldfastError
-from holdfast.results.runs.request import SMALLEST_TOLERANCE
-from holdfast.results.runs.state_error import (
+from holdfast.results.runs.accuracy.state_error import (
     LARGE,
     TIGHTER,
     WORTH_A_THIRD,
@@ -17,6 +16,7 @@ from holdfast.results.runs.state_error import (
     followed,
     unknown_error,
 )
+from holdfast.results.runs.request import SMALLEST_TOLERANCE
 from holdfast.schemes.by_name import scheme_named
 
 if TYPE_CHECKING:

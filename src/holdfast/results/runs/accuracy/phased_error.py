@@ -12,8 +12,8 @@ import numpy as np
 
 from holdfast.common.frozen import Frozen
 from holdfast.errors import HoldfastError
+from holdfast.results.runs.accuracy.state_error import StateError, compared, unknown_error
 from holdfast.results.runs.joined import JoinedRun
-from holdfast.results.runs.state_error import StateError, compared, unknown_error
 from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.by_name import scheme_named
 

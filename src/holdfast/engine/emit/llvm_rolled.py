@@ -1,0 +1,150 @@
+"""Rolled bodies as LLVM IR: loops over instances, what they read by rule or by table."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+
+import numpy as np
+
+from holdfast.engine.emit.body import Body, Operand
+from holdfast.engine.emit.code_piece import CodePiece, body_arguments
+from holdfast.engine.emit.llvm_writer import LLVMWriter
+from holdfast.engine.emit.rolling import AT_ONCE, InstanceRun, RolledBody, even_parts, evenly
+from holdfast.engine.emit.target import Value
+
+MEMORY = Value("pr", "%scratch")
+
+
+def write_rolled(writer: LLVMWriter, name: str, body: Body, rolled: RolledBody, *, fused: bool) -> None:
+    """The body as a function of the module."""
+    _RolledCode(writer, name, body, rolled, fused).write()
+
+
+class _RolledCode:
+    def __init__(self, writer: LLVMWriter, name: str, body: Body, rolled: RolledBody, fused: bool) -> None:
+        self.writer, self.name, self.body, self.rolled, self.fused = writer, name, body, rolled, fused
+        self.tables: dict[str, np.ndarray] = {}
+
+    def write(self) -> None:
+        writer, body = self.writer, self.body
+        writer.begin(self.name, body_arguments(), "", "noinline")
+        for counter in ("turn", "each"):
+            writer.declare(counter, "i")
+        writer.store(MEMORY, _integer(0), writer.widen(Value("d", "%t")))
+        self._copied("x", 1, body.states)
+        self._copied("p", 1 + body.states, body.parameters)
+        for site in self.rolled.sites:
+            many = site.repeats > 1
+            with writer.loop("turn", _integer(0), _integer(site.repeats)) if many else nullcontext():
+                for run in site.runs:
+                    self._run(run, site.repeats)
+        self._outputs()
+        writer.end()
+        for table, places in self.tables.items():
+            listed = ", ".join(f"i32 {place}" for place in places.ravel().tolist())
+            writer.functions.append(f"@{table} = private unnamed_addr constant [{places.size} x i32] [{listed}]")
+
+    def _copied(self, array: str, begin: int, count: int) -> None:
+        writer = self.writer
+        with writer.loop("each", _integer(0), _integer(count)):
+            place = writer.read("each", "i")
+            value = writer.load(Value("pr", f"%{array}"), place)
+            writer.store(MEMORY, writer.binary("+", place, _integer(begin)), value)
+
+    def _outputs(self) -> None:
+        writer, out = self.writer, Value("pr", "%out")
+        for place, constant in self.rolled.constants:
+            writer.store(out, _integer(place), Value("r", writer.splat(constant)))
+        if not self.rolled.outputs:
+            return
+        table = self._table("outputs", np.array(self.rolled.outputs))
+        with writer.loop("each", _integer(0), _integer(len(self.rolled.outputs))):
+            row = writer.binary("*", writer.read("each", "i"), _integer(2))
+            into, value = (self._entry(table, writer.binary("+", row, _integer(k))) for k in (0, 1))
+            writer.store(out, into, writer.load(MEMORY, value))
+
+    # ── runs ──────────────────────────────────────────────────────────────────────────────────────
+
+    def _run(self, run: InstanceRun, repeats: int) -> None:
+        if run.count <= AT_ONCE:
+            for k in range(run.count):
+                self._instance(run, repeats, k)
+        else:
+            for first, last in even_parts(self.rolled.reads[run.template][run.first : run.first + run.count]):
+                self._loop(InstanceRun(run.template, run.first + first, last - first, run.advance), repeats)
+
+    def _loop(self, run: InstanceRun, repeats: int) -> None:
+        """Instances of one level do not read each other: several of them may be computed at once."""
+        writer, begin = self.writer, len(self.writer.lines)
+        with writer.loop("each", _integer(0), _integer(run.count)):
+            self._instance(run, repeats, None)
+        group = writer.mark("")
+        for k in range(begin, len(writer.lines)):
+            line = writer.lines[k]
+            if (" load " in line or "  store " in line) and "%at." not in line:
+                writer.lines[k] = f"{line}, !llvm.access.group {group}"
+        inner = writer.mark(f'!"llvm.loop.parallel_accesses", {group}')
+        writer.lines[-2] += f", !llvm.loop {writer.mark(f'@, {inner}')}"  # the way back to the head
+
+    def _instance(self, run: InstanceRun, repeats: int, number: int | None) -> None:
+        """One instance: of the number given, or of the loop over all of the run."""
+        writer, rolled = self.writer, self.rolled
+        template, table = rolled.templates[run.template], rolled.reads[run.template]
+        each = np.arange(run.count) if number is None else np.array([number])
+        which = run.first + np.arange(repeats)[:, None] * run.advance + each
+        instance = self._number(run, repeats, number)
+        texts: dict[int, str] = {}
+        for read in range(template.reads):
+            rule = evenly(table[which, read])
+            if rule is None:
+                name = self._table(f"t{run.template}", table)
+                row = writer.binary("*", instance, _integer(template.reads))
+                place = self._entry(name, writer.binary("+", row, _integer(read)))
+            else:
+                place = self._ruled(int(table[which[0, 0], read]), dict(zip(("turn", "each"), rule, strict=True)))
+            texts[read] = writer.load(MEMORY, place).text
+        piece = _InstanceCode(writer, self.body, texts, fused=self.fused)
+        for k, (op, operands) in enumerate(template.statements, start=1):
+            texts[-k] = piece.statement(op, operands)
+        place = writer.binary("+", instance, _integer(rolled.begins[run.template]))
+        writer.store(MEMORY, place, Value("r", texts[-len(template.statements)]))
+
+    def _number(self, run: InstanceRun, repeats: int, number: int | None) -> Value:
+        """The number of the instance."""
+        writer, found = self.writer, _integer(run.first + (number or 0))
+        if repeats > 1:
+            found = writer.binary("+", writer.binary("*", writer.read("turn", "i"), _integer(run.advance)), found)
+        return found if number is not None else writer.binary("+", found, writer.read("each", "i"))
+
+    def _ruled(self, begin: int, steps: dict[str, int]) -> Value:
+        writer, place = self.writer, _integer(begin)
+        for counter, step in steps.items():
+            if step:
+                place = writer.binary("+", writer.binary("*", writer.read(counter, "i"), _integer(step)), place)
+        return place
+
+    def _table(self, kind: str, places: np.ndarray) -> str:
+        name = f"{self.name}.{kind}"
+        self.tables.setdefault(name, places)
+        return name
+
+    def _entry(self, table: str, place: Value) -> Value:
+        writer = self.writer
+        at = writer.let(f"getelementptr i32, ptr @{table}, i64 {place.text}")
+        short = writer.let(f"load i32, ptr {at}, align 4")
+        return Value("i", writer.let(f"sext i32 {short} to i64"))
+
+
+class _InstanceCode(CodePiece):
+    """The statements of a template, over values that are there already."""
+
+    def __init__(self, writer: LLVMWriter, body: Body, values: dict[int, str], *, fused: bool) -> None:
+        super().__init__(writer, body, {}, fused=fused)
+        self.texts = values
+
+    def text(self, operand: Operand) -> str:
+        return self.writer.splat(operand) if isinstance(operand, float) else self.texts[operand]
+
+
+def _integer(value: int) -> Value:
+    return Value("i", str(value))

@@ -1,0 +1,276 @@
+"""Bodies of many like parts as loops: links of a chain, cells of a lattice, steps of a long elimination.
+
+A body is a list of statements. Values that are used once stay within the expression that uses them; what is left are
+expressions whose values go to memory. Those that are alike up to the names of what they read are instances of one
+*template*. In the order of their *levels* (one more than the deepest value that is read) the templates follow each
+other as a list of runs, so many instances each; and where that list repeats itself, as it does along an elimination, it
+becomes a loop of runs:
+
+    memory     t, x, p, then for each template the values of its instances, in the order in which they are computed
+    site       a few runs, each of some instances of one template; all of them repeated
+    places     of what an instance reads: by tables, or by a rule where they go up evenly
+
+The statements are those of the body, operation by operation, so that rolled code computes the bits of straight code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from holdfast.engine.emit.body import Body, Operand, Statement
+
+ROLLED_FROM = 12_000  # statements: straight code of fewer runs faster, up to three times, and compiles in seconds
+LARGEST_EXPRESSION = 48  # statements of an expression, about: a sum of thousands of terms is cut
+LONGEST_PERIOD = 40  # runs that repeat together
+SHORTER = 4  # times fewer statements than straight code, at least: otherwise there is little to roll
+LONG, MOST_PARTS = 16, 40  # instances in a row that go up evenly, and as many parts of a run: worth loops of their own
+MOST_KINDS, MOSTLY = 8, 0.9  # kinds of instances that take turns, and how much of a run must do so
+EARLY, AHEAD = 3, 3  # statements of a part that is ready so many levels before the rest: computed by itself
+AT_ONCE = 4  # instances of a run that are written out one by one
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """Statements over what is read (0, 1, ...) and over each other (−1 is the first); the last one is the value."""
+
+    statements: tuple[Statement, ...]
+    reads: int
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceRun:
+    """Instances of a template: from `first` on, `count` of them, and `advance` further each time it is repeated."""
+
+    template: int
+    first: int
+    count: int
+    advance: int
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Runs in order, all of them so many times."""
+
+    runs: tuple[InstanceRun, ...]
+    repeats: int
+
+
+@dataclass(frozen=True, eq=False)
+class RolledBody:
+    """Templates, where their values lie, what their instances read, and the sites in order."""
+
+    templates: tuple[Template, ...]
+    begins: tuple[int, ...]  # of each template: the place of the value of its first instance
+    reads: tuple[np.ndarray, ...]  # of each template: (instances, reads), places
+    sites: tuple[Site, ...]
+    outputs: tuple[tuple[int, int], ...]  # place in the result, place in memory
+    constants: tuple[tuple[int, float], ...]  # place in the result, value
+    size: int  # Reals of memory
+
+    @property
+    def written(self) -> int:
+        """Statements of code."""
+        length = [len(template.statements) for template in self.templates]
+        return sum(
+            length[run.template] * (run.count if run.count <= AT_ONCE else 1)
+            for site in self.sites
+            for run in site.runs
+        )
+
+
+def rolled(body: Body) -> RolledBody | None:
+    """The body as loops; None where it is short, or has too little that is alike."""
+    if len(body.statements) < ROLLED_FROM:
+        return None
+    found = _Rolling(body).result()
+    return found if found.written * SHORTER <= len(body.statements) else None
+
+
+class _Rolling:
+    """The bookkeeping of `rolled`."""
+
+    def __init__(self, body: Body) -> None:
+        self.body, self.inputs = body, body.inputs
+        self.kept = self._kept()
+        self.templates: dict[tuple[Statement, ...], int] = {}
+        self.found: list[tuple[int, int, int, list[int]]] = []  # level, template, slot, slots that are read
+
+    def _kept(self) -> bytearray:
+        """Which statements' values go to memory: used more than once or not at all here, given out, or long."""
+        body, first = self.body, self.inputs
+        uses, size = [0] * len(body.statements), [1] * len(body.statements)
+        for _, operands in body.statements:
+            for operand in operands:
+                if isinstance(operand, int) and operand >= first:
+                    uses[operand - first] += 1
+        kept = bytearray(count != 1 for count in uses)
+        for _, operand in body.outputs:
+            if isinstance(operand, int) and operand >= first:
+                kept[operand - first] = 1
+        level = [0] * len(
+            body.statements
+        )  # of the deepest value that an expression reads; of one that is kept, its own
+        for number, (_, operands) in enumerate(body.statements):
+            own = [o - first for o in operands if isinstance(o, int) and o >= first]
+            deepest = max((level[o] for o in own), default=0)
+            for operand in own:
+                if not kept[operand]:
+                    if size[operand] >= EARLY and level[operand] <= deepest - AHEAD:
+                        kept[operand] = 1  # ready long before: it need not wait within a long chain
+                        level[operand] += 1
+                    else:
+                        size[number] += size[operand]
+            kept[number] |= size[number] > LARGEST_EXPRESSION
+            level[number] = deepest + kept[number]
+        return kept
+
+    def result(self) -> RolledBody:
+        level = [0] * (self.inputs + len(self.body.statements))
+        for number, kept in enumerate(self.kept):
+            if kept:
+                template, reads = self._expression(number)
+                slot = self.inputs + number
+                level[slot] = 1 + max((level[read] for read in reads), default=0)
+                self.found.append((level[slot], template, slot, reads))
+        self.found.sort(key=lambda entry: entry[:3])
+        return self._placed()
+
+    def _expression(self, number: int) -> tuple[int, list[int]]:
+        """The template of an expression, and the slots that it reads, each once."""
+        reads: dict[int, int] = {}
+        code: list[Statement] = []
+
+        def written(number: int) -> int:
+            op, operands = self.body.statements[number]
+            named: list[Operand] = []
+            for operand in operands:
+                if isinstance(operand, float):
+                    named.append(operand)
+                elif operand >= self.inputs and not self.kept[operand - self.inputs]:
+                    named.append(written(operand - self.inputs))
+                else:
+                    named.append(reads.setdefault(operand, len(reads)))
+            code.append((op, tuple(named)))
+            return -len(code)
+
+        written(number)
+        key = tuple((op, tuple(_told(o) for o in operands)) for op, operands in code)
+        return self.templates.setdefault(key, len(self.templates)), list(reads)  # type: ignore[arg-type]
+
+    def _placed(self) -> RolledBody:
+        counts = np.bincount([template for _, template, _, _ in self.found], minlength=len(self.templates))
+        ends = self.inputs + np.cumsum(counts)
+        begins, size = (ends - counts).tolist(), int(ends[-1])
+        place = np.arange(self.inputs + len(self.body.statements))
+        parts: list[list[np.ndarray]] = [[] for _ in self.templates]
+        at = list(begins)
+        for (_, template), entries in groupby(self.found, key=lambda entry: entry[:2]):
+            group = list(entries)
+            reads_of = place[np.array([reads for _, _, _, reads in group], dtype=np.int64)].reshape(len(group), -1)
+            order = even_order(reads_of)
+            place[np.array([slot for _, _, slot, _ in group])[order]] = np.arange(
+                at[template], at[template] + len(group)
+            )
+            parts[template].append(reads_of[order])
+            at[template] += len(group)
+        reads = tuple(np.concatenate(part) for part in parts)
+        outputs = tuple((k, int(place[o])) for k, o in self.body.outputs if isinstance(o, int))
+        constants = tuple((k, o) for k, o in self.body.outputs if isinstance(o, float))
+        templates = tuple(
+            Template(tuple((op, tuple(map(_value, o))) for op, o in code), table.shape[1])
+            for code, table in zip(self.templates, reads, strict=True)
+        )
+        return RolledBody(templates, tuple(begins), reads, tuple(self._sites()), outputs, constants, size)
+
+    def _sites(self) -> Iterator[Site]:
+        """The runs of all levels, and what repeats of them."""
+        runs: list[tuple[int, int]] = []  # template, count
+        last = None
+        for level, template, _, _ in self.found:
+            if (level, template) == last:
+                runs[-1] = template, runs[-1][1] + 1
+            else:
+                runs.append((template, 1))
+            last = level, template
+        taken = [0] * len(self.templates)
+        at = 0
+        while at < len(runs):
+            period, repeats = _repetition(runs, at)
+            pattern = runs[at : at + period]
+            advance = [0] * len(self.templates)
+            made = []
+            for template, count in pattern:
+                made.append((template, taken[template] + advance[template], count))
+                advance[template] += count
+            yield Site(tuple(InstanceRun(t, first, count, advance[t]) for t, first, count in made), repeats)
+            for template, each in enumerate(advance):
+                taken[template] += each * repeats
+            at += period * repeats
+
+
+def _repetition(runs: Sequence[tuple[int, int]], at: int) -> tuple[int, int]:
+    """The period from here on that covers most by being repeated, and how often; one run, once, where none repeats."""
+    best = (1, 1)
+    for period in range(1, min(LONGEST_PERIOD, (len(runs) - at) // 2) + 1):
+        if runs[at] != runs[at + period]:
+            continue
+        repeats = 1
+        while runs[at + repeats * period : at + (repeats + 1) * period] == runs[at : at + period]:
+            repeats += 1
+        if repeats > 2 and repeats * period > best[0] * best[1]:
+            best = (period, repeats)
+    return best
+
+
+def _told(operand: Operand) -> Operand | str:
+    """An operand as keys tell it apart: 0.0 from −0.0, and nan from nothing."""
+    return operand.hex() if isinstance(operand, float) else operand
+
+
+def _value(operand: Operand | str) -> Operand:
+    return float.fromhex(operand) if isinstance(operand, str) else operand
+
+
+def evenly(places: np.ndarray) -> tuple[int, int] | None:
+    """By how much places (turns, instances) go up with each turn and with each instance, where they do so evenly."""
+    turn = int(places[1, 0] - places[0, 0]) if len(places) > 1 else 0
+    each = int(places[0, 1] - places[0, 0]) if places.shape[1] > 1 else 0
+    rule = places[0, 0] + turn * np.arange(len(places))[:, None] + each * np.arange(places.shape[1])
+    return (turn, each) if np.array_equal(places, rule) else None
+
+
+def even_order(reads: np.ndarray) -> np.ndarray:
+    """An order of instances in which what they read goes up evenly for long: those of one kind together, where several
+    kinds take turns.
+    """
+    count = len(reads)
+    for kinds in range(1, min(MOST_KINDS, count // LONG) + 1):
+        steps = reads[kinds:] - reads[:-kinds]
+        even = (steps[kinds:] == steps[:-kinds]).all(axis=1)
+        if even.mean() > MOSTLY:
+            return np.argsort(np.arange(count) % kinds, kind="stable")
+    return np.arange(count)
+
+
+def even_parts(reads: np.ndarray) -> list[tuple[int, int]]:
+    """A run cut where what it reads does not go up evenly; the whole of it where that gives too many parts."""
+    count = len(reads)
+    steps = np.diff(reads, axis=0)
+    breaks = np.nonzero((steps[1:] != steps[:-1]).any(axis=1))[0] + 1  # instances whose step from the last one is new
+    ends, begin = list[int](), 0
+    for place in [*breaks.tolist(), count - 1]:
+        if place - begin + 1 >= LONG:
+            if begin and (not ends or ends[-1] != begin):
+                ends.append(begin)
+            ends.append(place + 1)
+            begin = place + 1
+        elif place > begin:
+            begin = place
+    cuts = [0, *(end for end in dict.fromkeys(ends) if 0 < end < count), count]
+    return list(pairwise(cuts)) if len(cuts) <= MOST_PARTS + 1 else [(0, count)]

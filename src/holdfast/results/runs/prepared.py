@@ -1,0 +1,189 @@
+"""What the runs of one `Equations` have in common, found once: requests, events, kernels, and numbers by their places.
+
+A fit or a scan calls `simulate` thousands of times with the same equations and other numbers. Whatever depends on names
+and formulas alone is kept here, with the equations it belongs to; what depends on numbers is looked up by place, and
+anything unusual (an expression for a value, a letter, a kept integral) goes the long way, whose words and results are
+the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from holdfast.common.memo import remembered
+from holdfast.engine.code import native
+from holdfast.engine.kernel import Kernel, compiled
+from holdfast.equations.dynamics.sample import start_values, symbols_within
+from holdfast.equations.equations import Equations
+from holdfast.equations.values import parameter_vector, state_vector
+from holdfast.problem.types import ByName, StateLike
+from holdfast.problem.vocabulary import name_of
+from holdfast.results.quantities import check_output_names
+from holdfast.results.runs.event import EventWatch, watch_of
+from holdfast.results.runs.job import check_size
+from holdfast.results.runs.request import Request, RunOptions, request_of
+from holdfast.results.start.native_way_back import native_way_back
+from holdfast.results.start.start import Start, started, stated_names
+from holdfast.schemes.kinds.scheme import Scheme
+
+KEPT_REQUESTS = 16  # of one `Equations`: a program asks for few different runs
+
+
+@remembered
+def prepared_runs(equations: Equations) -> PreparedRuns:
+    """What is prepared for runs of these equations; a quantity of `output` that cannot be computed is an error."""
+    check_output_names(equations)
+    return PreparedRuns(equations)
+
+
+class PreparedRuns:
+    """Requests, kernels and starts of one `Equations`. Threads may share it: each entry is put in place whole."""
+
+    def __init__(self, equations: Equations) -> None:
+        self._equations = equations
+        self._requests: dict[Any, Request] = {}
+        self._kernels: dict[Any, Kernel] = {}
+        self._last_start: tuple[Any, Start] | None = None
+        self._last_stated: tuple[tuple[float, ...], tuple[float, ...]] | None = None
+
+    # ── what is asked ─────────────────────────────────────────────────────────────────────────────
+
+    def request(self, scheme: Scheme | str | None, options: RunOptions) -> Request:
+        """The request completed and judged; the same object for the same words."""
+        key = _key(scheme, options)
+        found = self._requests.get(key) if key is not None else None
+        if found is None:
+            found = request_of(self._equations, scheme, **options)
+            check_size(found, self._width)
+            if key is not None:
+                self._requests = {**dict(list(self._requests.items())[1 - KEPT_REQUESTS :]), key: found}
+        return found
+
+    @cached_property
+    def _width(self) -> int:
+        """Doubles of a row."""
+        return len(self._equations.state_names) + len(self._equations.observables)
+
+    def watch(self, events: Mapping[str, Any] | None) -> EventWatch:
+        """The events of a run on the graph."""
+        return self._own_watch if events is None else watch_of(self._equations, events)
+
+    @cached_property
+    def _own_watch(self) -> EventWatch:
+        return watch_of(self._equations, None)
+
+    def kernel(self, scheme: Scheme, watch: EventWatch, project: bool) -> Kernel:
+        """The kernel that takes the steps, under the events that end a run; back onto the program where that is asked
+        for and can be done natively.
+        """
+        back = native_way_back(self._equations) if project and not scheme.adaptive else None
+        if watch.terminal:
+            return compiled(self._equations.field, scheme, events=tuple(watch.terminal.values()), back=back)
+        key = scheme, project, native.available()
+        found = self._kernels.get(key)
+        if found is None:
+            found = compiled(self._equations.field, scheme, back=back)
+            self._kernels = {**self._kernels, key: found}
+        return found
+
+    # ── numbers ───────────────────────────────────────────────────────────────────────────────────
+
+    def constants(self, given: ByName | None) -> list[float]:
+        """Parameters and gains in the field's order, some of them replaced."""
+        if self._has_letters:
+            return parameter_vector(self._equations, given or {})
+        if not given:
+            return list(self._stated_constants)
+        found = _replaced(self._stated_constants, self._parameter_places, given)
+        return parameter_vector(self._equations, given) if found is None else found
+
+    @cached_property
+    def _has_letters(self) -> bool:
+        return bool(self._equations.letters or self._equations.problem.system.open_functions)
+
+    @cached_property
+    def _stated_constants(self) -> tuple[float, ...]:
+        return tuple(parameter_vector(self._equations, {}))
+
+    @cached_property
+    def _parameter_places(self) -> dict[str, int]:
+        return {name: place for place, name in enumerate(self._equations.parameter_names)}
+
+    def start(
+        self, given: StateLike | None, policy: str | None, constants: list[float], begin: float, kernel: Kernel
+    ) -> Start:
+        """The start of a run; that of the last one where nothing has changed."""
+        stated, names = self.state(given, constants), self.names(given)
+        key = (policy, begin, constants, stated, names)
+        last = self._last_start
+        if last is not None and last[0] == key:
+            return last[1]
+        found = started(self._equations, kernel, np.array(stated), constants, policy, begin, names)
+        self._last_start = (policy, begin, list(constants), stated, names), found
+        return found
+
+    def names(self, given: StateLike | None) -> frozenset[str]:
+        """The names of the start values that somebody stated."""
+        if given is None or (isinstance(given, Mapping) and not given):
+            return self._own_names
+        return stated_names(self._equations, given)
+
+    @cached_property
+    def _own_names(self) -> frozenset[str]:
+        return stated_names(self._equations, None)
+
+    def state(self, given: StateLike | None, constants: list[float]) -> list[float]:
+        """The state (q, v, s) that is stated, with some values replaced."""
+        if (given is None or isinstance(given, Mapping)) and not self._equations.problem.program.keep:
+            own = self._own_state(constants)
+            found = _replaced(own, self._state_places, given) if given else list(own)
+            if found is not None:
+                return found
+        return state_vector(self._equations, given, dict(zip(self._equations.parameter_names, constants, strict=True)))
+
+    def _own_state(self, constants: list[float]) -> tuple[float, ...]:
+        """What the problem states, under parameters; worked out anew where one of those it depends on has changed."""
+        decisive = tuple(constants[place] for place in self._decisive)
+        last = self._last_stated
+        if last is not None and last[0] == decisive:
+            return last[1]
+        parameters = dict(zip(self._equations.parameter_names, constants, strict=True))
+        values = start_values(self._equations.problem, parameters)
+        found = tuple(values.get(name, 0.0) for name in self._equations.state_names)  # on the program
+        self._last_stated = decisive, found
+        return found
+
+    @cached_property
+    def _decisive(self) -> tuple[int, ...]:
+        """The places of the parameters that start values depend on."""
+        problem = self._equations.problem
+        used = {name for value in problem.start.values() for name in symbols_within(value, problem.system.definitions)}
+        return tuple(place for name, place in self._parameter_places.items() if name in used)
+
+    @cached_property
+    def _state_places(self) -> dict[str, int]:
+        return {name: place for place, name in enumerate(self._equations.state_names)}
+
+
+def _key(scheme: Scheme | str | None, options: RunOptions) -> Any:
+    """What tells requests apart, types included; None where options cannot be compared so."""
+    values = tuple(options.values())
+    if not all(value is None or type(value) in (int, float) for value in values):
+        return None
+    return scheme, tuple(options), values, tuple(map(type, values))
+
+
+def _replaced(own: Sequence[float], places: Mapping[str, int], given: Mapping[Any, Any]) -> list[float] | None:
+    """Numbers with some replaced by name; None where a name or a value is none of the plain ones."""
+    found, seen = list(own), set[int]()
+    for key, value in given.items():
+        place = places.get(name_of(key))
+        if place is None or isinstance(value, bool) or not isinstance(value, (int, float)):
+            return None
+        found[place] = float(value)
+        seen.add(place)
+    return found if len(seen) == len(given) else None  # a name given twice

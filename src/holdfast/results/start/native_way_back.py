@@ -1,0 +1,61 @@
+"""The way back onto the program on the graph, for kernels whose every step ends there.
+
+        Δq = M⁻¹Jᵀ (J M⁻¹Jᵀ)⁻¹ y,   J = ∂y/∂q          Δv = M⁻¹Jᵀ (J M⁻¹Jᵀ)⁻¹ w,   J = ∂w/∂v
+
+the least change by kinetic energy, as `Projection` finds it, by LDLᵀ of M and of J M⁻¹Jᵀ. It serves where M is definite
+and constraints are independent; where it fails on the way, or does not serve, `Projection` does the same, slowly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from holdfast.common.memo import remembered
+from holdfast.equations.equations import Equations
+from holdfast.equations.solving.redundant import not_unique
+from holdfast.graph.derivatives import jacobian
+from holdfast.graph.linear_algebra import Rows, SymmetricFactor, factor_symmetric, product, times
+from holdfast.graph.nodes import Node
+from holdfast.graph.way_back import Correction, WayBack
+from holdfast.results.start.term_sizes import deviation_sizes
+
+
+@remembered
+def native_way_back(equations: Equations) -> WayBack | None:
+    """The way back as nodes; none where only the long way serves."""
+    deviations, program = equations.deviations, equations.problem.program
+    usual = len(deviations.y) == len(program.holonomic) and len(deviations.w) == len(program.constraints)
+    if (
+        not usual
+        or program.keep
+        or deviations.mixed
+        or deviations.degrees
+        or deviations.states
+        or not_unique(equations.solver)
+    ):
+        return None
+    mass = equations.mass_factor
+    if mass is None or not program.constraints or len(program.constraints) > len(equations.coordinates):
+        return None
+    m, sizes = len(deviations.y), deviation_sizes(equations).own_nodes
+    slopes = jacobian(deviations.y, equations.inputs.q)
+    return WayBack(
+        Correction(deviations.y, sizes[:m], _change(equations, mass, slopes, deviations.y)),
+        Correction(deviations.w, sizes[m:], _change(equations, mass, deviations.jacobian, deviations.w)),
+        equations.field.inputs,
+    )
+
+
+def _change(equations: Equations, mass: SymmetricFactor, rows: Rows, deviation: Sequence[Node]) -> tuple[Node, ...]:
+    """M⁻¹Jᵀ (J M⁻¹Jᵀ)⁻¹ z on the graph."""
+    graph, n = equations.inputs.graph, len(equations.coordinates)
+    if not rows:
+        return (graph.zero,) * n
+    response: Rows = [{} for _ in range(n)]  # M⁻¹Jᵀ, by rows
+    for i, row in enumerate(rows):
+        for k, value in enumerate(mass.solve([row.get(j, graph.zero) for j in range(n)])):
+            if value is not graph.zero:
+                response[k][i] = value
+    strength = product(rows, response)
+    multipliers = factor_symmetric(strength, graph).solve(list(deviation))
+    return tuple(times(response, multipliers, graph))

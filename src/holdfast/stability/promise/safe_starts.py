@@ -1,0 +1,74 @@
+"""Starts near that of a certificate whose whole run is proved to stay in its tube: the condition dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from holdfast.common.frozen import Frozen
+from holdfast.common.rounded import rounded_down
+from holdfast.equations.equations import Equations
+from holdfast.errors import BadRequest
+from holdfast.results.trajectory import Trajectory
+from holdfast.schemes.by_name import scheme_named
+from holdfast.schemes.kinds.runge_kutta import RungeKutta
+from holdfast.stability.certificate.certificate import Certificate, made_here
+from holdfast.stability.certificate.tube_proof import Tube, tubes_of
+from holdfast.stability.tube.cells import Cells, room_around
+from holdfast.stability.tube.flow import tube_flow
+from holdfast.stability.tube.starts import Neighbours
+
+
+@dataclass(frozen=True, eq=False)
+class SafeStarts:
+    """Every run of the certificate's scheme and step that starts within `distances` of its start, state by state, is
+    proved to stay in its tube to the end, rounding included; so its bounds hold without a condition.
+
+    `part` is the distance as a part of the tube's half-widths; 0 where nothing is proved.
+    """
+
+    part: float
+    distances: Mapping[str, float]
+
+    def __bool__(self) -> bool:
+        return self.part > 0
+
+    def __str__(self) -> str:
+        if not self:
+            return "No start beside this one is proved to stay in the tube."
+        told = ", ".join(f"{name} +- {rounded_down(value, 2)}" for name, value in self.distances.items())
+        return f"Proved: every run that starts within {told} of this one's start stays in the tube to the end."
+
+
+def safe_starts(equations: Equations, certificate: Certificate) -> SafeStarts:
+    """How far a start may be from that of a certificate in a tube, so that its whole run is proved to stay in the tube.
+
+    The certificate must be the one that `certify` has just made from these equations. Takes a few seconds.
+
+    starts = hf.safe_starts(equations, certificate);  starts.part;  starts.distances["x"];  print(starts)
+    """
+    if not isinstance(equations, Equations) or not isinstance(certificate, Certificate):
+        raise BadRequest("safe_starts() takes Equations and the certificate that certify() made of them")
+    run, scheme, tubes = certificate.trajectory, scheme_named(certificate.scheme), tubes_of(certificate.blocks)
+    if not made_here(certificate) or run is None or certificate.step is None:
+        raise BadRequest("the certificate was not made here, so its run is not at hand", fix="hf.certify(...) again")
+    if not tubes or not isinstance(scheme, RungeKutta):
+        raise BadRequest("nothing in this certificate is proved in a tube", where="safe_starts(certificate)")
+    if set(equations.parameter_names) != set(certificate.parameters):
+        raise BadRequest("the certificate was made of other equations", where="safe_starts(certificate)")
+    numbers = {name: certificate.parameters[name] for name in equations.parameter_names}
+    flow = tube_flow(equations, numbers, whole=True)
+    widths = np.min([_room(tube, run) for tube in tubes], axis=0)
+    if not (widths > 0).all():
+        return SafeStarts(0.0, Frozen())
+    part = Neighbours(flow, scheme, certificate.step, run, widths).largest_start()
+    told = {name: float(part * width) for name, width in zip(run.state_names, widths, strict=True)}
+    return SafeStarts(part, Frozen(told) if part else Frozen())
+
+
+def _room(tube: Tube, run: Trajectory) -> np.ndarray:
+    """The half-widths of boxes around the rows of a run that lie in the tube."""
+    cells = Cells(*(np.array([cell[k] if k else cell[:2] for cell in tube.cells]) for k in (0, 2, 3)))
+    return room_around(cells, run)
