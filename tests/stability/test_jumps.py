@@ -112,4 +112,4 @@ def test_a_region_with_fixed_states_fails_no_certificate():
     still = {"a": (0, 0), "b": (-1, -1), "c": (0, 0)}
     certificate = hf.certify(equations, hf.Euler, step=0.01, duration=0.1, effort=0.05, region=still)
     assert sorted(name for block in certificate.blocks for name in block.constraints) == ["lower", "upper"]
-    assert all(block.label in (hf.Label.checked, hf.Label.proved) for block in certificate.blocks)
+    assert all(block.label in (hf.Label.checked, hf.Label.proved, hf.Label.tube) for block in certificate.blocks)

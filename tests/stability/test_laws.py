@@ -1,6 +1,7 @@
 """Laws that vary, or are not linear, over a region: one norm, A = ∂ψ⁺/∂ψ enclosed cell by cell, and re-checked."""
 
 import json
+from fractions import Fraction
 
 import flint
 import mpmath
@@ -203,6 +204,23 @@ def test_a_law_that_drives_away_somewhere_in_the_region_is_not_proved():
     certificate = certified(law, region={"x": (-0.9, 0.9), "y": (-1.1, -0.4)}, effort=1)
     assert certificate["rod"].label is hf.Label.checked
     assert "No proof" in certificate["rod"].reason
+
+
+@pytest.mark.parametrize("size", [Fraction(1, 10**9), Fraction(10**9)])
+def test_a_law_that_is_not_linear_is_proved_in_any_unit(size):
+    """Lengths in nanometres and in gigametres: the start deviates by rounding alone, which doubles do not read."""
+    length = sp.Rational(size.numerator, size.denominator)
+    system = hf.System(
+        coordinates=(x, y), kinetic=(x.rate**2 + y.rate**2) / 2, potential=length * sp.Rational(981, 100) * y
+    )
+    law = hf.GeneralLaw({"rod": -4 * rod - 4 * rod.rate - rod**3 / length**4})
+    program = hf.Program(holonomic={"rod": (x**2 + y**2 - length**2) / 2}, law=law)
+    start = {x: float(size) * np.sin(0.3), y: -float(size) * np.cos(0.3)}
+    equations = hf.derive(hf.Problem(system, program, start=start))
+    certificate = hf.certify(equations, hf.RK4, step=0.01, duration=0.3, effort=0.5)
+    assert certificate["rod"].label is hf.Label.proved, certificate["rod"].reason
+    found = hf.verify(certificate)
+    assert found, found.findings
 
 
 # ── programs above degree 2 ───────────────────────────────────────────────────────────────────────

@@ -149,3 +149,14 @@ def test_a_range_that_no_parameter_can_have_is_refused():
         hf.certify(hf.derive(pendulum()), hf.RK4, region={"g": (10, 9)}, **ASK)
     with pytest.raises(hf.BadRequest, match="unknown quantity"):
         hf.certify(hf.derive(pendulum()), hf.RK4, region={"nothing": (10, 9)}, **ASK)
+
+
+def test_a_page_shows_it_beside_the_run_of_the_problem():
+    own = hf.Run(scheme="rk4", step=0.01, duration=0.2)
+    problem = replace(pendulum(), certificate=Frozen({"region": {"g": [9.8, 9.82]}, "effort": 1}), run=own)
+    study = hf.study(problem)
+    assert study.certificate.label is hf.Label.proved
+    assert "proved while in Omega" in study.report().html
+    other = hf.simulate(hf.derive(pendulum(mass=3)), hf.RK4, step=0.01, duration=0.2)
+    with pytest.raises(hf.BadRequest, match="another"):
+        hf.report(other, study.certificate)

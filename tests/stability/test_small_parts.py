@@ -162,7 +162,10 @@ def test_sizes_of_states_are_tied_by_the_duration():
 
 def test_what_a_proof_takes_for_granted_counts_by_its_nearer_side():
     limits = (("y_a", -1e-3, 2e-3), ("w_a", -5.0, 4.0), ("energy", -1.0, 1.0), ("y_b", -1.0, 1.0))
-    block = SimpleNamespace(label=Label.proved, proof=SimpleNamespace(limits=limits))
+    proof = Proof(
+        factor=((1.0,),), gamma=0.5, tube=1.0, coefficient=0.0, rounding=0.0, radius=0.0, region=(), limits=limits
+    )
+    block = SimpleNamespace(label=Label.proved, proof=proof)
     assert unproved_limits(block, {"y_a": 1e-3, "w_a": 4.0, "y_b": 1.0}) == {}
     assert unproved_limits(block, {"y_a": 1.5e-3, "w_a": 4.5, "y_b": 1.0}) == {"y_a": 1e-3, "w_a": 4.0}
     assert unproved_limits(block, {}) == {"y_a": 1e-3, "w_a": 4.0, "y_b": 1.0}

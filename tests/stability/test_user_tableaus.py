@@ -3,6 +3,7 @@
 import json
 from fractions import Fraction as F
 
+import numpy as np
 import pytest
 
 import holdfast as hf
@@ -95,3 +96,27 @@ def test_the_verifier_s_own_conditions_are_those_of_known_schemes():
             checked_tableau(rows, weights, tableau.order + 1)
     with pytest.raises(Refused, match="an order that is not checked"):
         checked_tableau([[]], [F(1)], 0)
+
+
+def test_stages_beyond_the_order_are_proved_for_affine_programs_too():
+    """y = x under R = 1 + z + z²/2 + ..., of which only z² is the order's: the rest acts on the deviation itself."""
+    x = hf.coordinates("x")
+    system = hf.System(coordinates=(x,), kinetic=x.rate**2 / 2)
+    program = hf.Program(holonomic={"home": x}, controls={"u": {x: 1}}, law=hf.SpringDamper(stiffness=9, damping=6))
+    problem = hf.Problem(system, program, start={x: 0.3}, run=hf.Run(start_policy="keep"))
+    equations = hf.derive(problem)
+    certificate = hf.certify(equations, SSP42, step=0.1, duration=4, effort=1)
+    block = certificate["home"]
+    assert block.label in (hf.Label.proved, hf.Label.tube), block.reason
+    run = hf.simulate(equations, SSP42, step=0.1, duration=4)
+    seen = np.abs(np.array([run[name] for name in block.names]))
+    assert (seen <= block.envelope(np.arange(len(run.times)))).all()
+    exact, truncated = np.array(SSP42.propagator(np.array(block.matrix), 0.1)), np.array(block.matrix) * 0.1
+    truncated = np.eye(2) + truncated + truncated @ truncated / 2
+    missed = np.linalg.norm(np.array(block.proof.factor).T @ (exact - truncated) @ run_start(run, block))
+    assert 1e-3 * block.defect < missed <= block.defect  # the first step of this very run
+    assert hf.verify(certificate), hf.verify(certificate).findings
+
+
+def run_start(run, block):
+    return np.array([run[name][0] for name in block.names])

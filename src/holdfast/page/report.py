@@ -25,6 +25,8 @@ from holdfast.problem.problem import Problem
 from holdfast.results.trajectory import Trajectory
 from holdfast.stability.certificate.certificate import Certificate, Label, certificate_from, made_here
 from holdfast.stability.certificate.verify import verify
+from holdfast.stability.verifier.comparison import same_problem
+from holdfast.stability.verifier.reading.file import claims
 
 FONTS = {"text": ("Holdfast Text", 400), "text-semibold": ("Holdfast Text", 600), "math": ("Holdfast Math", 400)}
 
@@ -94,18 +96,19 @@ def _confirmed(trajectory: Trajectory, certificate: Certificate) -> tuple[Certif
 
 def _require_own(trajectory: Trajectory, certificate: Certificate) -> None:
     """A certificate stands on the page of its own problem, scheme, step, start and duration only."""
+    start, numbers = certificate.own_run
     facts = {
         "scheme": (certificate.scheme, trajectory.scheme),
         "step": (certificate.step, trajectory.step),
         "begin": (certificate.begin, float(trajectory.times[0])),
-        "start": (certificate.start or tuple(trajectory.start.state), tuple(trajectory.start.state)),
+        "start": (start or tuple(trajectory.start.state), tuple(trajectory.start.state)),
     }
     wrong = [name for name, (said, made) in facts.items() if said != made]
     if certificate.duration < trajectory.times[-1] - trajectory.times[0] - 1e-9:
         wrong.append("duration")
-    if certificate.problem and trajectory.problem is not None and not _about(certificate.problem, trajectory.problem):
+    if certificate.problem and trajectory.problem is not None and not _about(certificate, trajectory.problem):
         wrong.insert(0, "problem")
-    if dict(certificate.parameters) != dict(trajectory.parameters):
+    if numbers != dict(trajectory.parameters):
         wrong.append("parameters")
     if wrong:
         raise BadRequest(
@@ -113,11 +116,13 @@ def _require_own(trajectory: Trajectory, certificate: Certificate) -> None:
         )
 
 
-def _about(text: str, made: Problem) -> bool:
-    """Whether a text states this very system and program; it is read only if it is not the problem's own."""
-    if text == made.memo.kept(dumps):
+def _about(certificate: Certificate, made: Problem) -> bool:
+    """Whether its text states this very system and program; it is read only if it is not the problem's own."""
+    if certificate.problem == made.memo.kept(dumps):
         return True
-    stated = loads(text, "the certificate's problem")
+    if certificate.widened:  # its text has parameters with a range among the states
+        return not same_problem(claims(certificate.to_dict()), dumps(made))
+    stated = loads(certificate.problem, "the certificate's problem")
     return (stated.system, stated.program) == (made.system, made.program)
 
 

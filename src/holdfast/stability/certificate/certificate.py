@@ -190,6 +190,13 @@ class Certificate:
         return any(INTERRUPTED in block.reason.lower() for block in self.blocks)
 
     @property
+    def own_run(self) -> tuple[tuple[float, ...], dict[str, float]]:
+        """Start and numbers of the run as the problem has them: parameters with a range are states at the end here."""
+        count = len(self.start) - len(self.widened)
+        wide = dict(zip(self.widened, self.start[count:], strict=False))
+        return self.start[:count], {**self.parameters, **wide}
+
+    @property
     def label(self) -> Label:
         """The weakest label among the blocks, neutral ones included: a proof of one block does not cover another."""
         return max((block.label for block in self.blocks), key=list(Label).index, default=Label.nothing)

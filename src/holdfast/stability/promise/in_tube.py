@@ -21,6 +21,7 @@ from holdfast.stability.promise.proved_block import truncated
 from holdfast.stability.proof.obedience import Place
 from holdfast.stability.proof.prove import BITS, Claim, total_defect, widened
 from holdfast.stability.proof.work import SearchWork
+from holdfast.stability.tube.prove import TubeProver, TubeRequest
 
 WEAK = (Label.checked, Label.estimated)  # what a tube may better
 UNSUITED = ("eased", "redundant")  # ways of solving that are not one linear system
@@ -37,14 +38,12 @@ def with_tubes(
     work: SearchWork,
 ) -> list[BlockCertificate]:
     """The blocks, those that are not proved in Omega proved in a tube along the run where that succeeds."""
-    from holdfast.stability.tube.prove import TubeProver, TubeRequest
-
     found = list(made)
     open_ones = [k for k, one in enumerate(seen) if found[k].label in WEAK and _suited(equations, one)]
     if not open_ones:
         return found
     run = seen[0].told.run
-    requests = [TubeRequest(seen[k].told.block, seen[k].norm, _largest(seen[k])) for k in open_ones]  # type: ignore[arg-type]
+    requests = [_request(seen[k]) for k in open_ones]
     prover = TubeProver(equations, scheme, step, parameters, run, requests, work)
     try:
         proofs = prover.proofs(_rows(seen[0]))
@@ -67,12 +66,12 @@ def _suited(equations: Equations, one: MeasuredDefect) -> bool:
     return suited and equations.solver.form not in UNSUITED
 
 
-def _largest(one: MeasuredDefect) -> float:
-    """The largest defect that the run showed, in the norm of the block; what reading may add where it showed none."""
+def _request(one: MeasuredDefect) -> TubeRequest:
+    """With the largest defect that the run showed in the norm of the block; what reading may add where it showed none."""
     assert one.norm is not None and one.defects is not None  # noqa: PT018
     shown = np.linalg.norm(one.defects @ one.norm.factor, axis=1).max()
     read = np.linalg.norm(one.told.errors @ np.abs(one.norm.factor), axis=1).max()
-    return float(shown or read)
+    return TubeRequest(one.told.block, one.norm.factor, one.norm.gamma, float(shown or read))
 
 
 def _rows(one: MeasuredDefect) -> list[Place]:

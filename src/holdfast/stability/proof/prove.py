@@ -64,7 +64,12 @@ class Claim:
 
     def motion(self) -> BlockFlow:
         extras: list[Node] = [self.equations.observables[name] for name in self.extra_names]
-        return self._with_terms(motion_of(self.equations, self.block, self.parameters, extras))
+        motion = motion_of(self.equations, self.block, self.parameters, extras)
+        if self.scheme.stage_count > self.scheme.order:
+            return (
+                self.whole_motion()
+            )  # what further stages add to R acts on deviations, which a reduced motion has not
+        return self._with_terms(motion)
 
     def whole_motion(self) -> BlockFlow:
         extras = [self.equations.observables[name] for name in self.extra_names]

@@ -18,7 +18,6 @@ from holdfast.graph.arithmetics.balls import precision
 from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.certificate.tube_proof import Tube, TubeProof
-from holdfast.stability.promise.norm_search import ChosenNorm
 from holdfast.stability.proof.block import ProofBlock, motion_of
 from holdfast.stability.proof.defect import terms_of
 from holdfast.stability.proof.obedience import Obedience, Place
@@ -48,7 +47,7 @@ LENGTHS = (2, 8, 32)  # steps of the pieces by which a tube is tried
 FIRST = 32  # pieces to begin with, at least
 ROOM = 1.3  # times the pieces to begin with: what a cover takes at least
 FEWEST = 4 * FIRST  # cells: less work than that is not worth beginning with
-SHARE = 0.9  # of the work that is left, for one attempt
+SHARE = 0.7  # of the work that is left, for one attempt
 LITTLE = 0.1  # of the defect: rounding below is not bounded more finely
 NATIVE = 1.1e-4  # units of work of one product, for each pair of terms in s: 0.1 to 0.15 ns where it was fitted
 CUTS = 7  # of a cell in time, where rounding is not bounded otherwise
@@ -62,7 +61,8 @@ class TubeRequest:
     """One block that is to be proved: its norm, and the largest defect that the run showed in it."""
 
     block: ProofBlock
-    norm: ChosenNorm
+    factor: Array  # L of its norm
+    gamma: float
     seen: float
 
 
@@ -164,7 +164,7 @@ class TubeProver:
 
     @cached_property
     def _factors(self) -> list[tuple[Sequence[int], Array]]:
-        return [(request.block.places, request.norm.factor) for request in self.requests]
+        return [(request.block.places, request.factor) for request in self.requests]
 
     @property
     def _scale(self) -> float:
@@ -219,15 +219,15 @@ class TubeProver:
         if not math.isfinite(coefficient):
             return "rounding has no bound in a tube along the run: the equations are nearly singular there"
         with precision(BITS):
-            contraction = self._claim(request).contraction(request.norm.factor, request.norm.gamma)
+            contraction = self._claim(request).contraction(request.factor, request.gamma)
             if not contraction.holds():
                 return "the norm that was found is not shown to contract"
             radius = contraction.radius(total_defect(coefficient, rounded, self.scheme, self.step))
         if outside(found.cover.cells, self.run):
             return "the run itself is not shown to lie in the tube"
         return TubeProof(
-            factor=tuple(tuple(float(x) for x in row) for row in request.norm.factor),
-            gamma=request.norm.gamma,
+            factor=tuple(tuple(float(x) for x in row) for row in request.factor),
+            gamma=request.gamma,
             coefficient=coefficient,
             rounding=rounded,
             radius=radius,
@@ -246,7 +246,7 @@ class TubeProver:
             bounds = self._both_ways(cells, shape, enough)
             gains = ~(bounds > GAIN * before) | ~np.isfinite(bounds)
             poor: Array = np.any(~(bounds <= enough) & gains, axis=1)
-            if cut == CUTS or not self._cells_left(self._defect(shape)):
+            if cut == CUTS or 2 * poor.sum() * self._rounding_units() > self.work.left:
                 poor[:] = False
             worst = np.maximum(worst, bounds[~poor].max(axis=0, initial=0.0))
             if not poor.any():
@@ -256,6 +256,10 @@ class TubeProver:
             shape = finer if len(finer) <= MOST_MONOMIALS else shape
         self._roundings[found] = worst
         return worst
+
+    def _rounding_units(self) -> float:
+        """Of the last models, for one cell."""
+        return max(self._units(model.tape) for model in self._models.values())
 
     def _both_ways(self, cells: Cells, shape: CellMonomials, enough: Array) -> Array:
         """Errors added up; and a symbol for each operation where that is not enough: the smaller of both."""

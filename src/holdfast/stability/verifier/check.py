@@ -252,7 +252,8 @@ def _defect_cover(
     """‖Lᵀc‖ ≤ coefficient over the region within the tube."""
     made, step = read.equations, read.claims.step
     assert step is not None
-    affine = made.affine(block.constraints) and not changing
+    more = len(read.tableau.weights) > read.tableau.order  # what these add to R acts on deviations: not on the program
+    affine = made.affine(block.constraints) and not changing and not more
     motion = AffineMotion(made, block.names, made.matrix(block.names)) if affine else WholeMotion(made, block.names)
     variables = motion.variables
     cutter = Cutter(variables, [] if affine else _limits(read, block, proof, widths, variables))
