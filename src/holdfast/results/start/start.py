@@ -239,11 +239,17 @@ def deviations_at(
 ) -> dict[str, float]:
     """y_ and w_ by name at one state."""
     names = equations.deviation_names
-    places = equations.memo.once(deviations_at, lambda: [list(equations.observables).index(name) for name in names])
+    places = equations.memo.once(deviations_at, lambda: _places(equations, names))
     if not places:
         return {}
     values = kernel.observe(np.array([time]), np.array([state]), constants)[0]
     return dict(zip(names, values[places].tolist(), strict=True))
+
+
+def _places(equations: Equations, names: Sequence[str]) -> list[int]:
+    """Where some of the observables stand among all."""
+    place = {name: k for k, name in enumerate(equations.observables)}
+    return [place[name] for name in names]
 
 
 def chosen_policy(equations: Equations, policy: str | None) -> tuple[str, tuple[str, ...]]:
