@@ -1,9 +1,11 @@
 """Tiers, lanes and threads agree bit for bit; targets agree as well as rounding allows."""
 
+import ast
 import ctypes
 import math
 import shutil
 import subprocess
+import threading
 
 import mpmath as mp
 import numpy as np
@@ -11,8 +13,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from holdfast.engine.code import native
-from holdfast.engine.code.kernel_source import observing
+from holdfast.engine.code.kernel_source import observing, stepping
 from holdfast.engine.code.machine import NativeMachine
+from holdfast.engine.emit.translate import _signatures, functions_in
 from holdfast.engine.ensemble import run_ensemble, run_ensemble_adaptive
 from holdfast.engine.kernel import compiled
 from holdfast.engine.run.adaptive import AdaptiveRun
@@ -55,6 +58,21 @@ def test_tiers_agree_on_a_mechanism():
     )
     assert np.array_equal(quick.states, optimised.states)
     assert np.array_equal(quick.pivots, optimised.pivots)
+
+
+def test_the_thread_that_optimises_parses_nothing(monkeypatch):
+    """Python's parser is not safe in two threads: "AST constructor recursion depth mismatch" (CPython 106905)."""
+    monkeypatch.setenv("HOLDFAST_CACHE", "")
+    machine = NativeMachine(stepping(everything(), RK4))
+    functions_in.cache_clear()  # as if the quick tier had been found among the kept code
+    _signatures.cache_clear()
+    parsed, parse = [], ast.parse
+    monkeypatch.setattr(ast, "parse", lambda *a, **k: parsed.append(threading.current_thread()) or parse(*a, **k))
+    machine.expect(1e12)
+    machine.wait()
+    assert machine.optimised
+    assert parsed
+    assert set(parsed) == {threading.main_thread()}
 
 
 def test_a_change_of_tier_during_a_run_is_not_seen():

@@ -38,7 +38,7 @@ OVERLAPS = """(() => {
 BRACKETS = """(() => {
   for (const part of document.querySelectorAll("details")) part.open = true;
   const tall = [];
-  for (const table of document.querySelectorAll("math[display=block] mtable")) {
+  for (const table of document.querySelectorAll(".lines mtable")) {
     const bracket = table.previousElementSibling;
     if (bracket?.localName === "mo" && table.rows === undefined && table.children.length > 1)
       tall.push(bracket.getBoundingClientRect().height / table.getBoundingClientRect().height);

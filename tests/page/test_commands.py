@@ -52,7 +52,7 @@ def test_a_negative_verdict_exits_1_and_stands_in_the_page(typed, tmp_path):
     result = typed("run", "bad.toml", "--effort", "0.1")
     assert result.exit_code == 1, result.output
     assert "Failed: The law drives join away." in result.output
-    assert "verdict negative" in (tmp_path / "bad.html").read_text("utf-8")
+    assert "verdict failed" in (tmp_path / "bad.html").read_text("utf-8")
 
 
 def test_a_bad_file_exits_2_with_a_caret_and_no_page(typed, tmp_path):

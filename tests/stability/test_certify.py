@@ -331,8 +331,9 @@ def test_a_certificate_is_drawn_with_its_bounds(cart, tmp_path):
     panels = cart.plot()
     assert len(panels) == 2
     assert all(panel.get_yscale() == "log" for panel in panels)
-    bounds = [line.get_ydata()[0] for line in panels[0].lines if len(line.get_ydata()) == 2]
-    assert bounds == list(cart.blocks[0].bounds)
+    drawn = [line.get_ydata()[-1] for line in panels[0].lines if "proved" in str(line.get_label())]
+    steps = len(cart.trajectory.times) - 1
+    assert drawn == cart.blocks[0].envelope(steps)[:, 0].tolist()
     plt.close("all")
     cart.save(tmp_path / "c.json")
     with pytest.raises(hf.BadRequest, match="loaded"):
@@ -406,18 +407,17 @@ def test_ctrl_c_ends_the_search_for_proofs_and_keeps_what_was_measured(monkeypat
 
 
 def test_the_tries_for_a_drift_share_the_effort(monkeypatch):
-    """As if every try took all that it was given, on a clock of its own."""
-    from holdfast.stability.promise import certify
+    """As if every try took all that it was given."""
     from holdfast.stability.promise.assess import Assessment
+    from holdfast.stability.proof.work import EFFORT
 
-    now, given, real = [0.0], [], Assessment.certificate
+    given, real = [], Assessment.certificate
 
     def tried(job, *asked):
         given.append(job.asked.effort)
-        now[0] += job.asked.effort
+        job.ledger.charge(EFFORT * job.asked.effort)
         return real(replace(job, asked=replace(job.asked, effort=1e-9)), *asked)
 
-    monkeypatch.setattr(certify.time, "perf_counter", lambda: now[0])
     monkeypatch.setattr(Assessment, "certificate", tried)
     hf.certify(hf.derive(pendulum(0.2)), hf.Euler, drift=0.02, duration=1, effort=8.0)
     assert len(given) > 2

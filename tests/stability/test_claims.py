@@ -184,7 +184,7 @@ def test_no_bound_is_infinite(tmp_path):
     program = hf.Program(holonomic={"azimuth": ph - 5 * hf.time}, controls={"M": {ph: 1}}, law=hf.critically_damped(10))
     equations = hf.derive(hf.Problem(system, program, start={th: 0.4, ph.rate: 5}))
     certificate = hf.certify(equations, hf.RK4, step=0.01, duration=5, effort=1)
-    assert certificate["azimuth"].label is hf.Label.checked
+    assert certificate["azimuth"].label is hf.Label.tube  # which holds no such state
     assert "singular" in certificate["azimuth"].reason
     assert np.isfinite(certificate["azimuth"].bounds).all()
     certificate.save(tmp_path / "c.json")
@@ -247,7 +247,7 @@ def test_proofs_that_do_not_close_are_not_called_proofs(monkeypatch):
     monkeypatch.setattr("holdfast.stability.promise.assess.ROUNDS", 0)
     monkeypatch.setattr("holdfast.stability.proof.omega.TIMES_CHECKED", 0)
     block = hf.certify(two_blocks(), hf.RK4, step=0.01, duration=0.3, effort=8)["b"]
-    assert block.label is hf.Label.checked
+    assert block.label is hf.Label.tube  # a tube takes nothing for granted
     assert "|y_a| <= " in block.reason
     assert "not proved" in block.reason
 
@@ -346,12 +346,14 @@ def test_a_late_run_is_not_called_thinned():
     assert block.label is hf.Label.checked
 
 
-def test_a_run_too_short_to_settle_is_not_called_proved_and_left():
+def test_a_run_too_short_to_settle_is_proved_from_its_start_on_and_not_called_left():
     far = replace(pendulum(0.05), run=hf.Run(start_policy="keep"))
     far = replace(far, start={x: 0.3, y: -0.999})
     certificate = hf.certify(hf.derive(far), hf.RK4, step=0.01, duration=0.03, effort=2)
-    assert certificate["rod"].label is hf.Label.checked
+    assert certificate["rod"].label is hf.Label.proved
+    assert certificate["rod"].from_step == 0
     assert "LEFT" not in certificate.summary()
+    assert hf.verify(certificate)
 
 
 def test_a_narrower_tube_without_states_does_not_cost_the_proof(monkeypatch):
@@ -402,7 +404,7 @@ def test_a_deviation_that_jumps_between_the_exact_and_the_rounded_state_has_no_b
 def test_what_is_proved_and_of_which_omega_is_printed():
     certificate = hf.certify(hf.derive(pendulum(0.05)), hf.Euler, step=0.01, duration=1, effort=2)
     text = certificate.summary()
-    assert "Proved: every run of euler with step 0.01 from this start" in text
+    assert "Proved: from any start in Omega that deviates no more than this one, every step of euler with" in text
     assert "Omega: t in [0, 1], x in [" in text
     assert "energy in [" in text
     for bound in certificate["rod"].bounds:

@@ -1,9 +1,10 @@
-"""Best-first bisection of the prover: the worst cell is cut until the bound is as wanted, attained, or time is up."""
+"""Best-first bisection of the prover: the worst cell is cut until the bound is as wanted, or the work is done."""
 
 import pytest
 
 from holdfast.stability.proof import search
 from holdfast.stability.proof.search import NEAR_ATTAINED, CellJudgement, Piece, cover, longest
+from holdfast.stability.proof.work import SearchWork
 
 REGION = ((0.0, 4.0), (-1.0, 1.0))
 
@@ -21,7 +22,7 @@ def area(boxes):
 
 
 def test_the_worst_cell_is_cut_until_the_bound_is_as_wanted():
-    found = cover(rising, REGION, wanted=16.2, seconds=60)
+    found = cover(rising, REGION, wanted=16.2, work=SearchWork(1e9))
     leaves = found.root.leaves()
     assert 16 < found.bound <= 16.2
     assert found.cells == len(leaves) < 12
@@ -32,29 +33,29 @@ def test_the_worst_cell_is_cut_until_the_bound_is_as_wanted():
 
 
 def test_one_look_is_enough_where_the_first_bound_is():
-    found = cover(rising, REGION, wanted=18.0, seconds=60)
+    found = cover(rising, REGION, wanted=18.0, work=SearchWork(1e9))
     assert (found.cells, found.bound) == (1, 18.0)
     assert found.root.leaves() == [((1.0, 4.0), (-1.0, 1.0))]
 
 
 def test_a_bound_near_a_value_that_is_attained_is_not_bettered():
-    found = cover(lambda box: rising(box, reached=16.3 / NEAR_ATTAINED), REGION, wanted=0.0, seconds=60)
+    found = cover(lambda box: rising(box, reached=16.3 / NEAR_ATTAINED), REGION, wanted=0.0, work=SearchWork(1e9))
     assert found.bound == 16.1875  # of 18, 16.75, 16.375 and so on, the first below
 
 
 def test_a_region_without_states_has_the_bound_zero():
-    found = cover(lambda box: None, REGION, wanted=1.0, seconds=60)
+    found = cover(lambda box: None, REGION, wanted=1.0, work=SearchWork(1e9))
     assert (found.cells, found.bound, found.root.leaves()) == (0, 0.0, [])
 
 
-def test_the_search_ends_with_its_time_or_its_cells(monkeypatch):
-    assert cover(rising, REGION, wanted=0.0, seconds=-1.0).cells == 1
+def test_the_search_ends_with_its_work_or_its_cells(monkeypatch):
+    assert cover(rising, REGION, wanted=0.0, work=SearchWork(0)).cells == 1
     monkeypatch.setattr(search, "MOST_CELLS", 7)
-    assert cover(rising, REGION, wanted=0.0, seconds=60).cells == 7
+    assert cover(rising, REGION, wanted=0.0, work=SearchWork(1e9)).cells == 7
 
 
 def test_a_region_of_no_variables_is_one_cell():
-    found = cover(lambda box: CellJudgement(3.0, 0, box), (), wanted=1.0, seconds=60)
+    found = cover(lambda box: CellJudgement(3.0, 0, box), (), wanted=1.0, work=SearchWork(1e9))
     assert (found.cells, found.bound) == (1, 3.0)
 
 

@@ -15,6 +15,7 @@ from holdfast.stability.promise.proved_block import bounded_in_energy
 from holdfast.stability.proof.block import blocks_of, motion_of
 from holdfast.stability.proof.omega import state_sizes, unproved_limits
 from holdfast.stability.proof.prove import Claim
+from holdfast.stability.proof.work import EFFORT
 from holdfast.stability.theory.estimated_defect import _places, estimated_defect
 from holdfast.stability.theory.form_verdicts import SignVerdict, _counted, _states
 from holdfast.stability.theory.lyapunov import LyapunovFunction
@@ -259,8 +260,8 @@ def test_effort_is_shared_among_the_blocks_that_may_be_proved(monkeypatch):
     monkeypatch.setattr("holdfast.stability.promise.assess.Assessment._each_certified", each)
     with pytest.raises(Seen) as seen:
         hf.certify(hf.derive(adaptive_optics()), hf.Euler, step=0.01, duration=0.1, effort=8)
-    assert seen.value.args == (8.0,)
+    assert seen.value.args == (8 * EFFORT,)
     both = adaptive_optics().with_law(hf.SpringDamper(stiffness=25, damping=10))
     with pytest.raises(Seen) as seen:
         hf.certify(hf.derive(both), hf.Euler, step=0.01, duration=0.1, effort=8)
-    assert seen.value.args == (4.0,)
+    assert seen.value.args == (4 * EFFORT,)

@@ -13,6 +13,9 @@ LATEX = click.option("--latex", "as_latex", is_flag=True, help="Print LaTeX.")
 QUIET = click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
 QUIETLY = click.Option(["-q", "--quiet"], is_flag=True, expose_value=False, help="Show no progress.")
 PAGE = click.option("-o", "--output", type=click.Path(dir_okay=False), help="The page; default: FILE's name, .html.")
+LIVE = click.option(
+    "--live/--no-live", default=None, help="Sliders that run the equations in the page; default: where they are short."
+)
 OPEN = click.option("--open", "opened", type=click.BOOL, default=False, show_default=True, help="Show it in a browser.")
 
 

@@ -48,10 +48,10 @@ def studied(problem: hf.Problem, quiet: bool, **asked: Any) -> hf.Study:
         return hf.study(problem, equations=equations, progress=told, **asked)
 
 
-def finish(made: hf.Study, target: Path, command: str, opened: bool, as_json: bool) -> None:
+def finish(made: hf.Study, target: Path, command: str, opened: bool, as_json: bool, live: bool | None = None) -> None:
     if made.tuning is not None:  # its map is drawn by matplotlib
         plain_matplotlib()
-    made = replace(made, command=command)
+    made = replace(made, command=command if live is None else f"{command} --{'' if live else 'no-'}live", live=live)
     if not made.interrupted:
         _ = made.trajectory.state_error  # further runs: they have no limit, the page has
     with limited("writing the page"):

@@ -103,9 +103,9 @@ class Wanted:
 
 
 def _c(wanted: Wanted) -> Files:
+    from holdfast.engine.emit.c_real import precision_named
     from holdfast.exchange.c.header import header
     from holdfast.exchange.c.source import source
-    from holdfast.exchange.c.writer import precision_named
 
     model, controller = wanted.model, wanted.part == "controller"
     precision = precision_named(wanted.precision)
@@ -132,6 +132,12 @@ def _modelica(wanted: Wanted) -> Files:
     return {f"{wanted.model.name}.mo": modelica_text(wanted.model, wanted.version)}
 
 
+def _javascript(wanted: Wanted) -> Files:
+    from holdfast.exchange.text.javascript import javascript_text
+
+    return {f"{wanted.model.name}.mjs": javascript_text(wanted.model, wanted.version)}
+
+
 def _latex(wanted: Wanted) -> Files:
     from holdfast.exchange.text.latex import latex_text
 
@@ -150,6 +156,7 @@ TARGETS: dict[str, Callable[[Wanted], Files]] = {
     "c": _c,
     "fmu": _fmu,
     **{to: _python(to) for to in PYTHON},
+    "js": _javascript,
     "modelica": _modelica,
     "latex": _latex,
 }
@@ -195,7 +202,7 @@ def export(
     - "fmu": a Functional Mock-up Unit of `fmi` 2 or 3 for model exchange and co-simulation, with sources, and a binary
       for this kind of machine: on x86-64 Linux made by LLVM alone, elsewhere by the system's C compiler where one is.
     - "numpy", "jax", "casadi": a Python module of its own, also by `Export.load`.
-    - "modelica": a model; "latex": a document.
+    - "js": a module of JavaScript, for pages and node; "modelica": a model; "latex": a document.
 
     `name` is what files and functions are called. `scheme` and `step` say how the exported step is made: an explicit
     scheme of fixed step, the problem's own unless given. `inputs` names what others put in: parameters; or all

@@ -15,6 +15,8 @@ from holdfast.common.files import write
 from holdfast.errors import BadRequest, HoldfastError
 from holdfast.page.facts import PageFacts, readable
 from holdfast.page.in_order import SECTIONS
+from holdfast.page.living.model import LivingModel, why_not
+from holdfast.page.living.section import living_of, living_section
 from holdfast.page.markup.html import Markup, document, element, joined, paragraph
 from holdfast.page.sections.warnings import warnings_of
 from holdfast.page.verdict import PageVerdict, verdict_of
@@ -36,11 +38,14 @@ def report(
     command: str = "",
     remarks: Sequence[str] = (),
     state_error: bool = True,
+    live: bool | None = None,
 ) -> Report:
     """The page of a run, with its certificate and its tuning where there are any.
 
     `command` is the line that makes this page again, `remarks` are further sentences for its list of warnings. The
-    verdict takes in the error of the states, for which the run is made once more, unless `state_error` is False.
+    verdict takes in the error of the states, for which the run is made once more, unless `state_error` is False. With
+    `live` the page runs its own equations as sliders are moved, without it it does not; where it is left open, it does
+    if its code is short. A page that cannot (`Report.not_alive` says why) is as it was.
     """
     if not isinstance(trajectory, Trajectory):
         raise BadRequest(
@@ -58,7 +63,8 @@ def report(
     drawn, remark = readable(trajectory)
     said = (*remarks, *remark)
     stopped = float(trajectory.times[-1])
-    return Report(PageFacts(drawn, trajectory.problem, shown, tuning, command, said, stopped, state_error, doubt))
+    facts = PageFacts(drawn, trajectory.problem, shown, tuning, command, said, stopped, state_error, doubt)
+    return Report(facts, live)
 
 
 def _confirmed(trajectory: Trajectory, certificate: Certificate) -> tuple[Certificate | None, str]:
@@ -71,7 +77,7 @@ def _confirmed(trajectory: Trajectory, certificate: Certificate) -> tuple[Certif
     if made_here(certificate) or (nothing_held and not certificate.blocks):
         return certificate, ""
     claimed = [block for block in certificate.blocks if block.label is not Label.refused or block.bounds]
-    unproved = [name for block in claimed if block.label is not Label.proved for name in block.constraints]
+    unproved = [name for block in claimed if not block.label.is_proof for name in block.constraints]
     if certificate.blocks and not claimed:
         return certificate_from(certificate.to_dict()), ""  # it promises nothing, and its words are marked
     if unproved:
@@ -123,6 +129,16 @@ class Report:
     """
 
     subject: PageFacts
+    live: bool | None = None
+
+    @property
+    def not_alive(self) -> str:
+        """Why the page cannot run its own equations; nothing where it can."""
+        return why_not(self.subject)
+
+    @cached_property
+    def _living(self) -> LivingModel | None:
+        return living_of(self.subject, self.live)
 
     @cached_property
     def found(self) -> PageVerdict:
@@ -163,15 +179,21 @@ class Report:
         body = joined(
             element("header", element("h1", title), self._banner()),
             self._contents(parts),
-            element("main", *parts),
+            element("main", None if self._living is None else living_section(self._living), *parts),
             element("footer", paragraph("Made by Holdfast. This file is complete: it opens without a network.")),
         )
-        return document(title=title, style=_style(), script=_resource("script.js"), body=body)
+        return document(title=title, style=_style(), script=self._script, body=body)
+
+    @property
+    def _script(self) -> str:
+        """The page's own, and that of its equations where it is alive."""
+        own = _resource("script.js")
+        return own if self._living is None else own + self._living.code + _resource("living/living.js")
 
     def _banner(self) -> Markup:
         found = self.found
         more = [paragraph(fault) for fault in found.faults if fault not in found.line]
-        kind = {"failed": "negative", "no promise": "open"}.get(found.word, "good")
+        kind = found.word.replace(" ", "-")
         return element(
             "div", paragraph(element("b", found.line)), *more, class_=f"verdict {kind}", role="status", id="verdict"
         )
@@ -182,6 +204,8 @@ class Report:
             for section, part in zip(SECTIONS, parts, strict=True)
             if part
         ]
+        if self._living is not None:
+            links.insert(0, element("a", "Try it", href="#live", hidden=True))
         return element("nav", *links, aria_label="Sections")
 
     def save(self, path: str | Path) -> Path:

@@ -40,13 +40,36 @@ function floats(text) {
 
 function player(canvas) {
   const about = JSON.parse(canvas.dataset.about);
-  const times = floats(canvas.dataset.times), frames = floats(canvas.dataset.frames);
-  const count = about.count, last = times.length - 1, fixed = new Set(about.fixed);
+  let times = floats(canvas.dataset.times), frames = floats(canvas.dataset.frames), last = times.length - 1;
+  const count = about.count, fixed = new Set(about.fixed);
   const pen = canvas.getContext("2d"), scrub = document.getElementById("scrub");
   const button = document.getElementById("play"), clock = document.getElementById("clock");
-  const [left, bottom, right, top] = about.box, margin = 46;
-  const scale = Math.min((canvas.width - 2 * margin) / (right - left), (canvas.height - 2 * margin) / (top - bottom));
-  const originX = canvas.width / 2 - scale * (left + right) / 2, originY = canvas.height / 2 + scale * (bottom + top) / 2;
+  const margin = 46;
+  let box = about.box, scale, originX, originY;
+
+  function fit() {
+    const [left, bottom, right, top] = box;
+    scale = Math.min((canvas.width - 2 * margin) / (right - left), (canvas.height - 2 * margin) / (top - bottom));
+    originX = canvas.width / 2 - scale * (left + right) / 2;
+    originY = canvas.height / 2 + scale * (bottom + top) / 2;
+  }
+
+  // Another motion of the same points; the picture shows all of it.
+  canvas.replace = (newTimes, newFrames) => {
+    times = newTimes;
+    frames = newFrames;
+    last = times.length - 1;
+    scrub.max = String(last);
+    about.end = times[last];
+    box = [...about.box];
+    for (let k = 0; k < frames.length; k += 2) {
+      box = [Math.min(box[0], frames[k]), Math.min(box[1], frames[k + 1]),
+        Math.max(box[2], frames[k]), Math.max(box[3], frames[k + 1])];
+    }
+    fit();
+    frame = Math.min(frame, last);
+    draw();
+  };
   const x = (frame, k) => originX + scale * frames[2 * (frame * count + k)];
   const y = (frame, k) => originY - scale * frames[2 * (frame * count + k) + 1];
   const length = about.end - about.begin;
@@ -144,7 +167,8 @@ function player(canvas) {
     event.preventDefault();
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
-  document.fonts.ready.then(draw);
+  document.fonts.ready.then(() => draw());
+  fit();
   draw();
   play(playing);
 }

@@ -30,7 +30,8 @@ from holdfast.problem.problem import Problem
 from holdfast.results.judgement.outcome import Outcome
 from holdfast.results.runs.simulate import simulate
 from holdfast.results.trajectory import Trajectory
-from holdfast.stability.certificate.certificate import Certificate, Label
+from holdfast.stability.certificate.certificate import Certificate
+from holdfast.stability.certificate.tube_proof import TubeProof
 from holdfast.stability.certificate.verify import Verification, verify
 from holdfast.stability.promise.certify import certify
 from holdfast.stability.tuning.tracking import TrackingTuning
@@ -39,7 +40,7 @@ from holdfast.stability.tuning.tuning import Tuning
 
 Progress = Callable[[str, float], None]  # the part that is being done, and the fraction of it
 
-RECHECK = 10.0, 3.0  # seconds that the verifier is given, and for each second of the search for proofs
+RECHECK = 2000, 16  # boxes that the verifier is given, and for each cell of the proofs
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +57,7 @@ class Study:
     interrupted: bool = False
     seconds: Mapping[str, float] = field(default_factory=dict)  # of each part
     command: str = ""  # the line that makes its page again
+    live: bool | None = None  # whether its page runs its own equations; None: where their code is short
 
     def __repr__(self) -> str:
         title = " ".join(self.problem.title.split()) or "untitled"
@@ -70,7 +72,7 @@ class Study:
     def _page(self) -> Report:
         return report(
             self.trajectory, self.certificate, self.tuning,
-            command=self.command, remarks=self.remarks, state_error=not self.interrupted,
+            command=self.command, remarks=self.remarks, state_error=not self.interrupted, live=self.live,
         )  # fmt: skip
 
     def report(self) -> Report:
@@ -126,7 +128,7 @@ def study(
 ) -> Study:
     """Derive, choose gains where the law leaves them open, run, and certify, as the problem's own tables ask.
 
-    `effort` is the computing time in seconds that proofs may take (the file's own ``[certificate] effort``, else 5);
+    `effort` is the work that proofs may take, 1 is about a second (the file's ``[certificate] effort``, else 5);
     without `certified` there are none. `equations` saves the derivation where it was made before. `progress` is called
     with the part that is being done and the fraction of it. Ctrl-C ends the part; what was finished is kept.
     """
@@ -179,10 +181,12 @@ class _Desk:
 
     def _verified(self, certificate: Certificate) -> Verification | None:
         """What the verifier says of the proved blocks; words where it can say nothing of them."""
-        if not any(block.label is Label.proved for block in certificate.blocks):
+        if not any(block.label.is_proof for block in certificate.blocks):
             return None
         with self._part("verify"):
-            found = verify(certificate, seconds=RECHECK[0] + RECHECK[1] * self.seconds["certify"])
+            proofs = [block.proof for block in certificate.blocks if block.proof is not None]
+            cells = sum(len(p.tube.cells) if isinstance(p, TubeProof) else p.cells for p in proofs)
+            found = verify(certificate, cells=RECHECK[0] + RECHECK[1] * cells)
         if found.holds:
             return found
         for line in found.findings:

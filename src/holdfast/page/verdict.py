@@ -20,6 +20,7 @@ from holdfast.stability.linear.spectrum import BlockStability
 WORDS = ("proved", "checked", "no promise", "failed")  # from best to worst
 PROMISES = {
     Label.proved: "proved",
+    Label.tube: "proved",  # the line says where
     Label.checked: "checked",
     Label.nothing: "checked",
     Label.estimated: "no promise",
@@ -164,6 +165,7 @@ def _promise(subject: PageFacts) -> str:
     but = f" (except for {'; '.join(exceptions)})" if exceptions else ""
     return {
         Label.proved: f"and {bound} is proved for every state of the region{but}",
+        Label.tube: f"and {bound} is proved in a tube along this run{but}",
         Label.checked: f"and {bound} was checked at every step{but}",
         Label.estimated: f"with an estimated drift bound{but}",
         Label.neutral: "kept but not attracted",

@@ -18,7 +18,7 @@ from holdfast.cli.watch import limited
 @FILE
 @step_options
 @click.option("--drift", type=float, help="Seek the largest step that keeps every held deviation below this.")
-@click.option("--effort", type=float, help="Seconds of computing for the search of proofs; default 5.")
+@click.option("--effort", type=float, help="Work of the search for proofs, 1 is about a second; default 5.")
 @click.option("--sample", is_flag=True, help="Estimate over the region what is not proved.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="Write the certificate to NAME.json.")
 @JSON

@@ -28,6 +28,9 @@ OBSERVED = 2_000_000  # rows of all cases together up to which their deviations 
 @FILE
 @run_options
 @click.option("--threads", type=click.IntRange(min=1), help="Default: all cores.")
+@click.option("--device", type=click.Choice(["cpu", "gpu"]), help="gpu: a graphics card (needs holdfast[cuda]).")
+@click.option("--precision", type=click.Choice(["double", "float"]), default="double", help="On a card only.")
+@click.option("--on", metavar="ADDRESS", help="A dask cluster, or local for a process to each core.")
 @JSON
 @reports_errors
 def ensemble(file: str, output: str | None, quiet: bool, as_json: bool, **asked: Any) -> None:

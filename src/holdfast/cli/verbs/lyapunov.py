@@ -18,7 +18,9 @@ from holdfast.cli.watch import limited
 @FILE
 @step_options
 @click.option("--epsilon", type=float, help="The size that |z| shall not exceed; default: the file's.")
-@click.option("--effort", type=float, help="Seconds of computing for the proofs; default: the file's, or 5.")
+@click.option(
+    "--effort", type=float, help="Work of the search for proofs, 1 is about a second; default: the file's, or 5."
+)
 @LATEX
 @JSON
 @reports_errors

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 import holdfast as hf
-from holdfast.cli.options import FILE, JSON, OPEN, PAGE, QUIET
+from holdfast.cli.options import FILE, JSON, LIVE, OPEN, PAGE, QUIET
 from holdfast.cli.page import command_line, finish, page_at, studied
 from holdfast.cli.shared import problem_in, reports_errors
 from holdfast.cli.text import ordinary
@@ -20,11 +20,20 @@ SAVED = (".npz", ".nc")
 @FILE
 @PAGE
 @click.option("--certificate", type=click.Path(), help="A certificate saved beside the run.")
+@LIVE
 @OPEN
 @QUIET
 @JSON
 @reports_errors
-def report(file: str, output: str | None, certificate: str | None, opened: bool, quiet: bool, as_json: bool) -> None:
+def report(
+    file: str,
+    output: str | None,
+    certificate: str | None,
+    live: bool | None,
+    opened: bool,
+    quiet: bool,
+    as_json: bool,
+) -> None:
     """The page of a saved run (RUN.npz, RUN.nc), or of a problem FILE that is run first, without a proof.
 
     ``holdfast run`` adds a certificate.
@@ -39,4 +48,4 @@ def report(file: str, output: str | None, certificate: str | None, opened: bool,
         made = studied(problem_in(file), quiet, certified=False)
     if certificate:
         made = replace(made, certificate=hf.Certificate.load(ordinary(certificate, "a certificate")))
-    finish(made, target, command_line("holdfast", "report", file), opened, as_json)
+    finish(made, target, command_line("holdfast", "report", file), opened, as_json, live)

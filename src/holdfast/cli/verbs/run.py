@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from holdfast.cli.options import FILE, JSON, OPEN, PAGE, QUIET, step_options
+from holdfast.cli.options import FILE, JSON, LIVE, OPEN, PAGE, QUIET, step_options
 from holdfast.cli.page import command_line, finish, page_at, studied
 from holdfast.cli.shared import problem_in, reports_errors, with_run
 
@@ -16,14 +16,24 @@ from holdfast.cli.shared import problem_in, reports_errors, with_run
 @PAGE
 @step_options
 @click.option(
-    "--effort", type=click.FloatRange(min=0), help="Seconds of computing for proofs; default: as FILE says, else 5."
+    "--effort",
+    type=click.FloatRange(min=0),
+    help="Work of the search for proofs, 1 is about a second; default: as FILE says, else 5.",
 )
+@LIVE
 @OPEN
 @QUIET
 @JSON
 @reports_errors
 def run(
-    file: str, output: str | None, effort: float | None, opened: bool, quiet: bool, as_json: bool, **asked: Any
+    file: str,
+    output: str | None,
+    effort: float | None,
+    live: bool | None,
+    opened: bool,
+    quiet: bool,
+    as_json: bool,
+    **asked: Any,
 ) -> None:
     """Do everything with FILE: derive, tune if asked, run, certify, and write one page.
 
@@ -38,4 +48,4 @@ def run(
     words = ["holdfast", "run", file]
     for name, value in given.items():
         words += [] if value is None else [f"--{name}", value if isinstance(value, str) else f"{value:g}"]
-    finish(made, target, command_line(*words), opened, as_json)
+    finish(made, target, command_line(*words), opened, as_json, live)

@@ -9,13 +9,13 @@ from holdfast.cli.options import JSON
 from holdfast.cli.shared import print_json, reports_errors
 from holdfast.cli.text import ordinary, say
 
-SECONDS = 60.0  # of `verify`, unless said otherwise
-
 
 @click.command()
 @click.argument("certificate", type=click.Path(), metavar="CERTIFICATE")
 @click.argument("problem", type=click.Path(), required=False, metavar="[PROBLEM]")
-@click.option("--seconds", type=click.FloatRange(min=0, min_open=True), help="The time it may take; default 60.")
+@click.option(
+    "--seconds", type=click.FloatRange(min=0, min_open=True), help="The time it may take; default: no limit of its own."
+)
 @JSON
 @reports_errors
 def verify(certificate: str, problem: str | None, seconds: float | None, as_json: bool) -> None:
@@ -29,7 +29,7 @@ def verify(certificate: str, problem: str | None, seconds: float | None, as_json
     ordinary(certificate, "a certificate")
     if problem is not None:
         ordinary(problem, "a problem file")
-    found = hf.verify(certificate, problem, seconds=seconds or SECONDS)
+    found = hf.verify(certificate, problem, seconds=seconds)
     if not found.readable:
         raise hf.BadRequest(f"{certificate} cannot be read: {found.findings[0]}", fix="holdfast certify -o writes one")
     if as_json:

@@ -21,11 +21,13 @@ from holdfast.engine.emit import c
 from holdfast.engine.emit.body import Body, lowered
 from holdfast.engine.emit.c_writer import PREAMBLE, CWriter
 from holdfast.engine.emit.code_piece import BODY_SIGNATURE
+from holdfast.engine.emit.elementary import NEEDS
+from holdfast.engine.emit.js import module_text
 from holdfast.engine.emit.llvm import scratch_size, write_body, write_elementary
 from holdfast.engine.emit.llvm_writer import LLVMWriter
 from holdfast.engine.emit.python import python_functions
 from holdfast.engine.emit.target import Signature
-from holdfast.engine.emit.translate import signatures, source_of, text_of, translate
+from holdfast.engine.emit.translate import functions_in, signatures, source_of, text_of, translate
 from holdfast.errors import BadRequest
 from holdfast.graph.derivatives import jacobian
 from holdfast.graph.field import Field
@@ -91,6 +93,14 @@ class KernelSource:
             translate(source, writer, self.constants, known)
         return writer.module
 
+    def parse(self) -> None:
+        """Parse all that `llvm` will translate, so that another thread need not."""
+        signatures(self.sources)
+        operations = {op for body in self.bodies.values() for op, _ in body.statements}
+        elementary = {source_of(function) for op in operations & set(NEEDS) for function in NEEDS[op]}
+        for source in (*self.sources, *elementary):
+            functions_in(source)
+
     def c(self) -> str:
         """The module as C99, functions called hf_NAME; `work` must hold as many doubles as the first line says."""
         writer = CWriter()
@@ -103,6 +113,10 @@ class KernelSource:
             translate(source, writer, self.constants, known)
         title = f"/* made by Holdfast; doubles of work space: {self.work} */\n"
         return title + PREAMBLE + "\n" + "\n".join(writer.functions)
+
+    def js(self) -> str:
+        """The module as JavaScript, functions called hf_NAME on Float64Arrays."""
+        return module_text(self.bodies, self.sources, self.constants)
 
     @property
     def signatures(self) -> dict[str, Signature]:

@@ -155,6 +155,7 @@ class NativeMachine:
             return  # of a thread that a fork left behind, nothing is alive
         making = COMPILING + COMPILING_EACH * self.layout.operations
         if self._done * RUNNING > making * (WORTH_AGAIN if self._asked >= AGAIN and making < SHORT else WORTH):
+            self._assembly.parse()  # here, and not beside what this thread may be parsing meanwhile
             self._thread = threading.Thread(target=self._promote, name="holdfast-optimise")
             self._thread.start()
 

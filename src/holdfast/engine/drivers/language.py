@@ -19,7 +19,9 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import MutableSequence
-from typing import Any
+from typing import Any, TypeVar
+
+Element = TypeVar("Element")
 
 Integer = int
 Number = float
@@ -30,7 +32,7 @@ Numbers = MutableSequence[float]
 Reals = MutableSequence[float]
 
 
-def part(array: MutableSequence[float], start: int) -> MutableSequence[float]:
+def part(array: MutableSequence[Element], start: int) -> MutableSequence[Element]:
     """The array from its element `start` on, sharing its memory."""
     return array[start:]
 

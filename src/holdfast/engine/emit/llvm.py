@@ -28,7 +28,11 @@ def write_elementary(writer: LLVMWriter, bodies: Iterable[Body], known: dict[str
     """The elementary functions and the tables that the bodies call, each written once."""
     bodies = list(bodies)
     write_llvm_tables(writer, bodies)
-    operations = [op for body in bodies for op, _ in body.statements]
+    write_functions(writer, [op for body in bodies for op, _ in body.statements], known)
+
+
+def write_functions(writer: LLVMWriter, operations: Sequence[str], known: dict[str, Signature]) -> None:
+    """The elementary functions that these operations call, each written once."""
     wanted = sorted(set(operations) & (set(LIBRARY) | set(NEEDS)))
     for name in sorted(LIBRARY):
         known[f"library_{name}"] = Signature(("r",) * LIBRARY[name], "r")

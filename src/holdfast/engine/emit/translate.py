@@ -71,10 +71,16 @@ def translate(
     text: str, target: Target, constants: Mapping[str, float], known: dict[str, Signature], hint: str = ""
 ) -> None:
     """Write every function of the text to the target and add its signature to the known ones."""
-    for node in ast.parse(text).body:
-        assert isinstance(node, ast.FunctionDef)
+    for node in functions_in(text):
         known[node.name] = _signature(node)
         _Function(node, target, constants, known).write(hint)
+
+
+@cache
+def functions_in(text: str) -> tuple[ast.FunctionDef, ...]:
+    """The functions of a text, parsed once: two threads that parse at the same time may both fail (CPython 106905)."""
+    functions = ast.parse(text).body
+    return tuple(node for node in functions if isinstance(node, ast.FunctionDef))
 
 
 def signatures(texts: Iterable[str]) -> dict[str, Signature]:

@@ -45,6 +45,10 @@ class Steps:
         """The times of the kept rows."""
         return self.t0 + (self.first // self.every + np.arange(self.kept)) * self.every * self.step
 
+    def of_cases(self, some: slice) -> Steps:
+        """The steps of some of the cases, which are those of all."""
+        return self
+
 
 def run_fixed(
     machine: Machine, memory: Memory, steps: Steps, *, pace: Pace, stop: Stop, after: After | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.exchange.c.writer import Precision
+from holdfast.engine.emit.c_real import Precision
 from holdfast.exchange.model import Model
 from holdfast.exchange.names import c_string, comment, distinct
 

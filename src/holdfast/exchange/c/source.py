@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 from holdfast.engine.drivers import fixed
 from holdfast.engine.emit import c
 from holdfast.engine.emit.body import Body
+from holdfast.engine.emit.c_real import Precision
 from holdfast.engine.emit.code_piece import BODY_SIGNATURE
 from holdfast.engine.emit.target import Signature
 from holdfast.engine.emit.translate import source_of, translate
 from holdfast.exchange.c.header import lists_of, names_tables
 from holdfast.exchange.c.own_fma import OWN_FMA
-from holdfast.exchange.c.writer import ExportWriter, Precision
+from holdfast.exchange.c.writer import ExportWriter
 from holdfast.exchange.model import Model
 
 PREAMBLE = """#include <math.h>

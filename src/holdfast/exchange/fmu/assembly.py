@@ -8,13 +8,14 @@ from functools import cached_property
 from holdfast.engine.drivers import fixed
 from holdfast.engine.emit import c
 from holdfast.engine.emit.body import Body
+from holdfast.engine.emit.c_real import PRECISIONS
 from holdfast.engine.emit.code_piece import BODY_SIGNATURE
 from holdfast.engine.emit.llvm import scratch_size, write_body, write_elementary
 from holdfast.engine.emit.llvm_writer import LLVMWriter
 from holdfast.engine.emit.target import Signature, Target
 from holdfast.engine.emit.translate import source_of, translate
 from holdfast.exchange.c.source import PREAMBLE, helpers
-from holdfast.exchange.c.writer import PRECISIONS, ExportWriter
+from holdfast.exchange.c.writer import ExportWriter
 from holdfast.exchange.fmu import core, glue_c, glue_llvm
 from holdfast.exchange.model import Model
 

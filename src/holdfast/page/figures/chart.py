@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -66,13 +67,20 @@ class Panel:
         linestyle: str = "-",
         linewidth: float = 1.8,
         markersize: float = 5.0,
+        name: str = "",
+        size: bool = False,
     ) -> None:
-        """A curve, or marks."""
+        """A curve, or marks; `name` is the quantity that is drawn (its `size`), by which a living page finds it."""
         drawn = sum(not shape.closed for shape in self.shapes)
-        name = _class(color if color is not None else f"C{drawn % SERIES}")
+        paint_class = _class(color if color is not None else f"C{drawn % SERIES}")
         dash = f' stroke-dasharray="{DASHES[linestyle]}"' if linestyle in DASHES else ""
-        paint = f'class="f-{name}"' if mark else f'class="s-{name}" stroke-width="{linewidth:g}" fill="none"{dash}'
-        self.shapes.append(Shape(np.asarray(x, float), np.asarray(y, float), paint, mark, markersize * 0.7))
+        paint = (
+            f'class="f-{paint_class}"'
+            if mark
+            else f'class="s-{paint_class}" stroke-width="{linewidth:g}" fill="none"{dash}'
+        )
+        told = (f' data-name="{escape(name, quote=True)}"' if name else "") + (' data-size="1"' if size else "")
+        self.shapes.append(Shape(np.asarray(x, float), np.asarray(y, float), paint + told, mark, markersize * 0.7))
         if label:
             self.entries.append((paint, words(label) if isinstance(label, str) else label, mark))
 
@@ -166,7 +174,10 @@ def _panel(panel: Panel, box: Box, name: str, *, last: bool, equal: bool) -> str
     drawn += [_line(line, across, up, box) for line in panel.lines]
     drawn += [_shape(shape, across, up) for shape in panel.shapes]
     inside = f'<clipPath id="{clip}">{area}</clipPath><g clip-path="url(#{clip})">{"".join(drawn)}</g>'
-    return grid + inside + marks + _legend(panel, box) + _middle(panel, box)
+    scales = f'data-across="{x0!r} {x1!r} {left:g} {right:g}" data-up="{y0!r} {y1!r} {bottom:.1f} {top:.1f}"'
+    log = ' data-log="1"' if panel.log else ""
+    inner = grid + inside + marks + _legend(panel, box) + _middle(panel, box)
+    return f'<g class="panel" {scales}{log}>{inner}</g>'
 
 
 def _equal(box: Box, width: float, height: float) -> Box:
@@ -187,25 +198,28 @@ def _axes(panel: Panel, box: Box, across: Scale, up: Scale, *, last: bool) -> tu
     """Lines of the grid, to stand behind the curves; and spines, ticks and labels, to stand before them."""
     left, top, right, bottom = box
     grid: list[str] = []
+    below: list[str] = []
+    beside: list[str] = []
     marks = [f'<path d="M{left:g} {top:.1f}V{bottom:.1f}H{right:g}" class="s-quiet" fill="none" stroke-width="1"/>']
     values, labels, factor = across.ticks(max(2, min(MOST_X, int((right - left) / 52))))
     for x, label in zip(across(np.array(values)), labels, strict=True):
         grid.append(f"M{x:.1f} {top:.1f}V{bottom:.1f}")
         if last:
-            marks.append(_text(label, x, bottom + 16, TICK))
+            below.append(_text(label, x, bottom + 16, TICK))
     if factor is not None and last:
-        marks.append(_text(factor, right, bottom + 33, TICK, "end"))
+        below.append(_text(factor, right, bottom + 33, TICK, "end"))
     values, labels, factor = up.ticks(max(2, min(MOST_Y, int((bottom - top) / 30))))
     for y, label in zip(up(np.array(values)), labels, strict=True):
         grid.append(f"M{left:g} {y:.1f}H{right:g}")
-        marks.append(_text(label, left - 6, y + 0.33 * TICK, TICK, "end"))
+        beside.append(_text(label, left - 6, y + 0.33 * TICK, TICK, "end"))
     if factor is not None:
-        marks.append(_text(factor, left + 2, top - 4, TICK, "start"))
+        beside.append(_text(factor, left + 2, top - 4, TICK, "start"))
+    marks.append(f'<g class="across">{"".join(below)}</g><g class="up">{"".join(beside)}</g>')
     if panel.x_label is not None and last:
         marks.append(_text(panel.x_label, (left + right) / 2, bottom + 36, SIZE))
     if panel.y_label is not None:
         marks.append(_text(panel.y_label, left - LEFT + SIZE, (top + bottom) / 2, SIZE, turned=True))
-    return f'<path d="{"".join(grid)}" class="s-faint" fill="none" stroke-width="0.8"/>', "".join(marks)
+    return f'<path d="{"".join(grid)}" class="s-faint grid" fill="none" stroke-width="0.8"/>', "".join(marks)
 
 
 def _span(span: tuple[float, float, str], across: Scale, box: Box) -> str:

@@ -22,7 +22,7 @@ def curves(subject: PageFacts, names: Sequence[str], kind: str, title: str) -> l
         def draw(axes: Any, group: list[str] = group) -> None:
             panels = axes if isinstance(axes, list) else [axes]
             for k, (panel, name) in enumerate(zip(panels, group, strict=True)):
-                panel.plot(*thinned(run.times, run[name]), color=f"C{k}")
+                panel.plot(*thinned(run.times, run[name]), color=f"C{k}", name=name)
                 panel.set_ylabel(subject.label(name))
             panels[-1].set_xlabel(quantity("t"))
 

@@ -14,6 +14,7 @@ from holdfast.page.markup.html import Markup
 from holdfast.schemes.algebra.stability_function import StabilityFunction
 
 GRID = 220
+NAMED = 6  # blocks in the legend
 
 
 def figures(subject: PageFacts) -> list[Markup]:
@@ -34,11 +35,13 @@ def _roots(subject: PageFacts, roots: np.ndarray) -> Markup:
         axes.axvspan(0, 2 * size, color=BAD)
         axes.axhline(0, color=INK, linewidth=0.6)
         axes.axvline(0, color=INK, linewidth=0.6)
-        for k, block in enumerate(subject.spectrum.blocks[:6]):
-            label = ", ".join(block.constraints).replace("_", " ")
+        for k, block in enumerate(subject.spectrum.blocks):
+            label = ", ".join(block.constraints).replace("_", " ") if k < NAMED else ""
             values = np.asarray(block.eigenvalues)
-            axes.plot(values.real, values.imag, "o", color=f"C{k}", markersize=6, label=label)
-        axes.set_xlim(-1.25 * size, 0.45 * size)
+            axes.plot(values.real, values.imag, "o", color=f"C{k}", markersize=6, label=label, name=f"root {k}")
+        axes.set_xlim(
+            min(-1.25 * size, 1.15 * float(roots.real.min())), max(0.45 * size, 1.15 * float(roots.real.max()))
+        )
         high = 1.35 * max(float(np.abs(roots.imag).max()), 0.35 * size)
         axes.set_ylim(-high, high)
         axes.set_xlabel(words("Re ") + quantity("lambda"))
@@ -46,7 +49,10 @@ def _roots(subject: PageFacts, roots: np.ndarray) -> Markup:
         axes.legend(3)
 
     frozen = "" if subject.spectrum.constant else ", frozen at the start: H varies"
-    return figure("roots", f"Roots of the law{frozen}; deviations die away to the left of the axis", draw)
+    rest = len(subject.spectrum.blocks) - NAMED
+    unnamed = f" (all are drawn, the first {NAMED} of {rest + NAMED} blocks are named)" if rest > 0 else ""
+    caption = f"Roots of the law{frozen}{unnamed}; deviations die away to the left of the axis"
+    return figure("roots", caption, draw)
 
 
 def _region(subject: PageFacts, step: float) -> Markup:
@@ -64,13 +70,14 @@ def _region(subject: PageFacts, step: float) -> Markup:
             axes.plot(*outline, color=INK, linewidth=1.1)
         axes.axhline(0, color=INK, linewidth=0.5)
         axes.axvline(0, color=INK, linewidth=0.5)
-        for k, block in enumerate(subject.spectrum.blocks[:6]):
+        for k, block in enumerate(subject.spectrum.blocks):
             values = step * np.asarray(block.eigenvalues)
-            axes.plot(values.real, values.imag, "o", color=f"C{k}", markersize=6)
+            axes.plot(values.real, values.imag, "o", color=f"C{k}", markersize=6, name=f"step root {k}")
         axes.set_xlabel(words("Re ") + quantity("tau") + quantity("lambda"))
         axes.set_ylabel(words("Im ") + quantity("tau") + quantity("lambda"))
-        axes.set_xlim(x[0], x[-1])
-        axes.set_ylim(y[0], y[-1])
+        axes.set_xlim(min(x[0], 1.1 * points.real.min(initial=0.0)), max(x[-1], 1.1 * points.real.max(initial=0.0)))
+        reach_y = max(y[-1], 1.1 * float(np.abs(points.imag).max(initial=0.0)))
+        axes.set_ylim(-reach_y, reach_y)
 
     caption = f"Step times roots within the stability region of {subject.scheme.name}, step τ = {number(step)}"
     return figure("region", caption, draw, equal=True)
@@ -101,7 +108,7 @@ def _multipliers(subject: PageFacts, step: float) -> Markup:
         axes.fill(np.cos(turn), np.sin(turn), color=SHADE)
         axes.plot(np.cos(turn), np.sin(turn), color=INK, linewidth=0.9)
         axes.axhline(0, color=FAINT, linewidth=0.5)
-        for k, block in enumerate(subject.spectrum.blocks[:6]):
+        for k, block in enumerate(subject.spectrum.blocks):
             values = np.linalg.eigvals(subject.scheme.propagator(block.matrix, step))
             axes.plot(values.real, values.imag, "o", color=f"C{k}", markersize=6)
         axes.set_xlabel(words("Re ") + quantity("mu"))

@@ -6,6 +6,7 @@ from holdfast.page.facts import PageFacts, number, sentence
 from holdfast.page.markup.html import Child, Markup, bullets, details, element, joined, paragraph, table
 from holdfast.page.section import Section
 from holdfast.stability.certificate.certificate import BlockCertificate, Label, Proof
+from holdfast.stability.certificate.tube_proof import TubeProof
 
 
 def write(subject: PageFacts) -> Markup:
@@ -74,7 +75,27 @@ def _hypotheses(block: BlockCertificate) -> Markup | None:
         facts.append(f"Smallest slack along the run: {number(block.slack, 3)} of what the theorem forgives.")
     if not facts:
         return None
-    return joined(bullets(facts), _region(block.proof) if block.proof else None)
+    return joined(bullets(facts), _place(block))
+
+
+def _place(block: BlockCertificate) -> Markup | None:
+    """Where a proof holds: Omega, or a tube along the run."""
+    if isinstance(block.proof, TubeProof):
+        return _tube(block.proof)
+    return _region(block.proof) if block.proof else None
+
+
+def _tube(proof: TubeProof) -> Markup:
+    tube = proof.tube
+    rows: list[list[Child]] = [[name, number(scale), number(tube.width * scale)] for name, scale in tube.scales]
+    return details(
+        f"The tube of the proof: {number(100 * tube.width)} % of each range along this run",
+        table(["state", "range", "half-width of the tube"], rows),
+        paragraph(
+            f"Shown over {len(tube.cells):,} cells, for runs whose states stay within these half-widths of this run's "
+            "at the same time. Nothing is said of runs that leave the tube, nor that a neighbour stays in it."
+        ),
+    )
 
 
 def _region(proof: Proof) -> Markup:

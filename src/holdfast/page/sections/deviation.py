@@ -30,7 +30,7 @@ def write(subject: PageFacts) -> Markup:
         else None
     )
     bounded = any(_bounds(subject, name) for block in blocks for name in block.names)
-    words = "Dashed: the certificate's bound." if bounded else "There is no bound to draw in."
+    words = "Dashed: what the certificate promises." if bounded else "There is no bound to draw in."
     return joined(_norm_words(subject), paragraph(words, class_="quiet"), side_by_side(_norm(subject), *made), note)
 
 
@@ -54,7 +54,7 @@ def _norm(subject: PageFacts) -> Markup:
         return Markup("")
 
     def draw(axes: Any) -> None:
-        axes.plot(*thinned(run.times[seen], run.deviation_norm[seen]), color="C0")
+        axes.plot(*thinned(run.times[seen], run.deviation_norm[seen]), color="C0", name="deviation_norm")
         axes.log = True
         axes.set_xlabel(quantity("t"))
         axes.set_ylabel("‖z‖")
@@ -71,9 +71,13 @@ def _block(subject: PageFacts, place: int, names: list[str]) -> Markup:
             size = np.abs(run[name])
             seen = (size > 0) | np.isnan(size)
             lowest = min(lowest, float(size[size > 0].min(initial=np.inf)))
-            axes.plot(*thinned(run.times[seen], size[seen]), color=f"C{k}", label=subject.label(name))
-            bound = _bounds(subject, name)
-            if bound:
+            axes.plot(
+                *thinned(run.times[seen], size[seen]), color=f"C{k}", label=subject.label(name), name=name, size=True
+            )
+            bound, promised = _bounds(subject, name), _envelope(subject, name)
+            if promised is not None:
+                axes.plot(*thinned(*promised), color=f"C{k}", linestyle="--", linewidth=1.4)
+            elif bound:
                 axes.axhline(bound, color=f"C{k}", linestyle="--", linewidth=1.4)
         axes.log = True
         if np.isinf(lowest):
@@ -95,6 +99,17 @@ def _bounds(subject: PageFacts, name: str) -> float:
         if block.bounds and name in block.names:
             return float(block.bounds[block.names.index(name)])
     return 0.0
+
+
+def _envelope(subject: PageFacts, name: str) -> tuple[np.ndarray, np.ndarray] | None:
+    """Times and what is proved from the start on, where the start deviates; None where one line says it."""
+    run = subject.trajectory
+    for block in subject.certificate.blocks if subject.certificate else ():
+        if name in block.names and block.proof is not None and block.settles and run.step:
+            promised = block.envelope((run.times - run.times[0]) / run.step)[block.names.index(name)]
+            covered = np.isfinite(promised)
+            return run.times[covered], promised[covered]
+    return None
 
 
 SECTION = Section("deviation", "Deviation from the program", write)

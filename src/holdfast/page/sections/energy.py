@@ -12,15 +12,19 @@ from holdfast.page.figures.curve import thinned
 from holdfast.page.markup.figure_text import quantity, words
 from holdfast.page.markup.html import Child, Markup, joined, paragraph, table
 from holdfast.page.section import Section, side_by_side
+from holdfast.results.trajectory import EnergyBalance
 
 KINETIC, POTENTIAL = quantity("T"), quantity("P")
 ENERGIES = {"kinetic": KINETIC, "potential": POTENTIAL, "energy": KINETIC + words(" + ") + POTENTIAL}
+COLOURS = {"energy": "faint", "kinetic": "C0", "potential": "C1"}
+COLOURS |= {"forces": "C1", "dissipation": "C4", "held": "C2", "explicit": "C3"}  # one for each, on every page
+QUADRATURE = 2.0  # times its estimate: what the sum over rows may miss
 WORDS = {
     "forces": "work of the stated forces",
     "dissipation": "lost to dissipation",
     "held": "work of the held forces",
     "explicit": "through time, states and changing masses",
-    "residual": "unexplained (error of the run and of the quadrature)",
+    "residual": "unexplained (beyond what summing over the rows may miss)",
 }
 
 
@@ -48,8 +52,10 @@ def _energies(subject: PageFacts) -> Markup:
     run = subject.trajectory
 
     def draw(axes: Any) -> None:
-        for name, label in ENERGIES.items():
-            axes.plot(*thinned(run.times, run[name]), label=label)
+        wide = {"energy": 6.0}  # the sum lies under its parts, and hides neither
+        for name in ("energy", "kinetic", "potential"):
+            curve = thinned(run.times, run[name])
+            axes.plot(*curve, label=ENERGIES[name], name=name, color=COLOURS[name], linewidth=wide.get(name, 1.8))
         axes.set_xlabel(quantity("t"))
         axes.set_ylabel("energy")
         axes.legend()
@@ -61,17 +67,25 @@ def _balance(subject: PageFacts) -> Markup:
     run, balance = subject.trajectory, subject.trajectory.energy_balance
     causes = ("forces", "dissipation", "held", "explicit")
     drawn = [name for name in causes if np.abs(getattr(balance, name)).max() > 1e-9 * subject.energy_size]
+    left = unexplained(balance)
 
     def draw(axes: Any) -> None:
         axes.plot(*thinned(run.times, balance.change), label="change of energy", color="C0")
-        for k, name in enumerate(drawn):
-            axes.plot(*thinned(run.times, getattr(balance, name)), label=name, color=f"C{k + 1}")
-        axes.plot(*thinned(run.times, balance.residual), label="unexplained", color="C5", linestyle="--")
+        for name in drawn:
+            axes.plot(*thinned(run.times, getattr(balance, name)), label=name, color=COLOURS[name])
+        if left.any():
+            axes.plot(*thinned(run.times, left), label="unexplained", color="C5", linestyle="--")
         axes.set_xlabel(quantity("t"))
         axes.set_ylabel("work since the start")
         axes.legend(3)
 
     return figure("balance", "Where the energy came from and went", draw)
+
+
+def unexplained(balance: EnergyBalance) -> np.ndarray:
+    """What no cause explains, without what summing over the rows may have missed: that is no physics."""
+    with np.errstate(invalid="ignore"):
+        return np.where(np.abs(balance.residual) <= QUADRATURE * balance.quadrature, 0.0, balance.residual)
 
 
 def _power(subject: PageFacts) -> Markup:
@@ -80,7 +94,7 @@ def _power(subject: PageFacts) -> Markup:
         return Markup("")
 
     def draw(axes: Any) -> None:
-        axes.plot(*thinned(run.times, run["power_correction"]), color="C1")
+        axes.plot(*thinned(run.times, run["power_correction"]), color="C1", name="power_correction")
         axes.set_xlabel(quantity("t"))
         axes.set_ylabel("power of the correction")
 
@@ -90,7 +104,8 @@ def _power(subject: PageFacts) -> Markup:
 def _table(subject: PageFacts) -> Markup:
     balance = subject.trajectory.energy_balance
     rows: list[list[Child]] = [["change of energy", number(float(balance.change[-1]))]]
-    rows += [[words, number(float(getattr(balance, name)[-1]))] for name, words in WORDS.items()]
+    rows += [[words, number(float(getattr(balance, name)[-1]))] for name, words in WORDS.items() if name != "residual"]
+    rows.append([WORDS["residual"], number(float(unexplained(balance)[-1]))])
     return table(["over the whole run", "energy"], rows)
 
 

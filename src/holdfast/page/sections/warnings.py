@@ -10,6 +10,7 @@ from holdfast.page.facts import PageFacts, number, sentence
 from holdfast.page.markup.html import Markup, bullets, paragraph
 from holdfast.page.section import Section
 from holdfast.stability.certificate.certificate import Label
+from holdfast.stability.certificate.tube_proof import tubes_of
 from holdfast.stability.linear.mean_square import mean_square
 from holdfast.stability.linear.spectrum import BlockStability
 
@@ -105,6 +106,12 @@ def _of_certificate(subject: PageFacts) -> list[str]:
         return ["No certificate: the figures show this run only, and say nothing of others."] if subject.held else []
     if certificate.attracted is Label.checked:
         return ["The certificate is checked along this run, not proved: another start needs its own check."]
+    if certificate.attracted is Label.tube:
+        wide = max(tube.width for tube in tubes_of(certificate.blocks))
+        return [
+            f"The proof speaks of runs that stay within {number(100 * wide)} % of each state's range of this run, at "
+            "the same time; it says nothing of others, nor that a neighbour stays."
+        ]
     return []
 
 

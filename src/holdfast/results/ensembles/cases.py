@@ -20,7 +20,7 @@ from holdfast.problem.vocabulary import CONSTANT, by_name, name_of
 from holdfast.results.start.start import stated_names
 
 LARGEST = 10_000_000  # cases
-MOST_VALUES = 2**27  # start values and constants of all cases together: 1.1 GB
+MOST_VALUES = 2**28  # start values and constants of all cases together: 2.1 GB
 
 
 def grid(axes: Mapping[Any, Any]) -> dict[Any, np.ndarray]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import sympy as sp
 
+from holdfast.common.frozen import Frozen
 from holdfast.engine.kernel import Kernel, compiled
 from holdfast.engine.run.rows import Rows
 from holdfast.engine.run.status import Status
@@ -19,7 +20,7 @@ from holdfast.results.ensembles.cases import Cases
 from holdfast.results.ensembles.table import stated_reductions
 from holdfast.results.judgement.attraction import attracted
 from holdfast.results.judgement.first_look import doubtful_cases
-from holdfast.results.judgement.judgement import Facts, deviation_places, ended, judged
+from holdfast.results.judgement.judgement import Facts, all_ended, deviation_places, judged
 from holdfast.results.judgement.outcome import Outcome
 from holdfast.results.runs.event import EventWatch, noted_times, watch_of
 from holdfast.results.runs.job import Job, kept_rows
@@ -51,6 +52,11 @@ class Counts:
         status, steps, evaluations, rejected = np.zeros((4, cases), dtype=np.int64)
         return Counts(status, steps, evaluations, rejected, np.full((cases, pivots), np.nan), states.copy())
 
+    @staticmethod
+    def together(parts: Sequence[Counts]) -> Counts:
+        """Those of some cases, then those of the next."""
+        return Counts(*(np.concatenate([getattr(part, entry.name) for part in parts]) for entry in fields(Counts)))
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Ensemble:
@@ -70,6 +76,7 @@ class Ensemble:
     states: Array  # (cases, rows, states)
     counts: Counts
     outcomes: tuple[Outcome, ...]
+    gathered: Mapping[str, Array] = Frozen()  # reductions over all steps, by name
     _observed: dict[str, Array] = field(default_factory=dict)
 
     @staticmethod
@@ -85,6 +92,7 @@ class Ensemble:
         times: Array,
         states: Array,
         counts: Counts,
+        gathered: Mapping[str, Array] = Frozen(),
     ) -> Ensemble:
         """The ensemble with its outcomes."""
         states.flags.writeable = False
@@ -99,6 +107,7 @@ class Ensemble:
             states=states,
             counts=counts,
             outcomes=(),
+            gathered=Frozen(gathered),
         )
         outcomes = begun._outcomes(startable)
         object.__setattr__(begun, "outcomes", tuple(outcomes))
@@ -148,8 +157,11 @@ class Ensemble:
 
     @property
     def reductions(self) -> dict[str, Array]:
-        """Those that the problem's [ensemble] table asks for, by name."""
-        return {name: self.reduce(text) for name, text in stated_reductions(self.equations.problem).items()}
+        """Those that were asked for by `reduce=`, over all steps, and by the [ensemble] table, over the kept rows."""
+        stated = stated_reductions(self.equations.problem)
+        return {name: self.reduce(text) for name, text in stated.items() if name not in self.gathered} | {
+            **self.gathered
+        }
 
     @property
     def cases(self) -> Mapping[str, Array]:
@@ -261,7 +273,7 @@ class Ensemble:
     def _outcomes(self, startable: Array) -> list[Outcome]:
         """The same judgement as of a single run: a first look on arrays, and each doubtful case by itself."""
         counts = self.counts
-        found = [ended(int(status), pivots) for status, pivots in zip(counts.status, counts.pivots, strict=True)]
+        found = all_ended(counts.status, counts.pivots)
         broken = (counts.status != Status.completed) & (counts.status != Status.interrupted)
         doubtful = (broken | self._doubtful(counts.status == Status.completed)) & startable
         if self.equations.constraints:

@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Unpack
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Unpack
 
 import numpy as np
 
 from holdfast.common.arguments import with_options
-from holdfast.engine.ensemble import run_ensemble, run_ensemble_adaptive
 from holdfast.engine.kernel import Kernel, compiled
-from holdfast.engine.run.status import Status
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
 from holdfast.problem.laws.linear import Law
 from holdfast.problem.types import ByName, Columns, StateLike
 from holdfast.results.ensembles.cases import Cases, cases_of
+from holdfast.results.ensembles.cluster import spread
 from holdfast.results.ensembles.crossing import cross_cases
-from holdfast.results.ensembles.ensemble import Counts, Ensemble
+from holdfast.results.ensembles.ensemble import Ensemble
+from holdfast.results.ensembles.means import Means, Progress, checked_reductions, run_cases
 from holdfast.results.ensembles.table import stated_cases
 from holdfast.results.judgement.judgement import deviation_places, mass_at
-from holdfast.results.runs.job import check_size, kept_rows
+from holdfast.results.runs.job import check_size
 from holdfast.results.runs.request import Request, RunOptions, request_of, resolved, with_stated_times
 from holdfast.results.runs.simulate import under_law
 from holdfast.results.start.start import chosen_policy, off_program, refuse_deviation, solved_start
 from holdfast.results.start.term_sizes import ROUNDING_NOISE, deviation_sizes
 from holdfast.schemes.kinds.scheme import Scheme
 
-Progress = Callable[[float], None]
 ROWS = 200  # intervals between the rows of an adaptive ensemble, where no times are asked for
 
 
@@ -42,8 +41,12 @@ def ensemble(
     start_policy: str | None = None,
     parameters: ByName | None = None,
     law: Law | None = None,
+    reduce: Mapping[str, str] | None = None,
+    device: str | None = None,
+    precision: str = "double",
     threads: int | None = None,
     lanes: int | None = None,
+    on: Any = None,
     progress: Progress | None = None,
     **run: Unpack[RunOptions],
 ) -> Ensemble:
@@ -54,9 +57,15 @@ def ensemble(
     `hf.simulate`, and each case is, to the last bit, what `simulate` gives; neither `threads` nor `lanes` change that.
     (Under `redundant="allow"`, where `simulate` runs in pieces, to rounding; singular states are crossed as there.)
     Cases of an adaptive scheme have rows at common times: those of `at`, or 201 equidistant ones.
+
+    `reduce` asks for numbers of each case, such as ``{"pull": "max(abs(lambda_rod))"}``, gathered over every step
+    whatever rows are kept (`Ensemble.reductions`). ``device="gpu"`` runs the cases on a graphics card (explicit
+    schemes; holdfast[cuda]), in double as the processor does, or in ``precision="float"``; they are streamed through
+    its memory. `on` is a `dask.distributed` client, its address, or ``"local"`` for a process to each core: cases are
+    divided among its workers, and each is what it is here, to the last bit (holdfast[dask]).
     """
     equations = under_law(equations, law, verb="ensemble")
-    _check_counts(threads=threads, lanes=lanes)
+    means = Means(device, precision, lanes, threads, progress)
     ends = next((name for name, event in equations.problem.events.items() if event.terminal), None)
     if ends is not None:
         raise BadRequest(
@@ -64,26 +73,48 @@ def ensemble(
             where=f"events.{ends}",
             fix='let it not be terminal, and ask for runs.event_times() or reduce("first(...)")',
         )
+    wanted = checked_reductions(equations, reduce)
     request = request_of(equations, scheme, **with_stated_times(equations, run))
+    means.require(request)
     if request.step is None and request.at is None:
         times = request.begin + np.linspace(0.0, request.duration, ROWS + 1)
         request = replace(request, at=times)
     columns = stated_cases(equations.problem) if cases is None else cases
-    chosen = cases_of(equations, columns, start, parameters or {}, request.begin)
-    policy, projected = chosen_policy(equations, start_policy)
+    asked = CaseRequest(equations, request, columns, start, start_policy, parameters or {}, wanted)
+    return run_request(asked, means) if on is None else spread(asked, means, on)
+
+
+@dataclass(frozen=True, eq=False)
+class CaseRequest:
+    """All that is asked of an ensemble, whoever runs it."""
+
+    equations: Equations
+    request: Request
+    columns: Columns
+    start: StateLike | None
+    start_policy: str | None
+    parameters: ByName
+    reductions: Mapping[str, str]
+    first: int = 0  # the number of the first case, where they are part of more
+
+
+def run_request(asked: CaseRequest, means: Means) -> Ensemble:
+    """Run the cases here."""
+    equations, request = asked.equations, asked.request
+    chosen = cases_of(equations, asked.columns, asked.start, asked.parameters, request.begin)
+    policy, projected = chosen_policy(equations, asked.start_policy)
     check_size(request, len(chosen.states) * chosen.states.shape[1])
     kernel = compiled(equations.field, request.scheme)
     observed = kernel.observe_cases(np.array([request.begin]), chosen.states[:, None], chosen.constants)
     deviation = observed[:, 0, deviation_places(equations)]
     if policy == "raise":
-        _refuse_deviations(equations, deviation, chosen, request.begin)
+        _refuse_deviations(equations, deviation, chosen, request.begin, asked.first)
     used, startable = _started(equations, policy, deviation, projected, chosen, request.begin)
     if request.step is None:
         tolerances = _tolerances(equations, kernel, request, np.nan_to_num(used), chosen.constants)
         request = replace(request, absolute=tolerances)
-    runner = _fixed if request.step is not None else _adaptive
-    times, states, counts = runner(kernel, request, used, chosen.constants, lanes, threads, progress)
-    cross_cases(equations, kernel, request, used, chosen.constants, times, states, counts)
+    rows = run_cases(equations, kernel, request, used, chosen.constants, means, asked.reductions)
+    cross_cases(equations, kernel, request, used, chosen.constants, rows.times, rows.states, rows.counts)
     return Ensemble.judged(
         equations=equations,
         request=request,
@@ -92,9 +123,10 @@ def ensemble(
         cases=chosen,
         used=used,
         startable=startable,
-        times=times,
-        states=states,
-        counts=counts,
+        times=rows.times,
+        states=rows.states,
+        counts=rows.counts,
+        gathered=rows.gathered,
     )
 
 
@@ -106,12 +138,6 @@ def _tolerances(
     rates = np.array([kernel.rates(request.begin, state, values) for state, values in each])
     inertia = np.array([np.diag(mass_at(equations, request.begin, state, values)) for state, values in each])
     return resolved(equations, request, states, rates, inertia)
-
-
-def _check_counts(**given: int | None) -> None:
-    for name, value in given.items():
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-            raise BadRequest(f"{name} = {value!r}", fix="a whole number, at least 1")
 
 
 def _started(
@@ -149,80 +175,9 @@ def _started(
     return used, startable
 
 
-def _refuse_deviations(equations: Equations, deviation: np.ndarray, cases: Cases, begin: float) -> None:
+def _refuse_deviations(equations: Equations, deviation: np.ndarray, cases: Cases, begin: float, first: int) -> None:
     """What the policy "raise" does: name the first case that violates the program."""
     names, off = equations.deviation_names, off_program(equations, deviation, cases.states, begin, cases.constants)
     for number in np.nonzero(off.any(axis=1))[0]:
         violated = {names[k]: float(deviation[number, k]) for k in np.nonzero(off[number])[0]}
-        refuse_deviation(violated, where=f"start of case {number}")
-
-
-def _fixed(
-    kernel: Kernel,
-    request: Request,
-    used: np.ndarray,
-    constants: np.ndarray,
-    lanes: int | None,
-    threads: int | None,
-    progress: Progress | None,
-) -> tuple[np.ndarray, np.ndarray, Counts]:
-    assert request.step is not None
-    rows = run_ensemble(
-        kernel,
-        used,
-        constants,
-        t0=request.begin,
-        step=request.step,
-        steps=request.steps,
-        every=kept_rows(request),
-        observe=False,
-        lanes=lanes,
-        threads=threads,
-        progress=_told(progress),
-    )
-    explicit = kernel.scheme.explicit
-    evaluations = 1 + rows.steps * kernel.scheme.stage_count if explicit else np.zeros_like(rows.steps)
-    counts = Counts(rows.status, rows.steps, evaluations, np.zeros_like(rows.steps), rows.pivots, rows.final)
-    return rows.times, rows.states, counts
-
-
-def _adaptive(
-    kernel: Kernel,
-    request: Request,
-    used: np.ndarray,
-    constants: np.ndarray,
-    lanes: int | None,
-    threads: int | None,
-    progress: Progress | None,
-) -> tuple[np.ndarray, np.ndarray, Counts]:
-    assert request.at is not None
-    assert request.tolerance is not None
-    found = run_ensemble_adaptive(
-        kernel,
-        used,
-        constants,
-        t0=request.begin,
-        duration=request.duration,
-        relative=request.tolerance,
-        absolute=request.absolutes,
-        longest=request.longest,
-        at=request.at,
-        threads=threads,
-        progress=_told(progress),
-    )
-    states = np.full((len(used), len(request.at), used.shape[1]), np.nan)
-    counts = Counts.unknown(len(used), used, len(kernel.field.pivots))
-    for k, rows in enumerate(found):
-        if rows is not None:
-            states[k, : len(rows.times)] = rows.states
-            counts.status[k], counts.steps[k], counts.rejected[k] = rows.status, rows.steps, rows.rejected
-            counts.evaluations[k], counts.pivots[k] = rows.evaluations, rows.pivots
-            if len(rows.states):
-                counts.final[k] = rows.states[-1]
-        else:
-            counts.status[k] = Status.interrupted
-    return request.at, states, counts
-
-
-def _told(progress: Progress | None) -> Callable[[int, int], None] | None:
-    return None if progress is None else lambda done, cases: progress(done / cases)
+        refuse_deviation(violated, where=f"start of case {first + number}")

@@ -32,7 +32,7 @@ def doubtful_cases(
             return found
         worst, count = np.abs(observed[:, :, places]).max(axis=1), len(times)
         sizes, few = deviation_sizes(equations), slice(None, None, max(1, count // FEW))
-        reach = np.array([moving_sizes(equations, times, case) for case in states[:, few]])
+        reach = moving_sizes(equations, times, states[:, few])
         three = [
             sizes.natural(np.full(len(states), times[k]), states[:, k], constants, _at(equations, reach, states[:, k]))
             for k in (0, count // 2, count - 1)

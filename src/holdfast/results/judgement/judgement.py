@@ -94,6 +94,16 @@ def ended(status: int, pivots: np.ndarray) -> Outcome:
     return outcome
 
 
+def all_ended(status: np.ndarray, pivots: np.ndarray) -> list[Outcome]:
+    """`ended` of many cases."""
+    found = np.empty(len(status), dtype=object)
+    for code in np.unique(status):
+        found[status == code] = OUTCOMES[Status(int(code))]
+    for number in np.nonzero(status == Status.not_finite)[0]:
+        found[number] = ended(int(status[number]), pivots[number])
+    return list(found)
+
+
 def judged(facts: Facts) -> Judgement:
     """How one run ended, and why it is not called good if it is not."""
     equations, rows = facts.equations, facts.rows
@@ -260,19 +270,20 @@ def sizes_at_rows(equations: Equations, usual: np.ndarray, states: np.ndarray) -
 
 
 def moving_sizes(equations: Equations, times: np.ndarray, states: np.ndarray) -> np.ndarray:
-    """The sizes of time and states along a run: the duration, the reach of a coordinate, the size of a rate.
+    """The sizes of time and states along a run, or each of many: duration, reach of a coordinate, size of a rate.
 
     Lower quartiles, so that what ran away at last does not count. A rate counts for no less than its coordinate's reach
     over the duration, and what stands still beside others that move counts with a thousandth of their reach.
     """
     n, duration = len(equations.coordinates), float(times[-1] - times[0]) or 1.0
     away = np.abs(states)
-    away[:, :n] = np.abs(states[:, :n] - states[0, :n])
-    usual = np.sort(np.nan_to_num(away, nan=np.inf), axis=0)[int(QUARTILE * (len(away) - 1) + 0.5)]
+    away[..., :n] = np.abs(states[..., :n] - states[..., :1, :n])
+    place = int(QUARTILE * (away.shape[-2] - 1) + 0.5)
+    usual = np.sort(np.nan_to_num(away, nan=np.inf), axis=-2)[..., place, :]
     usual = np.where(np.isfinite(usual), usual, 0.0)
-    usual[n : 2 * n] = np.fmax(usual[n : 2 * n], usual[:n] / duration)
-    usual[:n] = np.fmax(usual[:n], usual[n : 2 * n] * duration * SHARE)
-    return np.concatenate([[duration], usual])
+    usual[..., n : 2 * n] = np.fmax(usual[..., n : 2 * n], usual[..., :n] / duration)
+    usual[..., :n] = np.fmax(usual[..., :n], usual[..., n : 2 * n] * duration * SHARE)
+    return np.concatenate([np.full((*usual.shape[:-1], 1), duration), usual], axis=-1)
 
 
 def _predicted(facts: Facts, start: np.ndarray) -> np.ndarray:

@@ -28,7 +28,7 @@ from holdfast.results.runs.request import Request, rows_of_steps
 from holdfast.results.start.start import Start
 from holdfast.results.trajectory import Trajectory
 
-LARGEST = 2**27  # doubles of rows: 1.1 GB, and about three times as much while they are put together
+LARGEST = 2**28  # doubles of rows: 2.1 GB, and about three times as much while they are put together
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,8 +21,10 @@ from holdfast.problem.file.load_dump import loads
 from holdfast.results.runs.simulate import simulate
 from holdfast.schemes.by_name import scheme_named
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
+from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.stability.verifier.check import Reading, Shown
 from holdfast.stability.verifier.numbers.evaluate import ball_values, double_values
+from holdfast.stability.verifier.reading.file import Claims
 
 BITS = 200
 STEPS = 200  # of the run whose defect is looked at, evenly spread
@@ -37,7 +39,7 @@ class NativeRun:
     def __init__(self, read: Reading) -> None:
         self._claims = read.claims
         self._equations = derive(loads(read.claims.problem, "the certificate's problem"))
-        self._scheme = scheme_named(read.claims.scheme)
+        self._scheme = _scheme(read.claims)
 
     @cached_property
     def trajectory(self) -> Any:
@@ -98,16 +100,20 @@ class Attack:
     # ── the run ───────────────────────────────────────────────────────────────────────────────────
 
     def _of_run(self) -> str | None:
-        run, claims = self.native.trajectory, self.read.claims
-        if run.y[:, 0].tolist() != claims.start or float(run.times[0]) != claims.begin:
-            return "the run it speaks of starts elsewhere"
-        late = abs(run.times[-1] - claims.begin - claims.duration)
-        if not (run.outcome.ran_out and run.outcome.holds_program) or late > 1e-6 * run.step:
-            return f"the run it speaks of does not finish: {run.message}"
+        run = self.native.trajectory
+        unfinished = self._unfinished(run)
+        if unfinished is not None:
+            return unfinished
         times, states = run.times, run.y.T
         inside, size = self._inside(times, states)
         entry = int(np.argmax(size <= self.proof.tube)) if (size <= self.proof.tube).any() else len(times)
         stayed = entry < len(times) and bool(inside[entry:].all())
+        block = self.shown.block
+        if block.start_size is not None:
+            if block.from_step != entry:
+                return "the certificate misstates from which step of its run on it holds"
+            if size[entry] > block.start_size * (1 + NEAR_BOUND):
+                return "the deviation at the first step that it covers is larger than stated"
         if bool(self.shown.block.stayed) != stayed:
             return "the certificate misstates whether its run stays in the region"
         if stayed:
@@ -118,6 +124,16 @@ class Attack:
         if isinstance(added, str):
             return added
         self.told = f"every row of its run, made again, is as proved (a step adds at most {added:.2g} of the defect)"
+        return None
+
+    def _unfinished(self, run: Any) -> str | None:
+        """Why the run made again is not the one that is spoken of, or does not end well."""
+        claims = self.read.claims
+        if run.y[:, 0].tolist() != claims.start or float(run.times[0]) != claims.begin:
+            return "the run it speaks of starts elsewhere"
+        late = abs(run.times[-1] - claims.begin - claims.duration)
+        if not (run.outcome.ran_out and run.outcome.holds_program) or late > 1e-6 * run.step:
+            return f"the run it speaks of does not finish: {run.message}"
         return None
 
     def _inside(self, times: np.ndarray, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -143,10 +159,12 @@ class Attack:
     def _beyond(self, times: np.ndarray, states: np.ndarray, size: np.ndarray, entry: int) -> str | None:
         """The first row beyond the envelope: settled bounds, and what is left of the deviation at the entry."""
         shown, psi = self.shown, self._doubles(times, states)[0]
+        after = np.maximum(np.arange(len(times)) - entry, 0.0)
         bounds = np.broadcast_to(np.array(shown.block.bounds), psi.shape).copy()
-        if shown.block.settles:
-            decay = self.proof.gamma ** np.maximum(np.arange(len(times)) - entry, 0.0)
-            bounds = bounds + decay[:, None] * size[entry] * np.array(shown.widths)
+        if shown.block.start_size is not None:
+            bounds = shown.envelope(after) * (1 + 1e-12)
+        elif shown.block.settles:
+            bounds = bounds + (self.proof.gamma**after)[:, None] * size[entry] * np.array(shown.widths)
         suspects = np.flatnonzero((np.abs(psi) > (1 - NEAR_BOUND) * bounds).any(axis=1))
         for k in _some(suspects[suspects >= entry], SUSPECTS):
             for name, value, bound in zip(self._names, self._balls(times[k], states[k]), bounds[k], strict=False):
@@ -227,10 +245,23 @@ class Attack:
 
     def _share(self, before: tuple[float, np.ndarray], after: tuple[float, np.ndarray]) -> float:
         """‖Lᵀ(ψ⁺ − Rψ)‖ as a part of the claimed defect."""
-        matrix, size = self.shown.contraction.step_matrix, len(self._names)
+        contraction, size = self.shown.contraction, len(self._names)
         here, there = self._balls(*before)[:size], self._balls(*after)[:size]
+        matrix = contraction.step_matrix
+        if matrix is None:  # a law that varies: what a step adds beyond γ times what there was
+            grown = contraction.norm(there) - contraction.gamma * contraction.norm(here)
+            return max(float(grown.mid()), 0.0) / self.shown.defect
         rest = [there[i] - sum((matrix[i, j] * here[j] for j in range(size)), here[0] * 0) for i in range(size)]
         return float(self.shown.contraction.norm(rest).mid()) / self.shown.defect
+
+
+def _scheme(claims: Claims) -> Scheme:
+    """The scheme of a name, or of a tableau that the certificate states."""
+    if claims.tableau is None:
+        return scheme_named(claims.scheme)
+    stages, weights, order = claims.tableau
+    rows = tuple(tuple(row) for row in stages)
+    return RungeKutta(name=claims.scheme, order=order, stages=rows, weights=tuple(weights))
 
 
 def _some(rows: np.ndarray, most: int) -> list[int]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from enum import Enum
 from hashlib import sha256
 from pathlib import Path
@@ -15,10 +15,21 @@ from weakref import WeakKeyDictionary
 from holdfast.common.files import write
 from holdfast.common.rounded import rounded_down, rounded_up, written_range
 from holdfast.errors import BadRequest
+from holdfast.stability.certificate.tube_proof import (
+    Tube,
+    TubeProof,
+    proof_entry,
+    proof_from,
+    tube_entry,
+    tube_from,
+    tubes_of,
+)
 from holdfast.stability.verifier.reading.file import claims, read
 from holdfast.stability.verifier.refusal import Refused
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from holdfast.results.trajectory import Trajectory
 
 SCHEMA = 2
@@ -33,6 +44,7 @@ class Label(Enum):
 
     nothing = "nothing to hold"
     proved = "proved while in Omega"
+    tube = "proved in a tube along this run"
     checked = "checked"
     estimated = "estimated"
     neutral = "neutral"
@@ -44,12 +56,19 @@ class Label(Enum):
 
     @property
     def positive(self) -> bool:
-        return self in (Label.nothing, Label.proved, Label.checked, Label.neutral)
+        return self in (Label.nothing, Label.proved, Label.tube, Label.checked, Label.neutral)
+
+    @property
+    def is_proof(self) -> bool:
+        """Whether it is shown for more than the run that was made: in Omega, or in a tube along the run."""
+        return self in (Label.proved, Label.tube)
 
 
 MEANINGS = {
     Label.nothing: "There is no constraint.",
     Label.proved: "Shown in ball arithmetic for every state of the region, truncation and rounding both bounded.",
+    Label.tube: "Shown for every run near this one at the same time, truncation and rounding both bounded; nothing is "
+    "said of runs that leave the tube, nor that a neighbour stays in it.",
     Label.checked: "The defect was measured at every step of this run, and the theorem's two conditions held along it.",
     Label.estimated: "The defect was sampled; nothing is shown for the states between.",
     Label.neutral: "Kept, not attracted: no root lies in Re > 0, but not all lie in Re < 0.",
@@ -93,7 +112,9 @@ class BlockCertificate:
     stayed: bool | None = None  # checked: this run stayed in Omega
     slack: float | None = None  # smallest of 1 − ‖U‖/((1 − gamma) epsilon) along the run
     settles: bool = False  # the run starts further off than epsilon: bounds are for what remains of that
-    proof: Proof | None = None
+    start_size: float | None = None  # ‖ψ‖_P, not below, at the first step that the proof covers
+    from_step: int = 0  # that step: the start, or where its deviation has entered the tube
+    proof: Proof | TubeProof | None = None
 
     def line(self) -> str:
         text = f"{', '.join(self.constraints)}: {self.label.value}"
@@ -111,6 +132,10 @@ class BlockCertificate:
         """The region of the proof in words, ranges rounded inward; nothing where there is no proof."""
         if self.proof is None:
             return ""
+        if isinstance(self.proof, TubeProof):
+            from holdfast.stability.certificate.statement import tube_words
+
+            return tube_words(self.proof.tube)
         parts = []
         for name, low, high in (*self.proof.region, *self.proof.limits):
             if -low == high:
@@ -119,20 +144,21 @@ class BlockCertificate:
                 parts.append(f"{name} in {written_range(low, high)}")
         return ", ".join(parts)
 
+    def envelope(self, steps: Any) -> np.ndarray:
+        """The bound of each deviation (rows) after so many steps of the run (columns), its start included.
+
+        Rounded up; infinite before the first step that the proof covers (`from_step`), the plain bounds where there is
+        no proof. `certificate["rod"].envelope([0, 10, 100])`.
+        """
+        from holdfast.stability.certificate.from_start import envelope
+
+        return envelope(self, steps)
+
     def promise(self, scheme: str, step: float) -> str:
         """What is proved, in a sentence; nothing where there is no proof."""
-        if self.proof is None:
-            return ""
-        starts = "from this start, or from any in Omega that deviates no more"
-        if self.settles:
-            return (
-                f"Proved: a run of {scheme} with step {step:g} {starts}, once that deviation has died away, keeps "
-                f"{self.bounded()} for as long as it stays in Omega."
-            )
-        return (
-            f"Proved: every run of {scheme} with step {step:g} {starts}, keeps {self.bounded()} for as long as it "
-            "stays in Omega."
-        )
+        from holdfast.stability.certificate.statement import promise
+
+        return promise(self, scheme, step)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -150,6 +176,8 @@ class Certificate:
     start: tuple[float, ...] = ()  # the state of the run that was checked
     overrides: tuple[str, ...] = ()  # parameters and gains whose value is not the problem's own
     code: Mapping[str, Any] | None = field(default=None, repr=False)  # the operations that are run
+    tableau: Mapping[str, Any] | None = field(default=None, repr=False)  # of a scheme whose name does not tell it
+    widened: tuple[str, ...] = ()  # parameters of the problem that are states here, with a range in Omega
     trajectory: Trajectory | None = field(default=None, repr=False)  # that run, where it is at hand
 
     def __repr__(self) -> str:
@@ -159,7 +187,7 @@ class Certificate:
     @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C ended the search for proofs."""
-        return any(INTERRUPTED in block.reason for block in self.blocks)
+        return any(INTERRUPTED in block.reason.lower() for block in self.blocks)
 
     @property
     def label(self) -> Label:
@@ -192,10 +220,18 @@ class Certificate:
             lines.append(f"    {block.reason}")
             if block.proof is not None and self.step is not None:
                 lines.append(f"    {block.promise(self.scheme, self.step)}")
-                lines.append(f"    Omega: {block.omega()}")
+                place = "tube" if block.label is Label.tube else "Omega"
+                lines.append(f"    {place}: {block.omega()}")
             if block.stayed is not None:
-                lines.append("    checked: this run " + ("stayed in Omega" if block.stayed else "LEFT Omega"))
+                place = "the tube" if block.label is Label.tube else "Omega"
+                lines.append("    checked: this run " + (f"stayed in {place}" if block.stayed else f"LEFT {place}"))
         return "\n".join(lines) + "\n"
+
+    def statement(self) -> str:
+        """The certificate as a page for a referee: claims, where, norm, constants, software and hashes."""
+        from holdfast.stability.certificate.referee import statement
+
+        return statement(self)
 
     def plot(self) -> Any:
         """Every deviation of the checked run on a logarithmic scale, with its bound; returns the axes."""
@@ -206,7 +242,8 @@ class Certificate:
     # ── as a file ─────────────────────────────────────────────────────────────────────────────────
 
     def to_dict(self) -> dict[str, Any]:
-        body = {
+        tubes = tubes_of(self.blocks)
+        body: dict[str, Any] = {
             "schema": SCHEMA,
             "problem": self.problem,
             "problem_hash": sha256(self.problem.encode()).hexdigest(),
@@ -219,8 +256,14 @@ class Certificate:
             "start": list(self.start),
             "overrides": list(self.overrides),
             "code": self.code,
-            "blocks": [_entry(block) for block in self.blocks],
+            "blocks": [_entry(block, tubes) for block in self.blocks],
         }
+        if tubes:
+            body["tubes"] = [tube_entry(tube) for tube in tubes]
+        if self.tableau is not None:
+            body["tableau"] = self.tableau
+        if self.widened:
+            body["widened"] = list(self.widened)
         plain = json.loads(json.dumps(body))
         return {**plain, "digest": digest(plain)}
 
@@ -256,12 +299,16 @@ def _whole_content(certificate: Certificate) -> str:
     """A hash of every field, those too that are not written to a file; of its run, which one it is."""
     values = {name.name: getattr(certificate, name.name) for name in fields(certificate)}
     values |= {"parameters": dict(certificate.parameters), "trajectory": id(certificate.trajectory)}
+    values["cells"] = [tube.cells for tube in tubes_of(certificate.blocks)]
     return sha256(repr(values).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _entry(block: BlockCertificate) -> dict[str, Any]:
+def _entry(block: BlockCertificate, tubes: Sequence[Tube]) -> dict[str, Any]:
     """A block as data; of a proved one only what is claimed, not how it was found."""
-    entry = {**asdict(block), "label": block.label.name}
+    plain = replace(block, proof=None) if isinstance(block.proof, TubeProof) else block
+    entry = {**asdict(plain), "label": block.label.name}
+    if isinstance(block.proof, TubeProof):
+        entry["proof"] = proof_entry(block.proof, tubes)
     for name in ("gamma", "defect", "epsilon", "slack"):  # what is not finite is no number of a file
         entry[name] = entry[name] if entry[name] is not None and math.isfinite(entry[name]) else None
     for name in ("bounds", "observed"):
@@ -284,21 +331,29 @@ def certificate_from(data: Any) -> Certificate:
         claims(data)
     except Refused as refusal:
         raise BadRequest(f"the certificate is refused: {refusal}", fix="certify again") from None
-    blocks = tuple(_block(entry) for entry in data["blocks"])
+    tubes = [tube_from(entry) for entry in data.get("tubes", ())]
+    blocks = tuple(_block(entry, tubes) for entry in data["blocks"])
     names = ("problem", "title", "scheme", "step", "begin", "duration", "parameters", "start", "overrides")
     values = {name: _tuples(data[name]) for name in names}
-    return Certificate(blocks=blocks, code=data["code"], **values)
+    return Certificate(
+        blocks=blocks, code=data["code"], tableau=data.get("tableau"), widened=tuple(data.get("widened", ())), **values
+    )
 
 
-def _block(entry: Mapping[str, Any]) -> BlockCertificate:
+def _block(entry: Mapping[str, Any], tubes: Sequence[Tube] = ()) -> BlockCertificate:
     """A block from its data: the reason of a proof is made anew from its numbers, others are marked as stated."""
     values = {name: _tuples(value) for name, value in entry.items() if name not in ("label", "proof", "reason")}
     proof = entry["proof"]
-    made = None if proof is None else Proof(**{name: _tuples(value) for name, value in proof.items()})
+    made: Proof | TubeProof | None = None
+    if proof is not None and proof.get("kind") == "tube":
+        made = proof_from(proof, tubes)
+    elif proof is not None:
+        made = Proof(**{name: _tuples(value) for name, value in proof.items()})
     if made is not None:
+        place = "tube" if isinstance(made, TubeProof) else "region"
         reason = (
             f"One step contracts by {made.gamma:.6g} and adds at most {values['defect']:.3g} "
-            f"({made.rounding:.2g} of it rounding) for every state of the region."
+            f"({made.rounding:.2g} of it rounding) for every state of the {place}."
         )
     else:
         reason = AS_STATED + str(entry["reason"]).removeprefix(AS_STATED)

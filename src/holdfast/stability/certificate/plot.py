@@ -11,7 +11,7 @@ from holdfast.errors import BadRequest
 from holdfast.problem.quantities import latex_name
 from holdfast.stability.certificate.certificate import Certificate, Label
 
-STYLES = {Label.proved: "-", Label.checked: "--", Label.estimated: ":"}
+STYLES = {Label.proved: "-", Label.tube: "-", Label.checked: "--", Label.estimated: ":"}
 
 
 def plot(certificate: Certificate) -> Any:
@@ -36,8 +36,13 @@ def plot(certificate: Certificate) -> Any:
                 axes.semilogy(run.times, shown, color=colour, linewidth=0.9, label=f"${latex_name(name)}$")
             if block.bounds:
                 style = STYLES.get(block.label, "--")
-                label = f"{block.label.value}: {rounded_up(block.bounds[k])}"
-                axes.axhline(block.bounds[k], color=colour, linestyle=style, linewidth=1.6, label=label)
+                label = f"{block.label.value}: {rounded_up(block.bounds[k])}{' once settled' if block.settles else ''}"
+                line = {"color": colour, "linestyle": style, "linewidth": 1.6, "label": label}
+                if block.proof is None:
+                    axes.axhline(block.bounds[k], **line)
+                else:  # from the first step that is covered on
+                    promised = block.envelope(np.arange(len(run.times)))[k]
+                    axes.semilogy(run.times, np.where(np.isfinite(promised), promised, np.nan), **line)
         axes.set_yscale("log")
         axes.set_ylabel("deviation")
         axes.set_title(f"{', '.join(block.constraints)}: {block.label.value}", loc="left", fontsize=10)

@@ -7,17 +7,21 @@ certificate speaks of is made again, natively, and each of its steps is held aga
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.errors import HoldfastError
 from holdfast.stability.certificate.attack import Attack, NativeRun
 from holdfast.stability.certificate.certificate import Certificate
-from holdfast.stability.verifier.check import CELLS, SECONDS, Reading, outcome, reading
+from holdfast.stability.certificate.tube_attack import TubeAttack
+from holdfast.stability.verifier.check import CELLS, Reading, Shown, outcome, reading
 from holdfast.stability.verifier.comparison import same_problem
 from holdfast.stability.verifier.reading.file import Claims, claims, read
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed, Unreadable
 from holdfast.stability.verifier.steps.cover import Budget
+from holdfast.stability.verifier.tube.check import tube_outcomes
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +40,20 @@ def verify(
     certificate: Certificate | str | Path,
     problem: object = None,
     *,
-    seconds: float = SECONDS,
+    seconds: float | None = None,
     cells: int = CELLS,
+    progress: Callable[[float], None] | None = None,
 ) -> Verification:
     """Re-check every proved block of a certificate, given itself or as its file.
 
     With `problem` (a `Problem`, or its file) the certificate must be about that problem: the same mathematical
-    statement with the same numbers. `seconds` and `cells` are the budget of the whole check.
+    statement with the same numbers. `cells` is the budget of the whole check, the same on every
+    machine; `seconds` ends it earlier, where that is asked for. `progress` is called
+    with the fraction of a tube that is done.
     """
     try:
         stated = claims(certificate.to_dict() if isinstance(certificate, Certificate) else read(certificate))
-        proved = [block for block in stated.blocks if block.label == "proved"]
+        proved = [block for block in stated.blocks if block.label in ("proved", "tube")]
         if not proved:
             return Verification(False, ("nothing in it is proved, so there is nothing to verify",))
         differences = [] if problem is None else same_problem(stated, _text(problem))
@@ -59,20 +66,18 @@ def verify(
         return Verification(False, (str(refusal),))
     except Unconfirmed as doubt:
         return Verification(False, (str(doubt),))
-    return _verified(made, Budget(seconds, cells))
+    return _verified(made, Budget(math.inf if seconds is None else seconds, cells), progress)
 
 
-def _verified(made: Reading, budget: Budget) -> Verification:
+def _verified(made: Reading, budget: Budget, progress: Callable[[float], None] | None) -> Verification:
     findings, holds = [], True
     native: NativeRun | None = None
-    for block in made.claims.blocks:
-        if block.proof is None:
-            continue
-        shown, sentence = outcome(made, block, budget)
+    found = [(block, *outcome(made, block, budget)) for block in made.claims.blocks if block.proof is not None]
+    for block, shown, sentence in [*found, *tube_outcomes(made, budget, progress)]:
         if shown is not None:
             try:
                 native = native or NativeRun(made)
-                attack = Attack(made, shown, native)
+                attack = _attack(made, shown, native)
                 contradiction = attack.contradiction()
             except HoldfastError as error:
                 contradiction = f"the product cannot derive its problem: {error.what}"
@@ -82,13 +87,21 @@ def _verified(made: Reading, budget: Budget) -> Verification:
                 shown, sentence = None, f"{', '.join(block.constraints)}: does not hold: {contradiction}"
         holds = holds and shown is not None
         findings.append(sentence)
-    rest = [name for block in made.claims.blocks if block.proof is None for name in block.constraints]
+    bare = [block for block in made.claims.blocks if block.proof is None and block.tube_proof is None]
+    rest = [name for block in bare for name in block.constraints]
     if rest:
         findings.append(f"{', '.join(rest)}: nothing is proved, so nothing was re-checked")
     silent = _left_out(made.claims, made)
     if silent:
         findings.append(f"{', '.join(silent)}: left out, so nothing is said of it")
     return Verification(holds, (*findings, *made.notes))
+
+
+def _attack(made: Reading, shown: Shown, native: NativeRun) -> Attack:
+    proof = shown.block.tube_proof
+    return (
+        Attack(made, shown, native) if proof is None else TubeAttack(made, shown, native, made.claims.tubes[proof.tube])
+    )
 
 
 def _left_out(stated: Claims, made: Reading) -> list[str]:

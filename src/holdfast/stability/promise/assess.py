@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -24,17 +25,22 @@ from holdfast.stability.linear.growth import growth
 from holdfast.stability.linear.hurwitz import place_of_roots
 from holdfast.stability.promise.checked import BlockAlongRun, MeasuredDefect
 from holdfast.stability.promise.envelope import reading_errors
+from holdfast.stability.promise.in_tube import with_tubes
+from holdfast.stability.promise.law_norm import region_norm
 from holdfast.stability.promise.norm_search import ChosenNorm, search_norm
 from holdfast.stability.promise.proved_block import bounded_in_energy, with_proof
 from holdfast.stability.promise.request import CertificateRequest
 from holdfast.stability.promise.run_code import run_code
 from holdfast.stability.promise.sampled import Sampled
+from holdfast.stability.promise.tableau import stated_tableau, unshown_order
 from holdfast.stability.proof.block import ProofBlock, blocks_of
 from holdfast.stability.proof.omega import Assumptions, peaks_of, region_of, unproved_limits
-from holdfast.stability.proof.prove import Claim, prove
+from holdfast.stability.proof.prove import Claim, Interrupted, prove
+from holdfast.stability.proof.work import EFFORT, SearchWork
 
 ROUNDS = 3  # of proving a block again because another is proved to less than was granted of it
 LOOKED_AT = 5  # rows of the run at which the equations are held against the law
+_NOTE = f"{INTERRUPTED[0].upper()}{INTERRUPTED[1:]}: more effort may show a smaller bound."
 ROUNDING = 2.0**-52  # a growth below one rounding a step is not told from it
 
 
@@ -51,6 +57,8 @@ class Assessment:
     constraints: Sequence[str] | None
     sample: bool = False
     progress: Callable[[float], None] | None = None
+    widened: tuple[str, ...] = ()  # parameters that are states here, so that a region bounds them
+    ledger: SearchWork = field(default_factory=lambda: SearchWork(math.inf))  # what all searches took together
 
     def certificate(self, step: float | None, tolerance: float | None, given: Trajectory | None) -> Certificate:
         if not self.equations.constraints:
@@ -58,7 +66,7 @@ class Assessment:
         run = given if given is not None else self._run(step, tolerance)
         blocks = self._blocks()
         provable = [self._why_not(block) is None and place_of_roots(block.matrix).hurwitz for block in blocks]
-        share = self.asked.effort / max(1, sum(provable))
+        share = EFFORT * self.asked.effort / max(1, sum(provable))
         errors = reading_errors(self.equations, run, parameter_vector(self.equations, self.parameters))
         seen = [
             self._measured(BlockAlongRun(block, run, np.array([errors[name] for name in block.names]).T), step)
@@ -70,18 +78,37 @@ class Assessment:
         for _ in range(0 if stopped else ROUNDS):
             lacking = granted.lacking(peaks_of(made, run))
             again = [k for k, block in enumerate(made) if lacking.keys() & unproved_limits(block, lacking).keys()]
-            if not again:
-                break
             granted = granted.widened(lacking)
-            for k in again:
-                made[k] = self._certified(seen[k], step, share, granted)
+            if not again or not self._proved_again(made, again, seen, step, share, granted):
+                break
         for k, block in enumerate(made):  # what still takes more for granted than is proved is no proof
             shown = peaks_of(made, run)
             words = self._assumed(block, shown, set(shown))
             if words:
                 obstacle = f"it would assume {words}, which is not proved"
-                made[k] = self._certified(seen[k], step, share, granted, obstacle)
+                made[k] = self._certified(seen[k], step, self.ledger.part(share), granted, obstacle)
+        if not stopped:
+            made = self._in_tubes(seen, made, step)
         return self._certificate(step, run, tuple(self._said(made, run)))
+
+    def _in_tubes(
+        self, seen: list[MeasuredDefect], made: list[BlockCertificate], step: float | None
+    ) -> list[BlockCertificate]:
+        """What is not proved in Omega, in a tube along the run where that can be shown; with as much work again."""
+        tried = [self._why_not(one.told.block) is None for one in seen]
+        if step is None or not any(tried) or not isinstance(self.scheme, RungeKutta):
+            return made
+        work = self.ledger.beside(EFFORT * self.asked.effort)
+        chosen = [k for k, wanted in enumerate(tried) if wanted]
+        try:
+            found = with_tubes(
+                self.equations, self.scheme, step, self.parameters, [seen[k] for k in chosen],
+                [made[k] for k in chosen], work,
+            )  # fmt: skip
+        except KeyboardInterrupt:
+            return [replace(block, reason=f"{block.reason} {_NOTE}") for block in made]
+        better = dict(zip(chosen, found, strict=True))
+        return [better.get(k, block) for k, block in enumerate(made)]
 
     def _each_certified(
         self, seen: list[MeasuredDefect], step: float | None, share: float, granted: Assumptions
@@ -93,11 +120,30 @@ class Assessment:
             if self.progress is not None:
                 self.progress(done / len(seen))
             try:
-                made.append(self._certified(one, step, share, granted, stopped))
-            except KeyboardInterrupt:
+                made.append(self._certified(one, step, self.ledger.part(share), granted, stopped))
+            except KeyboardInterrupt as stop:
                 stopped = INTERRUPTED
-                made.append(self._certified(one, step, share, granted, stopped))
+                kept = getattr(stop, "found", None)
+                made.append(kept or self._certified(one, step, self.ledger.part(share), granted, stopped))
         return made, stopped
+
+    def _proved_again(
+        self,
+        made: list[BlockCertificate],
+        again: list[int],
+        seen: list[MeasuredDefect],
+        step: float | None,
+        share: float,
+        granted: Assumptions,
+    ) -> bool:
+        """Some blocks with wider assumptions, put in the place of what was made; False where Ctrl-C ended it."""
+        for k in again:
+            try:
+                made[k] = self._certified(seen[k], step, self.ledger.part(share), granted)
+            except KeyboardInterrupt as stop:
+                made[k] = getattr(stop, "found", None) or replace(made[k], reason=f"{made[k].reason} {_NOTE}")
+                return False
+        return True
 
     def _assumed(self, block: BlockCertificate, shown: Mapping[str, float], among: set[str]) -> str:
         """What the proof of a block takes for granted of some deviations, and is not proved of them."""
@@ -128,6 +174,8 @@ class Assessment:
             blocks=blocks,
             parameters=dict(zip(equations.parameter_names, values, strict=True)),
             overrides=_overrides(equations, values),
+            tableau=stated_tableau(self.scheme),
+            widened=self.widened,
             code=run_code(equations) if any(block.proof is not None for block in blocks) else None,
             start=() if run is None else tuple(float(x) for x in run.start.state),
             trajectory=run,
@@ -158,16 +206,14 @@ class Assessment:
 
     def _why_not(self, block: ProofBlock) -> str | None:
         """Why no proof is tried; None where one is."""
-        if not block.constant:
+        if block.obstacle:
             return block.obstacle
         if self.scheme.unproved:
             return self.scheme.unproved
         given = [name for name, f in self.equations.problem.system.functions.items() if isinstance(f.value, Data)]
         if given:
             return f"{given[0]!r} is given by data, which nobody else verifies"
-        if not is_named(self.scheme):  # a claimed order is what the proof rests on, and a name what it is kept by
-            return f"{self.scheme.name} is not one of the schemes whose order is proved"
-        return None
+        return None if is_named(self.scheme) else unshown_order(self.scheme)
 
     # ── one block ─────────────────────────────────────────────────────────────────────────────────
 
@@ -206,7 +252,7 @@ class Assessment:
         return MeasuredDefect(told, checked, norm, defects)
 
     def _certified(
-        self, seen: MeasuredDefect, step: float | None, seconds: float, granted: Assumptions, obstacle: str = ""
+        self, seen: MeasuredDefect, step: float | None, work: SearchWork, granted: Assumptions, obstacle: str = ""
     ) -> BlockCertificate:
         """The best that can be said of one block; no proof where there is an obstacle to one."""
         block, told, checked = seen.told.block, seen.told, seen.certificate
@@ -215,7 +261,7 @@ class Assessment:
         if step is None or seen.norm is None or seen.defects is None:
             return checked
         why = obstacle or self._why_not(block)
-        found = why or self._proved(told, step, seen.norm, checked, seen.defects, seconds, granted)
+        found = why or self._proved(told, step, seen.norm, checked, seen.defects, work, granted)
         if isinstance(found, BlockCertificate):
             return found
         unproved = replace(checked, reason=f"{checked.reason} No proof: {found}.")
@@ -274,10 +320,10 @@ class Assessment:
         self,
         told: BlockAlongRun,
         step: float,
-        norm: ChosenNorm,
+        norm: ChosenNorm | None,
         checked: BlockCertificate,
         defects: np.ndarray,
-        seconds: float,
+        work: SearchWork,
         granted: Assumptions,
     ) -> BlockCertificate | str:
         """The certificate with a proof, or why there is none."""
@@ -286,6 +332,12 @@ class Assessment:
         assert isinstance(self.scheme, RungeKutta)
         limits = granted.limits(self.equations, block)
         setting = Claim(self.equations, block, self.scheme, step, self.parameters, region, limits)
+        try:
+            norm = region_norm(setting, run, defects) if block.varies else norm
+        except HoldfastError as error:
+            return error.what
+        if norm is None:
+            return "no norm was found in which the law, which varies, contracts all over Omega"
         settled = defects[len(defects) // 2 :]  # the entry of a deviating start is not what a proof is measured by
         rounding = np.linalg.norm(told.errors[len(told.errors) // 2 :] @ np.abs(norm.factor), axis=1).max()
         expected = max(float(np.linalg.norm(settled @ norm.factor, axis=1).max()), float(rounding))
@@ -297,13 +349,19 @@ class Assessment:
         try:
             if not self.asked.region:
                 setting = bounded_in_energy(setting, run)
-            proof = prove(setting, norm.factor, norm.gamma, expected=expected, reach=reach, seconds=seconds, rows=rows)
+            proof = prove(setting, norm.factor, norm.gamma, expected=expected, reach=reach, work=work, rows=rows)
+        except Interrupted as stop:
+            kept = "" if stop.found is None else with_proof(setting, checked, stop.found, told)
+            if isinstance(kept, str):
+                raise Interrupted from None
+            raise Interrupted(replace(kept, reason=f"{kept.reason} {_NOTE}")) from None
         except InternalError:
             raise
         except HoldfastError as error:
             return error.what
         if proof is None:
-            return f"the region was not covered within {seconds:.3g} s; more effort, or a smaller region, may do it"
+            spent = f"with an effort of {work.effort:.3g}"
+            return f"the region was not covered {spent}; more effort, or a smaller region, may do it"
         return with_proof(setting, checked, proof, told)
 
 

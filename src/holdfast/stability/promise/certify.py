@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Unpack
@@ -21,7 +20,9 @@ from holdfast.schemes.by_name import scheme_named
 from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.stability.certificate.certificate import Certificate, Label
 from holdfast.stability.promise.assess import Assessment
+from holdfast.stability.promise.parameter_box import wide_parameters, widened
 from holdfast.stability.promise.request import CertificateRequest, Region, certificate_request
+from holdfast.stability.proof.work import EFFORT, SearchWork
 
 Progress = Callable[[float], None]
 TRIES = 14  # steps tried for a wanted drift
@@ -47,12 +48,14 @@ def certify(
 ) -> Certificate:
     """A certificate for each decoupled block of constraints: proved, checked, neutral, refused, each with its reason.
 
-    `region` bounds time (``"t"``), states and any observable (``"energy"``); what is not given is taken from a run,
-    with a margin, and without any region so is the energy. `effort` is the computing time in seconds that the search
-    for proofs may take. With `drift`, the largest step is sought at which every deviation that is held stays below it
-    (once a deviating start has died away). With `sample`, blocks that are not proved get an estimate over the region in
-    place of a check along the run. `progress` is called with the fraction done; Ctrl-C ends the search for proofs, and
-    leaves what was measured. What is not given is taken from the problem's own run and certificate tables.
+    `region` bounds time (``"t"``), states, parameters (any value of the range, constant along a run) and any observable
+    (``"energy"``); what is not given is taken from a run,
+    with a margin, and without any region so is the energy. `effort` is the work that the search for proofs may take,
+    counted and not timed, so that the same call gives the same certificate: 1 is a million products, about a second.
+    With `drift`, the largest step is sought at which every deviation that is held stays below it (once a deviating
+    start has died away). With `sample`, blocks that are not proved get an estimate over the region in place of a check
+    along the run. `progress` is called with the fraction done; Ctrl-C ends the search, and leaves the proofs found so
+    far and what was measured. What is not given is taken from the problem's own run and certificate tables.
     """
     if not isinstance(equations, Equations):
         raise BadRequest(f"certify() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first")
@@ -60,9 +63,18 @@ def certify(
     equations.require_unsampled("certify")
     equations.require_one_phase("certify")
     chosen = scheme_named(equations.problem.run.scheme if scheme is None else scheme)
+    ranges = wide_parameters(equations, region)
+    if ranges:
+        table = equations.problem.certificate
+        region = table.get("region") if region is None else region
+        drift = table.get("drift") if drift is None else drift
+        effort = table.get("effort") if effort is None else effort
+        equations, parameters = widened(equations, list(ranges), parameters or {}, start)
+        start = trajectory = None  # its own run, with these parameters among the states
     step, tolerance, duration = run.get("step"), run.get("tolerance"), run.get("duration")
     asked = certificate_request(equations, region, drift, effort)
     job = Assessment(equations, chosen, duration, asked, start, parameters or {}, constraints, sample, progress)
+    job = replace(job, widened=tuple(ranges))
     if trajectory is not None:
         _require_same(job, trajectory, step)
     job = _with_numbers(job)
@@ -128,16 +140,16 @@ def _for_drift(job: Assessment, asked: CertificateRequest, drift: float, step: f
     size = step or job.equations.problem.run.step or length / 1000
     best: Certificate | None = None
     low, high, tried = 0.0, math.inf, set[int]()
-    began, least = time.perf_counter(), asked.effort / (4 * TRIES)
+    ledger, least = SearchWork.of(asked.effort), asked.effort / (4 * TRIES)
     for _ in range(TRIES):
         count = max(1, round(length / size))
         if count in tried or count > MOST_STEPS:
             break
         tried.add(count)
         size = length / count
-        left = asked.effort - (time.perf_counter() - began)
-        one = replace(asked, effort=max(left / 2, least))  # all tries together take little more than what is asked
-        found = replace(job, asked=one).certificate(size, None, None)
+        share = max(ledger.left / EFFORT / 2, least)  # all tries together take little more than what is asked
+        one = replace(asked, effort=share)
+        found = replace(job, asked=one, ledger=ledger.part(math.inf)).certificate(size, None, None)
         worst = _worst_bound(found, asked)
         if worst == 0:
             return found  # nothing is attracted, so no other step would do better

@@ -101,9 +101,10 @@ class MeasuredDefect:
     thinned: bool = False
 
 
-def enters(names: tuple[str, ...], proof: Proof, run: Trajectory) -> bool:
-    """Whether the deviation comes into the tube of a proof at some row of a run."""
-    return bool(_within(names, proof, run).any())
+def first_covered(names: tuple[str, ...], proof: Proof, run: Trajectory) -> int | None:
+    """The first row of a run whose deviation lies in the tube of a proof; None where it never does."""
+    within = _within(names, proof, run)
+    return int(np.argmax(within)) if within.any() else None
 
 
 def stays(names: tuple[str, ...], proof: Proof, run: Trajectory) -> bool:

@@ -22,6 +22,7 @@ from holdfast.graph.nodes import operation_count
 from holdfast.results.start.term_sizes import Sizes
 from holdfast.results.trajectory import Trajectory
 from holdfast.stability.certificate.certificate import Proof
+from holdfast.stability.certificate.tube_proof import TubeProof
 
 UNIT = 2.0**-51  # of one operation, beside its result; a quotient may be made of two
 CHUNK = 20_000  # rows at a time, so that a long run needs no more memory than its own
@@ -44,15 +45,17 @@ class Promise:
     """What a proof says of the rows of one run."""
 
     names: tuple[str, ...]
-    proof: Proof
+    proof: Proof | TubeProof
     defect: float
     settled: Sequence[float]
     widths: Sequence[float]
-    step_matrix: Array  # R in doubles
+    step_matrix: Array | None  # R in doubles; None for a law that varies, where γ is all that is known
 
     def require(self, run: Trajectory, psi: Array, errors: Array) -> None:
         """`InternalError` where a row of the run, or a step of it, breaks the promise."""
-        inside = rows_inside(self.names, self.proof, run)[: len(psi)]
+        inside = np.ones(len(psi), bool)
+        if not isinstance(self.proof, TubeProof):  # whose rows are shown to lie in its tube, one by one
+            inside = rows_inside(self.names, self.proof, run)[: len(psi)]
         if not inside.any():
             return
         first = int(np.argmax(inside))
@@ -66,6 +69,12 @@ class Promise:
         if len(psi) < 2:
             return
         factor, matrix = np.array(self.proof.factor), self.step_matrix
+        if matrix is None:
+            sizes, doubts = (np.linalg.norm(rows, axis=1) for rows in (psi @ factor, errors @ np.abs(factor)))
+            self._require(
+                times[1:], sizes[1:], self.proof.gamma * sizes[:-1] + self.defect + 2 * doubts.max(), "a step"
+            )
+            return
         measured = np.linalg.norm((psi[1:] - psi[:-1] @ matrix.T) @ factor, axis=1)
         carried = (errors[:-1] + len(matrix) * UNIT * np.abs(psi[:-1])) @ np.abs(matrix).T
         slack = np.linalg.norm((errors[1:] + carried) @ np.abs(factor), axis=1)

@@ -9,11 +9,20 @@ import numpy as np
 from holdfast.common.rounded import rounded_up
 from holdfast.graph.arithmetics.balls import precision
 from holdfast.results.trajectory import Trajectory
+from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.certificate.certificate import BlockCertificate, Label, Proof
-from holdfast.stability.promise.checked import BlockAlongRun, enters, stays
+from holdfast.stability.promise.checked import BlockAlongRun, first_covered, stays
 from holdfast.stability.promise.envelope import Promise
 from holdfast.stability.proof.omega import ranges_over
 from holdfast.stability.proof.prove import BITS, Claim, total_defect, widened
+
+
+def truncated(scheme: RungeKutta, matrix: np.ndarray) -> np.ndarray:
+    """R of a matrix up to the order of the scheme, in doubles."""
+    power, total = np.eye(len(matrix)), np.zeros_like(matrix)
+    for coefficient in scheme.stability.numerator[: scheme.order + 1]:
+        total, power = total + float(coefficient) * power, power @ matrix
+    return total
 
 
 def bounded_in_energy(setting: Claim, run: Trajectory) -> Claim:
@@ -47,19 +56,27 @@ def with_proof(setting: Claim, checked: BlockCertificate, proof: Proof, told: Bl
                 f"|{name}| <= {rounded_up(reach)}"
             )
     stayed, settles = stays(checked.names, proof, told.run), begun > proof.radius
-    if not enters(checked.names, proof, told.run):
+    entry = first_covered(checked.names, proof, told.run) if begun > proof.tube else 0
+    if entry is None:
         return "the run ends before its deviation has entered the tube that a proof was found for"
-    matrix = setting.scheme.propagator(setting.block.matrix, setting.step)
+    with precision(BITS):
+        covered = setting.begun(factor, float(told.run.times[entry]), told.run.y[:, entry].tolist())
+    if covered > proof.tube:
+        return "the deviation enters the tube of the proof within one rounding"
+    varies, scheme = setting.block.varies, setting.scheme
+    matrix = None if varies else truncated(scheme, setting.step * setting.block.matrix)
     Promise(checked.names, proof, defect, settled, widths, matrix).require(told.run, told.psi, told.errors)
-    entry = ""
+    words = ""
     if begun > proof.tube:
-        entry = " The start lies outside the tube: the promise holds from the moment the deviation has entered it."
+        words = (
+            f" The start lies outside the tube, which the deviation enters at step {entry}: from there on it is proved."
+        )
     elif begun > proof.radius:
-        entry = " The start deviates: the bounds hold once that has died away."
+        words = " The start deviates: the envelope holds from it on, the bounds once that has died away."
     reason = (
         f"One step contracts by {rounded_up(proof.gamma, 6)} and adds at most {rounded_up(defect)} "
         f"({rounded_up(proof.rounding)} of it rounding) for every state of Omega, shown over {proof.cells} "
-        f"cell{'s' if proof.cells != 1 else ''}.{entry}"
+        f"cell{'s' if proof.cells != 1 else ''}.{words}"
     )
     return replace(
         checked,
@@ -71,5 +88,7 @@ def with_proof(setting: Claim, checked: BlockCertificate, proof: Proof, told: Bl
         bounds=bounds,
         stayed=stayed,
         settles=settles,
+        start_size=covered,
+        from_step=entry,
         proof=proof,
     )

@@ -4,7 +4,7 @@
 drift = 1e-6                          the largest step is sought that keeps every |y| below it
 region = { phi = [-3, 3], energy = [-10, 0] }
 weights = { rod = 2 }                 of the deviations, beside the drift
-effort = 20                           seconds of computing for the search of proofs
+effort = 20                           work of the search for proofs: 1 is a million products, about a second
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ EFFORT = 5.0
 
 @dataclass(frozen=True, eq=False)
 class CertificateRequest:
-    """A region by name, a drift or None, weights by constraint, and the effort in seconds."""
+    """A region by name, a drift or None, weights by constraint, and the effort."""
 
     region: dict[str, tuple[float, float]]
     drift: float | None
@@ -54,14 +54,14 @@ def certificate_request(
             raise BadRequest(f"the region bounds an unknown quantity {name!r}", where="certificate.region", fix=hint)
         bounds[name] = _limits(limits, f"region.{name}")
     wanted = drift if drift is not None else table.get("drift")
-    seconds = effort if effort is not None else table.get("effort", EFFORT)
+    work = effort if effort is not None else table.get("effort", EFFORT)
     weights = {name: _positive(value, f"weights.{name}") for name, value in dict(table.get("weights", {})).items()}
     for name in weights:
         if name not in equations.constraints:
             hint = did_you_mean(name, equations.constraints, "constraints: " + ", ".join(equations.constraints))
             raise BadRequest(f"there is no constraint {name!r}", where="certificate.weights", fix=hint)
     return CertificateRequest(
-        bounds, None if wanted is None else _positive(wanted, "drift"), weights, _positive(seconds, "effort")
+        bounds, None if wanted is None else _positive(wanted, "drift"), weights, _positive(work, "effort")
     )
 
 

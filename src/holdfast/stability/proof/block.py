@@ -45,6 +45,7 @@ class BlockFlow:
     matrix: np.ndarray  # H of the block, exact doubles
     extras: tuple[Node, ...] = ()
     affine: bool = False
+    law_terms: tuple[tuple[Node, ...], ...] = ()  # F₁ … F_p of a law that varies; H says all about others
 
     @cached_property
     def _relevant(self) -> set[Node]:
@@ -97,6 +98,7 @@ class ProofBlock:
     constant: bool  # the law is linear, with coefficients that do not move
     obstacle: str = ""  # what keeps H from saying all about the law, where it does not
     moves: bool = False  # H depends on the motion or on time
+    varies: bool = False  # the law is smooth, but not linear with coefficients that do not move
 
 
 def bound_numbers(equations: Equations, parameters: Mapping[Any, Any]) -> dict[Node, Node]:
@@ -122,11 +124,14 @@ def blocks_of(equations: Equations, parameters: Mapping[Any, Any]) -> list[Proof
         held = [equations.deviations.owners[i] for i in places]
         found = set(ancestors(nodes))
         movers = [name for node, name in moving.items() if node in found]
-        obstacle = _obstacle(equations, held, movers)
+        obstacle = _obstacle(equations, held)
+        varies = bool(movers) or _bent(equations, held)
         matrix = full[np.ix_(places, places)]
         chosen = tuple(names[i] for i in places)
         own = tuple(dict.fromkeys(held))
-        result.append(ProofBlock(own, tuple(places), chosen, matrix, not obstacle, obstacle, bool(movers)))
+        result.append(
+            ProofBlock(own, tuple(places), chosen, matrix, not obstacle and not varies, obstacle, bool(movers), varies)
+        )
     return result
 
 
@@ -144,17 +149,16 @@ def _unsure_controls(equations: Equations) -> list[str]:
     return [name for name, column in named if moving & set(ancestors(column.values()))]
 
 
-def _obstacle(equations: Equations, held: Sequence[str], movers: Sequence[str]) -> str:
-    """Why H does not say all about the law; nothing where it does. `movers` are what entries of H depend on."""
+def _bent(equations: Equations, held: Sequence[str]) -> bool:
+    """Whether the law of some constraints is not linear in the deviations."""
+    rows = bent_rows(equations.demand_law, (*equations.inputs.y.values(), *equations.inputs.w.values()))
+    return any(is_bent and name in held for name, is_bent in zip(equations.constraints, rows, strict=True))
+
+
+def _obstacle(equations: Equations, held: Sequence[str]) -> str:
+    """Why nothing can be proved under this law; nothing where something can."""
     law = equations.demand_law
-    above = [name for name in held if name in equations.deviations.degrees]
-    if above:
-        degree = equations.degrees[above[0]]
-        return f"{above[0]!r} is of degree {degree}, above the usual one, and drift is proved for the usual degrees"
     program = equations.problem.program
-    through = [name for name in held if name in equations.deviations.mixed]
-    if through:
-        return f"a control acts on {through[0]!r} through a first-order state, and drift is proved for forces"
     if program.shortfall and not set(held) <= set(program.held_by_reaction):
         return f"the law holds only {program.shortfall}"
     if equations.friction is not None:
@@ -164,17 +168,11 @@ def _obstacle(equations: Equations, held: Sequence[str], movers: Sequence[str]) 
         return f"{', '.join(loose)} push in directions that change, and that they never fail is not proved"
     if law.jumps:
         return "the law branches on the deviations, so that its slopes say nothing of its values"
-    if not law.is_linear:
-        rows = bent_rows(law, (*equations.inputs.y.values(), *equations.inputs.w.values()))
-        bent = [name for name, is_bent in zip(equations.constraints, rows, strict=True) if is_bent]
-        return "the law is not linear" if set(bent) & set(held) else f"the law of {', '.join(bent)} is not linear"
     if equations.solver.form == "eased":
         return "the law is eased where the first integrals become dependent"
     if equations.solver.form == "redundant":
         return "constraints may depend on each other, and the law of what repeats others holds only where they agree"
-    if movers == ["t"]:
-        return "H depends on time"
-    return f"H depends on the state ({', '.join(movers)})" if movers else ""
+    return ""
 
 
 def _structure(equations: Equations, full: np.ndarray) -> np.ndarray:
@@ -196,6 +194,8 @@ def motion_of(
 
     `extras` are functions of the state that the region bounds, such as the energy.
     """
+    if block.varies:
+        return whole_motion(equations, block, parameters, extras)
     _require_exact_matrix(equations, block, parameters)
     _require_program_solves(equations, block, parameters)
     motion = whole_motion(equations, block, parameters, extras)

@@ -20,14 +20,17 @@ LEAP = 0.02  # of the time that the contraction takes to show
 
 
 def propagator(scheme: RungeKutta, law: np.ndarray, step: float) -> Any:
-    """R(step·H) of an explicit scheme as a ball matrix, from exact doubles."""
+    """R(step·H) of an explicit scheme up to its order, as a ball matrix from exact doubles.
+
+    What stages beyond the order add to R is left to the defect.
+    """
     import flint
 
     size = len(law)
     scaled = ball_matrix(law) * flint.arb(step)
     identity = ball_matrix(np.eye(size))
     total, power = identity * ball(scheme.stability.numerator[0]), identity
-    for coefficient in scheme.stability.numerator[1:]:
+    for coefficient in scheme.stability.numerator[1 : scheme.order + 1]:
         power = power * scaled
         total = total + power * ball(coefficient)
     return total

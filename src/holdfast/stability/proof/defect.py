@@ -11,19 +11,22 @@ mathematics per scheme is needed.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from holdfast.graph.arithmetics.balls import ball, ball_between
 from holdfast.graph.arithmetics.taylor import Form, range_of
+from holdfast.graph.nodes import operation_count
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.proof.block import BlockFlow
 from holdfast.stability.proof.cells import Cell, Cutter
-from holdfast.stability.proof.chart import Charts
+from holdfast.stability.proof.chart import Charts, shape_of
 from holdfast.stability.proof.enclosure import Ball, Box, ball_matrix
 from holdfast.stability.proof.obedience import require_vanishing
 from holdfast.stability.proof.step_series import Coefficients, StepSeries
+from holdfast.stability.proof.work import LEAST_CELL
 
 EXTRA = 2  # Taylor coefficients taken at τ = 0 before the one over the whole step
 ROUGH = 1  # the order of the forms that give the last of them, which counts little
@@ -54,6 +57,19 @@ class DefectModel:
     def bending(self, cell: Cell) -> int | None:
         """The variable along which the program bends most within a cell; None where it is straight."""
         return self._cutter.bending(cell)
+
+    @cached_property
+    def _operations(self) -> int:
+        """Of one step: the rates at every stage, and the deviations after it."""
+        return len(self.scheme.weights) * operation_count(self.motion.moving) + operation_count(self.motion.psi)
+
+    def cost(self, cell: Cell, *, whole: bool = True) -> float:
+        """Units of work of enclosing a cell: a product of every two terms at each operation; first in rough forms,
+        which is all where these are not defined."""
+        shape = shape_of(cell)
+        rough = shape.of_order(ROUGH)
+        pairs = sum(len(row) for used in ((rough, shape) if whole else (rough,)) for row in used.products)
+        return LEAST_CELL + self._operations * pairs
 
     def enclosed(self, cell: Cell) -> list[Any]:
         """Lᵀc over the cell as Taylor forms; their variables are those of its chart."""

@@ -15,7 +15,7 @@ from holdfast.equations.equations import Equations
 from holdfast.graph.arithmetics.balls import ball_between, balls, precision
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.results.trajectory import Trajectory
-from holdfast.stability.certificate.certificate import BlockCertificate, Label
+from holdfast.stability.certificate.certificate import BlockCertificate, Label, Proof
 from holdfast.stability.proof.block import ProofBlock, whole_motion
 from holdfast.stability.proof.enclosure import magnitude
 from holdfast.stability.proof.prove import BITS, Claim
@@ -101,7 +101,7 @@ def ranges_over(setting: Claim) -> list[float]:
 
 def unproved_limits(block: BlockCertificate, shown: Mapping[str, float]) -> dict[str, float]:
     """What a proved block takes for granted of other deviations, beyond what is proved of them."""
-    if block.label is not Label.proved or block.proof is None:
+    if block.label is not Label.proved or not isinstance(block.proof, Proof):
         return {}
     granted = {name: min(-low, high) for name, low, high in block.proof.limits if name.startswith(("y_", "w_"))}
     return {name: size for name, size in granted.items() if not shown.get(name, np.inf) <= size}
@@ -112,7 +112,7 @@ def peaks_of(blocks: Sequence[BlockCertificate], run: Trajectory) -> dict[str, f
     peaks: dict[str, float] = {}
     for block in blocks:
         proof = block.proof
-        if block.label is not Label.proved or proof is None:
+        if block.label is not Label.proved or not isinstance(proof, Proof):
             continue
         factor = np.array(proof.factor)
         start = float(np.linalg.norm(np.array([run[name][0] for name in block.names]) @ factor))

@@ -3,33 +3,38 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector
-from holdfast.errors import BadRequest
+from holdfast.errors import BadRequest, HoldfastError, InternalError
 from holdfast.graph.arithmetics.balls import ball, ball_between, balls, precision, symmetric
 from holdfast.graph.arithmetics.tape import Tape
-from holdfast.graph.nodes import Node
+from holdfast.graph.nodes import Node, operation_count
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.certificate.certificate import Proof
-from holdfast.stability.proof.block import BlockFlow, ProofBlock, motion_of, whole_motion
+from holdfast.stability.proof.block import BlockFlow, ProofBlock, bound_numbers, motion_of, whole_motion
 from holdfast.stability.proof.contraction import Contraction, propagator
 from holdfast.stability.proof.defect import DefectModel, terms_of
 from holdfast.stability.proof.enclosure import Ball, Box, ball_matrix, column, entries, hull, norm, upper
+from holdfast.stability.proof.laws.contraction import LawContraction, StepMatrix, contracts, norm_bound
+from holdfast.stability.proof.laws.terms import LawTerms, law_terms
 from holdfast.stability.proof.obedience import Obedience, Place, places_in
 from holdfast.stability.proof.rounding import RoundingModel
 from holdfast.stability.proof.search import NEAR_ATTAINED, CellJudgement, Cover, cover, judge, longest
+from holdfast.stability.proof.work import LEAST_CELL, SearchWork
 
 BITS = 80
 TUBES, SHRINK = 12, 3  # tubes tried; the tube is narrowed once its radius is below 1/SHRINK of it (a choice)
 FIRST_TUBE = 2.5  # the first tube, as a multiple of what the measured defect would need
+LAW_SHARE = 0.3  # of the work, beside it: for the contraction of a law that varies
+FROM_START = 0.3  # of the work: for a tube that holds the start, where the first guess does not
+WORTH = 3  # times the radius that a narrow tube gives: so much is paid for a proof from the start on (a choice)
 # A verifier with another arithmetic finds other bounds, so what is stated has a little room over what was found:
 STATED_DEFECT = 1.05  # the bound of the defect; bisection brings any other enclosure below it
 STATED_ROUNDING = 2  # that of rounding, whose running error analysis depends on how cells are cut
@@ -37,6 +42,7 @@ LEAST_SHARE = 0.05  # the least truncation, as a part of rounding: doubles canno
 GENEROUS = 100  # a tube this wide costs nothing where it is still thin beside the region
 THIN = 1e-4  # of what the region lets a deviation change by
 ELSEWHERE = 6  # random states of the region at which the equations are tried, beside those of the run
+PAIR = 3.0  # units of work of one operation on a value with its error (3 to 4 µs)
 LOOKED_AT = 32  # cells of a cover in whose middle they are tried too
 
 
@@ -58,7 +64,23 @@ class Claim:
 
     def motion(self) -> BlockFlow:
         extras: list[Node] = [self.equations.observables[name] for name in self.extra_names]
-        return motion_of(self.equations, self.block, self.parameters, extras)
+        return self._with_terms(motion_of(self.equations, self.block, self.parameters, extras))
+
+    def whole_motion(self) -> BlockFlow:
+        extras = [self.equations.observables[name] for name in self.extra_names]
+        return self._with_terms(whole_motion(self.equations, self.block, self.parameters, extras))
+
+    @cached_property
+    def law_terms(self) -> LawTerms | None:
+        """What a law that varies asks for in one step; None where H says it all."""
+        if not self.block.varies:
+            return None
+        numbers = bound_numbers(self.equations, self.parameters)
+        return law_terms(self.equations, self.block.places, numbers, self.scheme.order)
+
+    def _with_terms(self, motion: BlockFlow) -> BlockFlow:
+        terms = self.law_terms
+        return motion if terms is None else replace(motion, law_terms=terms.along())
 
     def box(self, names: Sequence[str]) -> Box:
         return tuple(self.region[name] for name in names)
@@ -70,7 +92,8 @@ class Claim:
         return own if motion.affine else own + [ball_between(*self.limits[name]) for name in names]
 
     def contraction(self, factor: np.ndarray, gamma: float) -> Contraction:
-        return Contraction(factor, gamma, propagator(self.scheme, self.block.matrix, self.step))
+        step_matrix = propagator(self.scheme, self.block.matrix, self.step)
+        return (LawContraction if self.block.varies else Contraction)(factor, gamma, step_matrix)
 
     def begun(self, factor: np.ndarray, moment: float, state: Sequence[float]) -> float:
         """The size of the deviation at a start, not below it."""
@@ -108,16 +131,15 @@ def prove(
     *,
     expected: float,
     reach: float,
-    seconds: float,
+    work: SearchWork,
     rows: Sequence[Place],
 ) -> Proof | None:
-    """A proof, or None where none was found in time.
+    """A proof, or None where none was found with this work; `Interrupted` with the one found before Ctrl-C.
 
     `expected` is the defect measured along a run (not below what rounding makes of it) and `reach` the largest
     deviation, both in the norm of the proof; `rows` are states of that run. The tube is a guess; a proof needs radius ≤
     tube, and is better the nearer they are. An affine block holds in any tube.
     """
-    started = time.thread_time()
     with precision(BITS, terms_of(setting.scheme)):
         trial = Trial(setting, factor, gamma)
         if not trial.contraction.holds():
@@ -128,26 +150,59 @@ def prove(
         tube = (GENEROUS if thin else FIRST_TUBE) * least
         if trial.motion.affine:
             tube = max(tube, 1.05 * reach)
-        best: Proof | None = None
-        for _ in range(TUBES):
-            left = seconds - (time.thread_time() - started)
-            if left <= 0.05 * seconds:
-                break
-            enough = 0.0 if thin else (1 - gamma) * tube / SHRINK
-            try:
-                proof = trial.attempt(tube, max(NEAR_ATTAINED * expected, enough), (0.85 if thin else 0.7) * left)
-            except BadRequest:
-                if best is None:
-                    raise
-                break  # a narrower tube holds no state of the region; the wider one was proved
-            holds = proof is not None and proof.radius <= tube
-            best = proof if holds else best
-            if proof is None or (best is not proof and best is not None):
-                break
-            if holds and (thin or trial.motion.affine or tube <= SHRINK * proof.radius):
-                break
-            tube = 1.5 * proof.radius
-        return best
+        from_start = 1.05 * setting.begun(factor, *rows[0])
+        if from_start <= tube:
+            return _narrowed(trial, tube, thin, expected, work)
+        if trial.is_thin(from_start, rows[len(rows) // 2]):
+            return _narrowed(trial, from_start, True, expected, work)
+        wide = trial.kept(from_start, NEAR_ATTAINED * expected, work.part(FROM_START * work.left))
+        try:
+            best = _narrowed(trial, tube, thin, expected, work)
+        except Interrupted as stop:
+            raise Interrupted(stop.found or wide) from None
+        except InternalError:
+            raise
+        except HoldfastError:
+            if wide is None:
+                raise
+            best = None
+        return wide if wide is not None and (best is None or wide.radius <= WORTH * best.radius) else best
+
+
+def _narrowed(trial: Trial, tube: float, thin: bool, expected: float, work: SearchWork) -> Proof | None:
+    """The best proof in tubes that are narrowed as long as that pays."""
+    best: Proof | None = None
+    for _ in range(TUBES):
+        if work.left <= max(0.05 * work.limit, LEAST_CELL):
+            break
+        enough = 0.0 if thin else (1 - trial.gamma) * tube / SHRINK
+        try:
+            part = work.part((0.85 if thin else 0.7) * work.left)
+            proof = trial.attempt(tube, max(NEAR_ATTAINED * expected, enough), part)
+        except KeyboardInterrupt:
+            raise Interrupted(best) from None
+        except InternalError:
+            raise
+        except HoldfastError:
+            if best is None:
+                raise
+            break  # whatever a narrower tube fails by, the wider one was proved
+        holds = proof is not None and proof.radius <= tube
+        best = proof if holds else best
+        if proof is None or (best is not proof and best is not None):
+            break
+        if holds and (thin or trial.motion.affine or tube <= SHRINK * proof.radius):
+            break
+        tube = 1.5 * proof.radius
+    return best
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during a search, with what was found before it: a proof, a block, or None."""
+
+    def __init__(self, found: Any = None) -> None:
+        super().__init__()
+        self.found = found
 
 
 class Trial:
@@ -156,10 +211,11 @@ class Trial:
     def __init__(self, setting: Claim, factor: np.ndarray, gamma: float) -> None:
         self.setting, self.factor, self.gamma = setting, factor, gamma
         self.motion, self.contraction = setting.motion(), setting.contraction(factor, gamma)
-        self.whole = _whole_motion(setting)
+        self.whole = setting.whole_motion()
         self._model = DefectModel(self.motion, setting.scheme, setting.step, factor)
         self._region = setting.box(self.motion.variable_names)
         self._obedience = Obedience(self.whole, setting.scheme)
+        self._law = None if setting.law_terms is None else StepMatrix(setting.law_terms, setting.step)
 
     def is_thin(self, tube: float, place: Place) -> bool:
         """Whether a tube this wide is thin beside the region: beside what the region lets each deviation change by."""
@@ -173,23 +229,40 @@ class Trial:
         if not any([self._obedience.shown(place) for place in places]):
             raise BadRequest("the equations are not defined, or too ill conditioned, at the states of the run")
 
-    def attempt(self, tube: float, wanted: float, seconds: float) -> Proof | None:
+    def kept(self, tube: float, wanted: float, work: SearchWork) -> Proof | None:
+        """A proof in this tube, or None for whatever reason."""
+        if work.left < LEAST_CELL:
+            return None
+        try:
+            found = self.attempt(tube, wanted, work)
+        except InternalError:
+            raise
+        except HoldfastError:
+            return None
+        return found if found is not None and found.radius <= tube else None
+
+    def attempt(self, tube: float, wanted: float, work: SearchWork) -> Proof | None:
         """What can be shown in this tube, a proof if its radius is within; None where the defect has no bound."""
         setting, scale = self.setting, self.setting.step ** (self.setting.scheme.order + 1)
         limits = setting.limit_balls(self.motion, self.contraction, tube)
         judged = partial(judge, self._model, limits, self._region)
-        found = cover(judged, self._region, wanted=wanted / scale, seconds=seconds)
+        found = cover(judged, self._region, wanted=wanted / scale, work=work)
         if not found.cells:
             raise BadRequest("no state of the region lies near the program", where="certificate.region")
         if not found.bound < math.inf:
             return None
-        rounding = _rounding(setting, self.factor, tube, self.contraction, 0.1 * scale * found.bound, 0.1 * seconds)
+        little, further = 0.1 * scale * found.bound, work.beside(0.1 * work.limit)
+        rounding = _rounding(setting, self.factor, tube, self.contraction, little, further)
         rounded = STATED_ROUNDING * rounding.bound
         coefficient = max(STATED_DEFECT * found.bound, LEAST_SHARE * rounded / scale)
         defect = total_defect(coefficient, rounded, setting.scheme, setting.step)
         radius = self.contraction.radius(defect)
         if not radius < math.inf:
             raise BadRequest("rounding has no bound over the region: the equations are singular in it, or nearly so")
+        if self._law is not None and not self._contracts(self._law, tube, work.beside(LAW_SHARE * work.limit)):
+            raise BadRequest(
+                f"a step under this law, which varies, was not shown to contract by {self.gamma:.6g} all over Omega"
+            )
         self._require_obedience_in(self.motion, found)
         self._require_obedience_in(self.whole, rounding)
         return Proof(
@@ -203,6 +276,24 @@ class Trial:
             limits=tuple((name, float(low), float(high)) for name, (low, high) in setting.limits.items()),
             cells=found.cells,
         )
+
+    def _contracts(self, law: StepMatrix, tube: float, work: SearchWork) -> bool:
+        """Whether a step under a law that varies contracts by γ at every state of the region in the tube."""
+        setting, whole = self.setting, self.whole
+        own, count = setting.limit_balls(whole, self.contraction, tube), len(law.terms.deviations)
+        places = [*setting.block.places, *(i for i in range(count) if i not in setting.block.places)]
+        deviations = [own[places.index(i)] for i in range(count)]
+        cut, region, _ = rounding_pieces(setting, self.factor, tube, self.contraction)
+        anywhere = [ball_between(*setting.region[name]) for name in ("t", *whole.names)]
+
+        def place(box: Box) -> list[Ball] | None:
+            balls = cut(box)
+            return None if balls is None else whole.placed(balls, anywhere)
+
+        used = [k for k, node in enumerate(whole.variables) if node in law.variables]
+        if not used:  # the law depends on deviations alone
+            return norm_bound(self.factor, law.enclosed(deviations, anywhere)) <= self.gamma
+        return contracts(law, self.factor, self.gamma, deviations, place, region, used, work)
 
     def _require_obedience_in(self, motion: BlockFlow, found: Cover) -> None:
         """The same at the middle of the cells of a cover; the states of a reduced motion are none of the whole."""
@@ -220,7 +311,7 @@ class Trial:
 
 def rounding_pieces(setting: Claim, factor: np.ndarray, tube: float, contraction: Contraction) -> tuple[Any, Box, Any]:
     """The model that cuts boxes of the whole state down to the region, that region, and the rounding of a box."""
-    whole = _whole_motion(setting)
+    whole = setting.whole_motion()
     model = DefectModel(whole, setting.scheme, setting.step, factor)
     limits = setting.limit_balls(whole, contraction, tube)
     rounding = setting.rounding(factor)
@@ -237,22 +328,24 @@ def rounding_pieces(setting: Claim, factor: np.ndarray, tube: float, contraction
     return cut, setting.box(whole.variable_names), bound
 
 
-def _whole_motion(setting: Claim) -> BlockFlow:
-    extras = [setting.equations.observables[name] for name in setting.extra_names]
-    return whole_motion(setting.equations, setting.block, setting.parameters, extras)
+def rounding_cost(setting: Claim) -> float:
+    """Units of work of one box: a few products of balls for each operation of each stage."""
+    stages, field = len(setting.scheme.weights), setting.equations.field
+    return LEAST_CELL + PAIR * stages * operation_count(field.rates)
 
 
 def _rounding(
-    setting: Claim, factor: np.ndarray, tube: float, contraction: Contraction, wanted: float, seconds: float
+    setting: Claim, factor: np.ndarray, tube: float, contraction: Contraction, wanted: float, work: SearchWork
 ) -> Cover:
     """A bound of the rounding of one step over the region, cut until it counts little."""
     cut, region, bound = rounding_pieces(setting, factor, tube, contraction)
+    cost = rounding_cost(setting)
 
     def judge_rounding(box: Box) -> CellJudgement | None:
         balls = cut(box)
         if balls is None:
             return None
         tight = hull(balls)
-        return CellJudgement(float(bound(balls)), longest(tight, region), tight)
+        return CellJudgement(float(bound(balls)), longest(tight, region), tight, cost=cost)
 
-    return cover(judge_rounding, region, wanted=wanted, seconds=seconds)
+    return cover(judge_rounding, region, wanted=wanted, work=work)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
@@ -14,6 +13,7 @@ from holdfast.graph.arithmetics.taylor import Form, least_of, range_of
 from holdfast.stability.proof.cells import Cell
 from holdfast.stability.proof.defect import DefectModel
 from holdfast.stability.proof.enclosure import Ball, Box, halves, hull, magnitude, norm
+from holdfast.stability.proof.work import EMPTY_CELL, LEAST_CELL, SearchWork
 
 EMPTY, LEAF = "e", "c"
 MOST_CELLS = 200_000  # cells
@@ -58,6 +58,7 @@ class CellJudgement:
     variable: int
     box: Box  # the given one, cut down to the region
     reached: float = 0.0  # about a value that is attained, which no cutting betters
+    cost: float = LEAST_CELL  # units of work
 
 
 def judge(model: DefectModel, limits: Sequence[Ball], region: Box, box: Box) -> CellJudgement | None:
@@ -73,10 +74,11 @@ def judge(model: DefectModel, limits: Sequence[Ball], region: Box, box: Box) -> 
         forms = model.enclosed(cell)
     except Undecided:
         bending = model.bending(cell)
-        return CellJudgement(float("inf"), longest(tight, region) if bending is None else bending, tight)
+        variable = longest(tight, region) if bending is None else bending
+        return CellJudgement(float("inf"), variable, tight, cost=model.cost(cell, whole=False))
     bound = norm([range_of(form) for form in forms])
     reached = norm([least_of(form) for form in forms]) if bound < float("inf") else 0.0
-    return CellJudgement(bound, _most_moving(cell, forms, longest(tight, region)), tight, reached)
+    return CellJudgement(bound, _most_moving(cell, forms, longest(tight, region)), tight, reached, model.cost(cell))
 
 
 def longest(box: Box, region: Box) -> int:
@@ -97,15 +99,16 @@ def _most_moving(cell: Cell, forms: Sequence[Any], otherwise: int) -> int:
     return cell.spreading(cell.direction(most) if most < cell.along else cell.slopes[cell.wide[most - cell.along]])
 
 
-def cover(judge: Callable[[Box], CellJudgement | None], region: Box, *, wanted: float, seconds: float) -> Cover:
-    """Bisect the worst cell again and again, until the bound is as wanted, near the truth, or the time is up."""
-    started, number = time.thread_time(), count()
+def cover(judge: Callable[[Box], CellJudgement | None], region: Box, *, wanted: float, work: SearchWork) -> Cover:
+    """Bisect the worst cell again and again, until the bound is as wanted, near the truth, or the work is done."""
+    number = count()
     root, attained = Piece(region), 0.0
     waiting: list[tuple[float, int, Piece]] = []
 
     def add(piece: Piece) -> int:
         nonlocal attained
         judgement = judge(piece.box)
+        work.charge(EMPTY_CELL if judgement is None else judgement.cost)
         if judgement is None:
             piece.kind = EMPTY
             return 0
@@ -117,11 +120,7 @@ def cover(judge: Callable[[Box], CellJudgement | None], region: Box, *, wanted: 
     cells = add(root)
     while waiting and region:
         worst = -waiting[0][0]
-        if (
-            worst <= max(wanted, NEAR_ATTAINED * attained)
-            or cells >= MOST_CELLS
-            or time.thread_time() - started > seconds
-        ):
+        if worst <= max(wanted, NEAR_ATTAINED * attained) or cells >= MOST_CELLS or work.left <= 0:
             break
         piece = heappop(waiting)[2]
         piece.parts = tuple(Piece(half) for half in halves(piece.box, piece.variable))

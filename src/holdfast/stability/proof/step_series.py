@@ -8,7 +8,9 @@ by stage.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from functools import cached_property
+from math import factorial
 from typing import Any
 
 from holdfast.errors import Undecided
@@ -31,6 +33,7 @@ class StepSeries:
         self._nodes = [ball(node) for node in scheme.nodes]
         self._rows = [_weights(row) for row in scheme.stages]
         self._weights = _weights(scheme.weights)
+        self._terms = [self._evaluator(row) for row in motion.law_terms[: scheme.order]]
 
     def _evaluator(self, nodes: Sequence[Any]) -> Evaluator:
         return Tape((self.motion.time, *self.motion.state), tuple(nodes)).compiled(taylor_forms())
@@ -67,8 +70,10 @@ class StepSeries:
 
         def of_degree(degree: int) -> list[Form]:
             found = [coefficient(form, degree) for form in after]
-            if degree >= len(self.scheme.stability.numerator):
-                return found  # beyond the degree of R
+            if self._terms:
+                return found if degree > len(self._terms) or not degree else self._beyond_law(degree, found, start)
+            if degree > self.scheme.order:
+                return found  # beyond what is taken of R
             if not linear:
                 linear.extend(self._linear_terms(tau, before))
             for power, term in linear:
@@ -79,6 +84,11 @@ class StepSeries:
 
         return of_degree
 
+    def _beyond_law(self, degree: int, found: list[Any], start: Sequence[Any]) -> list[Any]:
+        """A coefficient of ψ(end) less F_k(ψ, x, t)/k!, which the law itself asks for."""
+        share = ball(Fraction(1, factorial(degree)))
+        return [a - share * b for a, b in zip(found, self._terms[degree - 1](start), strict=True)]
+
     def _on_program(self, time: Any) -> list[Any]:
         """The reduced state with zero deviation: Y = e(t), W = e'(t)."""
         return [-value for value in self._psi([time, *[ball(0)] * len(self.motion.state)])]
@@ -86,7 +96,7 @@ class StepSeries:
     def _linear_terms(self, tau: Any, psi: list[Any]) -> list[tuple[Any, list[Any]]]:
         """R(τH)ψ as powers of τ, each with what it multiplies: r_k Hᵏ ψ."""
         terms, power = [], tau**0
-        for factor in self.scheme.stability.numerator:
+        for factor in self.scheme.stability.numerator[: self.scheme.order + 1]:
             terms.append((power * ball(factor), psi))
             psi = [sum((entry * psi[j] for j, entry in row), ball(0)) for row in self._law]
             power = power * tau

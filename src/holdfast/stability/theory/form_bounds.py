@@ -8,14 +8,13 @@
 
 for every state, time and z of a cell, entries enclosed in balls and definiteness shown by elimination in them. For a
 quadratic V and a linear law the entries do not depend on z. Where the entries depend on nothing, one look proves it for
-all states. Cells that do not decide are halved until all do, or the time is up. A mean lies in the enclosure because V
-is twice differentiable in z; a V or a law that branches (|y|, sign, ...) is therefore never proved.
+all states. Cells that do not decide are halved until all do, or the work is done. A mean lies in the enclosure because
+V is twice differentiable in z; a V or a law that branches (|y|, sign, ...) is therefore never proved.
 """
 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,14 +25,16 @@ import numpy as np
 from holdfast.graph.arithmetics.arrays import ARRAYS
 from holdfast.graph.arithmetics.balls import ball, ball_between, balls, precision
 from holdfast.graph.arithmetics.tape import Evaluator, Tape
-from holdfast.graph.nodes import Node, ancestors
+from holdfast.graph.nodes import Node, ancestors, operation_count
 from holdfast.stability.linear.norms import pencil_max
 from holdfast.stability.linear.shape import Array
 from holdfast.stability.proof.enclosure import Ball, Box, halves, matrix
 from holdfast.stability.proof.search import longest
+from holdfast.stability.proof.work import EFFORT, LEAST_CELL
 
 BITS = 64  # of the balls: cells are wide, rounding is not what keeps them from deciding
 MOST_CELLS = 100_000  # a limit on memory, minutes of work
+BALL = 0.5  # units of work of one operation on balls (0.3 to 0.6 µs)
 SAMPLES = 2000  # states at which the forms are looked at before a proof, and beside one that is not found
 
 Bounds = dict[str, tuple[float, float]]
@@ -115,6 +116,11 @@ class RegionForms:
         open_z = tuple(nodes.actual[j] for j in self.open_deviations)
         return Tape((*point, *nodes.deviations), nodes.entries).compiled(balls()), Tape(point, open_z).compiled(balls())
 
+    @cached_property
+    def _cost(self) -> float:
+        """Units of work of one cell: its operations on balls, and matrices of the size of z."""
+        return LEAST_CELL + BALL * operation_count(self.nodes.entries) + self.nodes.size**3
+
     def enclosed(self, box: Box) -> tuple[Any, Any, Any]:
         """G, Γ and A over a cell as ball matrices, z anywhere between 0 and the deviations of the cell."""
         forms, actual = self._evaluators
@@ -134,17 +140,17 @@ class RegionForms:
         z, slope = matrix([[ball(float(x))] for x in direction]), drift + G * law + (G * law).transpose()
         return (z.transpose() * G * z)[0, 0], (z.transpose() * slope * z)[0, 0]
 
-    def covered(self, shown: Callable[[Any, Any, Any], bool], seconds: float) -> int:
-        """How many cells cover the region with the claim shown on each; 0 where that is not found in time."""
-        started, waiting, cells, whole = time.thread_time(), [self.box], 0, self.box
+    def covered(self, shown: Callable[[Any, Any, Any], bool], effort: float) -> int:
+        """How many cells cover the region with the claim shown on each; 0 where that is not found with this effort."""
+        waiting, cells, whole = [self.box], 0, self.box
+        most = min(MOST_CELLS, EFFORT * effort / self._cost)
         with precision(BITS):
             while waiting:
                 box = waiting.pop()
                 cells += 1
                 if shown(*self.enclosed(box)):
                     continue
-                late = time.thread_time() - started > seconds
-                if not box or late or cells + len(waiting) > MOST_CELLS:
+                if not box or cells + len(waiting) > most:
                     return 0
                 waiting.extend(halves(box, longest(box, whole)))
         return cells

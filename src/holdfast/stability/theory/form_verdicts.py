@@ -77,7 +77,7 @@ def falling(rate: Ball) -> Callable[[Any, Any, Any], bool]:
 POSITIVE, FALLS = "V is positive definite", "V falls"
 
 
-def size_verdict(forms: RegionForms, obstacle: str, seconds: float) -> SignVerdict:
+def size_verdict(forms: RegionForms, obstacle: str, effort: float) -> SignVerdict:
     """l₁‖z‖² ≤ V ≤ l₂‖z‖² over the region."""
     seen = forms.sampled
     if not len(seen):
@@ -88,7 +88,7 @@ def size_verdict(forms: RegionForms, obstacle: str, seconds: float) -> SignVerdi
     for share, part in _shares(forms):
         l1, l2 = low * share, high / share
         claim = between(2 * ball(l1), 2 * ball(l2))
-        cells = 0 if obstacle else forms.covered(claim, seconds * part)
+        cells = 0 if obstacle else forms.covered(claim, effort * part)
         if cells:
             words = f"{_sizes(l1, l2)} {forms.where()}, in {_counted(cells)} of balls"
             return SignVerdict(POSITIVE, "proved", words, Frozen({"l1": l1, "l2": l2}))
@@ -96,7 +96,7 @@ def size_verdict(forms: RegionForms, obstacle: str, seconds: float) -> SignVerdi
     return SignVerdict(POSITIVE, "sampled", words, Frozen({"l1": low, "l2": high}))
 
 
-def rate_verdict(forms: RegionForms, positive: SignVerdict, obstacle: str, seconds: float) -> SignVerdict:
+def rate_verdict(forms: RegionForms, positive: SignVerdict, obstacle: str, effort: float) -> SignVerdict:
     """V̇ ≤ −pV over the region, p > 0."""
     seen = forms.sampled
     if not positive:
@@ -106,7 +106,7 @@ def rate_verdict(forms: RegionForms, positive: SignVerdict, obstacle: str, secon
         return _not_falling(forms, seen, rate)
     for share, part in _shares(forms):
         claim = falling(ball(rate * share))
-        cells = 0 if obstacle or positive.label != "proved" else forms.covered(claim, seconds * part)
+        cells = 0 if obstacle or positive.label != "proved" else forms.covered(claim, effort * part)
         if cells:
             words = f"V̇ ≤ −{rounded(rate * share, upward=False)} V {forms.where()}, in {_counted(cells)} of balls"
             return SignVerdict(FALLS, "proved", words, Frozen({"rate": rate * share}))

@@ -33,7 +33,7 @@ from holdfast.stability.theory.region import completed, require_equations, state
 from holdfast.stability.theory.state_function import Coefficients, StateFunction
 
 SOUGHT = 60  # sampled matrices of a varying law from which a common V is sought
-EFFORT = 5.0  # seconds of computing for the proofs, unless said otherwise
+EFFORT = 5.0  # work of the search for proofs, unless said otherwise
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +164,8 @@ def lyapunov(
     V = ½ zᵀGz, z = (y, w) in the order of `equations.deviation_names`; without one, that of the problem's [lyapunov];
     without that, one constant G is sought that falls for every H of the region.
     `region` bounds t, states and deviations; what V̇ depends on and the region does not name is taken from the problem's
-    own run. The verdicts are *proved* in balls, *sampled*, *refuted* or *undecided*, within `effort` seconds.
+    own run. The verdicts are *proved* in balls, *sampled*, *refuted* or *undecided*, with the work of `effort`
+    (1 is a million products of balls, about a second).
     """
     require_equations(equations)
     equations.require_unlimited("lyapunov")
@@ -181,10 +182,10 @@ def lyapunov(
     function = StateFunction(equations, as_expression(equations, stated))
     _require_usable(function)
     forms, note = region_forms(function, asked, given)
-    seconds = _seconds(table.get("effort", EFFORT) if effort is None else effort) / 2
+    half = _positive(table.get("effort", EFFORT) if effort is None else effort) / 2
     obstacle = function.obstacle()
-    positive = size_verdict(forms, obstacle, seconds)
-    decreasing = _decreasing(function, forms, positive, obstacle, seconds)
+    positive = size_verdict(forms, obstacle, half)
+    decreasing = _decreasing(function, forms, positive, obstacle, half)
     shown = {name: forms.region[name] for name in _used(forms)} | forms.limits
     return LyapunovStudy(function, shown, note, positive, decreasing, given)
 
@@ -215,9 +216,9 @@ def _readable(norm: Norm) -> sp.Matrix:
     return sp.Matrix((short if good else norm.matrix).tolist())
 
 
-def _seconds(effort: Any) -> float:
+def _positive(effort: Any) -> float:
     if isinstance(effort, bool) or not isinstance(effort, (int, float)) or not 0 < effort < np.inf:
-        raise BadRequest(f"effort = {effort!r}", where="effort", fix="seconds of computing, more than 0")
+        raise BadRequest(f"effort = {effort!r}", where="effort", fix="give a number more than 0")
     return float(effort)
 
 
@@ -247,14 +248,14 @@ def region_forms(function: StateFunction, asked: Bounds, parameters: Mapping[Any
 
 
 def _decreasing(
-    function: StateFunction, forms: RegionForms, positive: SignVerdict, obstacle: str, seconds: float
+    function: StateFunction, forms: RegionForms, positive: SignVerdict, obstacle: str, effort: float
 ) -> SignVerdict:
     other = function.coupled()
     if other:
         own = ", ".join(function.constraints)
         why = f"the law of {own} depends on the deviation of {other}, which V does not contain"
         return SignVerdict("V falls", "undecided", why)
-    return rate_verdict(forms, positive, obstacle, seconds)
+    return rate_verdict(forms, positive, obstacle, effort)
 
 
 def leading_determinants(matrix: sp.Matrix) -> tuple[sp.Expr, ...]:

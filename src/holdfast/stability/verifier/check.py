@@ -16,16 +16,18 @@ from holdfast.stability.verifier.reading.equations import Equations, equations
 from holdfast.stability.verifier.reading.file import BlockClaim, Claim, Claims
 from holdfast.stability.verifier.reading.law import Law
 from holdfast.stability.verifier.reading.statement import Statement, statement
+from holdfast.stability.verifier.reading.tubes import TubeClaim
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed, require
-from holdfast.stability.verifier.schemes import Tableau, tableau_named
+from holdfast.stability.verifier.schemes import Tableau, stated_tableau, tableau_named
 from holdfast.stability.verifier.steps.cells import Cells, Cutter, Limit
-from holdfast.stability.verifier.steps.contraction import BITS, Contraction, top
+from holdfast.stability.verifier.steps.contraction import BITS, Contraction, Norm, top
 from holdfast.stability.verifier.steps.cover import Budget, Cover, covered, small
+from holdfast.stability.verifier.steps.law import UniformContraction, VaryingLaw, varies
 from holdfast.stability.verifier.steps.motion import AffineMotion, WholeMotion
 from holdfast.stability.verifier.steps.rounding import Agreement, RoundingModel
 from holdfast.stability.verifier.steps.step import coefficients, nearby, without_rest
 
-SECONDS, CELLS = 60.0, 100_000  # of one verification, unless said otherwise
+CELLS = 100_000  # of one verification, unless said otherwise
 ORDER = 3  # of the forms that give the defect; those that give its last part are of order 1
 OBSERVABLES = ("kinetic", "potential", "energy")  # that a region may bound; not derived for variable masses, where
 # the claim is shown without such a bound
@@ -47,7 +49,16 @@ class Shown:
     start_size: float
     cells: int
     points: int
-    contraction: Contraction
+    contraction: Contraction | UniformContraction
+
+    def envelope(self, after: Array) -> Array:
+        """What is claimed of each deviation so many steps after the first that is covered: (steps, deviations)."""
+        block, proof = self.block, self.block.proof or self.block.tube_proof
+        assert proof is not None
+        assert block.start_size is not None
+        widths, left = np.array(self.widths), proof.gamma ** after[:, None]
+        settled = np.array(block.bounds) + (left * block.start_size * widths if block.settles else 0.0)
+        return np.minimum(settled, widths * (left * block.start_size + self.defect * (1 - left) / (1 - proof.gamma)))
 
 
 @dataclass
@@ -67,8 +78,11 @@ class Reading:
 
 def reading(claims: Claims) -> Reading:
     """The problem of a certificate with its numbers; refused where these are not those of its text."""
+    _require_usual_degrees(claims)
     stated = statement(claims.problem)
     require(claims.title == stated.title, "its title is not the one of the problem")
+    for name in claims.widened:
+        require(stated.states.get(name) is stated.dag.zero, f"{name!r} is said to be a parameter, but may move")
     law = Law(stated)
     notes: list[str] = []
     own = doubles({**stated.parameters, **law.gains}, stated)
@@ -81,6 +95,9 @@ def reading(claims: Claims) -> Reading:
         else:
             require(value == own[name], f"{name} = {value:g} is not the problem's {own[name]:g}")
     tableau = tableau_named(claims.scheme)
+    if claims.tableau is not None:
+        require(tableau is None, f"it gives the name {claims.scheme[:30]!r} to another tableau")
+        tableau = stated_tableau(*claims.tableau)
     require(tableau is not None, f"the scheme {claims.scheme[:30]!r} is not an explicit tableau")
     assert tableau is not None
     require(claims.step is not None, "there is no step")
@@ -91,6 +108,15 @@ def reading(claims: Claims) -> Reading:
     made = equations(stated, law, claims.parameters)
     agreement = Agreement(made, claims.code, claims.parameters)
     return Reading(claims, stated, made, tableau, agreement, notes)
+
+
+def _require_usual_degrees(claims: Claims) -> None:
+    """Rates beyond w are deviations of programs above degree 2, which are not derived here."""
+    for block in claims.blocks:
+        above = [name for name in block.names if not name.startswith(("y_", "w_"))]
+        if (block.proof or block.tube_proof) is not None and above:
+            names = ", ".join(block.constraints)
+            raise Unconfirmed(f"{names}: cannot be re-checked independently: its program is above the usual degree")
 
 
 def _start_notes(claims: Claims, stated: Statement) -> list[str]:
@@ -120,18 +146,25 @@ def check_block(read: Reading, block: BlockClaim, budget: Budget) -> Shown:
     assert proof is not None
     assert claims.step is not None
     _require_names(read, block, proof)
-    matrix = made.matrix(block.names)
-    require(matrix == [[Fraction(x) for x in row] for row in block.matrix], "the law is not the one of the problem")
+    changing = varies(made, block.names)
+    matrix = [] if changing else made.matrix(block.names)
+    if not changing:
+        require(matrix == [[Fraction(x) for x in row] for row in block.matrix], "the law is not the one of the problem")
     require(block.gamma == proof.gamma < 1, "the contraction is not the one of the proof, or none")
     before, flint.ctx.prec = flint.ctx.prec, BITS
     try:
-        contraction = Contraction(matrix, read.tableau, claims.step, proof.factor, proof.gamma)
+        contraction = (
+            UniformContraction(proof.factor, proof.gamma)
+            if changing
+            else Contraction(matrix, read.tableau, claims.step, proof.factor, proof.gamma)
+        )
         widths = [top(width) for width in contraction.widths()]
         _require_numbers(read, block, proof, contraction)
         start = _start_size(read, block, contraction)
         require(
             block.settles == (start > proof.radius), "the certificate misstates whether the start is on the program"
         )
+        _require_covered_start(block, proof, start)
         defect = _defect(proof, read.tableau, claims.step)
         share = 0.0 if block.settles else start
         settled = contraction.settled(defect)
@@ -140,7 +173,9 @@ def check_block(read: Reading, block: BlockClaim, budget: Budget) -> Shown:
         flint.ctx.prec = before
     for name, claimed, least in zip(block.names, block.bounds, shown, strict=True):
         require(claimed >= least * (1 - 1e-12), f"the bound of {name} is smaller than what was shown")
-    cells = _defect_cover(read, block, proof, widths, budget)
+    if changing:
+        _law_cover(read, block, proof, widths, budget)
+    cells = _defect_cover(read, block, proof, widths, budget, changing)
     rounding = _rounding_cover(read, block, proof, widths, budget)
     require(rounding.cells > 0, "no state of its region lies near the program")
     points = _agree(read, proof, rounding)
@@ -163,7 +198,7 @@ def _require_names(read: Reading, block: BlockClaim, proof: Claim) -> None:
     require(not unknown, f"the region bounds {unknown[0] if unknown else ''!r}, which is not known here")
 
 
-def _require_numbers(read: Reading, block: BlockClaim, proof: Claim, contraction: Contraction) -> None:
+def _require_numbers(read: Reading, block: BlockClaim, proof: Claim, contraction: Norm) -> None:
     assert read.claims.step is not None
     defect = _defect(proof, read.tableau, read.claims.step)
     radius = top(contraction.radius(defect)) * (1 - 1e-14)
@@ -173,14 +208,25 @@ def _require_numbers(read: Reading, block: BlockClaim, proof: Claim, contraction
     require(block.epsilon is not None and block.epsilon >= radius, "epsilon is smaller than what was shown")
 
 
-def _defect(proof: Claim, tableau: Tableau, step: float) -> Any:
+def _require_covered_start(block: BlockClaim, proof: Claim, start: float) -> None:
+    """From which step on the envelope holds: the start itself is looked at here, a later one in the run made again."""
+    if block.start_size is None:
+        require(block.from_step == 0, "it says from which step on it holds, but not how large the deviation is there")
+        return
+    require((block.from_step == 0) == (start <= proof.tube), "the certificate misstates from which step on it holds")
+    require(block.start_size <= proof.tube, "the first step that it covers lies outside its tube")
+    if block.from_step == 0:
+        require(block.start_size >= start * (1 - 1e-12), "the start deviates more than stated")
+
+
+def _defect(proof: Claim | TubeClaim, tableau: Tableau, step: float) -> Any:
     """coefficient·step^(p+1) + rounding, as a ball."""
     import flint
 
     return flint.arb(proof.coefficient) * flint.arb(step) ** (tableau.order + 1) + flint.arb(proof.rounding)
 
 
-def _start_size(read: Reading, block: BlockClaim, contraction: Contraction) -> float:
+def _start_size(read: Reading, block: BlockClaim, contraction: Norm) -> float:
     import flint
 
     values = dict(zip(read.equations.inputs, map(flint.arb, (read.claims.begin, *read.claims.start)), strict=True))
@@ -200,11 +246,13 @@ def _limits(read: Reading, block: BlockClaim, proof: Claim, widths: list[float],
     return [limit for limit in found if inputs_of([limit.node]) <= set(variables)]
 
 
-def _defect_cover(read: Reading, block: BlockClaim, proof: Claim, widths: list[float], budget: Budget) -> Cover:
+def _defect_cover(
+    read: Reading, block: BlockClaim, proof: Claim, widths: list[float], budget: Budget, changing: bool
+) -> Cover:
     """‖Lᵀc‖ ≤ coefficient over the region within the tube."""
     made, step = read.equations, read.claims.step
     assert step is not None
-    affine = made.affine(block.constraints)
+    affine = made.affine(block.constraints) and not changing
     motion = AffineMotion(made, block.names, made.matrix(block.names)) if affine else WholeMotion(made, block.names)
     variables = motion.variables
     cutter = Cutter(variables, [] if affine else _limits(read, block, proof, widths, variables))
@@ -225,6 +273,18 @@ def _defect_cover(read: Reading, block: BlockClaim, proof: Claim, widths: list[f
             return _judged(combination(factor, found), cells)
 
     return covered(region, cutter, judge, proof.coefficient, "defect", budget)
+
+
+def _law_cover(read: Reading, block: BlockClaim, proof: Claim, widths: list[float], budget: Budget) -> Cover:
+    """‖A‖ ≤ γ over the region within the tube, for a law that varies."""
+    assert read.claims.step is not None
+    sizes = {name: (-proof.tube * width, proof.tube * width) for name, width in zip(block.names, widths, strict=True)}
+    known = {**proof.limits, **sizes}
+    law = VaryingLaw(read.equations, block.names, read.tableau.order, read.claims.step, proof.factor, known)
+    variables = law.motion.variables
+    cutter = Cutter(variables, _limits(read, block, proof, widths, variables))
+    region = np.array([proof.region[name] for name in variables]).reshape(len(variables), 2)
+    return covered(region, cutter, law.judge, proof.gamma, "contraction", budget)
 
 
 def _judged(forms: list[Form], cells: Cells) -> tuple[Array, Array, Array]:

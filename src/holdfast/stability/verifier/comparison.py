@@ -39,6 +39,14 @@ def _double(ball: Any, name: str) -> float:
 def same_problem(claims: Claims, text: str) -> list[str]:
     """In what the problem of a certificate differs from the one that is meant, as mathematics."""
     own, meant = statement(claims.problem), statement(text)
+    for name in claims.widened:  # a parameter of the problem, of which the certificate speaks for a whole range
+        if name in meant.parameters:
+            value = doubles({name: meant.parameters[name]}, meant)[name]
+            ranges = [block.proof.region.get(name) for block in claims.blocks if block.proof is not None]
+            if any(ends is None or not ends[0] <= value <= ends[1] for ends in ranges):
+                return [f"{name} = {value:g} is not in the range that it speaks of"]
+            del meant.parameters[name]
+            meant.states[name] = meant.dag.zero
     found = []
     for what in ("coordinates", "reactions"):
         if getattr(own, what) != getattr(meant, what):

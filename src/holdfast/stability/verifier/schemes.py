@@ -7,20 +7,24 @@ from dataclasses import dataclass
 from fractions import Fraction as F
 from math import factorial
 
+from holdfast.stability.verifier.refusal import require
+
 
 @dataclass(frozen=True)
 class Tableau:
-    """x⁺ = x + step Σ b_i K_i of order p = number of stages, so R(z) = Σ_{k≤p} z^k/k!."""
+    """x⁺ = x + step Σ b_i K_i of order p: that of a name has as many stages, one that is stated may have more."""
 
     stages: tuple[tuple[F, ...], ...]
     weights: tuple[F, ...]
+    stated: int | None = None
 
     @property
     def order(self) -> int:
-        return len(self.weights)
+        return len(self.weights) if self.stated is None else self.stated
 
     @property
     def stability(self) -> list[F]:
+        """Σ_{k≤p} z^k/k!: R(z), up to the order; what stages beyond it add counts as defect."""
         return [F(1, factorial(k)) for k in range(self.order + 1)]
 
     @property
@@ -55,3 +59,61 @@ def tableau_named(name: str) -> Tableau | None:
         return None
     place = F(int(found[1]), int(found[2] or 1))
     return Tableau(((), (place,)), (1 - 1 / (2 * place), 1 / (2 * place)))
+
+
+MOST_STAGES, MOST_ORDER = 16, 6  # of a tableau that is stated
+Tree = tuple["Tree", ...]
+
+
+def stated_tableau(stages: list[list[F]], weights: list[F], order: int) -> Tableau:
+    """A tableau that a certificate states, if it is explicit and of its order: Σ b Φ(tree) = 1/density(tree)."""
+    require(1 <= len(weights) <= MOST_STAGES and len(stages) == len(weights), "its tableau has no shape")
+    require(all(len(row) <= i for i, row in enumerate(stages)), "its tableau is not explicit")
+    require(1 <= order <= MOST_ORDER, "its tableau claims an order that is not checked here")
+    for nodes in range(1, order + 1):
+        for tree in _trees(nodes):
+            sums = _weights_of(tree, stages)
+            met = sum((b * x for b, x in zip(weights, sums, strict=True)), F(0)) * _density(tree) == 1
+            require(met, f"its tableau is not of order {order}")
+    return Tableau(tuple(map(tuple, stages)), tuple(weights), order)
+
+
+def _trees(nodes: int) -> list[Tree]:
+    """All rooted trees, each as its branches in order."""
+    return [tuple(branches) for branches in _forests(nodes - 1, nodes - 1)]
+
+
+def _forests(nodes: int, largest: int) -> list[list[Tree]]:
+    """All ways to share nodes among trees, none larger than the one before."""
+    if nodes == 0:
+        return [[]]
+    found = []
+    for size in range(1, min(nodes, largest) + 1):
+        for tree in _trees(size):
+            for rest in _forests(nodes - size, size):
+                if not rest or _size(rest[0]) < size or rest[0] <= tree:
+                    found.append([tree, *rest])
+    return found
+
+
+def _size(tree: Tree) -> int:
+    return 1 + sum(map(_size, tree))
+
+
+def _density(tree: Tree) -> int:
+    found = _size(tree)
+    for branch in tree:
+        found *= _density(branch)
+    return found
+
+
+def _weights_of(tree: Tree, stages: list[list[F]]) -> list[F]:
+    """Φ_i: the product over the branches of Σ_j a_ij Φ_j."""
+    found = [F(1)] * len(stages)
+    for branch in tree:
+        inner = _weights_of(branch, stages)
+        found = [
+            value * sum((a * inner[j] for j, a in enumerate(row)), F(0))
+            for value, row in zip(found, stages, strict=True)
+        ]
+    return found

@@ -13,7 +13,7 @@ from holdfast.cli.shared import equations_in, print_json, problem_in, reports_er
 from holdfast.cli.text import say
 from holdfast.cli.watch import limited
 
-TARGETS = ("c", "fmu", "numpy", "casadi", "jax", "modelica", "latex")
+TARGETS = ("c", "fmu", "numpy", "casadi", "jax", "js", "modelica", "latex")
 
 
 @click.command()

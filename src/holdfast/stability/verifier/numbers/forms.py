@@ -28,6 +28,7 @@ class Space:
 
     def __init__(self, weights: tuple[int, ...], order: int, terms: int) -> None:
         self.weights, self.order, self.terms = weights, order, terms
+        self.depth = order  # factors that vary, of which one more is beyond the order
         top = [range(order // weight + 1) for weight in weights]
         inside = [e for e in combinations(*top) if sum(a * w for a, w in zip(e, weights, strict=True)) <= order]
         self.exponents = sorted(inside, key=lambda e: (sum(a * w for a, w in zip(e, weights, strict=True)), e))

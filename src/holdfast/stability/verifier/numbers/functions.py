@@ -79,7 +79,7 @@ def composed(a: Form, coefficients: Coefficients) -> Form:
     delta = Form(space, a.c.copy(), a.r)
     delta.c[:, 0, 0] = 0.0
     moving = bool(delta.c[:, :, 1:].any() or delta.r[:, 1:].any())
-    count = space.order + (space.terms - 1 if moving else 0)
+    count = space.depth + (space.terms - 1 if moving else 0)
     series = delta.bound()
     with np.errstate(all="ignore"):
         table, radii, last = coefficients(middle, series[:, 0] * GROWTH, count)

@@ -16,18 +16,19 @@ import os
 import re
 import stat
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from holdfast.stability.verifier.reading.code import ARITY, Code
+from holdfast.stability.verifier.reading.tubes import StatedTube, TubeClaim, proof_in_tube, tubes
 from holdfast.stability.verifier.refusal import Refused, Unreadable, require
 
 SCHEMA = 2
 LARGEST = 20_000_000  # bytes of a certificate
-LABELS = ("nothing", "proved", "checked", "estimated", "neutral", "refused")
+LABELS = ("nothing", "proved", "tube", "checked", "estimated", "neutral", "refused")
 MOST_OPERATIONS = 20_000
 FRACTION = re.compile(r"-?[0-9]+(?:/[0-9]+)?")
 LARGEST_NUMBER = 1e150  # in what is claimed; beyond it nothing is a bound
@@ -62,6 +63,9 @@ class BlockClaim:
     stayed: bool | None
     settles: bool
     proof: Claim | None
+    start_size: float | None = None
+    from_step: int = 0
+    tube_proof: TubeClaim | None = None  # in a tube along the run, where `proof` is none
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,9 @@ class Claims:
     start: list[float]
     code: Code | None
     blocks: list[BlockClaim]
+    tableau: tuple[list[list[Fraction]], list[Fraction], int] | None = None  # where the scheme has no name of its own
+    tubes: list[StatedTube] = field(default_factory=list)
+    widened: list[str] = field(default_factory=list)  # parameters that are states of its text, and do not move
 
 
 def read(path: str | Path) -> Any:
@@ -263,11 +270,13 @@ PROOF: dict[str, Check] = {
     "factor": _square, "gamma": _positive, "tube": _positive, "coefficient": _size, "rounding": _size,
     "radius": _size, "region": _ranges, "limits": _ranges,
 }  # fmt: skip
+IN_TUBE = ("factor", "gamma", "coefficient", "rounding", "radius")  # of these, what a proof in a tube has too
 BLOCK: dict[str, Check] = {
     "constraints": _unique, "label": _name, "names": _unique, "matrix": _square, "gamma": _optional(_positive),
     "defect": _optional(_size), "epsilon": _optional(_size), "bounds": _list(_size), "stayed": _optional(_flag),
     "settles": _flag, "proof": _optional(lambda value, where: Claim(**_table(value, where, PROOF))),
 }  # fmt: skip
+MORE: dict[str, Check] = {"start_size": _optional(_size), "from_step": _place}  # of a block; nothing where left out
 FREE: dict[str, Check] = {
     "reason": _text,
     "observed": _list(_size),
@@ -281,10 +290,37 @@ TOP: dict[str, Check] = {
 }  # fmt: skip
 
 
+def _fraction(value: Any, where: str) -> Fraction:
+    require(
+        isinstance(value, str) and len(value) < 200 and FRACTION.fullmatch(value) is not None, f"{where} is no ratio"
+    )
+    try:
+        return Fraction(value)
+    except ZeroDivisionError:
+        raise Refused(f"{where} is no ratio") from None
+
+
+def _tableau(value: Any, where: str) -> tuple[list[list[Fraction]], list[Fraction], int]:
+    rows = {"stages": _list(_list(_fraction, 20), 20), "weights": _list(_fraction, 20), "order": _place}
+    found = _table(value, where, rows)
+    return found["stages"], found["weights"], found["order"]
+
+
+TOP_MORE: dict[str, Check] = {"tableau": _optional(_tableau), "tubes": tubes, "widened": _unique}
+
+
 def _block(value: Any, where: str) -> BlockClaim:
     require(isinstance(value, dict), f"{where} is no table")
-    proved = value.get("label") == "proved"
-    data = _table(value, "a block", BLOCK if proved else {**BLOCK, **FREE})
+    proved = value.get("label") in ("proved", "tube")
+    in_tube = isinstance(value.get("proof"), dict) and "kind" in value["proof"]
+    require(
+        in_tube == (value.get("label") == "tube"), "a proof in a tube is called otherwise, or another one is called so"
+    )
+    own = {name: check for name, check in PROOF.items() if name in IN_TUBE}
+    tube = proof_in_tube(value["proof"], "a block.proof", own, _table) if in_tube else None
+    more = {name: check for name, check in MORE.items() if name in value}
+    fields = BLOCK if tube is None else {**BLOCK, "proof": lambda value, where: None}
+    data = _table(value, "a block", {**fields, **more} if proved else {**fields, **more, **FREE})
     require(data["label"] in LABELS, f"{data['label'][:30]!r} is no label")
     require(bool(data["constraints"]), "a block is of no constraint")
     for name in ("bounds", "observed"):
@@ -293,8 +329,8 @@ def _block(value: Any, where: str) -> BlockClaim:
         require(none or each, "there is not one bound for each deviation")
     require(not proved or data["defect"] is not None, "the defect is smaller than shown: none is stated")
     require(proved or data["proof"] is None, "a block holds a proof but is not called proved")
-    require(not proved or data["proof"] is not None, "a block is called proved but holds no proof")
-    return BlockClaim(**{name: data[name] for name in BLOCK})
+    require(not proved or (data["proof"] or tube) is not None, "a block is called proved but holds no proof")
+    return BlockClaim(tube_proof=tube, **{name: data[name] for name in (*BLOCK, *more)})
 
 
 def claims(data: Any) -> Claims:
@@ -305,7 +341,8 @@ def claims(data: Any) -> Claims:
     if found != SCHEMA:
         hint = "certify again with this version" if found == 1 else "use the version that wrote it"
         raise Unreadable(f"it is a certificate of schema {str(found)[:20]}, not {SCHEMA}: {hint}")
-    top = _table(data, "", TOP)
+    more = {name: check for name, check in TOP_MORE.items() if name in data}
+    top = _table(data, "", {**TOP, **more})
     require(top["digest"] == digest(data), "its checksum does not fit: it was changed, by accident or otherwise")
     require(
         top["problem_hash"] == sha256(top["problem"].encode()).hexdigest(),
@@ -316,4 +353,4 @@ def claims(data: Any) -> Claims:
     twice = [name for name in held if held.count(name) > 1]
     require(not twice, f"{twice[0] if twice else ''!r} is spoken of by more than one block")
     fields = ("problem", "title", "scheme", "step", "begin", "duration", "parameters", "overrides", "start", "code")
-    return Claims(blocks=blocks, **{name: top[name] for name in fields})
+    return Claims(blocks=blocks, **{name: top[name] for name in (*fields, *more)})

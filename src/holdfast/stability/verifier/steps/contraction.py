@@ -37,29 +37,17 @@ def top(value: Any) -> float:
     return float(np.nextafter(float(value.upper()), np.inf)) if value.is_finite() else np.inf
 
 
-class Contraction:
-    """The claims of one block about its norm, re-checked when it is made; the precision is the caller's."""
+class Norm:
+    """‖x‖ = ‖Lᵀx‖ and what a ball of it means for each deviation; the precision is the caller's."""
 
-    def __init__(
-        self, matrix: list[list[Fraction]], tableau: Tableau, step: float, factor: list[list[float]], gamma: float
-    ) -> None:
-        size = len(matrix)
+    def __init__(self, factor: list[list[float]], gamma: float) -> None:
+        size = len(factor)
         self.gamma, self.size = _arb(gamma), size
-        law = _matrix(matrix) * _arb(step)
-        power = identity = _matrix([[int(i == j) for j in range(size)] for i in range(size)])
-        total = identity * _arb(0)
-        for coefficient in tableau.stability:
-            total, power = total + power * _arb(coefficient), power * law
-        self.step_matrix = total
-        turned = _matrix([[factor[j][i] for j in range(size)] for i in range(size)])  # Lᵀ
-        self.turned = turned
+        self.turned = _matrix([[factor[j][i] for j in range(size)] for i in range(size)])  # Lᵀ
         try:
-            self.back = turned.inv()
+            self.back = self.turned.inv()
         except ZeroDivisionError:
             require(False, "the norm is singular")
-        image = turned * total * self.back
-        slack = identity * (self.gamma * self.gamma) - image.transpose() * image
-        require(_positive(slack, size), "one step does not contract as stated")
 
     def norm(self, vector: Sequence[Any]) -> Any:
         """‖Lᵀx‖ of a vector of balls."""
@@ -71,6 +59,25 @@ class Contraction:
 
     def radius(self, defect: Any) -> Any:
         return defect / (1 - self.gamma)
+
+
+class Contraction(Norm):
+    """The claims of one block about its norm, re-checked when it is made."""
+
+    def __init__(
+        self, matrix: list[list[Fraction]], tableau: Tableau, step: float, factor: list[list[float]], gamma: float
+    ) -> None:
+        super().__init__(factor, gamma)
+        size = self.size
+        law = _matrix(matrix) * _arb(step)
+        power = identity = _matrix([[int(i == j) for j in range(size)] for i in range(size)])
+        total = identity * _arb(0)
+        for coefficient in tableau.stability:
+            total, power = total + power * _arb(coefficient), power * law
+        self.step_matrix = total
+        image = self.turned * total * self.back
+        slack = identity * (self.gamma * self.gamma) - image.transpose() * image
+        require(_positive(slack, size), "one step does not contract as stated")
 
     def settled(self, defect: Any) -> list[Any]:
         """A bound of each deviation for a run that starts on the program."""

@@ -21,7 +21,7 @@ TOGETHER = 8  # boxes that cost hardly more than one: as many are made where few
 
 @dataclass
 class Budget:
-    """How much a verification may take in all."""
+    """How much a verification may take in all: cells, so that the answer is the same everywhere; time only if asked."""
 
     seconds: float
     cells: int

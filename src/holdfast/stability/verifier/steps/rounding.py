@@ -12,7 +12,7 @@ import numpy as np
 
 from holdfast.stability.verifier.numbers.dag import inputs_of, ordered
 from holdfast.stability.verifier.numbers.evaluate import Forms, ball_values
-from holdfast.stability.verifier.numbers.forms import GROWTH, Array, Form, space
+from holdfast.stability.verifier.numbers.forms import GROWTH, Array, Form, Space, space
 from holdfast.stability.verifier.reading.code import ROUNDED, Code, Rounded, advanced, constant
 from holdfast.stability.verifier.reading.equations import KINKS, Equations
 from holdfast.stability.verifier.refusal import Refused, require
@@ -43,8 +43,11 @@ class RoundingModel:
         width = cells.high - cells.low
         return np.where(np.isnan(bounds), np.inf, bounds), np.zeros(len(cells)), np.full_like(width, np.nan)
 
+    def _space(self, cells: Cells) -> Space:
+        return space((1,) * cells.basis.shape[2], 1, 1)
+
     def _bounds(self, cells: Cells) -> Array:
-        chosen = space((1,) * cells.basis.shape[2], 1, 1)
+        chosen = self._space(cells)
         values = cells.values(chosen)
         moment, count = values["t"], len(cells)
         clock = np.full(count, self._clock)

@@ -187,7 +187,7 @@ def _followed(table: list[list[Form]], right: list[Form], inverse: Array) -> lis
         wanted = b[..., k] - sum(_applied(space, matrix[..., j], z[..., k - j]) for j in used if 0 < j <= k)
         if not wanted.any():
             continue
-        for _ in range(1 if steady else space.order + 1):
+        for _ in range(1 if steady else space.depth + 1):
             lacking = wanted - _applied(space, matrix[..., 0], z[..., k])
             z[..., k] += np.einsum("nij,jnm->inm", inverse, lacking)
     nothing = np.zeros((b.shape[1], space.terms))

@@ -1,0 +1,1 @@
+"""Cases on a graphics card: one thread to a case, the kernels' own bodies and drivers."""

@@ -1,0 +1,153 @@
+"""A recorded tape, laid out for the kernel and evaluated over cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from holdfast.engine.forms import dispatch
+from holdfast.engine.forms.kernel import LANES, kernel
+from holdfast.engine.forms.tape import BINARY, LinearSystem, Recorder
+from holdfast.engine.run.memory import reals
+
+VALUES, LOOSE = 8, 64  # of work space for functions: values, and Reals beside them
+MOST_MEMORY = 2**31  # bytes
+
+
+@dataclass(frozen=True, eq=False)
+class Forms:
+    """Outputs of a tape over cells: polynomials [cell, output, monomial], remainders, and rounding of the run."""
+
+    polynomials: np.ndarray
+    remainders: np.ndarray
+    rounding: np.ndarray
+
+    def sizes(self) -> np.ndarray:
+        """The largest value of each output over each cell, at most; infinite where there is no bound."""
+        found = (np.abs(self.polynomials).sum(axis=-1) + self.remainders) * (1 + 2.0**-36)
+        return np.where(np.isfinite(found), found, np.inf)
+
+
+class FormTape:
+    """Evaluates a recorder's code; memory is its own, so one call at a time."""
+
+    def __init__(self, recorder: Recorder, outputs: Sequence[int]) -> None:
+        self.terms, self.monomials = recorder.terms, recorder.monomials
+        self._kernel = kernel(self.terms)
+        self._inputs, self._outputs = recorder.inputs, list(outputs)
+        self._slots, count = _allocated(recorder, self._outputs)
+        self.length = len(recorder.code)
+        self.products = _products(recorder)
+        symbols = sum(len(system.unknowns) for system in recorder.systems)
+        rows = len(self.monomials) + self.monomials.order + 5
+        recorder.forget_symbols()
+        size = (rows + max(symbols, recorder.most_symbols)) * self.terms
+        self._shape = np.array(
+            [len(self.monomials), self.monomials.order, rows, size, *self.monomials.degrees], np.int64
+        )
+        self._code, self._systems = self._laid_out(recorder)
+        self._constants = np.array(recorder.constants or [(0.0, 0.0)])
+        self._pairs = recorder.array()
+        self._memory, self._bounds = reals(count * size, LANES), reals(max(1, symbols) * self.terms, LANES)
+        self._betas, self._differences = reals(max(1, recorder.most_symbols), LANES), reals(max(1, symbols), LANES)
+        self._work = reals(max(VALUES * size + LOOSE, *map(self._work_of, recorder.systems), 0), LANES)
+
+    def _work_of(self, system: LinearSystem) -> int:
+        n, terms = len(system.right), self.terms
+        own = n * n + len(system.entries) * terms + 2 * n * terms + n * n * terms
+        monomials = len(self.monomials)
+        return own + max(n * n, n * monomials, (monomials + 2) * terms, (3 * n + 2) * terms + n) + LOOSE
+
+    def _laid_out(self, recorder: Recorder) -> tuple[np.ndarray, np.ndarray]:
+        slots, starts, flat = self._slots, list[int](), list[int]()
+        for system in recorder.systems:
+            starts.append(len(flat))
+            flat += [len(system.right), len(system.entries), system.first]
+            for (i, j), v in zip(system.places, system.entries, strict=True):
+                flat += [i, j, slots[v], recorder.registers[v].residuals]
+            for b in system.right:
+                flat += [slots[b], recorder.registers[b].residuals] if b >= 0 else [-1, 0]
+            flat += [slots[v] for v in system.unknowns] + [slots[v] if v >= 0 else -1 for v in system.errors]
+        code = []
+        for op, result, other, a, b, *rest, last, fresh in recorder.code:
+            solves = op == dispatch.SOLVE
+            operands = (
+                slots[result],
+                0 if solves else slots[other],
+                0 if solves else slots[a],
+                0 if solves else slots[b],
+            )
+            code.append((op, *operands, *rest, starts[last] if solves else last, fresh))
+        return np.array(code or [(0,) * 13], np.int64), np.array(flat or [0], np.int64)
+
+    def __call__(self, cells: np.ndarray, degree: int = 0) -> Forms:
+        """cells [cell, input, monomials + 3]: the polynomial, the coefficient of s, the remainder, the rounding."""
+        count, width = len(cells), len(self.monomials)
+        blocks = -(-count // LANES)
+        data, out = (
+            reals(blocks, len(self._inputs), width + 3, LANES),
+            reals(blocks, len(self._outputs), width + 4, LANES),
+        )
+        padded = np.concatenate([cells, np.repeat(cells[-1:], blocks * LANES - count, axis=0)])
+        data[:] = padded.reshape(blocks, LANES, len(self._inputs), width + 3).transpose(0, 2, 3, 1)
+        inputs = np.array([self._slots[v] for v in self._inputs], np.int64)
+        outputs = np.array([self._slots[v] for v in self._outputs], np.int64)
+        at: Any = lambda array: array.ctypes.data  # noqa: E731
+        self._kernel(
+            at(self._shape), at(self._code), at(self._constants), self.length, at(self._memory), at(self._pairs),
+            at(self._systems), at(self._bounds), at(self._betas), at(self._differences), at(self._work), blocks,
+            at(data), at(inputs), len(inputs), at(out), at(outputs), len(outputs), degree,
+        )  # fmt: skip
+        found = out.transpose(0, 3, 1, 2).reshape(blocks * LANES, len(outputs), width + 4)[:count]
+        with np.errstate(all="ignore"):
+            rest = (found[..., width] + found[..., width + 1]) * (1 + 2.0**-50)
+            rounding = (found[..., width + 2] + found[..., width + 3]) * (1 + 2.0**-50)
+        return Forms(found[..., :width].copy(), rest, rounding)
+
+
+def _products(recorder: Recorder) -> int:
+    """How many products of two terms a cell takes, roughly: what the work of a search is counted in."""
+    total = sum(20 + code[10] for code in recorder.code if code[0] != dispatch.SOLVE)
+    total += sum(max(0, recorder.registers[code[1]].residuals) for code in recorder.code)
+    for system, code in zip(recorder.systems, (c for c in recorder.code if c[0] == dispatch.SOLVE), strict=True):
+        n, residuals = len(system.right), system.first + len(system.right)
+        total += 3 * len(system.entries) * code[10] + residuals * (n * n + 2 * len(system.entries)) + 10 * n**3
+    return total
+
+
+def _allocated(recorder: Recorder, outputs: Sequence[int]) -> tuple[dict[int, int], int]:
+    """A slot for each register, used again once its value is read for the last time; and how many there are."""
+    last = {v: i for i, code in enumerate(recorder.code) for v in _reads(recorder, code)}
+    kept, slot, free, top = {*outputs, *recorder.inputs}, dict[int, int](), list[int](), 0
+    for v in recorder.inputs:
+        slot[v], top = top, top + 1
+    for i, code in enumerate(recorder.code):
+        written = _writes(recorder, code)
+        for v in written:
+            if free:
+                slot[v] = free.pop()
+            else:
+                slot[v], top = top, top + 1
+        for v in {*_reads(recorder, code), *written}:
+            if last.get(v, -1) <= i and v not in kept:
+                free.append(slot[v])
+    return slot, top
+
+
+def _reads(recorder: Recorder, code: tuple[int, ...]) -> list[int]:
+    op, _, _, a, b, *_ = code
+    if op == dispatch.SOLVE:
+        system = recorder.systems[code[11]]
+        return [*system.entries, *(v for v in (*system.right, *system.errors) if v >= 0)]
+    if op == dispatch.NUMBER:
+        return []
+    return [a, b] if op in BINARY else [a]
+
+
+def _writes(recorder: Recorder, code: tuple[int, ...]) -> list[int]:
+    if code[0] == dispatch.SOLVE:
+        return list(recorder.systems[code[11]].unknowns)
+    return [code[1]] if code[1] == code[2] else [code[1], code[2]]

@@ -1,0 +1,169 @@
+"""Cases divided among the workers of a cluster (`dask.distributed`), and put together again.
+
+What travels is text and numbers: the problem, from which each worker derives and compiles once, and the columns of its
+cases; no code. A worker judges its own cases and gathers their reductions, so that nothing is done twice. Parts are
+small beside the work of a worker, and those of one that is lost are run again by others. Since a case does not depend
+on its neighbours, neither does it on how the cases were divided.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from holdfast.common.frozen import Frozen
+from holdfast.engine.kernel import compiled
+from holdfast.equations.equations import Equations
+from holdfast.errors import BadRequest
+from holdfast.results.ensembles.cases import cases_of
+from holdfast.results.ensembles.ensemble import Counts, Ensemble
+from holdfast.results.ensembles.means import Means
+from holdfast.results.runs.job import check_size
+
+if TYPE_CHECKING:
+    from holdfast.results.ensembles.run import CaseRequest
+
+PARTS_EACH = 8  # parts for each worker, so that a slow or a lost one holds up little
+FEWEST = 64  # cases of a part, below which telling costs more than running
+LOCAL = "local"
+TIMEOUT = "20s"  # for an address to answer
+
+
+def spread(asked: CaseRequest, means: Means, on: Any) -> Ensemble:
+    """Run the cases on a cluster: a client, an address, or "local" for a process to each core."""
+    equations = asked.equations
+    cases = cases_of(equations, asked.columns, asked.start, asked.parameters, asked.request.begin)
+    check_size(asked.request, len(cases.states) * cases.states.shape[1])
+    columns = {name: np.asarray(values) for name, values in cases.columns.items()}
+    packed = pickle.dumps(replace(asked, columns={}))
+    with _client(on, means.threads) as client:
+        bounds = _bounds(len(cases.states), sum(client.nthreads().values()))
+        alone = replace(means, progress=None, threads=means.threads or 1)
+        futures = [
+            client.submit(
+                _part,
+                packed,
+                alone,
+                {name: values[a:b] for name, values in columns.items()},
+                a,
+                pure=False,
+                priority=-k,
+            )
+            for k, (a, b) in enumerate(bounds)
+        ]
+        parts = _gathered(client, futures, means)
+    return Ensemble(
+        equations=equations,
+        request=replace(asked.request, absolute=_together(parts, "absolute")),
+        kernel=compiled(equations.field, asked.request.scheme),
+        policy=parts[0]["policy"],
+        made_of=cases,
+        used=np.concatenate([part["used"] for part in parts]),
+        all_times=parts[0]["times"],
+        states=_frozen(np.concatenate([part["states"] for part in parts])),
+        counts=Counts.together([part["counts"] for part in parts]),
+        outcomes=tuple(outcome for part in parts for outcome in part["outcomes"]),
+        gathered=Frozen(
+            {name: np.concatenate([part["gathered"][name] for part in parts]) for name in asked.reductions}
+        ),
+    )
+
+
+def _frozen(states: np.ndarray) -> np.ndarray:
+    states.flags.writeable = False
+    return states
+
+
+def _together(parts: Sequence[Mapping[str, Any]], name: str) -> Any:
+    """The tolerances of all cases: one number for all, or those of each."""
+    first = parts[0][name]
+    own = isinstance(first, np.ndarray) and first.ndim == 2
+    return np.concatenate([part[name] for part in parts]) if own else first
+
+
+def _bounds(cases: int, workers: int) -> list[tuple[int, int]]:
+    """Where parts begin and end: as many for each worker, and none too small."""
+    size = max(FEWEST, -(-cases // (PARTS_EACH * max(1, workers))))
+    return [(first, min(first + size, cases)) for first in range(0, cases, size)]
+
+
+def _gathered(client: Any, futures: list[Any], means: Means) -> list[dict[str, Any]]:
+    """What the workers made, in the order of the cases; an error of one ends all."""
+    from distributed import as_completed
+
+    parts: dict[Any, dict[str, Any]] = {}
+    try:
+        for done, (future, part) in enumerate(as_completed(futures, with_results=True), start=1):
+            parts[future.key] = part
+            if means.progress is not None:
+                means.progress(done / len(futures))
+    except BaseException:
+        client.cancel(futures, force=True)
+        raise
+    return [parts[future.key] for future in futures]
+
+
+@lru_cache(maxsize=4)
+def _unpacked(packed: bytes) -> CaseRequest:
+    """What is asked, derived once by each worker."""
+    asked: CaseRequest = pickle.loads(packed)
+    assert isinstance(asked.equations, Equations)
+    return asked
+
+
+def _part(packed: bytes, means: Means, columns: Mapping[str, np.ndarray], first: int) -> dict[str, Any]:
+    """Run some cases, on a worker."""
+    from holdfast.results.ensembles.run import run_request
+
+    asked = replace(_unpacked(packed), columns=columns, first=first)
+    runs = run_request(asked, means)
+    return {
+        "policy": runs.policy,
+        "absolute": runs.request.absolute,
+        "used": runs.used,
+        "times": runs.all_times,
+        "states": runs.states,
+        "counts": runs.counts,
+        "outcomes": runs.outcomes,
+        "gathered": dict(runs.gathered),
+    }
+
+
+@contextmanager
+def _client(on: Any, threads: int | None) -> Iterator[Any]:
+    """The client of a cluster; one that is made here is closed here."""
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError:
+        raise BadRequest(
+            "clusters are reached through dask, which is not installed", where="on", fix="pip install 'holdfast[dask]'"
+        ) from None
+    if isinstance(on, Client):
+        yield on
+        return
+    if not isinstance(on, str):
+        fix = 'a dask client, its address such as "tcp://host:8786", or "local"'
+        raise BadRequest(f"on = {on!r}", where="on", fix=fix)
+    if on == LOCAL:
+        workers = max(1, (os.cpu_count() or 1) // (threads or 1))
+        with (
+            LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+            Client(cluster) as client,
+        ):
+            yield client
+        return
+    try:
+        client = Client(on, timeout=TIMEOUT)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise BadRequest(
+            f"no cluster answers at {on!r}: {error}", where="on", fix='start one with "dask scheduler", or on="local"'
+        ) from None
+    with client:
+        yield client

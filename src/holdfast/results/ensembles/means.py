@@ -1,0 +1,258 @@
+"""The means by which cases are run: threads and lanes of the processor, or a graphics card.
+
+What comes out does not depend on them, but for `precision="float"` and the functions that a card's library has.
+Reductions are gathered over all steps of a fixed step: on the card step by step, on the processor from all rows of as
+many cases as fit, of which those that were asked for are then kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from holdfast.common.nearest import did_you_mean
+from holdfast.engine.ensemble import EnsembleRows, run_ensemble, run_ensemble_adaptive
+from holdfast.engine.kernel import Kernel
+from holdfast.engine.run.fixed import Steps
+from holdfast.engine.run.status import Status
+from holdfast.equations.equations import Equations
+from holdfast.errors import BadRequest
+from holdfast.results.ensembles.ensemble import Counts
+from holdfast.results.quantities import along, quantity_node
+from holdfast.results.reductions import reduced, taken_apart
+from holdfast.results.runs.job import kept_rows
+from holdfast.results.runs.request import Request
+
+Array = np.ndarray
+Progress = Callable[[float], None]
+DEVICES = ("cpu", "gpu")
+PRECISIONS = ("double", "float")
+MOST_ROWS = 2**24  # numbers of the rows of all steps that are held at once, where reductions are gathered from them
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What the cases are run by."""
+
+    device: str | None = None
+    precision: str = "double"
+    lanes: int | None = None
+    threads: int | None = None
+    progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in (("lanes", self.lanes), ("threads", self.threads)):
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+                raise BadRequest(f"{name} = {value!r}", fix="a whole number, at least 1")
+        _require_word("device", "cpu" if self.device is None else self.device, DEVICES)
+        _require_word("precision", self.precision, PRECISIONS)
+        if self.precision == "float" and not self.on_card:
+            raise BadRequest("the processor runs in double", where="precision", fix='device="gpu", or no precision=')
+
+    @property
+    def on_card(self) -> bool:
+        return self.device == "gpu"
+
+    def require(self, request: Request) -> None:
+        """Refuse what a card cannot do before anything is made."""
+        if not self.on_card:
+            return
+        from holdfast.engine.cuda.device import card
+        from holdfast.engine.cuda.source import require_runnable
+
+        require_runnable(request.scheme, self.precision)
+        card()
+
+    def told(self) -> Callable[[int, int], None] | None:
+        """Progress as the engine tells it."""
+        progress = self.progress
+        return None if progress is None else lambda done, cases: progress(done / cases)
+
+
+def _require_word(name: str, value: object, known: tuple[str, ...]) -> None:
+    if value not in known:
+        hint = did_you_mean(str(value), known, "one of " + ", ".join(known))
+        raise BadRequest(f"{name} = {value!r}", where=name, fix=hint)
+
+
+@dataclass(frozen=True, eq=False)
+class CaseRows:
+    """What the engine made of all cases."""
+
+    times: Array
+    states: Array  # (cases, rows, states)
+    counts: Counts
+    gathered: Mapping[str, Array] = field(default_factory=dict)  # reductions over all steps, by name
+
+
+def checked_reductions(equations: Equations, reduce: Mapping[str, str] | None) -> dict[str, str]:
+    """The reductions that are asked for, each of a quantity that runs have."""
+    if reduce is None:
+        return {}
+    if not isinstance(reduce, Mapping):
+        raise BadRequest("reduce is a mapping", where="reduce", fix='e.g. {"pull": "max(abs(lambda_rod))"}')
+    for name, text in reduce.items():
+        if not isinstance(name, str) or not name.isidentifier():
+            raise BadRequest(f"{name!r} is no name of a reduction", where="reduce", fix="letters, digits and _")
+        quantity_node(equations, taken_apart(text)[1], where=f"reduce.{name}")
+    return dict(reduce)
+
+
+def run_cases(
+    equations: Equations,
+    kernel: Kernel,
+    request: Request,
+    used: Array,
+    constants: Array,
+    means: Means,
+    reductions: Mapping[str, str],
+) -> CaseRows:
+    """Run every case from its start in `used` with its `constants`."""
+    if reductions and request.step is None:
+        raise BadRequest(
+            "reductions are gathered over the steps of a fixed step",
+            where="reduce",
+            fix='a scheme such as "rk4" with step=, or runs.reduce(...) of the rows of this one',
+        )
+    if means.on_card:
+        return _on_card(equations, kernel, request, used, constants, means, reductions)
+    if request.step is None:
+        return _adaptive(kernel, request, used, constants, means)
+    if reductions:
+        return _reduced(equations, kernel, request, used, constants, means, reductions)
+    rows = _fixed(kernel, request, used, constants, means, every=kept_rows(request))
+    return CaseRows(rows.times, rows.states, _counts(kernel, rows))
+
+
+def _fixed(
+    kernel: Kernel, request: Request, used: Array, constants: Array, means: Means, *, every: int, tell: bool = True
+) -> EnsembleRows:
+    assert request.step is not None
+    return run_ensemble(
+        kernel,
+        used,
+        constants,
+        t0=request.begin,
+        step=request.step,
+        steps=request.steps,
+        every=every,
+        observe=False,
+        lanes=means.lanes,
+        threads=means.threads,
+        progress=means.told() if tell else None,
+    )
+
+
+def _counts(kernel: Kernel, rows: EnsembleRows) -> Counts:
+    return Counts(
+        rows.status, rows.steps, _evaluations(kernel, rows.steps), np.zeros_like(rows.steps), rows.pivots, rows.final
+    )
+
+
+def _evaluations(kernel: Kernel, steps: Array) -> Array:
+    """Of F in each case, where the scheme says how many a step takes."""
+    return 1 + steps * kernel.scheme.stage_count if kernel.scheme.explicit else np.zeros_like(steps)
+
+
+def _reduced(
+    equations: Equations,
+    kernel: Kernel,
+    request: Request,
+    used: Array,
+    constants: Array,
+    means: Means,
+    reductions: Mapping[str, str],
+) -> CaseRows:
+    """All rows of some cases after the other; of each, what is asked for stays."""
+    every, parts = kept_rows(request), []
+    gathered = {name: np.empty(len(used)) for name in reductions}
+    block = max(1, MOST_ROWS // ((request.steps + 1) * used.shape[1]))
+    for first in range(0, len(used), block):
+        some = slice(first, first + block)
+        rows = _fixed(kernel, request, used[some], constants[some], means, every=1, tell=False)
+        for name, text in reductions.items():
+            gathered[name][some] = _over_steps(equations, text, rows, constants[some])
+        parts.append((rows.states[:, ::every].copy(), _counts(kernel, rows)))
+        if means.progress is not None:
+            means.progress(min(1.0, (first + block) / len(used)))
+    states = np.concatenate([states for states, _ in parts])
+    counts = Counts.together([counts for _, counts in parts])
+    return CaseRows(rows.times[::every], states, counts, gathered)
+
+
+def _over_steps(equations: Equations, text: str, rows: EnsembleRows, constants: Array) -> Array:
+    """A reduction of all rows of some cases."""
+    times = np.broadcast_to(rows.times, rows.states.shape[:2])
+    columns = [column[:, None] for column in constants.T]
+    reached = np.isfinite(rows.states).all(axis=-1)
+
+    def values(quantity: str) -> Array:
+        found = along(equations, quantity, times, list(np.moveaxis(rows.states, -1, 0)), columns)
+        return np.where(reached, found, np.nan)
+
+    return reduced(text, rows.times, values, reached)
+
+
+def _adaptive(kernel: Kernel, request: Request, used: Array, constants: Array, means: Means) -> CaseRows:
+    assert request.at is not None
+    assert request.tolerance is not None
+    found = run_ensemble_adaptive(
+        kernel,
+        used,
+        constants,
+        t0=request.begin,
+        duration=request.duration,
+        relative=request.tolerance,
+        absolute=request.absolutes,
+        longest=request.longest,
+        at=request.at,
+        threads=means.threads,
+        progress=means.told(),
+    )
+    states = np.full((len(used), len(request.at), used.shape[1]), np.nan)
+    counts = Counts.unknown(len(used), used, len(kernel.field.pivots))
+    for k, rows in enumerate(found):
+        if rows is not None:
+            states[k, : len(rows.times)] = rows.states
+            counts.status[k], counts.steps[k], counts.rejected[k] = rows.status, rows.steps, rows.rejected
+            counts.evaluations[k], counts.pivots[k] = rows.evaluations, rows.pivots
+            if len(rows.states):
+                counts.final[k] = rows.states[-1]
+        else:
+            counts.status[k] = Status.interrupted
+    return CaseRows(request.at, states, counts)
+
+
+def _on_card(
+    equations: Equations,
+    kernel: Kernel,
+    request: Request,
+    used: Array,
+    constants: Array,
+    means: Means,
+    reductions: Mapping[str, str],
+) -> CaseRows:
+    """The same on a graphics card."""
+    from holdfast.engine.cuda.ensemble import AdaptivePlan, CardRun
+
+    asked = [taken_apart(text) for text in reductions.values()]
+    sums = [(kind, quantity_node(equations, inner)) for kind, inner in asked]
+    run = CardRun(kernel.assembly, request.scheme, constants, means.precision, sums)
+    plan: Steps | AdaptivePlan
+    if request.step is not None:
+        plan = Steps(request.begin, request.step, request.steps, kept_rows(request))
+        times = plan.times
+    else:
+        assert request.at is not None
+        assert request.tolerance is not None
+        absolutes = np.broadcast_to(np.asarray(request.absolutes, float), used.shape)
+        end = request.begin + request.duration
+        plan = AdaptivePlan(request.begin, end, request.tolerance, absolutes, request.longest, request.at)
+        times = request.at
+    rows = run.run(used, constants, plan, means.told())
+    evaluations = _evaluations(kernel, rows.steps + rows.rejected)
+    counts = Counts(rows.status, rows.steps, evaluations, rows.rejected, rows.pivots, rows.final)
+    gathered = {name: rows.sums[:, k] for k, name in enumerate(reductions)}
+    return CaseRows(times, rows.states, counts, gathered)

@@ -1,0 +1,73 @@
+"""A certificate as a page for a referee: claim, place, norm, constants, software, hashes, and how to check it."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from holdfast.common.rounded import rounded_up
+
+PACKAGES = ("holdfast", "numpy", "scipy", "sympy", "python-flint")
+
+
+def statement(certificate: Any) -> str:
+    """The whole certificate in plain text, block by block; numbers of claims in full, bounds rounded up."""
+    data = certificate.to_dict()
+    size = "" if certificate.step is None else f", step {certificate.step!r}"
+    lines = [certificate.title or "Certificate", "=" * len(certificate.title or "Certificate"), ""]
+    lines += [
+        f"Scheme    {certificate.scheme}{size}",
+        f"Run       from t = {certificate.begin!r} for {certificate.duration!r}, start {list(certificate.start)!r}",
+        f"Numbers   {', '.join(f'{name} = {value!r}' for name, value in certificate.parameters.items()) or 'none'}",
+    ]
+    if certificate.overrides:
+        lines.append(f"          not the problem's own: {', '.join(certificate.overrides)}")
+    if certificate.widened:
+        wide = ", ".join(certificate.widened)
+        lines.append(f"          {wide}: any value of the range in Omega, constant along a run")
+    if certificate.tableau is not None:
+        lines.append(f"Tableau   stages {certificate.tableau['stages']}, weights {certificate.tableau['weights']}")
+    for block in certificate.blocks:
+        lines += ["", *_block(block, certificate)]
+    lines += [
+        "",
+        f"Software  {', '.join(f'{name} {_version(name)}' for name in PACKAGES)}, Python {platform.python_version()}",
+        f"Problem   sha256 {data['problem_hash']}",
+        f"Content   sha256 {data['digest']}",
+        "Check     certificate.save('certificate.json'), then: holdfast verify certificate.json problem.toml",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _block(block: Any, certificate: Any) -> list[str]:
+    head = f"Claim     {', '.join(block.constraints)}: {block.label.value}"
+    proof = block.proof
+    if proof is None:
+        return [head, f"          {block.reason}"]
+    order = f"step^(p+1) with step = {certificate.step!r}"
+    found = [head, f"          {block.promise(certificate.scheme, certificate.step)}"]
+    found.append(f"Where     {block.omega()}")
+    if block.stayed is not None:
+        found.append(f"          this run {'stayed there' if block.stayed else 'LEFT it'} (checked, not proved)")
+    rows = [list(row) for row in proof.factor]
+    found.append(f"Norm      |x| = |L^T x|_2 for x = ({', '.join(block.names)}), L = {rows!r}")
+    found += [
+        f"Constants one step contracts by gamma = {proof.gamma!r}",
+        f"          and adds at most c {order}, c = {proof.coefficient!r}, and {proof.rounding!r} of rounding:",
+        f"          together {rounded_up(block.defect, 6)}; |x| settles below {rounded_up(block.epsilon, 6)}",
+        f"Bounds    {block.bounded()}{' once settled' if block.settles else ''}",
+    ]
+    if block.start_size is not None and block.settles:
+        found.append(
+            f"          after k steps from step {block.from_step} on: gamma^k {rounded_up(block.start_size, 6)} "
+            "in the norm more, at most"
+        )
+    return found
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "(unknown)"

@@ -1,0 +1,58 @@
+"""What a certificate says, in sentences: of one block, and of the whole as a page for a referee."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from holdfast.common.rounded import rounded_down, rounded_up
+from holdfast.stability.certificate.tube_proof import Tube, TubeProof
+
+
+def promise(block: Any, scheme: str, step: float) -> str:
+    """What is proved of a block, in a sentence; nothing where there is no proof."""
+    if block.proof is None:
+        return ""
+    run = f"{scheme} with step {step:g}"
+    if isinstance(block.proof, TubeProof):
+        return _tube_promise(block, run)
+    while_in = "while the state stays in Omega"
+    if not block.settles:
+        return (
+            f"Proved: from any start in Omega that deviates no more than this one, every step of {run} keeps "
+            f"{block.bounded()} {while_in}."
+        )
+    if block.from_step == 0:
+        first = _bounded(block.names, block.envelope(0)[:, 0])
+        return (
+            f"Proved: from any start in Omega that deviates no more than this one, {run} keeps {first} from the start "
+            f"on, and, as that deviation dies away by {rounded_up(block.proof.gamma, 6)} a step, {block.bounded()} "
+            f"once settled, {while_in}."
+        )
+    return (
+        f"Proved: once the deviation has entered the tube (this run: from step {block.from_step} on; the steps before "
+        f"it are only checked), {run} keeps {block.bounded()} once settled, {while_in}."
+    )
+
+
+def _tube_promise(block: Any, run: str) -> str:
+    width = rounded_down(100 * block.proof.tube.width, 2)
+    kept = block.bounded()
+    if block.settles:
+        first = _bounded(block.names, block.envelope(0)[:, 0])
+        kept = f"{first} from the start on, and {kept} once the start's deviation has died away"
+    return (
+        f"Proved: every run of {run} that starts with no more deviation than this one, and whose states all stay "
+        f"within {width} % of each state's range of this run at the same time, keeps {kept}, rounding included. "
+        "Nothing is said of runs that leave the tube, nor that a neighbour stays in it."
+    )
+
+
+def tube_words(tube: Tube) -> str:
+    """How wide a tube is, in words: the half-width of each state, rounded inward."""
+    width = rounded_down(100 * tube.width, 2)
+    parts = [f"{name} +- {rounded_down(tube.width * scale, 2)}" for name, scale in tube.scales]
+    return f"within {width} % of each state's range of this run, at the same time: {', '.join(parts)}"
+
+
+def _bounded(names: Any, bounds: Any) -> str:
+    return ", ".join(f"|{name}| <= {rounded_up(float(bound))}" for name, bound in zip(names, bounds, strict=True))

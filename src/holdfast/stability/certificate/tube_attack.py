@@ -1,0 +1,89 @@
+"""Attacks on a proof in a tube: its run made again, natively, every row in the tube, and steps from random states."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from holdfast.stability.certificate.attack import RANDOM, Attack, NativeRun
+from holdfast.stability.verifier.check import Reading, Shown
+from holdfast.stability.verifier.numbers.forms import UNIT
+from holdfast.stability.verifier.reading.tubes import StatedTube
+from holdfast.stability.verifier.tube.check import TURN
+
+LOST = 64 * UNIT  # of the terms of a cubic: more than doubles lose in it
+SCALED = 1e-6  # relative: how exactly a range of the run must be stated
+
+
+class TubeAttack(Attack):
+    """One block against its own run and against random steps within its tube."""
+
+    def __init__(self, read: Reading, shown: Shown, native: NativeRun, tube: StatedTube) -> None:
+        proof = shown.block.tube_proof
+        assert proof is not None
+        self.read, self.shown, self.native, self.tube = read, shown, native, tube
+        self.proof, self.told = proof, ""  # type: ignore[assignment]
+        self._factor, self._names = np.array(proof.factor), shown.block.names
+        self._limits = {}
+        self._watched = [read.equations.psi[name] for name in self._names]
+
+    def _of_run(self) -> str | None:
+        run = self.native.trajectory
+        unfinished = self._unfinished(run)
+        if unfinished is not None:
+            return unfinished
+        times, states = run.times, run.y.T
+        for name, scale, row in zip(self.tube.scales, self.tube.scales.values(), run.y, strict=True):
+            if scale < (1 - SCALED) * np.ptp(row) and scale < TURN:
+                return f"{name} moves further in its run than the range that the width of the tube is stated by"
+        outside = rows_outside(self.tube, times, states)
+        if outside:
+            return f"its run, made again, leaves the tube at t = {times[outside[0]]:g}"
+        psi = self._doubles(times, states)[0]
+        size = np.linalg.norm(psi @ self._factor, axis=1)
+        beyond = self._beyond(times, states, size, 0)
+        if beyond is not None:
+            return beyond
+        added = self._added(times, states, np.ones(len(times), dtype=bool))
+        if isinstance(added, str):
+            return added
+        self.told = (
+            f"every row of its run, made again, lies in the tube (a step adds at most {added:.2g} of the defect)"
+        )
+        return None
+
+    def _random(self) -> tuple[np.ndarray, np.ndarray]:
+        """Random times and states of random cells."""
+        rng, tube = np.random.default_rng(5), self.tube
+        cells = rng.integers(len(tube.spans), size=RANDOM)
+        s, offset = rng.uniform(0, 1, RANDOM), rng.uniform(-1, 1, (RANDOM, len(tube.scales)))
+        powers = np.stack([s**k for k in range(4)], axis=1)
+        states = np.einsum("nik,nk->ni", tube.curves[cells], powers) + offset * tube.halves[cells] * (1 - 1e-9)
+        spans = tube.spans[cells]
+        return spans[:, 0] + s * (spans[:, 1] - spans[:, 0]), states
+
+
+def rows_outside(tube: StatedTube, times: np.ndarray, states: np.ndarray) -> list[int]:
+    """The rows that are not shown to lie in the cells: in doubles with room for their errors, then exactly."""
+    which = np.clip(np.searchsorted(tube.spans[:, 0], times, side="right") - 1, 0, len(tube.spans) - 1)
+    first, last = tube.spans[which].T
+    with np.errstate(all="ignore"):
+        s = (times - first) / (last - first)
+        terms = tube.curves[which] * np.stack([s**k for k in range(4)], axis=1)[:, None, :]
+        away = np.abs(states - terms.sum(axis=2))
+        lost = LOST * (np.abs(terms).sum(axis=2) + np.abs(states))
+        sure = (away + lost <= tube.halves[which]).all(axis=1) & (times >= first) & (times <= last)
+    return [int(k) for k in np.flatnonzero(~sure) if not _inside(tube, int(which[k]), float(times[k]), states[k])]
+
+
+def _inside(tube: StatedTube, cell: int, moment: float, state: np.ndarray) -> bool:
+    first, last, now = (Fraction(float(x)) for x in (*tube.spans[cell], moment))
+    if not first <= now <= last or not np.isfinite(state).all():
+        return False
+    s = (now - first) / (last - first)
+    for curve, half, x in zip(tube.curves[cell], tube.halves[cell], state, strict=True):
+        p0, p1, p2, p3 = (Fraction(float(c)) for c in curve)
+        if abs(Fraction(float(x)) - (p0 + s * (p1 + s * (p2 + s * p3)))) > Fraction(float(half)):
+            return False
+    return True

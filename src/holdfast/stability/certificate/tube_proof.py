@@ -1,0 +1,72 @@
+"""A proof in a tube along a run, and how a certificate keeps it: cells once, for all blocks that are proved in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+CLAIMED = ("factor", "gamma", "coefficient", "rounding", "radius")
+Cell = tuple[float, float, tuple[tuple[float, ...], ...], tuple[float, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Tube:
+    """Cells along a run, in order of time: (t0, t1, a cubic for each state, a half-width for each state).
+
+    |xᵢ − Σ_k p_ik sᵏ| ≤ half_i,   s = (t − t0)/(t1 − t0)
+
+    `width` is the half-width as a part of each state's range, which `scales` tell.
+    """
+
+    width: float
+    scales: tuple[tuple[str, float], ...]
+    cells: tuple[Cell, ...] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class TubeProof:
+    """The numbers of a proof in a tube: for one step from any state of a cell, at its time,
+
+    ‖R(step·H)‖_P ≤ gamma,   ‖Lᵀd‖ ≤ coefficient·step^(p+1) + rounding ≤ (1 − gamma)·radius
+    """
+
+    factor: tuple[tuple[float, ...], ...]  # L, with P = L Lᵀ
+    gamma: float
+    coefficient: float
+    rounding: float
+    radius: float
+    tube: Tube
+    reaches: tuple[float, ...] = ()  # what the tube alone says of each deviation; not part of the claim
+
+
+def tubes_of(blocks: Iterable[Any]) -> list[Tube]:
+    """The tubes of some blocks, each once."""
+    found: list[Tube] = []
+    for block in blocks:
+        if isinstance(block.proof, TubeProof) and not any(block.proof.tube is tube for tube in found):
+            found.append(block.proof.tube)
+    return found
+
+
+def proof_entry(proof: TubeProof, tubes: Sequence[Tube]) -> dict[str, Any]:
+    """What is claimed, as data; the tube by its place in a list."""
+    place = next(k for k, tube in enumerate(tubes) if tube is proof.tube)
+    return {"kind": "tube", "tube": place, **{name: getattr(proof, name) for name in CLAIMED}}
+
+
+def tube_entry(tube: Tube) -> dict[str, Any]:
+    return {"width": tube.width, "scales": dict(tube.scales), "cells": tube.cells}
+
+
+def tube_from(entry: Mapping[str, Any]) -> Tube:
+    return Tube(float(entry["width"]), tuple(entry["scales"].items()), _tuples(entry["cells"]))
+
+
+def proof_from(entry: Mapping[str, Any], tubes: Sequence[Tube]) -> TubeProof:
+    """A proof from its data; the tubes are those of its certificate."""
+    return TubeProof(**{name: _tuples(entry[name]) for name in CLAIMED}, tube=tubes[entry["tube"]])
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(_tuples(part) for part in value) if isinstance(value, list | tuple) else value

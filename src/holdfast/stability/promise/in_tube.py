@@ -1,0 +1,128 @@
+"""What Omega is too wide for, tried in a tube along the run; and what a proof in a tube promises of a block."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from holdfast.common.rounded import rounded_down, rounded_up
+from holdfast.equations.equations import Equations
+from holdfast.errors import HoldfastError, InternalError
+from holdfast.graph.arithmetics.balls import precision
+from holdfast.schemes.kinds.runge_kutta import RungeKutta
+from holdfast.stability.certificate.certificate import BlockCertificate, Label
+from holdfast.stability.certificate.tube_proof import TubeProof
+from holdfast.stability.promise.checked import MeasuredDefect
+from holdfast.stability.promise.envelope import Promise
+from holdfast.stability.promise.proved_block import truncated
+from holdfast.stability.proof.obedience import Place
+from holdfast.stability.proof.prove import BITS, Claim, total_defect, widened
+from holdfast.stability.proof.work import SearchWork
+
+WEAK = (Label.checked, Label.estimated)  # what a tube may better
+UNSUITED = ("eased", "redundant")  # ways of solving that are not one linear system
+LOOKED_AT = 8  # rows of the run at which the equations are held against law and system
+
+
+def with_tubes(
+    equations: Equations,
+    scheme: RungeKutta,
+    step: float,
+    parameters: Mapping[Any, Any],
+    seen: Sequence[MeasuredDefect],
+    made: Sequence[BlockCertificate],
+    work: SearchWork,
+) -> list[BlockCertificate]:
+    """The blocks, those that are not proved in Omega proved in a tube along the run where that succeeds."""
+    from holdfast.stability.tube.prove import TubeProver, TubeRequest
+
+    found = list(made)
+    open_ones = [k for k, one in enumerate(seen) if found[k].label in WEAK and _suited(equations, one)]
+    if not open_ones:
+        return found
+    run = seen[0].told.run
+    requests = [TubeRequest(seen[k].told.block, seen[k].norm, _largest(seen[k])) for k in open_ones]  # type: ignore[arg-type]
+    prover = TubeProver(equations, scheme, step, parameters, run, requests, work)
+    try:
+        proofs = prover.proofs(_rows(seen[0]))
+    except InternalError:
+        raise
+    except HoldfastError as error:
+        proofs = [f"a tube along the run is not proved either: {error.what}"] * len(open_ones)
+    for k, proof in zip(open_ones, proofs, strict=True):
+        claim = Claim(equations, seen[k].told.block, scheme, step, parameters, {}, {})
+        better = proof if isinstance(proof, str) else _promised(claim, seen[k], found[k], proof)
+        if isinstance(better, str):
+            found[k] = replace(found[k], reason=f"{found[k].reason.rstrip('.')}; {better}.")
+        else:
+            found[k] = better
+    return found
+
+
+def _suited(equations: Equations, one: MeasuredDefect) -> bool:
+    suited = one.norm is not None and one.defects is not None and one.told.block.constant
+    return suited and equations.solver.form not in UNSUITED
+
+
+def _largest(one: MeasuredDefect) -> float:
+    """The largest defect that the run showed, in the norm of the block; not below what reading it adds."""
+    assert one.norm is not None and one.defects is not None  # noqa: PT018
+    shown = np.linalg.norm(one.defects @ one.norm.factor, axis=1).max()
+    read = np.linalg.norm(one.told.errors @ np.abs(one.norm.factor), axis=1).max()
+    return float(max(shown, read))
+
+
+def _rows(one: MeasuredDefect) -> list[Place]:
+    run = one.told.run
+    chosen = np.unique(np.linspace(0, len(run.times) - 1, LOOKED_AT).astype(int))
+    return [(float(run.times[k]), run.y[:, k].tolist()) for k in chosen]
+
+
+def _promised(claim: Claim, one: MeasuredDefect, checked: BlockCertificate, proof: TubeProof) -> BlockCertificate | str:
+    """The certificate of a block that is proved in a tube; or why the proof says nothing."""
+    told, factor = one.told, np.array(proof.factor)
+    with precision(BITS):
+        begun = claim.begun(factor, float(told.run.times[0]), told.run.y[:, 0].tolist())
+        contraction = claim.contraction(factor, proof.gamma)
+        defect = total_defect(proof.coefficient, proof.rounding, claim.scheme, claim.step)
+        share = begun if begun <= proof.radius else 0.0
+        settled, widths = contraction.settled(defect), contraction.widths()
+        bounds = tuple(widened(a, share, b) for a, b in zip(settled, widths, strict=True))
+    if all(bound >= reach for bound, reach in zip(bounds, proof.reaches, strict=True)):
+        return f"the bounds in a tube, {_listed(checked.names, bounds)}, say no more than the tube itself"
+    matrix = truncated(claim.scheme, claim.step * claim.block.matrix)
+    Promise(checked.names, proof, defect, settled, widths, matrix).require(told.run, told.psi, told.errors)
+    width, cells = rounded_down(100 * proof.tube.width, 2), len(proof.tube.cells)
+    start = " The start deviates: the envelope holds from it on, the bounds once that has died away."
+    start = start if begun > proof.radius else ""
+    reason = (
+        f"One step contracts by {rounded_up(proof.gamma, 6)} and adds at most {rounded_up(defect)} "
+        f"({rounded_up(proof.rounding)} of it rounding) for every state within {width} % of each state's range of this "
+        f"run at the same time, shown over {cells} cell{'s' if cells != 1 else ''}.{start}"
+        f" Omega is the stronger claim: {_why_not(checked.reason)}."
+    )
+    return replace(
+        checked,
+        label=Label.tube,
+        reason=reason,
+        gamma=proof.gamma,
+        defect=defect,
+        epsilon=proof.radius,
+        bounds=bounds,
+        stayed=True,
+        settles=begun > proof.radius,
+        start_size=begun,
+        proof=proof,
+    )
+
+
+def _listed(names: Sequence[str], bounds: Sequence[float]) -> str:
+    return ", ".join(f"|{name}| <= {rounded_up(bound)}" for name, bound in zip(names, bounds, strict=True))
+
+
+def _why_not(reason: str) -> str:
+    """Why there is no proof in Omega, from the words of the block."""
+    return reason.partition("No proof: ")[2].rstrip(".") or "it was not tried"

@@ -1,0 +1,36 @@
+"""Schemes that a user makes: whether their order is shown, and their tableau as a certificate states it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from holdfast.schemes.algebra.order_conditions import residuals
+from holdfast.schemes.by_name import ALL_SCHEMES, is_named
+from holdfast.schemes.kinds.runge_kutta import RungeKutta
+from holdfast.schemes.kinds.scheme import Scheme
+from holdfast.schemes.tableaus.two_stage import two_stage_named
+
+MOST_STAGES, MOST_ORDER = 16, 6  # of a tableau that is proved; a verifier checks as many conditions again
+
+
+def unshown_order(scheme: Scheme) -> str | None:
+    """Why the order of a scheme without a name of its own is not shown; None where it is."""
+    if not isinstance(scheme, RungeKutta):
+        return f"{scheme.name} is not one of the schemes whose order is proved"
+    if any(scheme.name == known.name for known in ALL_SCHEMES) or two_stage_named(scheme.name) is not None:
+        return f"{scheme.name} is not one of the schemes whose order is proved: it has the name of another"
+    if scheme.digits is not None:
+        return f"the coefficients of {scheme.name} are not exact, so its order is not shown"
+    if scheme.order > MOST_ORDER or scheme.stage_count > MOST_STAGES:
+        return f"{scheme.name} has an order above {MOST_ORDER}, or more than {MOST_STAGES} stages"
+    if any(residual for _, residual in residuals(scheme.stages, scheme.weights, scheme.order)):
+        return f"{scheme.name} is not of the order that it claims"
+    return None
+
+
+def stated_tableau(scheme: Scheme) -> dict[str, Any] | None:
+    """The tableau of a scheme that a name does not tell; None where one does, or where it has none."""
+    if not isinstance(scheme, RungeKutta) or is_named(scheme) or unshown_order(scheme) is not None:
+        return None
+    rows = [[str(value) for value in row[:i]] for i, row in enumerate(scheme.stages)]
+    return {"stages": rows, "weights": [str(value) for value in scheme.weights], "order": scheme.order}

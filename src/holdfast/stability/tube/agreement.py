@@ -1,0 +1,49 @@
+"""Whether the rates that are run solve the linear system that a tube is proved with, at states of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from holdfast.errors import InternalError
+from holdfast.graph.arithmetics.balls import ball, balls, precision
+from holdfast.graph.arithmetics.tape import Tape
+from holdfast.stability.proof.enclosure import magnitude
+from holdfast.stability.proof.obedience import Place
+from holdfast.stability.tube.flow import TubeFlow
+
+BITS = 256  # so that what does not vanish cannot hide
+VANISHING = 2.0**-100  # of the largest term: far more than what is left of 256 bits by a bad condition
+
+
+def require_agreement(flow: TubeFlow, places: Sequence[Place]) -> None:
+    """A x = b for the unknowns as they are computed: enclosed in so many bits that a wrong one cannot pass."""
+    if not flow.unknowns:
+        return
+    with precision(BITS):
+        system = Tape(flow.inputs, (*flow.entries.values(), *flow.right)).compiled(balls())
+        code = Tape(flow.code_inputs, (*flow.code_unknowns, *flow.code_rates)).compiled(balls())
+        numbers = [ball(float(value)) for value in flow.parameters]
+        for moment, state in places:
+            point = [ball(float(x)) for x in (moment, *state)]
+            found = system([point[0], *(point[1 + k] for k in flow.places)])
+            computed = code([*point, *numbers])
+            _check(flow, found, computed, moment)
+
+
+def _check(flow: TubeFlow, found: list[Any], computed: list[Any], moment: float) -> None:
+    unknowns, rates = computed[: len(flow.right)], computed[len(flow.right) :]
+    rows: list[list[Any]] = [[-right] for right in found[len(flow.entries) :]]
+    for (i, j), entry in zip(flow.entries, found, strict=False):
+        rows[i].append(entry * unknowns[j])
+    rows += [[rates[i], -unknowns[k]] for i, k in flow.unknowns.items()]
+    largest = max(magnitude(term) for row in rows for term in row)
+    for row in rows:
+        total = sum(row[1:], row[0])
+        if not total.is_finite():
+            continue  # not defined there, or too ill conditioned
+        if not total.contains(0) or magnitude(total) > VANISHING * largest:
+            raise InternalError(
+                f"the equations that are run do not solve the system they stand for (a row is {total.str(4)})",
+                where=f"t = {moment:.6g}",
+            )

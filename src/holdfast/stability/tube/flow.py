@@ -1,0 +1,124 @@
+"""The motion of all deviations at once, with the linear system behind the accelerations left unsolved.
+
+    M a − E μ = h − m₂,     J a + D μ = Y − γ
+
+Elimination on enclosures multiplies what they lose; the system itself, solved by residuals, does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from holdfast.equations.equations import Equations
+from holdfast.equations.values import parameter_vector
+from holdfast.graph.nodes import Node, ancestors, substitute
+from holdfast.stability.proof.block import bound_numbers
+
+Entries = dict[tuple[int, int], Node]
+TURNING = ("sin", "cos")
+
+
+@dataclass(frozen=True, eq=False)
+class TubeFlow:
+    """What one step needs: states that matter, their rates, the system behind some of them, and the deviations."""
+
+    time: Node
+    variables: tuple[Node, ...]  # states on which the deviations depend, directly or through the motion
+    names: tuple[str, ...]
+    places: tuple[int, ...]  # of the variables, in the state
+    rates: tuple[Node, ...]
+    psi: tuple[Node, ...]
+    psi_names: tuple[str, ...]
+    entries: Entries
+    right: tuple[Node, ...]
+    unknowns: Mapping[int, int]  # of a variable whose rate is an unknown of the system: which one
+    timed: bool
+    angles: frozenset[str]  # states that are met only within sines and cosines
+    code_inputs: tuple[Node, ...]  # of the operations that are run: time, state, parameters
+    code_rates: tuple[Node, ...]  # of the variables
+    code_unknowns: tuple[Node, ...]  # of the system, as they are computed
+    parameters: tuple[float, ...]
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return (self.time, *self.variables)
+
+
+def tube_flow(equations: Equations, parameters: Mapping[Any, Any]) -> TubeFlow:
+    """The flow of all deviations, the numbers of a run put in."""
+    inputs, field, numbers = equations.inputs, equations.field, bound_numbers(equations, parameters)
+    psi = [*equations.deviations.y, *equations.deviations.w]
+    entries, right = _system(equations)
+    nodes = substitute([*field.rates, *psi, *entries.values(), *right], numbers)
+    cut = len(field.rates), len(field.rates) + len(psi), len(field.rates) + len(psi) + len(entries)
+    rates, psi, system, right = nodes[: cut[0]], nodes[cut[0] : cut[1]], nodes[cut[1] : cut[2]], nodes[cut[2] :]
+    table = dict(zip(field.state, rates, strict=True))
+    relevant = _relevant(inputs.time, table, psi, [*system, *right], set(inputs.v))
+    chosen = [k for k, node in enumerate(field.state) if node in relevant]
+    variables = tuple(field.state[k] for k in chosen)
+    order = {node: i for i, node in enumerate(inputs.v)}
+    return TubeFlow(
+        time=inputs.time,
+        variables=variables,
+        names=tuple(equations.state_names[k] for k in chosen),
+        places=tuple(chosen),
+        rates=tuple(rates[k] for k in chosen),
+        psi=tuple(psi),
+        psi_names=equations.deviation_names,
+        entries=dict(zip(entries, system, strict=True)),
+        right=tuple(right),
+        unknowns={i: order[node] for i, node in enumerate(variables) if node in order},
+        timed=inputs.time in relevant,
+        angles=_angles(dict(zip(variables, (equations.state_names[k] for k in chosen), strict=True)), nodes),
+        code_inputs=field.inputs,
+        code_rates=tuple(field.rates[k] for k in chosen),
+        code_unknowns=(*equations.solution.accelerations, *equations.solution.mu)[: len(right)],
+        parameters=tuple(parameter_vector(equations, parameters)),
+    )
+
+
+def _system(equations: Equations) -> tuple[Entries, list[Node]]:
+    """Places and nodes of the matrix, and the right side; where the program alone fixes the accelerations, J only."""
+    solution, n = equations.solution, len(equations.inputs.q)
+    slopes = {(i, j): node for i, row in enumerate(equations.deviations.jacobian) for j, node in row.items()}
+    demand = [y - d for y, d in zip(solution.demand, solution.drift, strict=True)]
+    if equations.solver.form == "inverse":
+        return slopes, demand
+    entries = {(i, j): node for i, row in enumerate(equations.dynamics.mass) for j, node in row.items()}
+    entries |= {(i, n + k): -node for i, row in enumerate(equations.holders) for k, node in row.items()}
+    entries |= {(n + i, j): node for (i, j), node in slopes.items()}
+    entries |= {(n + i, n + k): node for i, row in enumerate(equations.deviations.through) for k, node in row.items()}
+    forces = [h - m for h, m in zip(solution.bias, solution.excess_bias, strict=True)]
+    return entries, [*forces, *demand]
+
+
+def _relevant(
+    time: Node, rates: Mapping[Node, Node], psi: list[Node], system: list[Node], solved: set[Node]
+) -> set[Node]:
+    """Time and the states on which the deviations depend, through the rates that are run and through the system."""
+    found, waiting = set[Node](), list(psi)
+    while waiting:
+        new = {node for node in ancestors(waiting) if node is time or node in rates} - found
+        found |= new
+        waiting = [rates[node] for node in new if node in rates]
+        if new & solved:
+            waiting += system
+    return found
+
+
+def _angles(names: Mapping[Node, str], nodes: list[Node]) -> frozenset[str]:
+    """The states that everything meets within sines and cosines only, alone or in sums."""
+    uses: dict[int, list[Node]] = {}
+    for node in ancestors(nodes):
+        for arg in node.args:
+            uses.setdefault(arg.index, []).append(node)
+
+    def turns(node: Node) -> bool:
+        above = uses.get(node.index, [])
+        return bool(above) and all(
+            user.op in TURNING or (user.op in ("add", "sub", "neg") and turns(user)) for user in above
+        )
+
+    return frozenset(name for node, name in names.items() if turns(node))

@@ -1,0 +1,306 @@
+"""Proving that the deviations keep within bounds in a tube along a run: width after width, all blocks at once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from holdfast.engine.forms.evaluate import FormTape
+from holdfast.engine.forms.monomials import CellMonomials, monomials
+from holdfast.equations.equations import Equations
+from holdfast.errors import BadRequest
+from holdfast.graph.arithmetics.balls import precision
+from holdfast.results.trajectory import Trajectory
+from holdfast.schemes.kinds.runge_kutta import RungeKutta
+from holdfast.stability.certificate.tube_proof import Tube, TubeProof
+from holdfast.stability.promise.norm_search import ChosenNorm
+from holdfast.stability.proof.block import ProofBlock, motion_of
+from holdfast.stability.proof.defect import terms_of
+from holdfast.stability.proof.obedience import Obedience, Place
+from holdfast.stability.proof.prove import (
+    BITS,
+    LEAST_SHARE,
+    STATED_DEFECT,
+    STATED_ROUNDING,
+    Claim,
+    total_defect,
+)
+from holdfast.stability.proof.work import SearchWork
+from holdfast.stability.sampling import Batch
+from holdfast.stability.tube.agreement import require_agreement
+from holdfast.stability.tube.cells import Array, Cells, Centre, outside, scales_of
+from holdfast.stability.tube.cover import PROBED, TubeCover, TubeSearch
+from holdfast.stability.tube.flow import TubeFlow, tube_flow
+from holdfast.stability.tube.rounding import RoundingTape
+from holdfast.stability.tube.step import defect_tape, deviation_tape
+
+WIDTH = 1e-3  # of each state's range: the first tube
+NARROWER, TRIES = 3.0, 5  # each next one is so much narrower
+WITHIN = 5.0  # times the largest defect seen: a bound that is near enough
+FORMS = ((3, 2), (2, 1), (3, 1))  # order of the forms, and weight of the states in it: cheap ones first
+MOST_MONOMIALS = 300  # of forms worth trying: beyond, a narrower tube is cheaper
+LENGTHS = (2, 8, 32)  # steps of the pieces by which a tube is tried
+FIRST = 32  # pieces to begin with, at least
+ROOM = 1.3  # times the pieces to begin with: what a cover takes at least
+FEWEST = 4 * FIRST  # cells: less work than that is not worth beginning with
+SHARE = 0.9  # of the work that is left, for one attempt
+LITTLE = 0.1  # of the defect: rounding below is not bounded more finely
+NATIVE = 1.1e-4  # units of work of one product, for each pair of terms in s: 0.1 to 0.15 ns where it was fitted
+CUTS = 7  # of a cell in time, where rounding is not bounded otherwise
+GAIN = 0.7  # a cell whose halves are not below this part of it is not cut again
+ROUNDING_FORMS = (2, 1)  # order and weight of the forms that rounding is bounded with where it is cut
+CLOCK = 4 * 2.0**-51  # of the latest time: rounding of t = begin + count·step, and of the stages within
+
+
+@dataclass(frozen=True, eq=False)
+class TubeRequest:
+    """One block that is to be proved: its norm, and the largest defect that the run showed in it."""
+
+    block: ProofBlock
+    norm: ChosenNorm
+    seen: float
+
+
+@dataclass(frozen=True, eq=False)
+class TubeProver:
+    """One run, with the blocks that are to be proved along it."""
+
+    equations: Equations
+    scheme: RungeKutta
+    step: float
+    parameters: Mapping[Any, Any]
+    run: Trajectory
+    requests: Sequence[TubeRequest]
+    work: SearchWork
+    _tapes: dict[CellMonomials, FormTape] = field(default_factory=dict)
+    _roundings: dict[Attempt, Array] = field(default_factory=dict)
+    _models: dict[tuple[CellMonomials, bool], RoundingTape] = field(default_factory=dict)
+
+    def proofs(self, rows: Sequence[Place]) -> list[TubeProof | str]:
+        """A proof for each block, or why there is none; `rows` are states of the run at which equations are tried."""
+        if not self.requests:
+            return []
+        self._require_sound(rows)
+        best: list[Attempt | None] = [None] * len(self.requests)
+        for attempt in self._attempts(best):
+            for k, ratio in enumerate(attempt.ratios):
+                known = math.inf if (found := best[k]) is None else found.ratios[k]
+                if known > WITHIN and ratio < known:  # of those that are near enough, the widest stays
+                    best[k] = attempt
+        return [self._proof(k, found) for k, found in enumerate(best)]
+
+    def _attempts(self, best: Sequence[Attempt | None]) -> Iterator[Attempt]:
+        """Covers of narrower and narrower tubes, until each block has one that is near enough or the work is done.
+
+        Where short pieces show that cutting in time cannot help, none is made; if that is so of all, the best of them.
+        """
+        spare: tuple[float, float, CellMonomials] | None = None
+        for width, shape in self._kinds():
+            waiting = [k for k, found in enumerate(best) if found is None or found.ratios[k] > WITHIN]
+            if not waiting or self._cells_left(self._defect(shape)) < FEWEST:
+                continue
+            hope, first = self._hope(width, shape, waiting)
+            if hope <= WITHIN and ROOM * first <= self._cells_left(self._defect(shape)):
+                yield self._attempt(width, shape, first)
+            elif hope < (math.inf if spare is None else spare[0]):
+                spare = hope, width, shape
+        if spare is not None and any(found is None for found in best):
+            yield self._attempt(*spare[1:], FIRST)
+
+    def _kinds(self) -> Iterator[tuple[float, CellMonomials]]:
+        """Widths with forms, the widest and the cheapest first."""
+        for depth in range(TRIES):
+            for order, weight in FORMS:
+                shape = self._shape(order, weight)
+                if len(shape) <= MOST_MONOMIALS or (order, weight) == FORMS[0]:
+                    yield WIDTH / NARROWER**depth, shape
+
+    def _hope(self, width: float, shape: CellMonomials, waiting: Sequence[int]) -> tuple[float, int]:
+        """The largest ratio over pieces of one step, which cutting in time does not better; and with how many pieces to
+        begin, so that half of them are short enough.
+        """
+        span, least = float(self.run.times[-1] - self.run.times[0]) / self.step, self._probed(width, shape, 1, waiting)
+        first = span
+        for steps in LENGTHS if least.max() <= WITHIN else ():
+            if not np.median(self._probed(width, shape, steps, waiting)) <= WITHIN:
+                break
+            first = span / steps
+        return float(least.max()), max(FIRST, math.ceil(first))
+
+    def _probed(self, width: float, shape: CellMonomials, steps: int, waiting: Sequence[int]) -> Array:
+        """The largest ratio of the waiting blocks, for each of a few pieces of so many steps."""
+        self._charge(self._defect(shape), PROBED)
+        seen = np.array([request.seen / self._scale for request in self.requests])
+        with np.errstate(all="ignore"):
+            ratios = (self._cover(shape).probe(width, steps) / seen)[:, list(waiting)]
+        return np.asarray(np.nan_to_num(ratios, nan=math.inf, posinf=math.inf).max(axis=1))
+
+    def _attempt(self, width: float, shape: CellMonomials, first: int) -> Attempt:
+        most = max(int(ROOM * first), int(SHARE * self._cells_left(self._defect(shape))))
+        cover = self._cover(shape).made(width, first, most)
+        self._charge(self._defect(shape), cover.evaluated)
+        return Attempt(width, shape, cover, self._ratios(cover), self._centre)
+
+    def _cover(self, shape: CellMonomials) -> TubeSearch:
+        flow, least = self._flow, np.array([request.seen for request in self.requests]) / self._scale
+        return TubeSearch(self._defect(shape), self._centre, flow.places, flow.timed, self.step, self._factors, least)
+
+    # ── what is the same for all widths ───────────────────────────────────────────────────────────
+
+    @cached_property
+    def _flow(self) -> TubeFlow:
+        return tube_flow(self.equations, self.parameters)
+
+    @cached_property
+    def _centre(self) -> Centre:
+        run = self.run
+        slopes = Batch.of(self.equations, self.equations.field.rates, self.parameters)(run.times, run.y.T)
+        return Centre(run, slopes, scales_of(run, len(self.equations.inputs.q), self._flow.angles))
+
+    @cached_property
+    def _factors(self) -> list[tuple[Sequence[int], Array]]:
+        return [(request.block.places, request.norm.factor) for request in self.requests]
+
+    @property
+    def _scale(self) -> float:
+        return float(self.step ** (self.scheme.order + 1))
+
+    def _shape(self, order: int, weight: int) -> CellMonomials:
+        return monomials((1, *[weight] * len(self._flow.variables), 1), order)
+
+    def _defect(self, shape: CellMonomials) -> FormTape:
+        if shape not in self._tapes:
+            self._tapes[shape] = defect_tape(self._flow, self.scheme, shape)
+        return self._tapes[shape]
+
+    def _units(self, tape: FormTape) -> float:
+        """Of one cell."""
+        return NATIVE * tape.products * (tape.terms * (tape.terms + 1) / 2 + 3)
+
+    def _cells_left(self, tape: FormTape) -> int:
+        return int(min(self.work.left / self._units(tape), 1e6))
+
+    def _charge(self, tape: FormTape, cells: int) -> None:
+        self.work.charge(cells * self._units(tape))
+
+    def _require_sound(self, rows: Sequence[Place]) -> None:
+        """What the proof takes for granted: the rates that are run obey the law and solve the system."""
+        require_agreement(self._flow, rows)
+        for request in self.requests:
+            claim = self._claim(request)
+            motion_of(self.equations, request.block, self.parameters)  # refuses what its H does not say exactly
+            with precision(BITS, terms_of(self.scheme)):
+                obedience = Obedience(claim.whole_motion(), self.scheme)
+            if not any([obedience.shown(place) for place in rows]):
+                raise BadRequest("the equations are not defined, or too ill conditioned, at the states of the run")
+
+    def _claim(self, request: TubeRequest) -> Claim:
+        return Claim(self.equations, request.block, self.scheme, self.step, self.parameters, {}, {})
+
+    def _ratios(self, cover: TubeCover) -> list[float]:
+        """The bound of each block's defect beside the largest that was seen, along the run or in a cell's middle."""
+        seen = cover.attained * self._scale
+        bounds = cover.coefficient() * self._scale
+        return [0.0 if b == 0 else float(b / s) if s > 0 else math.inf for b, s in zip(bounds, seen, strict=True)]
+
+    # ── one block ─────────────────────────────────────────────────────────────────────────────────
+
+    def _proof(self, k: int, found: Attempt | None) -> TubeProof | str:
+        request = self.requests[k]
+        if found is None or not found.ratios[k] < math.inf:
+            return f"nor was a tube along the run, {WIDTH:g} of each range wide or narrower"
+        rounded = STATED_ROUNDING * float(self._rounding(found)[k])
+        coefficient = max(STATED_DEFECT * float(found.cover.coefficient()[k]), LEAST_SHARE * rounded / self._scale)
+        if not math.isfinite(coefficient):
+            return "rounding has no bound in a tube along the run: the equations are nearly singular there"
+        with precision(BITS):
+            contraction = self._claim(request).contraction(request.norm.factor, request.norm.gamma)
+            if not contraction.holds():
+                return "the norm that was found is not shown to contract"
+            radius = contraction.radius(total_defect(coefficient, rounded, self.scheme, self.step))
+        if outside(found.cover.cells, self.run):
+            return "the run itself is not shown to lie in the tube"
+        return TubeProof(
+            factor=tuple(tuple(float(x) for x in row) for row in request.norm.factor),
+            gamma=request.norm.gamma,
+            coefficient=coefficient,
+            rounding=rounded,
+            radius=radius,
+            tube=found.tube,
+            reaches=tuple(float(self._reaches(found)[i]) for i in request.block.places),
+        )
+
+    def _rounding(self, found: Attempt) -> Array:
+        """A bound of the rounding of one step over a cover, for each block; cells are cut in time where it counts."""
+        if found in self._roundings:
+            return self._roundings[found]
+        cells, shape, worst = found.cover.cells, found.shape, np.zeros(len(self.requests))
+        enough = LITTLE * found.cover.coefficient() * self._scale
+        before = np.full((len(cells), len(self.requests)), np.inf)
+        for cut in range(CUTS + 1):
+            bounds = self._both_ways(cells, shape, enough)
+            gains = ~(bounds > GAIN * before) | ~np.isfinite(bounds)
+            poor: Array = np.any(~(bounds <= enough) & gains, axis=1)
+            if cut == CUTS or not self._cells_left(self._defect(shape)):
+                poor[:] = False
+            worst = np.maximum(worst, bounds[~poor].max(axis=0, initial=0.0))
+            if not poor.any():
+                break
+            cells, before = cells.chosen(poor).halved(), np.concatenate([bounds[poor]] * 2)
+            finer = self._shape(*ROUNDING_FORMS)
+            shape = finer if len(finer) <= MOST_MONOMIALS else shape
+        self._roundings[found] = worst
+        return worst
+
+    def _both_ways(self, cells: Cells, shape: CellMonomials, enough: Array) -> Array:
+        """Errors added up; and a symbol for each operation where that is not enough: the smaller of both."""
+        bounds = self._rounded(cells, shape, fine=False)
+        poor: Array = np.any(~(bounds <= enough), axis=1)
+        if poor.any():
+            bounds[poor] = np.fmin(bounds[poor], self._rounded(cells.chosen(poor), shape, fine=True))
+        return bounds
+
+    def _rounded(self, cells: Cells, shape: CellMonomials, *, fine: bool) -> Array:
+        if (shape, fine) not in self._models:
+            self._models[shape, fine] = RoundingTape(self._flow, self.scheme, self.step, shape, fine=fine)
+        model = self._models[shape, fine]
+        data = cells.inputs(shape, self._flow.places, self._flow.timed)
+        latest = float(np.abs(self.run.times).max()) + abs(self.equations.problem.run.begin) + self.step
+        data[:, 0, -1] = CLOCK * latest
+        self._charge(model.tape, len(cells))
+        return model.bounds(data, self._factors)
+
+    def _reaches(self, found: Attempt) -> Array:
+        """What the tube alone says of each deviation, at most."""
+        tape = deviation_tape(self._flow, found.shape)
+        data = found.cover.cells.inputs(found.shape, self._flow.places, self._flow.timed)
+        return np.asarray(tape(data).sizes().max(axis=0))
+
+
+@dataclass(frozen=True, eq=False)
+class Attempt:
+    """A cover of a tube of one width by one kind of forms, with the ratios that were reached."""
+
+    width: float
+    shape: CellMonomials
+    cover: TubeCover
+    ratios: list[float]
+    centre: Centre
+
+    @cached_property
+    def tube(self) -> Tube:
+        """As a certificate keeps it; the same object for all blocks."""
+        cells, centre = self.cover.cells, self.centre
+        scales = zip(centre.run.state_names, centre.scales.tolist(), strict=True)
+        rows = zip(cells.spans.tolist(), cells.curves.tolist(), cells.halves.tolist(), strict=True)
+        kept = tuple((a, b, _tuples(curves), tuple(half)) for (a, b), curves, half in rows)
+        return Tube(self.width, tuple(scales), kept)
+
+
+def _tuples(rows: list[list[float]]) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(row) for row in rows)

@@ -1,0 +1,90 @@
+"""One step of an explicit scheme on a tape of forms: the defect's Taylor coefficient, and the rounding of the run.
+
+    ψ(Φ_τ(x)) − R(τH) ψ(x) = c τ^(p+1),      c = the coefficient of s^(p+1) at τ = ξ + s,   ξ ∈ [0, step]
+
+The variables of a cell are its time, the deviation of each state from the centre, and ξ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from holdfast.engine.forms.evaluate import FormTape
+from holdfast.engine.forms.monomials import CellMonomials
+from holdfast.engine.forms.tape import Recorder, Value
+from holdfast.schemes.kinds.runge_kutta import RungeKutta
+from holdfast.stability.tube.flow import TubeFlow
+
+
+def variables_of(flow: TubeFlow) -> list[list[int]]:
+    """Which variables of a cell time and each state depend on: 0 is the time, 1 … n the states, n + 1 ξ."""
+    return [[0] if flow.timed else [], *([0, 1 + i] for i in range(len(flow.variables)))]
+
+
+Rates = dict[int, Value]  # by the place of their state
+
+
+class Stages:
+    """Takes the stages of a scheme on a tape."""
+
+    def __init__(self, flow: TubeFlow, scheme: RungeKutta, tape: Recorder, tau: Value) -> None:
+        self.flow, self.scheme, self.tape, self.tau = flow, scheme, tape, tau
+        chosen = variables_of(flow)
+        self.time = tape.input(chosen[0])
+        self.state: list[Value] = [tape.input(found) for found in chosen[1:]]
+
+    def advanced(self, weights: Sequence[Fraction], stages: Sequence[list[Value]]) -> list[Value]:
+        """x + τ Σ b K."""
+        used = [(Fraction(b), stage) for b, stage in zip(weights, stages, strict=False) if b]
+        result = []
+        for i, x in enumerate(self.state):
+            total: Value = Fraction(0)
+            for b, stage in used:
+                total = self.tape.add(total, self.tape.mul(stage[i], b))
+            result.append(self.tape.add(x, self.tape.mul(self.tau, total)))
+        return result
+
+    def moment(self, node: Fraction) -> Value:
+        return self.tape.add(self.time, self.tape.mul(self.tau, Fraction(node)))
+
+    def system(self, moment: Value, place: Sequence[Value]) -> tuple[dict[tuple[int, int], Value], list[Value], Rates]:
+        """Entries and right side of the system behind the rates, and the rates that need no system."""
+        flow = self.flow
+        direct = [i for i in range(len(flow.rates)) if i not in flow.unknowns]
+        wanted = [*flow.entries.values(), *flow.right] if flow.unknowns else []
+        found = self.tape.graph(flow.inputs, [moment, *place], [*wanted, *(flow.rates[i] for i in direct)])
+        entries = dict(zip(flow.entries, found, strict=False)) if wanted else {}
+        return entries, found[len(entries) : len(wanted)], dict(zip(direct, found[len(wanted) :], strict=True))
+
+    def solved(self, unknowns: Sequence[Value], direct: Rates) -> list[Value]:
+        """All rates, in the order of the states."""
+        found = direct | {i: unknowns[k] for i, k in self.flow.unknowns.items()}
+        return [found[i] for i in range(len(found))]
+
+    def rates(self, moment: Value, place: Sequence[Value]) -> list[Value]:
+        """The rates of the states, those behind the system by their residuals."""
+        entries, right, direct = self.system(moment, place)
+        return self.solved(self.tape.solve(entries, right) if entries else [], direct)
+
+
+def defect_tape(flow: TubeFlow, scheme: RungeKutta, monomials: CellMonomials) -> FormTape:
+    """ψ after a step of the length ξ + s; its coefficient of s^(p+1) is that of the defect.
+
+    R is taken up to the scheme's order, so that R(τH)ψ has none. The inputs are ξ + s, then time and state.
+    """
+    tape = Recorder(scheme.order + 2, monomials)
+    taken = Stages(flow, scheme, tape, tape.input([len(flow.variables) + 1], 1))
+    stages: list[list[Value]] = []
+    for node, row in zip(scheme.nodes, scheme.stages, strict=True):
+        stages.append(taken.rates(taken.moment(node), taken.advanced(row, stages)))
+    after = taken.advanced(scheme.weights, stages)
+    psi = tape.graph(flow.inputs, [taken.moment(Fraction(1)), *after], flow.psi)
+    return FormTape(tape, [tape.number(value) for value in psi])
+
+
+def deviation_tape(flow: TubeFlow, monomials: CellMonomials) -> FormTape:
+    """ψ itself, over the cells of a tube: what the tube alone says of the deviations."""
+    tape = Recorder(1, monomials)
+    place = [tape.input(chosen) for chosen in variables_of(flow)]
+    return FormTape(tape, [tape.number(value) for value in tape.graph(flow.inputs, place, flow.psi)])

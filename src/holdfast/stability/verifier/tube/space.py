@@ -1,0 +1,78 @@
+"""The monomials of forms over a cell of a tube: time, the place within a step, the box around the curve, and symbols.
+
+    e₀ᵃ e₁ᵇ, a + b ≤ 3       along the cell, and along the step           weight 2 each
+    e_j, e₀e_j, e₁e_j        across the cell: a direction for each state  weight 3 (4 where there are many)
+    e_i e_j                  where there are few states
+    η                        symbols for what solving leaves              weight 6
+
+Products beyond the weight 6 go to the remainder. A symbol carries a remainder of one stage through the later ones as
+what it is, one unknown number, and not as many.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from holdfast.stability.verifier.numbers.forms import Array, Space
+
+DEPTH = 3
+ORDER = 2 * DEPTH
+LONG = sorted(((a, b) for a in range(DEPTH + 1) for b in range(DEPTH + 1 - a)), key=lambda e: (sum(e), e))
+FEW = 12  # states, up to which products of two of them are kept
+
+
+class TubeSpace(Space):
+    """The same interface as `Space`, without its tables of exponents: those grow too fast here."""
+
+    def __init__(self, others: int, symbols: int, terms: int) -> None:
+        self.order, self.depth, self.terms, self.others, self.symbols = ORDER, DEPTH, terms, others, symbols
+        self.squares = [(i, j) for i in range(others) for j in range(i, others)] if others <= FEW else []
+        self._first_square = len(LONG) + 3 * others
+        self.first_symbol = self._first_square + len(self.squares)
+        weight = 3 if others <= FEW else 4
+        levels = [*(2 * (a + b) for a, b in LONG), *[weight] * others, *[weight + 2] * (2 * others)]
+        levels += [2 * weight] * len(self.squares) + [ORDER] * symbols
+        self._size = len(levels)
+        self.by_degree = np.array([[float(d == level) for d in levels] for level in range(ORDER + 1)])
+
+    def long(self, a: int, b: int = 0) -> int:
+        """The place of e₀ᵃ e₁ᵇ."""
+        return LONG.index((a, b))
+
+    def across(self, j: int, times: int | None = None) -> int:
+        """The place of e_j, or of it times e₀ (0) or e₁ (1)."""
+        return len(LONG) + j + (0 if times is None else (1 + times) * self.others)
+
+    def square(self, k: int) -> int:
+        """The place of the k-th product of two directions across."""
+        return self._first_square + k
+
+    @property
+    def size(self) -> int:
+        return self._size
+
+    @cached_property
+    def pairs(self) -> tuple[Array, Array, Array, int]:
+        found = [
+            (i, k, self.long(a + c, b + d))
+            for i, (a, b) in enumerate(LONG)
+            for k, (c, d) in enumerate(LONG)
+            if a + b + c + d <= DEPTH
+        ]
+        for k in range(len(LONG), self._size):
+            found += [(0, k, k), (k, 0, k)]
+        for times in (0, 1):
+            along = self.long(1 - times, times)
+            for j in range(self.others):
+                both = self.across(j, times)
+                found += [(along, self.across(j), both), (self.across(j), along, both)]
+        for k, (i, j) in enumerate(self.squares):
+            found.append((self.across(i), self.across(j), self.square(k)))
+            if i != j:
+                found.append((self.across(j), self.across(i), self.square(k)))
+        left, right, target = (np.array(column) for column in zip(*found, strict=True))
+        order = np.argsort(target, kind="stable")
+        starts = np.searchsorted(target[order], np.arange(self._size))
+        return left[order], right[order], starts, int(np.bincount(target).max())

@@ -1,0 +1,196 @@
+"""One step from the states of a tube's cells: its coefficient c, with what each solution leaves carried as symbols.
+
+    A z = b:     z = z̃ + S v,      A_mid(s) S ≈ I,      v = ρ + (I − A S) v,      ρ = b − A z̃
+
+z̃ is a polynomial in plain doubles and ρ its residual, enclosed row by row. Any v̄ ≥ |ρ| + |I − A S| v̄, power by power
+of s, bounds v and shows A to be regular in the cell. Row i of v, power k, becomes one symbol with the response S to it:
+what solving leaves is carried on as the few numbers it is.
+
+    ψ(Φ_τ(x)) has the Taylor coefficient c_(p+1)(ξ), ξ ∈ [0, step]:   τ = ξ + s, ξ one more direction of the cell
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from holdfast.stability.verifier.numbers.evaluate import Forms, times
+from holdfast.stability.verifier.numbers.forms import GROWTH, LEAST, UNIT, Array, Form, combination
+from holdfast.stability.verifier.reading.equations import Equations
+from holdfast.stability.verifier.schemes import Tableau
+from holdfast.stability.verifier.steps.motion import WholeMotion
+from holdfast.stability.verifier.steps.step import after
+from holdfast.stability.verifier.steps.unknowns import (
+    System,
+    _bounded,
+    _followed,
+    _form,
+    _inverse,
+    _lacking,
+)
+from holdfast.stability.verifier.tube.cells import TubeCells
+from holdfast.stability.verifier.tube.space import LONG, TubeSpace
+
+ACROSS = 0.02  # of what is left over a whole cell: so much is laid to each state, until cell and step are short
+
+
+class TubeMotion(WholeMotion):
+    """Rates of all that matters, with symbols for what solving leaves: a new set of them at each call."""
+
+    def __init__(self, equations: Equations, names: list[str]) -> None:
+        super().__init__(equations, names)
+        self.rows = sum(len(part.rows) for part in self.parts)
+        self._next = 0
+
+    def begin_step(self) -> None:
+        self._next = 0
+
+    def rates(self, space: TubeSpace, cells: int, values: Mapping[str, Form]) -> dict[str, Form]:  # type: ignore[override]
+        forms = Forms(space, cells, values)
+        unknowns = self._solved(space, forms)
+        found = {}
+        for name in self.states:
+            if name in self._unknown:
+                found[name] = unknowns[self._unknown[name]]
+            elif name in self.equations.state_rates:
+                (found[name],) = forms.of([self.equations.state_rates[name]])
+            else:
+                found[name] = values[f"{name}_dot"]
+        return found
+
+    def _solved(self, space: TubeSpace, forms: Forms) -> dict[int, Form]:
+        system: System = self.system
+        found: dict[int, Form] = {}
+        for part in self.parts:
+            matrix = [forms.raw([system.matrix[i][j] for j in part.columns]) for i in part.rows]
+            right = forms.of([system.right[i] for i in part.rows])
+            for k, i in enumerate(part.rows):
+                for j, value in found.items():
+                    if system.pattern[i][j]:
+                        (entry,) = forms.raw([system.matrix[i][j]])
+                        product = times(entry, value)
+                        assert isinstance(product, Form)
+                        right[k] = right[k] - product
+            first = space.first_symbol + self._next * space.terms
+            found |= dict(zip(part.columns, solved(matrix, right, space, first), strict=True))
+            self._next += len(part.rows)
+        return found
+
+
+def solved(matrix: list[list[Form | Fraction]], right: list[Form], space: TubeSpace, first: int) -> list[Form]:
+    """The solution of A z = b over all cells; symbols from place `first` on, one for each row and power."""
+    with np.errstate(all="ignore"):
+        table = [[_form(entry, right[0]) for entry in row] for row in matrix]
+        mid = np.array([[entry.c[:, 0, :] for entry in row] for row in table]).transpose(2, 0, 1, 3)
+        inverse = _inverse(mid[..., 0])
+        z = _followed(table, right, inverse)
+        rows = np.stack([form.bound() for form in _lacking(matrix, right, z)], axis=1)
+        response = _response(mid, inverse)
+        rows = _bounded(_missed(table, mid, response), rows)
+    terms = space.terms
+    usable = np.isfinite(rows).all(axis=(1, 2)) & np.isfinite(response).all(axis=(1, 2, 3))
+    rows, response = np.where(usable[:, None, None], rows, 0.0), np.where(usable[:, None, None, None], response, 0.0)
+    for j, form in enumerate(z):
+        for i in range(len(right)):
+            for k in range(terms):
+                form.c[:, first + i * terms + k, k:] = response[:, j, i, : terms - k] * rows[:, i, k, None]
+        lost = 4 * UNIT * np.abs(form.c[:, first : first + len(right) * terms, :]).sum(axis=1)
+        form.r = np.where(usable[:, None], lost, np.inf)
+    return z
+
+
+def _response(mid: Array, inverse: Array) -> Array:
+    """S with A_mid(s) S = I, power by power, in plain doubles: (cells, n, n, powers)."""
+    found = np.zeros_like(mid)
+    found[..., 0] = inverse
+    for k in range(1, mid.shape[3]):
+        total = sum(np.einsum("nij,njm->nim", mid[..., c], found[..., k - c]) for c in range(1, k + 1))
+        found[..., k] = -np.einsum("nij,njm->nim", inverse, total)
+    return found
+
+
+def _missed(table: list[list[Form]], mid: Array, response: Array) -> Array:
+    """|I − A S| over the cell: what A varies by, and what doubles lose in A_mid S."""
+    size, terms = mid.shape[1], mid.shape[3]
+    vary = np.array([[np.abs(entry.c[:, 1:, :]).sum(axis=1) + entry.r for entry in row] for row in table])
+    vary = vary.transpose(2, 0, 1, 3) * GROWTH
+    exact = -_multiplied(mid, response)
+    exact[..., 0] += np.eye(size)
+    lost = (size * terms + 8) * UNIT * _multiplied(np.abs(mid), np.abs(response)) + LEAST
+    return (np.abs(exact) + lost + _multiplied(vary, np.abs(response))) * GROWTH
+
+
+def _multiplied(a: Array, b: Array) -> Array:
+    """Matrices of series: (cells, n, n, powers)."""
+    out = np.zeros_like(b)
+    for k in range(a.shape[3]):
+        out[..., k:] += np.einsum("nij,njmk->nimk", a[..., k], b[..., : b.shape[3] - k])
+    return out
+
+
+class TubeStep:
+    """Lᵀc of several blocks over parts of cells."""
+
+    def __init__(self, equations: Equations, blocks: Sequence[list[str]], tableau: Tableau, step: float) -> None:
+        self.blocks, self.tableau, self.step = blocks, tableau, step
+        self.names = [name for block in blocks for name in block]
+        self.motion = TubeMotion(equations, self.names)
+        self.used = [name for name in self.motion.variables if name != "t"]
+        self.terms = tableau.order + 2
+        symbols = len(tableau.weights) * self.motion.rows * self.terms
+        self.space = TubeSpace(len(self.used), symbols, self.terms)
+
+    def coefficients(self, cells: TubeCells) -> list[Form]:
+        """The coefficient of s^(p+1) of every deviation after the step."""
+        space, count = self.space, len(cells)
+        self.motion.begin_step()
+        low, high = cells.low[:, 1], cells.high[:, 1]
+        tau = Form.constant(space, self.step * (low + high) / 2, np.full(count, self.step * 2.0**-50))
+        tau.c[:, space.long(0, 1), 0], tau.c[:, 0, 1] = self.step * (high - low) / 2 * GROWTH, 1.0
+        with np.errstate(all="ignore"):
+            forms = after(self.motion, self.tableau, tau, cells.values(space, self.used))
+        return [_alone(form, self.tableau.order + 1) for form in forms]
+
+    def judged(self, cells: TubeCells, factors: Sequence[Array]) -> tuple[Array, Array]:
+        """Bounds of ‖Lᵀc‖ for each block (blocks, cells), and how much s and each state add to the worst: shares."""
+        forms, bounds, first = self.coefficients(cells), [], 0
+        shares = np.zeros_like(cells.low)
+        for names, factor in zip(self.blocks, factors, strict=True):
+            own = forms[first : first + len(names)]
+            first += len(names)
+            turned = combination(np.broadcast_to(factor.T, (len(cells), *factor.shape)), own)
+            sizes = np.array([form.bound()[:, 0] for form in turned])
+            found = np.sqrt((sizes**2).sum(axis=0)) * (1 + 1e-12)
+            bounds.append(np.where(np.isnan(found), np.inf, found))
+            shares += sum(self._shares(form, cells) for form in turned)
+        return np.array(bounds), shares
+
+    def _shares(self, form: Form, cells: TubeCells) -> Array:
+        """How much each variable moves a form; what is left is laid to the cell and to the step first."""
+        size, space = np.abs(form.c[:, :, 0]), self.space
+        found = np.zeros_like(cells.low)
+        for place, (a, b) in enumerate(LONG):
+            found[:, 0] += size[:, place] * (a > 0)
+            found[:, 1] += size[:, place] * (b > 0)
+        for k, name in enumerate(self.used):
+            with_time, with_step = size[:, space.across(k, 0)], size[:, space.across(k, 1)]
+            found[:, 2 + cells.names.index(name)] = size[:, space.across(k)] + with_time + with_step
+            found[:, 0] += with_time
+            found[:, 1] += with_step
+        for k, (i, j) in enumerate(space.squares):
+            for one in {i, j}:
+                found[:, 2 + cells.names.index(self.used[one])] += size[:, space.square(k)]
+        left = size[:, space.first_symbol :].sum(axis=1) + form.r[:, 0]
+        spread = cells.high - cells.low
+        used = [0, 1, *(2 + cells.names.index(name) for name in self.used)]
+        spread[:, 2:] *= ACROSS
+        found[:, used] += (left / spread[:, used].sum(axis=1))[:, None] * spread[:, used]
+        return np.nan_to_num(found, posinf=0.0)
+
+
+def _alone(form: Form, power: int) -> Form:
+    c, r = np.zeros_like(form.c), np.zeros_like(form.r)
+    c[:, :, 0], r[:, 0] = form.c[:, :, power], form.r[:, power]
+    return Form(form.space, c, r)

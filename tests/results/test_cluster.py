@@ -1,0 +1,88 @@
+"""hf.ensemble(on=...): cases divided among workers are, bit for bit, those of one process."""
+
+import os
+import signal
+
+import numpy as np
+import pytest
+
+import holdfast as hf
+from holdfast.results.ensembles import cluster
+from tests.results.problems import l, m, pendulum
+
+distributed = pytest.importorskip("distributed", reason="dask is not installed")
+HOW = {"scheme": hf.RK4, "step": 0.01, "duration": 0.5, "every": 10}
+
+
+@pytest.fixture(scope="module")
+def client():
+    """A cluster within this process: quick to start, and the same code."""
+    with distributed.Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address=None) as made:
+        yield made
+
+
+def columns(count):
+    return {l: np.linspace(0.5, 2.0, count), m: np.linspace(1.0, 3.0, count)}
+
+
+@pytest.mark.parametrize("part", [1, 7, 1000])
+def test_the_partition_is_not_seen(client, monkeypatch, part):
+    monkeypatch.setattr(cluster, "FEWEST", part)
+    monkeypatch.setattr(cluster, "PARTS_EACH", 10**6)
+    asked = {"pull": "max(abs(lambda_rod))"}
+    told = []
+    there = hf.ensemble(pendulum(), cases=columns(20), on=client, reduce=asked, progress=told.append, **HOW)
+    here = hf.ensemble(pendulum(), cases=columns(20), reduce=asked, **HOW)
+    assert np.array_equal(here.states, there.states)
+    assert np.array_equal(here.times, there.times)
+    assert here.outcomes == there.outcomes
+    assert np.array_equal(here.reductions["pull"], there.reductions["pull"])
+    assert np.array_equal(here.counts.pivots, there.counts.pivots)
+    assert np.array_equal(here[13].y, there[13].y)
+    assert told == sorted(told)
+    assert told[-1] == 1
+
+
+def test_tolerances_of_each_case_come_back(client):
+    how = {"scheme": "dop853", "tolerance": 1e-7, "duration": 0.5}
+    here, there = (hf.ensemble(pendulum(), cases=columns(5), on=on, **how) for on in (None, client))
+    assert np.array_equal(here.states, there.states)
+    assert np.array_equal(here[3].y, there[3].y)
+
+
+def test_an_error_is_that_of_one_process(client, monkeypatch):
+    monkeypatch.setattr(cluster, "FEWEST", 2)
+    cases = {"x": [1.0, 1.0, 1.0, 1.0, 1.3]}
+    for on in (None, client):
+        with pytest.raises(hf.HoldfastError) as told:
+            hf.ensemble(pendulum(), cases=cases, on=on, start_policy="raise", **HOW)
+        assert "case 4" in told.value.where
+
+
+@pytest.mark.parametrize(("on", "told"), [(7, "on = 7"), ("tcp://127.0.0.1:1", "no cluster answers")])
+def test_what_is_no_cluster_is_refused(monkeypatch, on, told):
+    monkeypatch.setattr(cluster, "TIMEOUT", "1s")
+    with pytest.raises(hf.BadRequest, match=told):
+        hf.ensemble(pendulum(), cases=columns(2), on=on, **HOW)
+
+
+@pytest.mark.prove
+def test_cases_of_a_lost_worker_are_run_again():
+    """Four processes, one of them killed while all are at work."""
+    cases = columns(10_000)
+    here = hf.ensemble(pendulum(), cases=cases, **HOW)
+    with (
+        distributed.LocalCluster(n_workers=4, threads_per_worker=1, dashboard_address=None) as four,
+        distributed.Client(four) as made,
+    ):
+        killed = []
+
+        def kill(done):
+            if not killed and done > 0.1:
+                killed.append(made.run(os.getpid))
+                os.kill(next(iter(killed[0].values())), signal.SIGKILL)
+
+        there = hf.ensemble(pendulum(), cases=cases, on=made, progress=kill, **HOW)
+    assert killed
+    assert np.array_equal(here.states, there.states)
+    assert here.outcomes == there.outcomes

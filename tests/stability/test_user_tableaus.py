@@ -1,0 +1,97 @@
+"""Schemes that a user makes: proved where their order is shown, and re-checked from the tableau in the file."""
+
+import json
+from fractions import Fraction as F
+
+import pytest
+
+import holdfast as hf
+from holdfast.schemes.algebra.order_conditions import trees
+from holdfast.stability.promise.tableau import stated_tableau, unshown_order
+from holdfast.stability.verifier.reading.file import digest
+from holdfast.stability.verifier.refusal import Refused
+from holdfast.stability.verifier.schemes import TABLEAUS, _trees
+from holdfast.stability.verifier.schemes import stated_tableau as checked_tableau
+from tests.stability.held import pendulum
+
+SSP33 = hf.RungeKutta(name="ssp33", order=3, stages=((), (1,), ("1/4", "1/4")), weights=("1/6", "1/6", "2/3"))
+SSP42 = hf.RungeKutta(
+    name="ssp42", order=2, stages=((), ("1/3",), ("1/3", "1/3"), ("1/3", "1/3", "1/3")), weights=("1/4",) * 4
+)
+BUTCHER5 = hf.RungeKutta(
+    name="butcher5", order=5,
+    stages=((), ("1/4",), ("1/8", "1/8"), (0, "-1/2", 1), ("3/16", 0, 0, "9/16"),
+            ("-3/7", "2/7", "12/7", "-12/7", "8/7")),
+    weights=("7/90", 0, "32/90", "12/90", "32/90", "7/90"),
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=[SSP33, SSP42, BUTCHER5], ids=lambda scheme: scheme.name)
+def made(request):
+    asked = {"step": 0.01, "duration": 0.6, "effort": 1}
+    return request.param, hf.certify(hf.derive(pendulum(0.05)), request.param, **asked)
+
+
+def test_a_user_s_tableau_is_proved_and_verified_from_its_file(made, tmp_path):
+    scheme, certificate = made
+    assert certificate.label is hf.Label.proved, certificate["rod"].reason
+    certificate.save(tmp_path / "c.json")
+    assert hf.Certificate.load(tmp_path / "c.json").tableau == stated_tableau(scheme)
+    assert hf.verify(tmp_path / "c.json").holds
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda t: t["weights"].reverse(), "is not of order"),
+        (lambda t: t.update(order=t["order"] + 1), "is not of order"),
+        (lambda t: t["stages"][0].append("1"), "is not explicit"),
+        (lambda t: t["stages"].pop(), "no shape"),
+        (lambda t: t["weights"].__setitem__(0, "1/0"), "is no ratio"),
+        (lambda t: t["weights"].__setitem__(0, 0.5), "is no ratio"),
+    ],
+)
+def test_an_altered_tableau_is_refused(made, tmp_path, change, words):
+    data = made[1].to_dict()
+    change(data["tableau"])
+    if data["tableau"]["weights"] == made[1].tableau["weights"][::-1] == list(made[1].tableau["weights"]):
+        pytest.skip("the same either way")
+    data["digest"] = digest(data)
+    (tmp_path / "c.json").write_text(json.dumps(data))
+    found = hf.verify(tmp_path / "c.json")
+    assert not found.holds
+    assert words in found.findings[0]
+
+
+def test_a_known_name_is_not_given_to_another_tableau(made, tmp_path):
+    data = made[1].to_dict() | {"scheme": "rk4"}
+    data["digest"] = digest(data)
+    (tmp_path / "c.json").write_text(json.dumps(data))
+    assert "another tableau" in hf.verify(tmp_path / "c.json").findings[0]
+
+
+def test_why_an_order_is_not_shown():
+    assert "not exact" in unshown_order(hf.RungeKutta(name="a", order=1, stages=((),), weights=(1,), digits=10))
+    claimed = hf.RungeKutta(name="b", order=4, stages=TABLEAUS["rk4"].stages, weights=TABLEAUS["rk4"].weights)
+    object.__setattr__(claimed, "order", 5)
+    assert "not of the order" in unshown_order(claimed)
+    object.__setattr__(claimed, "order", 7)
+    assert "above 6" in unshown_order(claimed)
+    assert unshown_order(SSP33) is None
+    assert "name of another" in unshown_order(
+        hf.RungeKutta(name="heun", order=1, stages=((), ("1/2",)), weights=("1/2", "1/2"))
+    )
+
+
+def test_the_verifier_knows_as_many_trees():
+    assert [len(_trees(n)) for n in range(1, 7)] == [len(trees(n)) for n in range(1, 7)] == [1, 1, 2, 4, 9, 20]
+
+
+def test_the_verifier_s_own_conditions_are_those_of_known_schemes():
+    for tableau in TABLEAUS.values():
+        rows, weights = [list(row) for row in tableau.stages], list(tableau.weights)
+        assert checked_tableau(rows, weights, tableau.order).order == tableau.order
+        with pytest.raises(Refused, match="not of order"):
+            checked_tableau(rows, weights, tableau.order + 1)
+    with pytest.raises(Refused, match="an order that is not checked"):
+        checked_tableau([[]], [F(1)], 0)
