@@ -254,10 +254,11 @@ def _places(equations: Equations, names: Sequence[str]) -> list[int]:
 
 def chosen_policy(equations: Equations, policy: str | None) -> tuple[str, tuple[str, ...]]:
     """The policy by name, the problem's own where none is given, and the constraints it projects onto."""
-    return equations.memo.once((chosen_policy, policy), lambda: _chosen_policy(equations, policy))
+    key = str(policy or "")  # whatever was given
+    return equations.memo.once((chosen_policy, key), lambda: _chosen_policy(equations, key))
 
 
-def _chosen_policy(equations: Equations, policy: str | None) -> tuple[str, tuple[str, ...]]:
+def _chosen_policy(equations: Equations, policy: str) -> tuple[str, tuple[str, ...]]:
     program = equations.problem.program
     name = policy or equations.problem.run.start_policy or "default"
     projected: dict[str, tuple[str, ...]] = {
