@@ -85,6 +85,10 @@ def test_what_is_prepared_is_what_a_fresh_derivation_gives(equations, changed):
         ({"parameters": {"gravitas": 3.0}}, "gravity"),
         ({"parameters": {"gravity": 1.0, hf.parameters("gravity"): 2.0}}, "twice"),
         ({"parameters": {"gravity": True}}, "True"),
+        ({"parameters": {"gravity": 10**400}}, "beyond any double"),
+        ({"parameters": [1.0]}, "mapping"),
+        ({"start_policy": ["keep"]}, "not known"),
+        ({"save": True}, "no name of a file"),
         ({"start": {"x": float("nan")}}, "nan"),
         ({"start": {"z": 1.0}}, "z"),
         ({"start": [1.0]}, "components"),
@@ -98,6 +102,12 @@ def test_what_was_refused_is_refused_after_good_runs(equations, changed, words):
         hf.simulate(equations, hf.RK4, **RUN)
         with pytest.raises(hf.HoldfastError, match=words):
             hf.simulate(equations, hf.RK4, **{**RUN, **changed})
+
+
+def test_a_scheme_that_is_none_is_refused_in_words(equations):
+    for scheme in (["rk4"], 4, "rk5"):
+        with pytest.raises(hf.HoldfastError, match="no scheme"):
+            hf.simulate(equations, scheme, **RUN)
 
 
 def test_one_and_true_are_different_requests(equations):

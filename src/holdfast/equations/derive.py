@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from holdfast.common.arguments import clear_arguments
+from holdfast.common.collection import uncollected
 from holdfast.equations.dynamics.demand import demand_of
 from holdfast.equations.dynamics.mass_checks import check_masses, check_thrust
 from holdfast.equations.equations import Equations
@@ -12,6 +13,7 @@ from holdfast.equations.solving.applied import applied
 from holdfast.equations.solving.control_states import check_order, with_controls, with_extensions
 from holdfast.equations.solving.degree import stated_motion
 from holdfast.equations.solving.friction import friction_of
+from holdfast.equations.solving.large import LARGE
 from holdfast.equations.solving.left_over import left_over
 from holdfast.equations.solving.redundant import RedundantSolver
 from holdfast.equations.solving.self_check import require_solved
@@ -34,6 +36,11 @@ def derive(problem: Problem, *, second_order: bool = True) -> Equations:
         raise BadRequest(f"derive() takes a Problem, not {type(problem).__name__}", fix="hf.Problem(system, program)")
     if problem.program.lacks_holders:
         raise left_over(problem, derive)
+    with uncollected(len(problem.system.coordinates) > LARGE):
+        return _derived(problem, second_order)
+
+
+def _derived(problem: Problem, second_order: bool) -> Equations:
     stated = stated_motion(problem)
     form, inputs, dynamics, holders = stated.form, stated.inputs, stated.dynamics, stated.holders
     deviations, samples = stated.deviations, stated.samples

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy as sp
 
+from holdfast.common.collection import uncollected
 from holdfast.common.memo import Memo
 from holdfast.equations.dynamics.demand import Demand
 from holdfast.equations.dynamics.deviation import Deviations
@@ -18,6 +19,7 @@ from holdfast.equations.dynamics.lagrange import Dynamics
 from holdfast.equations.dynamics.masses import powers
 from holdfast.equations.solving.first_integrals import EasedIntegrals
 from holdfast.equations.solving.friction import Friction
+from holdfast.equations.solving.large import LARGE
 from holdfast.equations.solving.solution import Solution
 from holdfast.equations.solving.solver import Reduced
 from holdfast.equations.solving.solver_form import Solver
@@ -287,6 +289,10 @@ class Equations:
     @cached_property
     def field(self) -> Field:
         """dx/dt = F(x, p, t) with its watched pivots and its observables, in the order of `observables`."""
+        with uncollected(len(self.coordinates) > LARGE):
+            return self._field()
+
+    def _field(self) -> Field:
         inputs = self.inputs
         masses = tuple(point.mass for point in self.dynamics.points if point.varies)
         watched = (*self.solver.pivots, *(self.friction.pivots if self.friction is not None else ()))

@@ -10,6 +10,7 @@ from functools import cached_property, partial
 from hashlib import sha256
 from typing import Any
 
+from holdfast.common.collection import uncollected
 from holdfast.common.frozen import Frozen
 from holdfast.engine.code.layout import Layout
 from holdfast.engine.code.returning import Text, returning
@@ -38,6 +39,7 @@ from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.schemes.kinds.symplectic_euler import SymplecticEuler
 
+MANY_STATES = 300  # of a system whose statements are worth a rest of Python's collector
 KEEPERS = ("kernel_source", "compiled", "image", "layout", "link", "native", "returning")  # modules beside this one
 
 
@@ -58,7 +60,10 @@ class KernelSource:
     @cached_property
     def bodies(self) -> dict[str, Body]:
         field = self.field
-        return {name: lowered(nodes, field.time, field.state, field.parameters) for name, nodes in self.outputs.items()}
+        with uncollected(len(field.state) > MANY_STATES):
+            return {
+                name: lowered(nodes, field.time, field.state, field.parameters) for name, nodes in self.outputs.items()
+            }
 
     @cached_property
     def sources(self) -> tuple[str, ...]:

@@ -104,6 +104,7 @@ def _residuals(
     if solution.solver.form == "eased":
         return  # the demand is met only where the constraints can be told apart
     alone, moving = _alone(solution, bias, known), max((float(x.abs_upper()) for x in a), default=0.0)
+    judged_beside = any(alone)
     for i, name in enumerate(names[n:]):
         if solution.obeyed is not None and name not in solution.obeyed:
             continue  # its control has a limit
@@ -111,7 +112,7 @@ def _residuals(
         pushed = [x * mu[k] for k, x in slopes[2 * n + len(deviations.w) + i].items()]
         name, value, size = _residual(name, [*(x * a[j] for j, x in row.items()), *pushed, drift[i] - demand[i]])
         reach = sum(float(x.abs_upper()) * max(moving, alone[j]) for j, x in row.items())
-        yield name, value, max(size, reach) if any(alone) else size
+        yield name, value, max(size, reach) if judged_beside else size
 
 
 def _alone(solution: Solution, bias: Sequence[Any], known: Ledger) -> list[float]:

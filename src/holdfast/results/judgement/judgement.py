@@ -27,6 +27,7 @@ from holdfast.common.memo import remembered
 from holdfast.engine.run.rows import Rows
 from holdfast.engine.run.status import Status
 from holdfast.equations.equations import Equations
+from holdfast.equations.solving.large import LARGE, plainly_definite
 from holdfast.equations.values import values_at
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.results.judgement.attraction import attracted, law_matrices, predicted
@@ -81,7 +82,7 @@ class Facts:
 @remembered
 def deviation_places(equations: Equations) -> list[int]:
     """Which observables are deviations."""
-    names = equations.deviation_names
+    names = frozenset(equations.deviation_names)
     return [k for k, name in enumerate(equations.observables) if name in names]
 
 
@@ -371,9 +372,10 @@ def _undefined(facts: Facts) -> Finding | None:
 
 def _negative(facts: Facts) -> Finding | None:
     """A kinetic energy that is not positive at the start."""
-    rows = facts.rows
-    mass = mass_at(facts.equations, float(rows.times[0]), rows.states[0].tolist(), facts.constants)
-    return negative_mass(mass, float(rows.times[0]))
+    equations, time, state = facts.equations, float(facts.rows.times[0]), facts.rows.states[0].tolist()
+    if len(equations.coordinates) > LARGE and plainly_definite(_sparse_mass(equations, time, state, facts.constants)):
+        return None
+    return negative_mass(mass_at(equations, time, state, facts.constants), time)
 
 
 def negative_mass(mass: np.ndarray, time: float) -> Finding | None:
@@ -392,6 +394,23 @@ def negative_mass(mass: np.ndarray, time: float) -> Finding | None:
             signs = "at the start. Look at the signs of the masses."
             return Finding("indefinite", f"{text} {value:.3g} {signs}", True, time, "kinetic")
     return None
+
+
+def inertia_at(equations: Equations, time: float, state: Sequence[float], constants: Sequence[float]) -> np.ndarray:
+    """The diagonal of the mass matrix at one state."""
+    rows = _sparse_mass(equations, time, state, constants)
+    return np.array([row.get(i, 0.0) for i, row in enumerate(rows)])
+
+
+def _sparse_mass(
+    equations: Equations, time: float, state: Sequence[float], constants: Sequence[float]
+) -> list[dict[int, float]]:
+    tape, (rows, columns) = _mass_tape(equations)
+    found: list[dict[int, float]] = [{} for _ in equations.dynamics.mass]
+    values = tape([time, *state, *constants])
+    for i, j, value in zip(rows.tolist(), columns.tolist(), values, strict=True):
+        found[i][j] = value
+    return found
 
 
 def mass_at(equations: Equations, time: float, state: Sequence[float], constants: Sequence[float]) -> np.ndarray:

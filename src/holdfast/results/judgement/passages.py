@@ -24,6 +24,7 @@ from holdfast.results.judgement.finding import Finding
 from holdfast.results.judgement.geometry import condition_at
 
 LOOKED_AT = 2000  # rows, at most
+WORK, FEWEST = 4e9, 64  # operations of such a look, a few seconds; rows, below which it tells nothing
 NEAR = 0.05  # of the usual strength: closer to a singular state, free directions are not trusted
 PASSED = 0.02  # of the usual strength: met or bridged, a state counts as singular
 TURN = 0.2  # radians: a turn of the free directions across a state that is no jump, whatever the rows are
@@ -140,12 +141,15 @@ def _evaluator(equations: Equations) -> tuple[list[tuple[str, int, int]], Evalua
 
 
 def passages(equations: Equations, times: np.ndarray, states: np.ndarray, constants: Sequence[float]) -> list[Passage]:
-    """The singular states that a run passes, in order."""
+    """The singular states that a run passes, in order; with some 300 constraints or more, none are looked for."""
     n, r = len(equations.coordinates), len(equations.constraints)
     strength = Strength(equations, constants)
     if r < 2 or not 0 < strength.rank < n or equations.solver.form == "eased" or len(times) < 4:
         return []
-    chosen = np.unique(np.linspace(0, len(times) - 1, min(len(times), LOOKED_AT)).astype(int))
+    fitting = int(WORK // (r * r * n))
+    if fitting < FEWEST:
+        return []  # of very large systems nothing is said
+    chosen = np.unique(np.linspace(0, len(times) - 1, min(len(times), LOOKED_AT, fitting)).astype(int))
     times, states = times[chosen], states[chosen]
     jacobians = strength.jacobians(times, states)
     if not np.isfinite(jacobians).all():

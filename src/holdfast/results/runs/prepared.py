@@ -20,6 +20,7 @@ from holdfast.engine.kernel import Kernel, compiled
 from holdfast.equations.dynamics.sample import start_values, symbols_within
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector, state_vector
+from holdfast.errors import BadRequest
 from holdfast.problem.types import ByName, StateLike
 from holdfast.problem.vocabulary import name_of
 from holdfast.results.quantities import check_output_names
@@ -98,7 +99,7 @@ class PreparedRuns:
             return parameter_vector(self._equations, given or {})
         if not given:
             return list(self._stated_constants)
-        found = _replaced(self._stated_constants, self._parameter_places, given)
+        found = _replaced(self._stated_constants, self._parameter_places, given, "parameters")
         return parameter_vector(self._equations, given) if found is None else found
 
     @cached_property
@@ -140,7 +141,7 @@ class PreparedRuns:
         """The state (q, v, s) that is stated, with some values replaced."""
         if (given is None or isinstance(given, Mapping)) and not self._equations.problem.program.keep:
             own = self._own_state(constants)
-            found = _replaced(own, self._state_places, given) if given else list(own)
+            found = _replaced(own, self._state_places, given, "state") if given else list(own)
             if found is not None:
                 return found
         return state_vector(self._equations, given, dict(zip(self._equations.parameter_names, constants, strict=True)))
@@ -172,18 +173,24 @@ class PreparedRuns:
 def _key(scheme: Scheme | str | None, options: RunOptions) -> Any:
     """What tells requests apart, types included; None where options cannot be compared so."""
     values = tuple(options.values())
-    if not all(value is None or type(value) in (int, float) for value in values):
+    plain = all(value is None or type(value) in (int, float) for value in values)
+    if not plain or not isinstance(scheme, Scheme | str | None):
         return None
     return scheme, tuple(options), values, tuple(map(type, values))
 
 
-def _replaced(own: Sequence[float], places: Mapping[str, int], given: Mapping[Any, Any]) -> list[float] | None:
+def _replaced(own: Sequence[float], places: Mapping[str, int], given: Any, where: str) -> list[float] | None:
     """Numbers with some replaced by name; None where a name or a value is none of the plain ones."""
+    if not isinstance(given, Mapping):
+        return None
     found, seen = list(own), set[int]()
     for key, value in given.items():
         place = places.get(name_of(key))
         if place is None or isinstance(value, bool) or not isinstance(value, (int, float)):
             return None
-        found[place] = float(value)
+        try:
+            found[place] = float(value)
+        except OverflowError:
+            raise BadRequest(f"{name_of(key)} = {str(value)[:12]}... is beyond any double", where=where) from None
         seen.add(place)
     return found if len(seen) == len(given) else None  # a name given twice

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +40,10 @@ def all_rows(equations: Equations, options: RunOptions) -> RunOptions:
     return options if stated else {**options, "every": 1}
 
 
-def save_target(path: str | Path, equations: Equations, request: Request, *, project: bool) -> Path:
+def save_target(path: Any, equations: Equations, request: Request, *, project: bool) -> Path:
     """Where a run is to be written while it is made; refused before any work where that cannot be done."""
+    if not isinstance(path, str | PathLike):
+        raise BadRequest(f"save = {path!r} is no name of a file", where="save", fix='save="run.npz"')
     target = Path(path)
     if target.suffix not in SUFFIXES:
         raise BadRequest(

@@ -20,7 +20,7 @@ from holdfast.errors import BadRequest
 from holdfast.problem.laws.linear import Law
 from holdfast.problem.phases import checked_events
 from holdfast.problem.types import ByName, StateLike
-from holdfast.results.judgement.judgement import mass_at
+from holdfast.results.judgement.judgement import inertia_at
 from holdfast.results.judgement.outcome import Outcome
 from holdfast.results.runs.crossing import carried
 from holdfast.results.runs.event import EventWatch
@@ -103,7 +103,7 @@ def simulate(
     if request.step is None:
         state = np.array(begun.state)
         rates = kernel.rates(request.begin, state, constants)
-        inertia = np.diag(mass_at(equations, request.begin, begun.state, constants))
+        inertia = inertia_at(equations, request.begin, begun.state, constants)
         request = replace(request, absolute=resolved(equations, request, state, rates, inertia))
     back = _ProjectAfterStep(_way_back(equations), constants) if project else None
     if project and request.step is None:

@@ -14,7 +14,7 @@ from holdfast.engine.run.rows import Rows
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import settled
 from holdfast.errors import BadRequest
-from holdfast.results.judgement.judgement import mass_at
+from holdfast.results.judgement.judgement import inertia_at
 from holdfast.results.runs.event import watch_of
 from holdfast.results.runs.kernel_call import KernelCall
 from holdfast.results.runs.prepared import prepared_runs
@@ -144,7 +144,7 @@ class DifferentiatedRun:
         """The absolute tolerance of each state."""
         equations, request, state = self.equations, self.request, np.array(start.state)
         rates = self.plain.rates(request.begin, state, constants)
-        inertia = np.diag(mass_at(equations, request.begin, start.state, list(constants)))
+        inertia = inertia_at(equations, request.begin, start.state, list(constants))
         own = resolved(equations, request, state, rates, inertia)
         return np.broadcast_to(np.asarray(own, float), state.shape).copy()
 

@@ -239,19 +239,26 @@ def deviations_at(
 ) -> dict[str, float]:
     """y_ and w_ by name at one state."""
     names = equations.deviation_names
-    places = equations.memo.once(deviations_at, lambda: [list(equations.observables).index(name) for name in names])
+    places = equations.memo.once(deviations_at, lambda: _places(equations, names))
     if not places:
         return {}
     values = kernel.observe(np.array([time]), np.array([state]), constants)[0]
     return dict(zip(names, values[places].tolist(), strict=True))
 
 
+def _places(equations: Equations, names: Sequence[str]) -> list[int]:
+    """Where some of the observables stand among all."""
+    place = {name: k for k, name in enumerate(equations.observables)}
+    return [place[name] for name in names]
+
+
 def chosen_policy(equations: Equations, policy: str | None) -> tuple[str, tuple[str, ...]]:
     """The policy by name, the problem's own where none is given, and the constraints it projects onto."""
-    return equations.memo.once((chosen_policy, policy), lambda: _chosen_policy(equations, policy))
+    key = str(policy or "")  # whatever was given
+    return equations.memo.once((chosen_policy, key), lambda: _chosen_policy(equations, key))
 
 
-def _chosen_policy(equations: Equations, policy: str | None) -> tuple[str, tuple[str, ...]]:
+def _chosen_policy(equations: Equations, policy: str) -> tuple[str, tuple[str, ...]]:
     program = equations.problem.program
     name = policy or equations.problem.run.start_policy or "default"
     projected: dict[str, tuple[str, ...]] = {
