@@ -67,7 +67,7 @@ def _suited(equations: Equations, one: MeasuredDefect) -> bool:
 
 
 def _request(one: MeasuredDefect) -> TubeRequest:
-    """With the largest defect that the run showed in the norm of the block; what reading may add where it showed none."""
+    """With the largest defect that the run showed in its norm; what reading may add where it showed none."""
     assert one.norm is not None and one.defects is not None  # noqa: PT018
     shown = np.linalg.norm(one.defects @ one.norm.factor, axis=1).max()
     read = np.linalg.norm(one.told.errors @ np.abs(one.norm.factor), axis=1).max()
