@@ -28,6 +28,7 @@ from holdfast.stability.linear.by_block import step_limits
 from holdfast.stability.linear.spectrum import Spectrum, spectrum
 from holdfast.stability.linear.transient import Transient, transient
 
+SPARE = {"M": "AGK", "T": "KE", "P": "VU", "D": "BZ", "h": "fg", "J": "CG", "E": "BL", "H": "AS"}
 BEYOND = 1e6  # times the size of the start: a state that has blown up
 
 
@@ -119,6 +120,11 @@ class PageFacts:
             return 0.0
         return run.energy_change / self.energy_size
 
+    def letter(self, usual: str) -> str:
+        """The usual letter of a matrix or an energy, or the next that no quantity of this problem has."""
+        taken = {*self.problem.names.names, *self.problem.program.controls, *self.problem.program.constraints}
+        return next((letter for letter in (usual, *SPARE.get(usual, "")) if letter not in taken), usual)
+
     def label(self, name: str) -> FigureText:
         """A name as a label of a figure, with its unit where one is stated."""
         return quantity(name, str(self.problem.units.get(name, "")))
@@ -146,6 +152,11 @@ EXPONENT = re.compile(r"(?<![\w.])(-?\d+(?:\.\d+)?)e([+-]\d+)")
 def sentence(text: str) -> str:
     """A sentence with its numbers written for reading."""
     return EXPONENT.sub(lambda found: number(float(found[0]), 12), text)
+
+
+def spoken(name: str) -> str:
+    """A name of the file in running text: loop_x is "loop x"."""
+    return name.replace("_", " ")
 
 
 def counted(count: int, word: str) -> str:
