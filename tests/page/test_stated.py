@@ -90,3 +90,12 @@ def test_another_law_or_run_leaves_the_statement_what_it_was():
     assert problem.source.states(stiffer)
     assert problem.source.states(longer)
     assert problem == hf.loads(TEXT.replace("# the radius comes last", ""))  # comments are no part of a problem
+
+
+def test_a_saved_run_keeps_the_text_of_its_user(tmp_path):
+    run = hf.simulate(hf.derive(hf.loads(TEXT)))
+    run.save(tmp_path / "run.npz")
+    again = hf.Trajectory.load(tmp_path / "run.npz")
+    pages = [hf.report(each, state_error=False, live=False).html for each in (run, again)]
+    assert pages[0] == pages[1]
+    assert "# the radius comes last" in pages[1]

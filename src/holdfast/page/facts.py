@@ -17,6 +17,7 @@ from holdfast.errors import HoldfastError
 from holdfast.page.markup.figure_text import FigureText, quantity
 from holdfast.problem.file.load_dump import dumps
 from holdfast.problem.problem import Problem
+from holdfast.problem.text.source import Source
 from holdfast.results.judgement.energy import conservative
 from holdfast.results.motion import MechanismFrames, motion_of
 from holdfast.results.runs.joined import JoinedRun
@@ -57,6 +58,12 @@ class PageFacts:
             return dumps(self.problem)
         except HoldfastError:
             return ""
+
+    @cached_property
+    def source(self) -> Source | None:
+        """The text that the user wrote; None where there is none but our own."""
+        found = self.problem.source
+        return None if found is None or found.text == self.text else found
 
     @property
     def scheme(self) -> Scheme:

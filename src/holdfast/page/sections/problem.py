@@ -66,7 +66,7 @@ class _Written:
     """Expressions as the file writes them, where there is one that still says what was run; else as SymPy does."""
 
     def __init__(self, subject: PageFacts) -> None:
-        source = subject.problem.source
+        source = subject.source
         self._tables = source.tables() if source is not None and source.states(subject.problem) else {}
         self._points = subject.problem.system.points
 
@@ -185,7 +185,7 @@ def _given(stated: StatedFunction) -> Child:
 
 def _text(subject: PageFacts) -> Markup:
     """The file as it was written; and as it was run, where that is something else."""
-    source = subject.problem.source
+    source = subject.source
     if source is not None and source.states(subject.problem):
         return details("The problem file, as it was written", _copied(source.text), opened=True)
     before = [details("The file that it came from", _copied(source.text))] if source is not None else []

@@ -6,6 +6,8 @@ import tomllib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from holdfast.errors import HoldfastError
+
 if TYPE_CHECKING:
     from holdfast.problem.problem import Problem
     from holdfast.problem.program import Program
@@ -26,6 +28,15 @@ class Source:
             return False
         here = problem.program
         return here is self.program or replace(here, law=self.program.law) == self.program
+
+    def says(self, problem: Problem) -> bool:
+        """Whether the text, read by itself, is this very problem."""
+        from holdfast.problem.file.load_dump import loads
+
+        try:
+            return loads(self.text) == problem
+        except HoldfastError:  # its data lie in files beside it
+            return False
 
     def tables(self) -> dict[str, Any]:
         """The tables of the text, expressions as they were written."""
