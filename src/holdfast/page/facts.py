@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.common.frozen import Frozen
+from holdfast.common.rounded import rounded_down, rounded_up
 from holdfast.equations.derive import derive
 from holdfast.equations.equations import Equations
 from holdfast.equations.internal.dynamics import InternalDynamics, internal_or_none
@@ -30,6 +31,7 @@ from holdfast.stability.linear.spectrum import Spectrum, spectrum
 from holdfast.stability.linear.transient import Transient, transient
 
 SPARE = {"M": "AGK", "T": "KE", "P": "VU", "D": "BZ", "h": "fg", "J": "CG", "E": "BL", "H": "AS"}
+MANY = 8  # coordinates, or constraints, that are still told one by one
 BEYOND = 1e6  # times the size of the start: a state that has blown up
 
 
@@ -58,6 +60,11 @@ class PageFacts:
             return dumps(self.problem)
         except HoldfastError:
             return ""
+
+    @property
+    def large(self) -> bool:
+        """Whether there are so many alike that the first of them speak for all; the rest is folded away."""
+        return len(self.equations.coordinates) > MANY or len(self.equations.constraints) > MANY
 
     @cached_property
     def source(self) -> Source | None:
@@ -164,6 +171,16 @@ def sentence(text: str) -> str:
 def spoken(name: str) -> str:
     """A name of the file in running text: loop_x is "loop x"."""
     return name.replace("_", " ")
+
+
+def bound(value: float, digits: int = 3) -> str:
+    """A bound for reading, rounded up: never below the value itself."""
+    return number(float(rounded_up(value, digits)), digits)
+
+
+def inward(low: float, high: float) -> tuple[str, str]:
+    """The ends of a range for reading, rounded inward: no state is added to it."""
+    return number(float(rounded_up(low, 4))), number(float(rounded_down(high, 4)))
 
 
 def counted(count: int, word: str) -> str:

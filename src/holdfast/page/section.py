@@ -6,7 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from holdfast.page.facts import PageFacts
-from holdfast.page.markup.html import Markup, element
+from holdfast.page.markup.html import Child, Markup, element, joined
+
+MOST_NAMES = 4  # of rows that say the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,3 +28,18 @@ def side_by_side(*figures: Markup) -> Markup:
     """Figures in columns where there is room."""
     kept = [figure for figure in figures if figure]
     return element("div", *kept, class_="figures") if kept else Markup("")
+
+
+def merged(rows: list[list[Child]]) -> list[list[Child]]:
+    """Rows that say the same of several names as one row: "link1 to link20 (20)". The first cell is the name."""
+    found: dict[tuple[Child, ...], list[Child]] = {}
+    for first, *rest in rows:
+        found.setdefault(tuple(rest), []).append(first)
+    return [[_names(names), *rest] for rest, names in found.items()]
+
+
+def _names(names: list[Child]) -> Child:
+    few = [name for name in names if name is not None]
+    if len(few) <= MOST_NAMES:
+        return joined(*(piece for k, name in enumerate(few) for piece in ((", " if k else ""), name)))
+    return joined(few[0], ", ", few[1], ", …, ", few[-1], f" ({len(few)} alike)")

@@ -19,7 +19,8 @@ from holdfast.problem.functions import StatedFunction
 from holdfast.problem.program import Program
 from holdfast.problem.quantities import latex_name
 
-MOST_LINES, MOST_NAMED = 6, 12  # constraints, and definitions, written out at once
+MOST_LINES, MOST_NAMED, FEW = 6, 12, 2  # constraints and definitions written out at once; of more the first few
+MOST_OPEN = 60  # lines of a file that is not folded away
 
 
 def write(subject: PageFacts) -> Markup:
@@ -81,14 +82,23 @@ class _Written:
 
     def points(self) -> list[tuple[str, str]]:
         """Points as stated, where what is stated speaks of them."""
-        said = str([self._tables.get(key) for key in ("system", "program", "definitions", "points")])
         stated = self._tables.get("points", {})
-        used = [name for name in self._points if re.search(rf"(?<!\w){name}(?=[.,) ]|$)", said.replace("'", " "))]
+        said = {str(self._tables.get(key)) for key in ("system", "program", "definitions")}
+        used: set[str] = set()
+        while more := {name for name in set(self._points) - used if any(_speaks(text, name) for text in said)}:
+            used |= more
+            said = {str(stated.get(name)) for name in more}
         found = []
-        for name in used if isinstance(stated, dict) else ():
+        for name in self._points if isinstance(stated, dict) else ():
+            if name not in used:
+                continue
             with suppress(Unwritten):
                 found.append((name, rf"\left({', '.join(map(stated_latex, stated.get(name, [])))}\right)"))
         return found
+
+
+def _speaks(text: str, name: str) -> bool:
+    return re.search(rf"(?<!\w){name}(?!\w)", text) is not None
 
 
 def _masses(subject: PageFacts) -> list[Markup]:
@@ -113,9 +123,9 @@ def _program(subject: PageFacts) -> Markup:
         formula(f"{written(value, 'program', kind, name)} = 0", f"{spoken(name)}, {_holder(subject, name)}")
         for kind, name, value in kept
     ]
-    shown = lines[:MOST_LINES]
+    shown = lines if len(lines) <= MOST_LINES else lines[:FEW]
     if len(lines) > MOST_LINES:
-        shown.append(details(f"The further {len(lines) - MOST_LINES} constraints", *lines[MOST_LINES:]))
+        shown.append(details(f"The further {len(lines) - FEW} constraints", *lines[FEW:]))
     controls = [
         joined(code(name), " acts on ", ", ".join(direction), _limits(program, name))
         for name, direction in program.controls.items()
@@ -187,7 +197,9 @@ def _text(subject: PageFacts) -> Markup:
     """The file as it was written; and as it was run, where that is something else."""
     source = subject.source
     if source is not None and source.states(subject.problem):
-        return details("The problem file, as it was written", _copied(source.text), opened=True)
+        return details(
+            "The problem file, as it was written", _copied(source.text), opened=source.text.count("\n") <= MOST_OPEN
+        )
     before = [details("The file that it came from", _copied(source.text))] if source is not None else []
     if not subject.text:
         why = "This problem was stated in Python and has no form as a file."
