@@ -20,7 +20,7 @@ from holdfast.problem.file.load_dump import dumps
 from holdfast.problem.problem import Problem
 from holdfast.problem.text.source import Source
 from holdfast.results.judgement.energy import conservative
-from holdfast.results.motion import MechanismFrames, motion_of
+from holdfast.results.motion import FRAMES, MechanismFrames, motion_of
 from holdfast.results.runs.joined import JoinedRun
 from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.by_name import scheme_named
@@ -117,7 +117,8 @@ class PageFacts:
 
     @cached_property
     def motion(self) -> MechanismFrames | None:
-        return motion_of(self.trajectory, self.equations)
+        points = max(len(self.problem.system.points), 1)
+        return motion_of(self.trajectory, self.equations, frames=max(120, FRAMES * min(10, points) // points))
 
     @cached_property
     def energy_size(self) -> float:

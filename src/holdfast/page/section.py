@@ -21,7 +21,13 @@ class Section:
 
     def of(self, subject: PageFacts) -> Markup:
         body = self.write(subject)
-        return element("section", element("h2", self.title), body, id=self.name) if body else body
+        return element("section", heading(self.title, self.name), body, id=self.name) if body else body
+
+
+def heading(title: str, name: str) -> Markup:
+    """The head of a section, with a link to itself."""
+    anchor = element("a", "#", href=f"#{name}", class_="anchor", aria_label=f"Link to: {title}")
+    return element("h2", title, " ", anchor)
 
 
 def side_by_side(*figures: Markup) -> Markup:

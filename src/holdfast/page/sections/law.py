@@ -46,18 +46,29 @@ def _equations(subject: PageFacts) -> Markup:
         formula(rf"\frac{{d}}{{dt}} {latex_name(name)} = {latex(value)}")
         for name, value in zip(equations.deviation_names[len(equations.deviation) :], equations.demand, strict=True)
     ]
-    gains = [
-        joined(mathml(latex_name(Gain(name).letter)), " = ", number(float(subject.trajectory.parameters[name]), 6))
-        for name in equations.form.gains
-    ]
-    separated = [piece for k, gain in enumerate(gains) for piece in ((",  " if k else ""), gain)]
+    gains = _gains(subject)
     note = paragraph(
         "Deviations y are the values of the holonomic functions; w are their rates, and the nonholonomic functions."
     )
     degrees = [paragraph(f"{line[0].upper()}{line[1:]}.") for line in degree_lines(equations)]
     if len(lines) > MOST_LINES:
         lines = [*lines[:1], details(f"The further {len(lines) - 1} equations", *lines[1:])]
-    return joined(note, *degrees, *lines, paragraph("with ", *separated) if gains else None)
+    return joined(note, *degrees, *lines, paragraph("with ", *gains) if gains else None)
+
+
+def _gains(subject: PageFacts) -> list[Child]:
+    """Gains and their values; of many with one value the first and the last."""
+    by_value: dict[str, list[Child]] = {}
+    for name in subject.equations.form.gains:
+        value = number(float(subject.trajectory.parameters[name]), 6)
+        by_value.setdefault(value, []).append(mathml(latex_name(Gain(name).letter)))
+    found: list[Child] = []
+    for value, letters in by_value.items():
+        few = letters if len(letters) <= MOST_LINES else [letters[0], letters[1], "…", letters[-1]]
+        found += [",  "] if found else []
+        found += [piece for k, letter in enumerate(few) for piece in ((", " if k else ""), letter)]
+        found.append(f" = {value}")
+    return found
 
 
 def _dialects(subject: PageFacts) -> Markup:
@@ -153,7 +164,11 @@ def _conditions(subject: PageFacts) -> Markup:
     if not rows:
         return Markup("")
     head: list[Child] = ["constraints", "characteristic polynomial", "deviations die away exactly where"]
-    return joined(element("h3", "Which gains attract"), table(head, merged(rows)))
+    rows = merged(rows)
+    if len(rows) <= MOST_LINES:
+        return joined(element("h3", "Which gains attract"), table(head, rows))
+    rest = details(f"The further {len(rows) - 1} blocks", table(head, rows[1:]))
+    return joined(element("h3", "Which gains attract"), table(head, rows[:1]), rest)
 
 
 def _matrix(subject: PageFacts) -> Markup:
