@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.common.frozen import Frozen
+from holdfast.common.rounded import rounded_down, rounded_up
 from holdfast.equations.derive import derive
 from holdfast.equations.equations import Equations
 from holdfast.equations.internal.dynamics import InternalDynamics, internal_or_none
@@ -17,8 +18,9 @@ from holdfast.errors import HoldfastError
 from holdfast.page.markup.figure_text import FigureText, quantity
 from holdfast.problem.file.load_dump import dumps
 from holdfast.problem.problem import Problem
+from holdfast.problem.text.source import Source
 from holdfast.results.judgement.energy import conservative
-from holdfast.results.motion import MechanismFrames, motion_of
+from holdfast.results.motion import FRAMES, MechanismFrames, motion_of
 from holdfast.results.runs.joined import JoinedRun
 from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.by_name import scheme_named
@@ -28,6 +30,8 @@ from holdfast.stability.linear.by_block import step_limits
 from holdfast.stability.linear.spectrum import Spectrum, spectrum
 from holdfast.stability.linear.transient import Transient, transient
 
+SPARE = {"M": "AGK", "T": "KE", "P": "VU", "D": "BZ", "h": "fg", "J": "CG", "E": "BL", "H": "AS"}
+MANY = 8  # coordinates, or constraints, that are still told one by one
 BEYOND = 1e6  # times the size of the start: a state that has blown up
 
 
@@ -56,6 +60,17 @@ class PageFacts:
             return dumps(self.problem)
         except HoldfastError:
             return ""
+
+    @property
+    def large(self) -> bool:
+        """Whether there are so many alike that the first of them speak for all; the rest is folded away."""
+        return len(self.equations.coordinates) > MANY or len(self.equations.constraints) > MANY
+
+    @cached_property
+    def source(self) -> Source | None:
+        """The text that the user wrote; None where there is none but our own."""
+        found = self.problem.source
+        return None if found is None or found.text == self.text else found
 
     @property
     def scheme(self) -> Scheme:
@@ -102,7 +117,8 @@ class PageFacts:
 
     @cached_property
     def motion(self) -> MechanismFrames | None:
-        return motion_of(self.trajectory, self.equations)
+        points = max(len(self.problem.system.points), 1)
+        return motion_of(self.trajectory, self.equations, frames=max(120, FRAMES * min(10, points) // points))
 
     @cached_property
     def energy_size(self) -> float:
@@ -118,6 +134,11 @@ class PageFacts:
         if not run.start.on_program or not conservative(self.equations):
             return 0.0
         return run.energy_change / self.energy_size
+
+    def letter(self, usual: str) -> str:
+        """The usual letter of a matrix or an energy, or the next that no quantity of this problem has."""
+        taken = {*self.problem.names.names, *self.problem.program.controls, *self.problem.program.constraints}
+        return next((letter for letter in (usual, *SPARE.get(usual, "")) if letter not in taken), usual)
 
     def label(self, name: str) -> FigureText:
         """A name as a label of a figure, with its unit where one is stated."""
@@ -146,6 +167,21 @@ EXPONENT = re.compile(r"(?<![\w.])(-?\d+(?:\.\d+)?)e([+-]\d+)")
 def sentence(text: str) -> str:
     """A sentence with its numbers written for reading."""
     return EXPONENT.sub(lambda found: number(float(found[0]), 12), text)
+
+
+def spoken(name: str) -> str:
+    """A name of the file in running text: loop_x is "loop x"."""
+    return name.replace("_", " ")
+
+
+def bound(value: float, digits: int = 3) -> str:
+    """A bound for reading, rounded up: never below the value itself."""
+    return number(float(rounded_up(value, digits)), digits)
+
+
+def inward(low: float, high: float) -> tuple[str, str]:
+    """The ends of a range for reading, rounded inward: no state is added to it."""
+    return number(float(rounded_up(low, 4))), number(float(rounded_down(high, 4)))
 
 
 def counted(count: int, word: str) -> str:

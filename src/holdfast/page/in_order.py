@@ -20,9 +20,11 @@ from holdfast.page.sections import (
     warnings,
 )
 
-SECTIONS: tuple[Section, ...] = (
+SECTIONS: tuple[Section, ...] = (  # first what happened and what is promised, then how it came about
     warnings.SECTION,
     motion.SECTION,
+    certificate.SECTION,
+    deviation.SECTION,
     problem.SECTION,
     equations.SECTION,
     forces.SECTION,
@@ -30,8 +32,6 @@ SECTIONS: tuple[Section, ...] = (
     law.SECTION,
     lyapunov.SECTION,
     tuning.SECTION,
-    certificate.SECTION,
-    deviation.SECTION,
     energy.SECTION,
     phase.SECTION,
     provenance.SECTION,

@@ -181,10 +181,13 @@ class Report:
     def html(self) -> str:
         title = self.subject.problem.title or "A run of Holdfast"
         parts = [section.of(self.subject) for section in SECTIONS]
+        alive = None if self._living is None else living_section(self._living)
+        before = 1 + next(k for k, section in enumerate(SECTIONS) if section.name == "motion")
         body = joined(
+            element("a", "Skip to the content", href="#content", class_="skip"),
             element("header", element("h1", title), self._banner()),
             self._contents(parts),
-            element("main", None if self._living is None else living_section(self._living), *parts),
+            element("main", *parts[:before], alive, *parts[before:], id="content"),
             element("footer", paragraph("Made by Holdfast. This file is complete: it opens without a network.")),
         )
         return document(title=title, style=_style(), script=self._script, body=body)
@@ -210,7 +213,7 @@ class Report:
             if part
         ]
         if self._living is not None:
-            links.insert(0, element("a", "Try it", href="#live", hidden=True))
+            links.insert(min(2, len(links)), element("a", "Try it", href="#live", hidden=True))
         return element("nav", *links, aria_label="Sections")
 
     def save(self, path: str | Path) -> Path:

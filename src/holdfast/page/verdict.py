@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holdfast.page.facts import PageFacts, number, sentence
+from holdfast.page.facts import PageFacts, bound, number, sentence
 from holdfast.results.runs.joined import JoinedRun
 from holdfast.stability.certificate.certificate import Label
 from holdfast.stability.linear.spectrum import BlockStability
@@ -136,27 +136,19 @@ def _kept(subject: PageFacts) -> str:
             return "no phase holds anything"
     sizes = seen.max(axis=1)
     never = "never exceeded" if run.every == 1 else "at the rows that were kept did not exceed"
-    kept = f"the deviation ends at {number(float(sizes[-1]), 2)} and {never} {rounded_up(float(sizes.max()))}"
+    kept = f"the deviation ends at {number(float(sizes[-1]), 2)} and {never} {bound(float(sizes.max()), 2)}"
     if run.deviation.size:
         largest = np.nanmax if isinstance(run, JoinedRun) else np.max
-        kept += f" (its rate {rounded_up(float(largest(np.abs(run.deviation_rate))))}, "
-        kept += f"and the norm of both ‖z‖ {rounded_up(float(largest(run.deviation_norm)))})"
+        kept += f" (its rate {bound(float(largest(np.abs(run.deviation_rate))), 2)}, "
+        kept += f"and the norm of both ‖z‖ {bound(float(largest(run.deviation_norm)), 2)})"
     return kept
-
-
-def rounded_up(value: float) -> str:
-    """A bound in two digits: never below the value itself."""
-    if not math.isfinite(value) or value == 0:
-        return number(value, 2)
-    unit = 10.0 ** (math.floor(math.log10(abs(value))) - 1)
-    return number(max(math.ceil(value / unit * (1 - 1e-12)) * unit, value), 2)
 
 
 def _promise(subject: PageFacts) -> str:
     certificate = subject.certificate
     if certificate is None:
         return "without a certificate"
-    bound = "the drift bound" if subject.trajectory.start.on_program else "the bound it settles below"
+    kind = "the drift bound" if subject.trajectory.start.on_program else "the bound it settles below"
     kept = [name for block in certificate.blocks if block.label is Label.neutral for name in block.constraints]
     said = {name for block in certificate.blocks for name in block.constraints}
     silent = [name for name in subject.equations.constraints if name not in said]
@@ -164,9 +156,9 @@ def _promise(subject: PageFacts) -> str:
     exceptions += [f"{', '.join(silent)}: not certified"] if silent else []
     but = f" (except for {'; '.join(exceptions)})" if exceptions else ""
     return {
-        Label.proved: f"and {bound} is proved for every state of the region{but}",
-        Label.tube: f"and {bound} is proved in a tube along this run{but}",
-        Label.checked: f"and {bound} was checked at every step{but}",
+        Label.proved: f"and {kind} is proved for every state of the region{but}",
+        Label.tube: f"and {kind} is proved in a tube along this run{but}",
+        Label.checked: f"and {kind} was checked at every step{but}",
         Label.estimated: f"with an estimated drift bound{but}",
         Label.neutral: "kept but not attracted",
         Label.nothing: "with nothing to hold",

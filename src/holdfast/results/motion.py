@@ -16,6 +16,7 @@ from holdfast.graph.arithmetics.tape import Tape
 from holdfast.results.trajectory import Trajectory
 
 FRAMES = 600  # at most
+MOST_TRACES = 6  # points that leave one unless the file says which
 STILL = 1e-9  # a point that moves less, as a part of the picture's size, is fixed
 
 # Where a point (x, y, z) is drawn: seen from the front, the right and above, z upwards.
@@ -71,6 +72,7 @@ def motion_of(
     links, traces, complaints = _drawn(problem.animation, names)
     motion = MechanismFrames(names, trajectory.times[rows], flat, links, (), spatial, complaints)
     moving = tuple(k for k in range(len(names)) if k not in motion.fixed)
+    moving = moving if len(moving) <= MOST_TRACES else moving[-1:]  # many would bury the mechanism
     return MechanismFrames(
         names, motion.times, flat, links, traces if traces is not None else moving, spatial, complaints
     )

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-POINTS = 1200  # of a curve, at most
+POINTS = 700  # of a curve, at most: about two for each unit of the drawing
 
 
 def thinned(times: np.ndarray, values: np.ndarray, most: int = POINTS) -> tuple[np.ndarray, np.ndarray]:

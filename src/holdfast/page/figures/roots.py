@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from holdfast.common.rounded import rounded_up
 from holdfast.page.facts import PageFacts, number
 from holdfast.page.figures.chart import BAD, FAINT, INK, SHADE, figure
 from holdfast.page.figures.outline import outlines
@@ -79,7 +80,9 @@ def _region(subject: PageFacts, step: float) -> Markup:
         reach_y = max(y[-1], 1.1 * float(np.abs(points.imag).max(initial=0.0)))
         axes.set_ylim(-reach_y, reach_y)
 
-    caption = f"Step times roots within the stability region of {subject.scheme.name}, step τ = {number(step)}"
+    near = float(np.abs(points).max(initial=0.0))
+    close = f"; all lie within {number(float(rounded_up(near, 2)), 2)} of 0" if near < 0.05 * reach else ""
+    caption = f"Step times roots within the stability region of {subject.scheme.name}, step τ = {number(step)}{close}"
     return figure("region", caption, draw, equal=True)
 
 

@@ -8,6 +8,7 @@ from holdfast.page.facts import PageFacts
 from holdfast.page.living.model import LARGEST, LivingModel, why_not
 from holdfast.page.living.sliders import Slider, sliders_of
 from holdfast.page.markup.html import Markup, details, element, joined, paragraph
+from holdfast.page.section import heading
 
 OPEN = 8  # sliders that stand there at once; the rest is folded away
 HEADS = {"gain": "Gains", "parameter": "Parameters", "start": "Start", "step": "Step"}
@@ -38,7 +39,7 @@ def living_section(model: LivingModel) -> Markup:
     )
     return element(
         "section",
-        element("h2", "Try it"),
+        heading("Try it", "live"),
         paragraph("Every move runs the equations again, here in this page. What was judged, proved or tabulated is "
                   "about the run as stated, and turns grey.", class_="quiet"),
         first,

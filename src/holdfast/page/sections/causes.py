@@ -29,7 +29,7 @@ def causes(subject: PageFacts) -> Markup:
         return Markup("")  # a control that is cut off is no sum of its parts, nor a reaction that friction uses
     parts = multiplier_parts(subject.equations)
     shown = [line for line in parts.latex_lines() if len(line) <= LONGEST_LINE] if parts.formulas else []
-    drawn = [_figure(subject, name) for name in subject.equations.holder_names[:MOST_HOLDERS]]
+    drawn = [_figure(subject, name) for name in subject.equations.holder_names[: 1 if subject.large else MOST_HOLDERS]]
     return details("By cause", paragraph(WORDS), joined(*map(formula, shown)), side_by_side(*drawn))
 
 

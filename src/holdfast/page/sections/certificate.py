@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from holdfast.page.facts import PageFacts, number, sentence
+from collections.abc import Sequence
+
+from holdfast.common.rounded import rounded_down
+from holdfast.page.facts import PageFacts, bound, counted, inward, number, sentence, spoken
+from holdfast.page.figures.ranges import Range, ranges
 from holdfast.page.markup.html import Child, Markup, bullets, details, element, joined, paragraph, table
+from holdfast.page.markup.mathml import mathml
 from holdfast.page.section import Section
+from holdfast.problem.quantities import latex_name
 from holdfast.stability.certificate.certificate import BlockCertificate, Label, Proof
 from holdfast.stability.certificate.tube_proof import TubeProof
+
+MOST_RANGES = 10  # quantities in the picture of the region
+MOST_BLOCKS, MOST_TOLD = 6, 40  # that are told one by one; more stand in one table, folded away
 
 
 def write(subject: PageFacts) -> Markup:
@@ -21,20 +30,31 @@ def write(subject: PageFacts) -> Markup:
     intro = paragraph(
         f"For {certificate.scheme}{size}, over {number(certificate.duration)} from t = {number(certificate.begin)}."
     )
-    return joined(intro, *(_block(block) for block in certificate.blocks))
+    blocks = certificate.blocks
+    if len(blocks) <= MOST_BLOCKS:
+        return joined(intro, *(_block(subject, block) for block in blocks))
+    worst, *rest = sorted(blocks, key=_margin)
+    return joined(
+        intro,
+        paragraph("The one with the least margin first:", class_="quiet"),
+        _block(subject, worst),
+        details(f"All {len(blocks)}, by their margin", _bounds((worst, *rest), labelled=True)),
+        details(f"The other {len(rest)} in words", *(_block(subject, block) for block in rest[:MOST_TOLD])),
+    )
 
 
-def _block(block: BlockCertificate) -> Markup:
-    names = ", ".join(block.constraints).replace("_", " ")
+def _block(subject: PageFacts, block: BlockCertificate) -> Markup:
+    names = ", ".join(map(spoken, block.constraints))
     head = element("h3", names, " ", element("span", block.label.value, class_=f"label {block.label.name}"))
+    said = block.promise(subject.trajectory.scheme, subject.trajectory.step or 0.0)
     return element(
         "div",
         head,
-        paragraph(block.label.meaning, class_="quiet"),
-        paragraph(sentence(block.reason)),
+        paragraph(sentence(said), class_="promise") if said else paragraph(block.label.meaning, class_="quiet"),
+        None if said else paragraph(sentence(block.reason)),
         _stayed(block),
-        _bounds(block),
-        _hypotheses(block),
+        _bounds([block]),
+        _hypotheses(subject, block),
         class_="block",
     )
 
@@ -48,34 +68,67 @@ def _stayed(block: BlockCertificate) -> Markup | None:
     return paragraph(element("b", text))
 
 
-def _bounds(block: BlockCertificate) -> Markup | None:
-    """Bound, largest value seen, and what is left between them."""
+def _margin(block: BlockCertificate) -> float:
+    """Bound by largest value, the smallest of a block; what promises nothing comes first, what was never seen last."""
     if not block.bounds:
-        return None
+        return -1.0
+    seen = block.observed or (0.0,) * len(block.bounds)
+    return min((most / size for most, size in zip(block.bounds, seen, strict=True) if size > 0), default=float("inf"))
+
+
+def _bounds(blocks: Sequence[BlockCertificate], labelled: bool = False) -> Markup | None:
+    """Bound, largest value seen, and what is left between them."""
     rows: list[list[Child]] = []
-    for k, (name, bound) in enumerate(zip(block.names, block.bounds, strict=True)):
-        seen = block.observed[k] if block.observed else float("nan")
-        if seen > 0 and bound >= seen:
-            margin = f"{number(bound / seen, 3)} times"
-        else:
-            margin = "holds once settled" if block.settles else "reached"
-        rows.append([name, number(bound), number(seen), margin])
-    return table(["deviation", "bound", "largest along this run", "margin"], rows)
+    for block in blocks:
+        label: list[Child] = [block.label.value] if labelled else []
+        for k, (name, most) in enumerate(zip(block.names, block.bounds, strict=False)):
+            seen = block.observed[k] if block.observed else float("nan")
+            if seen > 0 and most >= seen:
+                margin = f"{number(float(rounded_down(most / seen, 3)), 3)} times"
+            else:
+                margin = "holds once settled" if block.settles else "reached"
+            rows.append([mathml(latex_name(name)), *label, bound(most), bound(seen), margin])
+        if labelled and not block.bounds:
+            rows.append([", ".join(map(spoken, block.constraints)), *label, "–", "–", "no promise"])
+    head: list[Child] = ["deviation", *(["label"] if labelled else []), "bound", "largest along this run", "margin"]
+    return table(head, rows) if rows else None
 
 
-def _hypotheses(block: BlockCertificate) -> Markup | None:
+def _hypotheses(subject: PageFacts, block: BlockCertificate) -> Markup | None:
     facts: list[Child] = []
     if block.gamma is not None:
-        facts.append(f"One step contracts by γ = {number(block.gamma, 6)} in the norm of the certificate.")
+        facts.append(f"One step contracts by γ = {bound(block.gamma, 6)} in the norm of the certificate.")
     if block.defect is not None:
-        facts.append(f"A step adds at most {number(block.defect)} to the deviation (truncation and rounding).")
+        part = ""
+        if block.proof is not None:
+            part = f", {bound(block.proof.rounding)} of it rounding"
+        facts.append(f"A step adds at most {bound(block.defect)} to the deviation{part}.")
     if block.epsilon is not None:
-        facts.append(f"The deviation stays below ε = {number(block.epsilon)} in that norm.")
+        facts.append(f"The deviation stays below ε = {bound(block.epsilon)} in that norm.")
     if block.slack:
-        facts.append(f"Smallest slack along the run: {number(block.slack, 3)} of what the theorem forgives.")
+        used = bound(100 * max(0.0, 1 - block.slack), 2)
+        facts.append(f"Along this run no step used more than {used} % of what the theorem allows it to add.")
     if not facts:
         return None
-    return joined(bullets(facts), _place(block))
+    return joined(_picture(subject, block), details("What it rests on", bullets(facts), _place(block)))
+
+
+def _picture(subject: PageFacts, block: BlockCertificate) -> Markup | None:
+    """The run inside the box of the proof."""
+    proof, run = block.proof, subject.trajectory
+    if not isinstance(proof, Proof):
+        return None
+    rows: list[Range] = [
+        (subject.label(name), (low, high), inward(low, high), run[name])
+        for name, low, high in (*proof.region, *proof.limits)
+        if name in run and high > low and name != "t"
+    ]
+    if not rows:
+        return None
+    name = "omega-" + "-".join(block.constraints)
+    more = f"; the first {MOST_RANGES} of {len(rows)} quantities" if len(rows) > MOST_RANGES else ""
+    caption = f"The box Omega of the proof (shaded), and where in it this run was (line; dot: its start){more}"
+    return ranges(name, caption, rows[:MOST_RANGES])
 
 
 def _place(block: BlockCertificate) -> Markup | None:
@@ -87,9 +140,13 @@ def _place(block: BlockCertificate) -> Markup | None:
 
 def _tube(proof: TubeProof) -> Markup:
     tube = proof.tube
-    rows: list[list[Child]] = [[name, number(scale), number(tube.width * scale)] for name, scale in tube.scales]
-    return details(
-        f"The tube of the proof: {number(100 * tube.width)} % of each range along this run",
+    rows: list[list[Child]] = [
+        [mathml(latex_name(name)), number(scale), number(float(rounded_down(tube.width * scale, 3)))]
+        for name, scale in tube.scales
+    ]
+    width = number(float(rounded_down(100 * tube.width, 3)))
+    return joined(
+        paragraph(f"The tube of the proof is {width} % of each range along this run, to both sides:"),
         table(["state", "range", "half-width of the tube"], rows),
         paragraph(
             f"Shown over {len(tube.cells):,} cells, for runs whose states stay within these half-widths of this run's "
@@ -99,12 +156,17 @@ def _tube(proof: TubeProof) -> Markup:
 
 
 def _region(proof: Proof) -> Markup:
-    rows: list[list[Child]] = [[name, number(low), number(high)] for name, low, high in (*proof.region, *proof.limits)]
-    return details(
-        "The region Omega of the proof",
+    rows: list[list[Child]] = [
+        [mathml(latex_name(name)), *inward(low, high)] for name, low, high in (*proof.region, *proof.limits)
+    ]
+    return joined(
+        paragraph("The region Omega of the proof:"),
         table(["quantity", "from", "to"], rows),
-        paragraph(f"The tube has the radius {number(proof.tube)}; shown over {proof.cells:,} cells."),
+        paragraph(
+            f"The tube has the radius {number(float(rounded_down(proof.tube, 3)))}; "
+            f"shown over {counted(proof.cells, 'cell')}."
+        ),
     )
 
 
-SECTION = Section("certificate", "The certificate", write)
+SECTION = Section("certificate", "What is promised", write)

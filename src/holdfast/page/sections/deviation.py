@@ -6,32 +6,44 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.page.facts import PageFacts, counted, number
+from holdfast.page.facts import PageFacts, bound, number, spoken
 from holdfast.page.figures.chart import figure
 from holdfast.page.figures.curve import thinned
+from holdfast.page.figures.heat import TIME, heat_map
 from holdfast.page.markup.figure_text import quantity
 from holdfast.page.markup.html import Markup, joined, paragraph
 from holdfast.page.section import Section, side_by_side
-from holdfast.page.verdict import rounded_up
 from holdfast.results.runs.joined import JoinedRun
 
-MOST_FIGURES = 6  # blocks with a figure of their own
+MOST_FIGURES = 6  # blocks with a figure of their own; more are one heat map
+MOST_ROWS = 60  # of the heat map
 
 
 def write(subject: PageFacts) -> Markup:
     if not subject.held:
         return Markup("")
-    blocks = subject.spectrum.blocks
-    made = [_block(subject, k, list(block.names)) for k, block in enumerate(blocks[:MOST_FIGURES])]
-    rest = len(blocks) - MOST_FIGURES
-    note = (
-        paragraph(f"{counted(rest, 'further block')} {'is' if rest == 1 else 'are'} not drawn.", class_="quiet")
-        if rest > 0
-        else None
-    )
+    blocks = sorted(subject.spectrum.blocks, key=lambda block: -_largest(subject, list(block.names)))
+    many = len(blocks) > MOST_FIGURES
+    made = [_block(subject, k, list(block.names)) for k, block in enumerate(blocks[: 1 if many else None])]
     bounded = any(_bounds(subject, name) for block in blocks for name in block.names)
     words = "Dashed: what the certificate promises." if bounded else "There is no bound to draw in."
-    return joined(_norm_words(subject), paragraph(words, class_="quiet"), side_by_side(_norm(subject), *made), note)
+    if len(blocks) > 1:
+        words += " The largest deviation comes first."
+    everyone = _heat(subject, [name for block in blocks for name in block.names[:1]]) if many else None
+    return joined(_norm_words(subject), paragraph(words, class_="quiet"), everyone, side_by_side(_norm(subject), *made))
+
+
+def _largest(subject: PageFacts, names: list[str]) -> float:
+    """The largest of the first deviation of a block along the run; 0 where it was never a number."""
+    return float(np.nanmax(np.nan_to_num(np.abs(subject.trajectory[names[0]])), initial=0.0))
+
+
+def _heat(subject: PageFacts, names: list[str]) -> Markup:
+    """All constraints in one picture, the largest deviation on top."""
+    run, shown = subject.trajectory, names[:MOST_ROWS]
+    rest = f" (the largest {MOST_ROWS} of {len(names)})" if len(names) > MOST_ROWS else ""
+    caption = f"Size of every deviation over time{rest}: darker is larger, white is exactly zero"
+    return heat_map("deviation-all", caption, run.times, [(quantity(name), run[name]) for name in shown], TIME)
 
 
 def _norm_words(subject: PageFacts) -> Markup:
@@ -42,7 +54,7 @@ def _norm_words(subject: PageFacts) -> Markup:
         return paragraph("No phase holds the program.")
     return paragraph(
         f"‖z‖ = √(Σ y² + Σ w²), the norm of all deviations together, starts at {number(float(norm[0]))}, "
-        f"never exceeds {rounded_up(float(norm.max()))} and ends at {number(float(norm[-1]))}."
+        f"never exceeds {bound(float(norm.max()), 2)} and ends at {number(float(norm[-1]))}."
     )
 
 
@@ -74,11 +86,11 @@ def _block(subject: PageFacts, place: int, names: list[str]) -> Markup:
             axes.plot(
                 *thinned(run.times[seen], size[seen]), color=f"C{k}", label=subject.label(name), name=name, size=True
             )
-            bound, promised = _bounds(subject, name), _envelope(subject, name)
+            most, promised = _bounds(subject, name), _envelope(subject, name)
             if promised is not None:
                 axes.plot(*thinned(*promised), color=f"C{k}", linestyle="--", linewidth=1.4)
-            elif bound:
-                axes.axhline(bound, color=f"C{k}", linestyle="--", linewidth=1.4)
+            elif most:
+                axes.axhline(most, color=f"C{k}", linestyle="--", linewidth=1.4)
         axes.log = True
         if np.isinf(lowest):
             axes.set_ylim(1e-17, 1)
@@ -89,7 +101,7 @@ def _block(subject: PageFacts, place: int, names: list[str]) -> Markup:
         axes.set_ylabel("size of the deviation")
         axes.legend()
 
-    held = ", ".join(dict.fromkeys(name.split("_", 1)[1].replace("_", " ") for name in names))
+    held = ", ".join(dict.fromkeys(spoken(name.split("_", 1)[1]) for name in names))
     return figure(f"deviation-{place}", f"Deviation of {held}", draw)
 
 

@@ -32,9 +32,8 @@ def write(subject: PageFacts) -> Markup:
     run = subject.trajectory
     if len(run.times) < 3:
         return paragraph("The run is too short for an energy balance.")
-    return joined(
-        _sentence(subject), side_by_side(_energies(subject), _balance(subject), _power(subject)), _table(subject)
-    )
+    figures = (_energies(subject), _balance(subject), _power(subject), _table(subject))
+    return joined(_sentence(subject), side_by_side(*figures))
 
 
 def _sentence(subject: PageFacts) -> Markup | None:

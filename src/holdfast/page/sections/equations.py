@@ -6,12 +6,15 @@ import sympy as sp
 
 from holdfast.equations.writing.text import formula as latex
 from holdfast.equations.writing.text import latex_of_states
-from holdfast.page.facts import PageFacts
+from holdfast.page.facts import PageFacts, counted
 from holdfast.page.markup.html import Markup, details, joined, paragraph
 from holdfast.page.markup.mathml import formula
 from holdfast.page.section import Section
 from holdfast.problem.quantities import Acceleration, latex_name
 
+MOST_LINES = 12  # equations that stand there at once; of more the first few
+FEW = 3
+MOST_ENTRIES = 60  # of a matrix that is written out
 LONGEST_LINE = 700  # letters of LaTeX of an equation that is written out in one line
 
 
@@ -20,9 +23,12 @@ def write(subject: PageFacts) -> Markup:
     rows = [_row(subject, i) for i in range(len(equations.coordinates))]
     states = [formula(line) for line in latex_of_states(equations)]
     if all(len(row) <= LONGEST_LINE for row in rows):
-        written = joined(*(formula(row) for row in rows), *states)
-        return joined(written, details("In matrix form", _matrices(subject)))
-    note = paragraph("The equations are long; in matrix form they read M a = h + E μ.")
+        lines = [*(formula(row) for row in rows), *states]
+        if len(lines) > MOST_LINES:
+            rest = lines[FEW:]
+            lines = [*lines[:FEW], details(f"The further {counted(len(rest), 'equation')}", *rest)]
+        return joined(*lines, details("In matrix form", _matrices(subject)))
+    note = paragraph("The equations are long; in matrix form they read:")
     return joined(note, _matrices(subject), *states)
 
 
@@ -55,22 +61,24 @@ def _sum(terms: list[str]) -> str:
 def _matrices(subject: PageFacts) -> Markup:
     equations = subject.equations
     accelerations = sp.Matrix([Acceleration(f"{name}_ddot") for name in equations.coordinates])
-    parts = [_matrix("M", equations.mass_matrix, "mass matrix"), _matrix("h", equations.bias, "free forces")]
-    motion = rf"M\,{latex(accelerations)} = h"
+    inertia, free = subject.letter("M"), subject.letter("h")
+    parts = [_matrix(inertia, equations.mass_matrix, "mass matrix"), _matrix(free, equations.bias, "free forces")]
+    motion = rf"{inertia}\,{latex(accelerations)} = {free}"
     if any(entry != 0 for entry in equations.excess_bias):
         parts.append(_matrix("m_2", equations.excess_bias, "excess bias, of second order in the deviations"))
         motion += " - m_2"
     if equations.constraints:
         names = r" \\ ".join(latex_name(name) for name in equations.holder_names)
         column = rf"\left(\begin{{matrix}}{names}\end{{matrix}}\right)"
-        parts.append(_matrix("E", equations.holder_matrix, "directions of the held forces"))
+        held = subject.letter("E")
+        parts.append(_matrix(held, equations.holder_matrix, "directions of the held forces"))
         parts += [
-            _matrix("J", equations.jacobian, "constraint Jacobian"),
+            _matrix(subject.letter("J"), equations.jacobian, "constraint Jacobian"),
             _matrix(r"\gamma", equations.drift_term, "drift term"),
         ]
         if equations.deviations.through:
             parts.append(_matrix("D", equations.through, "what controls do through states: w' = J a + γ + D μ"))
-        motion += rf" + E\,{column}"
+        motion += rf" + {held}\,{column}"
     return joined(formula(motion, "motion"), *parts)
 
 
@@ -80,6 +88,11 @@ def _matrix(letter: str, matrix: sp.Matrix, note: str) -> Markup:
     if len(whole) <= 1.6 * LONGEST_LINE:
         return formula(whole, note)
     rows, columns = matrix.shape
+    count = sum(entry != 0 for entry in matrix)
+    if count > MOST_ENTRIES:
+        return paragraph(
+            f"{letter}: the {note}, {rows} × {columns} with {count} entries that are not 0.", class_="quiet"
+        )
     entries = [
         formula(
             f"{letter}_{{{i + 1}{j + 1 if columns > 1 else ''}}} = {latex(matrix[i, j])}", note if i == j == 0 else ""

@@ -15,7 +15,8 @@ from holdfast.page.sections.causes import causes
 from holdfast.problem.quantities import latex_name
 
 MOST_STATEMENTS = 60  # statements that are typeset
-CURVES = 9
+FEW_STATEMENTS = 12  # where there are more
+CURVES, FEW_CURVES = 9, 3
 
 
 def write(subject: PageFacts) -> Markup:
@@ -52,16 +53,15 @@ def _formulas(subject: PageFacts) -> Markup:
     if closed:
         return joined(*(formula(f"{latex_name(name)} = {latex(value)}") for name, value in closed.items()))
     statements = equations.statements
-    lines = [formula(f"{latex_name(s.name.name)} = {latex(s.value)}") for s in statements[:MOST_STATEMENTS]]
-    rest = len(statements) - MOST_STATEMENTS
-    names = ", ".join(equations.holder_names)
+    most = MOST_STATEMENTS if len(statements) <= MOST_STATEMENTS else FEW_STATEMENTS
+    lines = [formula(f"{latex_name(s.name.name)} = {latex(s.value)}") for s in statements[:most]]
+    rest, held = len(statements) - most, equations.holder_names
+    names = ", ".join(held) if len(held) <= MOST_STATEMENTS // 10 else f"{held[0]}, {held[1]}, …, {held[-1]}"
     return joined(
         paragraph(f"No short closed form: {names} follow by elimination, in {counted(len(statements), 'statement')}."),
         None if equations.friction is None else paragraph(equations.friction.note),
         details(
-            f"The {len(lines)} statements"
-            if rest <= 0
-            else f"The first {MOST_STATEMENTS} of {len(statements)} statements",
+            f"The {len(lines)} statements" if rest <= 0 else f"The first {most} of {len(statements)} statements",
             *lines,
             paragraph("The rest: holdfast derive --latex.", class_="quiet") if rest > 0 else None,
         ),
@@ -71,7 +71,11 @@ def _formulas(subject: PageFacts) -> Markup:
 def _curves(subject: PageFacts) -> list[Markup]:
     program = subject.problem.program
     shown = [*(f"lambda_{name}" for name in program.held_by_reaction), *program.controls]
-    return curves(subject, tuple(shown)[:CURVES], "forces", "Held forces over time")
+    if subject.large:  # the largest speak for all
+        shown.sort(key=lambda name: -float(np.nanmax(np.abs(subject.trajectory[name]), initial=0.0)))
+    most = FEW_CURVES if subject.large else CURVES
+    rest = f" (the largest {most} of {len(shown)})" if subject.large and len(shown) > most else ""
+    return curves(subject, shown[:most], "forces", f"Held forces over time{rest}")
 
 
 SECTION = Section("forces", "Multipliers and control forces", write)

@@ -7,11 +7,11 @@ import numpy as np
 from holdfast.equations.writing.text import degree_lines
 from holdfast.equations.writing.text import formula as latex
 from holdfast.errors import HoldfastError
-from holdfast.page.facts import PageFacts, number
+from holdfast.page.facts import PageFacts, bound, number, spoken
 from holdfast.page.figures.roots import figures
 from holdfast.page.markup.html import Child, Markup, code, details, element, joined, paragraph, table
 from holdfast.page.markup.mathml import formula, mathml
-from holdfast.page.section import Section, side_by_side
+from holdfast.page.section import Section, merged, side_by_side
 from holdfast.problem.laws.linear import Gain, Unstabilised
 from holdfast.problem.quantities import latex_name
 from holdfast.stability.letters.conditions import conditions
@@ -19,6 +19,8 @@ from holdfast.stability.linear.spectrum import BlockStability
 from holdfast.stability.tuning.dialects import dialects
 
 LONGEST = 400  # characters of a polynomial in LaTeX: a line or two of the page
+LARGEST_MATRIX = 12  # rows of a matrix that can still be read
+MOST_LINES = 6  # equations of the law that stand there at once
 GREEK = {"alpha": "α", "beta": "β", "kappa": "κ", "omega": "ω", "zeta": "ζ", "time constant": "T", "damping ratio": "ζ"}
 
 
@@ -44,16 +46,29 @@ def _equations(subject: PageFacts) -> Markup:
         formula(rf"\frac{{d}}{{dt}} {latex_name(name)} = {latex(value)}")
         for name, value in zip(equations.deviation_names[len(equations.deviation) :], equations.demand, strict=True)
     ]
-    gains = [
-        joined(mathml(latex_name(Gain(name).letter)), " = ", number(float(subject.trajectory.parameters[name]), 6))
-        for name in equations.form.gains
-    ]
-    separated = [piece for k, gain in enumerate(gains) for piece in ((",  " if k else ""), gain)]
+    gains = _gains(subject)
     note = paragraph(
         "Deviations y are the values of the holonomic functions; w are their rates, and the nonholonomic functions."
     )
     degrees = [paragraph(f"{line[0].upper()}{line[1:]}.") for line in degree_lines(equations)]
-    return joined(note, *degrees, *lines, paragraph("with ", *separated) if gains else None)
+    if len(lines) > MOST_LINES:
+        lines = [*lines[:1], details(f"The further {len(lines) - 1} equations", *lines[1:])]
+    return joined(note, *degrees, *lines, paragraph("with ", *gains) if gains else None)
+
+
+def _gains(subject: PageFacts) -> list[Child]:
+    """Gains and their values; of many with one value the first and the last."""
+    by_value: dict[str, list[Child]] = {}
+    for name in subject.equations.form.gains:
+        value = number(float(subject.trajectory.parameters[name]), 6)
+        by_value.setdefault(value, []).append(mathml(latex_name(Gain(name).letter)))
+    found: list[Child] = []
+    for value, letters in by_value.items():
+        few = letters if len(letters) <= MOST_LINES else [letters[0], letters[1], "…", letters[-1]]
+        found += [",  "] if found else []
+        found += [piece for k, letter in enumerate(few) for piece in ((", " if k else ""), letter)]
+        found.append(f" = {value}")
+    return found
 
 
 def _dialects(subject: PageFacts) -> Markup:
@@ -63,9 +78,9 @@ def _dialects(subject: PageFacts) -> Markup:
         return Markup("")
     kinds = list(dict.fromkeys(kind for each in words.values() for kind in each))
     rows: list[list[Child]] = [
-        [name.replace("_", " "), *(_said(each.get(kind, {})) for kind in kinds)] for name, each in words.items()
+        [spoken(name), *(_said(each.get(kind, {})) for kind in kinds)] for name, each in words.items()
     ]
-    return joined(element("h3", "The same law in every dialect"), table(["constraint", *kinds], rows))
+    return joined(element("h3", "The same law in every dialect"), table(["constraint", *kinds], merged(rows)))
 
 
 def _said(values: dict[str, float]) -> str:
@@ -83,7 +98,7 @@ def _blocks(subject: PageFacts) -> Markup:
             factor = subject.scheme.propagator(block.matrix, run.step)
             per_step = number(float(np.abs(np.linalg.eigvals(factor)).max()), 6)
         row: list[Child] = [
-            name.replace("_", " "),
+            spoken(name),
             block.verdict.value,
             "; ".join(_complex(root) for root in block.eigenvalues[:6]) + ("; …" if len(block.eigenvalues) > 6 else ""),
             per_step,
@@ -91,7 +106,7 @@ def _blocks(subject: PageFacts) -> Markup:
         ]
         rows.append(row)
     head: list[Child] = ["constraints", "verdict", "roots", "factor per step", "linear step limit"]
-    return joined(element("h3", "Roots, and one step of the scheme"), table(head, rows))
+    return joined(element("h3", "Roots, and one step of the scheme"), table(head, merged(rows)))
 
 
 def _limit(verdict: BlockStability, step: float) -> str:
@@ -110,12 +125,12 @@ def _complex(root: complex) -> str:
 def _transients(subject: PageFacts) -> Markup:
     rows: list[list[Child]] = [
         [
-            name.replace("_", " "),
+            spoken(name),
             number(found.spectral_abscissa),
             number(found.numerical_abscissa, 3) if abs(found.numerical_abscissa) > 1e-12 else "0",
             number(found.kreiss),
             f"{number(found.peak)} at t = {number(found.peak_time, 3)}" if found.peak > 1 + 1e-9 else "none",
-            f"{number(found.bound)}",
+            bound(found.bound),
         ]
         for name, found in subject.transients.items()
     ]
@@ -130,7 +145,7 @@ def _transients(subject: PageFacts) -> Markup:
         "Lyapunov's bound",
     ]
     note = paragraph("In common units (y, w/ω): how far deviations may grow before they die away.", class_="quiet")
-    return joined(element("h3", "Transients"), table(head, rows), note)
+    return joined(element("h3", "Transients"), table(head, merged(rows)), note)
 
 
 def _conditions(subject: PageFacts) -> Markup:
@@ -145,15 +160,22 @@ def _conditions(subject: PageFacts) -> Markup:
         if block.constant and len(latex(block.polynomial)) <= LONGEST:
             never: Child = "for no values" if not block.attainable else "for all values"
             held = shown if block.attainable and block.inequalities else never
-            rows.append([", ".join(block.constraints).replace("_", " "), mathml(latex(block.polynomial)), held])
+            rows.append([", ".join(map(spoken, block.constraints)), mathml(latex(block.polynomial)), held])
     if not rows:
         return Markup("")
     head: list[Child] = ["constraints", "characteristic polynomial", "deviations die away exactly where"]
-    return joined(element("h3", "Which gains attract"), table(head, rows))
+    rows = merged(rows)
+    if len(rows) <= MOST_LINES:
+        return joined(element("h3", "Which gains attract"), table(head, rows))
+    rest = details(f"The further {len(rows) - 1} blocks", table(head, rows[1:]))
+    return joined(element("h3", "Which gains attract"), table(head, rows[:1]), rest)
 
 
 def _matrix(subject: PageFacts) -> Markup:
-    shown = latex(subject.equations.deviation_matrix)
+    matrix = subject.equations.deviation_matrix
+    if matrix.rows > LARGEST_MATRIX:
+        return Markup("")
+    shown = latex(matrix)
     column = r"\left(\begin{matrix}y\\w\end{matrix}\right)"
     names = ", ".join(subject.spectrum.names)
     return details(

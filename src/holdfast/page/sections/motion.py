@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -13,7 +14,8 @@ from holdfast.page.markup.html import Child, Markup, element, joined, paragraph,
 from holdfast.page.section import Section, side_by_side
 from holdfast.results.runs.joined import JoinedRun
 
-MOST_CURVES = 12  # curves
+MOST_CURVES, FEW_CURVES = 12, 3  # curves; and where there are so many that the first speak for all
+MOST_NAMES = 8  # of points in the caption
 CAPTION = "The mechanism in motion, drawn to scale"
 
 
@@ -85,8 +87,14 @@ def _player(subject: PageFacts) -> Markup:
     )
     still = element("noscript", element("p", "The moving picture needs JavaScript; all figures below do without."))
     seen = " Seen from the front, the right and above." if motion.spatial else ""
-    caption = element("figcaption", f"{CAPTION}: {', '.join(motion.names)}; thin lines are traces.{seen}")
+    caption = element("figcaption", f"{CAPTION}: {_listed(motion.names)}; thin lines are traces.{seen}")
     return element("figure", canvas, controls, still, caption, class_="player", id="figure-mechanism")
+
+
+def _listed(names: Sequence[str]) -> str:
+    if len(names) <= MOST_NAMES:
+        return ", ".join(names)
+    return f"{names[0]}, {names[1]}, …, {names[-1]}"
 
 
 def _packed(values: np.ndarray) -> str:
@@ -95,7 +103,9 @@ def _packed(values: np.ndarray) -> str:
 
 def _curves(subject: PageFacts) -> list[Markup]:
     names = [*subject.equations.coordinates, *subject.problem.system.states]
-    return curves(subject, names[:MOST_CURVES], "motion", "Coordinates over time")
+    most = FEW_CURVES if subject.large else MOST_CURVES
+    rest = f" (the first {most} of {len(names)})" if len(names) > most else ""
+    return curves(subject, names[:most], "motion", f"Coordinates over time{rest}")
 
 
 SECTION = Section("motion", "Motion", write)

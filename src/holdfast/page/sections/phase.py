@@ -19,7 +19,7 @@ STILL = 1e-9  # a change this small, as a part of the value, is none
 def write(subject: PageFacts) -> Markup:
     names = subject.equations.coordinates
     pairs = [(names[0], names[1])] if len(names) > 1 else []
-    pairs += [(name, f"{name}_dot") for name in names[:MOST_PORTRAITS]]
+    pairs += [(name, f"{name}_dot") for name in names[: 1 if subject.large else MOST_PORTRAITS]]
     return side_by_side(*(_portrait(subject, *pair) for pair in pairs if _moves(subject, *pair)))
 
 
@@ -42,7 +42,12 @@ def _portrait(subject: PageFacts, across: str, up: str) -> Markup:
         axes.set_ylabel(subject.label(up))
         axes.legend()
 
-    return figure(f"phase-{across}-{up}", f"{up} against {across}".replace("_dot", "'"), draw)
+    return figure(f"phase-{across}-{up}", f"{_said(up)} against {_said(across)}", draw)
+
+
+def _said(name: str) -> str:
+    """A name in a caption: the rate of x."""
+    return f"the rate of {name.removesuffix('_dot')}" if name.endswith("_dot") else name
 
 
 SECTION = Section("phase", "Phase portraits", write)

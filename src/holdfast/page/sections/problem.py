@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
+from typing import Any
+
 import sympy as sp
 
 from holdfast.equations.writing.text import formula as latex
-from holdfast.page.facts import PageFacts, counted, number
+from holdfast.page.facts import PageFacts, counted, number, spoken
 from holdfast.page.markup.html import Child, Markup, code, details, element, joined, paragraph, table
 from holdfast.page.markup.mathml import formula, mathml
+from holdfast.page.markup.stated import Unwritten, stated_latex
 from holdfast.page.section import Section
 from holdfast.problem.data import Data
 from holdfast.problem.functions import StatedFunction
 from holdfast.problem.program import Program
 from holdfast.problem.quantities import latex_name
+
+MOST_LINES, MOST_NAMED, FEW = 6, 12, 2  # constraints and definitions written out at once; of more the first few
+MOST_OPEN = 60  # lines of a file that is not folded away
 
 
 def write(subject: PageFacts) -> Markup:
@@ -31,15 +39,66 @@ def _in_words(subject: PageFacts) -> Markup:
 
 
 def _energies(subject: PageFacts) -> Markup:
-    system = subject.problem.system
-    lines = [("kinetic energy", "T", system.kinetic)] if system.kinetic != 0 or not system.masses else []
-    lines += [("potential", "P", system.potential)] if system.potential != 0 else []
-    lines += [("dissipation", "D", system.dissipation)] if system.dissipation != 0 else []
-    parts = [formula(f"{letter} = {latex(value)}", note) for note, letter, value in lines]
-    parts += [formula(f"Q_{{{latex_name(name)}}} = {latex(value)}", "force") for name, value in system.forces.items()]
-    named = [f"{latex_name(name)} = {latex(value)}" for name, value in system.definitions.items()]
-    named += [rf"\dot{{{latex_name(name)}}} = {latex(value)}" for name, value in system.states.items()]
-    return joined(*parts, *(formula(line, "where") for line in named), *_masses(subject))
+    system, written = subject.problem.system, _Written(subject)
+    lines = [("kinetic energy", "T", "kinetic")] if system.kinetic != 0 or not system.masses else []
+    lines += [("potential", "P", "potential")] if system.potential != 0 else []
+    lines += [("dissipation", "D", "dissipation")] if system.dissipation != 0 else []
+    parts = [
+        formula(f"{subject.letter(letter)} = {written(getattr(system, key), 'system', key)}", note)
+        for note, letter, key in lines
+    ]
+    parts += [
+        formula(f"Q_{{{latex_name(name)}}} = {written(value, 'system', 'forces', name)}", "force")
+        for name, value in system.forces.items()
+    ]
+    named = [f"{latex_name(n)} = {written(value, 'definitions', n)}" for n, value in system.definitions.items()]
+    named += [f"{latex_name(name)} = {place}" for name, place in written.points()]
+    named += [
+        rf"\dot{{{latex_name(name)}}} = {written(value, 'system', 'states', name)}"
+        for name, value in system.states.items()
+    ]
+    where = [formula(line, "" if k else "where") for k, line in enumerate(named)]
+    rest = where[MOST_NAMED:]
+    more = details(f"The further {counted(len(rest), 'definition')}", *rest) if rest else None
+    return joined(*parts, *where[:MOST_NAMED], more, *_masses(subject))
+
+
+class _Written:
+    """Expressions as the file writes them, where there is one that still says what was run; else as SymPy does."""
+
+    def __init__(self, subject: PageFacts) -> None:
+        source = subject.source
+        self._tables = source.tables() if source is not None and source.states(subject.problem) else {}
+        self._points = subject.problem.system.points
+
+    def __call__(self, value: sp.Expr, *path: str) -> str:
+        inner: Any = self._tables
+        for key in path:
+            inner = inner.get(key) if isinstance(inner, dict) else None
+        try:
+            return stated_latex(inner)
+        except Unwritten:
+            return latex(value)
+
+    def points(self) -> list[tuple[str, str]]:
+        """Points as stated, where what is stated speaks of them."""
+        stated = self._tables.get("points", {})
+        said = {str(self._tables.get(key)) for key in ("system", "program", "definitions")}
+        used: set[str] = set()
+        while more := {name for name in set(self._points) - used if any(_speaks(text, name) for text in said)}:
+            used |= more
+            said = {str(stated.get(name)) for name in more}
+        found = []
+        for name in self._points if isinstance(stated, dict) else ():
+            if name not in used:
+                continue
+            with suppress(Unwritten):
+                found.append((name, rf"\left({', '.join(map(stated_latex, stated.get(name, [])))}\right)"))
+        return found
+
+
+def _speaks(text: str, name: str) -> bool:
+    return re.search(rf"(?<!\w){name}(?!\w)", text) is not None
 
 
 def _masses(subject: PageFacts) -> list[Markup]:
@@ -55,20 +114,25 @@ def _masses(subject: PageFacts) -> list[Markup]:
 
 
 def _program(subject: PageFacts) -> Markup:
-    program = subject.problem.program
+    program, written = subject.problem.program, _Written(subject)
     if not program.constraints:
         return paragraph("There is no program: the motion is free.")
-    kept = (*program.holonomic.items(), *program.nonholonomic.items())
+    kept = [("holonomic", *item) for item in program.holonomic.items()]
+    kept += [("nonholonomic", *item) for item in program.nonholonomic.items()]
     lines = [
-        formula(f"{latex(value)} = 0", f"{name.replace('_', ' ')}, {_holder(subject, name)}") for name, value in kept
+        formula(f"{written(value, 'program', kind, name)} = 0", f"{spoken(name)}, {_holder(subject, name)}")
+        for kind, name, value in kept
     ]
+    shown = lines if len(lines) <= MOST_LINES else lines[:FEW]
+    if len(lines) > MOST_LINES:
+        shown.append(details(f"The further {len(lines) - FEW} constraints", *lines[FEW:]))
     controls = [
         joined(code(name), " acts on ", ", ".join(direction), _limits(program, name))
         for name, direction in program.controls.items()
     ]
     return joined(
         element("h3", "Program: what the motion must keep"),
-        *lines,
+        *shown,
         paragraph("Controls: ", *_listed(controls), ".") if controls else None,
         *_controller(program),
     )
@@ -130,12 +194,23 @@ def _given(stated: StatedFunction) -> Child:
 
 
 def _text(subject: PageFacts) -> Markup:
+    """The file as it was written; and as it was run, where that is something else."""
+    source = subject.source
+    if source is not None and source.states(subject.problem):
+        return details(
+            "The problem file, as it was written", _copied(source.text), opened=source.text.count("\n") <= MOST_OPEN
+        )
+    before = [details("The file that it came from", _copied(source.text))] if source is not None else []
     if not subject.text:
-        return paragraph("This problem was stated in Python and has no form as a file.", class_="quiet")
-    button = element("button", "Copy", type="button", class_="copy", data_copy=subject.text, title="Copy the file")
-    return details(
-        "The problem file", element("div", element("pre", subject.text, tabindex="0"), button, class_="source")
-    )
+        why = "This problem was stated in Python and has no form as a file."
+        return joined(*before, paragraph(why, class_="quiet"))
+    return joined(*before, details("The problem as a file", _copied(subject.text)))
+
+
+def _copied(text: str) -> Markup:
+    """A text in a box of its own, with a button that copies it."""
+    button = element("button", "Copy", type="button", class_="copy", data_copy=text, title="Copy the file")
+    return element("div", element("pre", text, tabindex="0"), button, class_="source")
 
 
 def _limits(program: Program, name: str) -> str:

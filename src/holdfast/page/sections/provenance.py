@@ -7,7 +7,7 @@ from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 
 from holdfast.page.facts import PageFacts, counted
-from holdfast.page.markup.html import Child, Markup, element, joined, paragraph, table
+from holdfast.page.markup.html import Child, Markup, details, element, joined, paragraph, table
 from holdfast.page.section import Section
 
 PACKAGES = "holdfast numpy sympy scipy llvmlite python-flint matplotlib latex2mathml".split()
@@ -23,7 +23,8 @@ def write(subject: PageFacts) -> Markup:
         ["versions", ", ".join(f"{name} {_version(name)}" for name in PACKAGES)],
         ["machine", f"Python {platform.python_version()}, {platform.system()}, {platform.machine()}"],
     ]
-    return joined(_again(subject), table(["what", "value"], rows, class_="wrap"))
+    facts = table(["what", "value"], rows, class_="wrap")
+    return joined(_again(subject), details("Hash, versions and machine", facts))
 
 
 def _again(subject: PageFacts) -> Markup:

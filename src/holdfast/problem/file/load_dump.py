@@ -28,6 +28,7 @@ from holdfast.problem.file.places import Places
 from holdfast.problem.file.read import read_problem
 from holdfast.problem.file.write import written
 from holdfast.problem.problem import Problem
+from holdfast.problem.text.source import Source
 
 MAX_BYTES = 1_000_000
 KEY_PART = r"""(?:[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*')[ \t]*"""
@@ -76,9 +77,11 @@ def _read(text: str, name: str, folder: Path | None, values: Mapping[str, Any]) 
         raise _not_toml(name, text, str(error)) from None
     try:
         with distribute(False):  # set once: SymPy empties its cache at each change
-            return read_problem(with_given(raw, values), Findings(name, Places(text)), folder)
+            problem = read_problem(with_given(raw, values), Findings(name, Places(text)), folder)
     except BadFile as error:
         raise blamed_on_given(error, values) from None
+    object.__setattr__(problem, "source", None if values else Source(text, problem.system, problem.program))
+    return problem
 
 
 def _check_size(text: str, name: str) -> None:

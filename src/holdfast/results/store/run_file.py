@@ -103,7 +103,10 @@ def about(trajectory: Trajectory, problem: str | None) -> str:
 def problem_text(trajectory: Trajectory) -> str | None:
     """The problem as its file states it; None where it has no form as a file."""
     try:
-        return None if trajectory.problem is None else dumps(trajectory.problem)
+        problem = trajectory.problem
+        if problem is not None and problem.source is not None and problem.source.says(problem):
+            return problem.source.text  # what the user wrote
+        return None if problem is None else dumps(problem)
     except HoldfastError:
         return None  # a problem with functions that the file's grammar does not have
 

@@ -359,8 +359,8 @@ def _block(entry: Mapping[str, Any], tubes: Sequence[Tube] = ()) -> BlockCertifi
     if made is not None:
         place = "tube" if isinstance(made, TubeProof) else "region"
         reason = (
-            f"One step contracts by {made.gamma:.6g} and adds at most {values['defect']:.3g} "
-            f"({made.rounding:.2g} of it rounding) for every state of the {place}."
+            f"One step contracts by {rounded_up(made.gamma, 6)} and adds at most {rounded_up(values['defect'])} "
+            f"({rounded_up(made.rounding)} of it rounding) for every state of the {place}."
         )
     else:
         reason = AS_STATED + str(entry["reason"]).removeprefix(AS_STATED)
