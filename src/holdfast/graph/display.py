@@ -19,6 +19,7 @@ from holdfast.common.limits import allowance
 from holdfast.graph.arithmetics.balls import ball, balls, precision
 from holdfast.graph.arithmetics.tape import Ledger
 from holdfast.graph.nodes import LEAVES, Graph, Node, ancestors
+from holdfast.graph.squares import squares_joined
 from holdfast.graph.walk import FUNCTIONS, Walker
 from holdfast.problem.functions import FunctionValue
 
@@ -104,6 +105,8 @@ class Display:
             if expanded.has(sp.sin, sp.cos) and (harmonic := sp.expand(TR8(expanded))) != expanded:
                 sums = [harmonic, expanded]
             candidates = [expanded, *(common_factors_out(each) for each in sums), raw]
+        if raw.has(sp.sin) and (squares := squares_joined(raw)) != raw:
+            candidates.append(squares)
         for candidate in sorted(candidates, key=_length):
             if candidate == raw or (not _endless(candidate) and self.agrees(candidate, node)):
                 return candidate

@@ -19,6 +19,7 @@ from holdfast.page.markup.figure_text import FigureText, quantity
 from holdfast.problem.file.load_dump import dumps
 from holdfast.problem.problem import Problem
 from holdfast.problem.text.source import Source
+from holdfast.problem.units.derived import DerivedUnits
 from holdfast.results.judgement.energy import conservative
 from holdfast.results.motion import FRAMES, MechanismFrames, motion_of
 from holdfast.results.runs.joined import JoinedRun
@@ -141,8 +142,21 @@ class PageFacts:
         return next((letter for letter in (usual, *SPARE.get(usual, "")) if letter not in taken), usual)
 
     def label(self, name: str) -> FigureText:
-        """A name as a label of a figure, with its unit where one is stated."""
-        return quantity(name, str(self.problem.units.get(name, "")))
+        """A name as a label of a figure, with its unit where one is stated, or follows from those that are."""
+        return quantity(name, self.unit(name))
+
+    @cached_property
+    def _units(self) -> DerivedUnits:
+        return DerivedUnits(self.problem)
+
+    def unit(self, name: str) -> str:
+        """The unit of a column of the run, of t, or of "energy" and "power"; nothing where it is not known."""
+        return self._units.of(name)
+
+    def word(self, words: str, name: str) -> str:
+        """Words for an axis, with a unit where it is known: energy [J]."""
+        unit = self.unit(name)
+        return f"{words} [{unit}]" if unit else words
 
 
 def readable(trajectory: Trajectory) -> tuple[Trajectory, list[str]]:

@@ -8,7 +8,6 @@ from typing import Any
 from holdfast.page.facts import PageFacts
 from holdfast.page.figures.chart import figure
 from holdfast.page.figures.curve import even_groups, thinned
-from holdfast.page.markup.figure_text import quantity
 from holdfast.page.markup.html import Markup
 
 PANELS = 3  # of a figure, at most
@@ -24,7 +23,7 @@ def curves(subject: PageFacts, names: Sequence[str], kind: str, title: str) -> l
             for k, (panel, name) in enumerate(zip(panels, group, strict=True)):
                 panel.plot(*thinned(run.times, run[name]), color=f"C{k}", name=name)
                 panel.set_ylabel(subject.label(name))
-            panels[-1].set_xlabel(quantity("t"))
+            panels[-1].set_xlabel(subject.label("t"))
 
         caption = f"{title}: " + ", ".join(group)
         made.append(figure(f"{kind}-{number}", caption, draw, panels=len(group), height=100 + 105 * len(group)))

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from holdfast.page.figures.scale import Scale
-from holdfast.page.markup.figure_text import FigureText, power_of_ten, quantity
+from holdfast.page.markup.figure_text import FigureText, power_of_ten
 from holdfast.page.markup.html import Markup, element
 
 WIDTH, LEFT, RIGHT, TOP, BOTTOM = 640.0, 96.0, 16.0, 34.0, 42.0
@@ -90,6 +90,3 @@ def _key(low: int, high: int) -> str:
     parts.append(_label(power_of_ten(low), first - 6, 18))
     parts.append(_label(power_of_ten(high), first + LEVELS * wide + 6, 18, "start"))
     return "".join(parts)
-
-
-TIME = quantity("t")

@@ -17,6 +17,8 @@ BARE = re.compile(r"&(?!#\w+;)")
 WORD = re.compile(r'(?:<mi mathvariant="normal">[^<]</mi>){2,}')  # upright letters that belong together
 ROWS = frozenset({"math", "mrow", "mtd", "msqrt", "mstyle"})
 DOTS = {"\u02d9": "\u0307", "\u00a8": "\u0308"}  # accents, and the same as marks on a letter
+ONE_DOT = "\u02d9"
+RAISED = frozenset({"msup", "msub", "msubsup"})
 ITALIC = {chr(0x61 + k): chr(0x1D44E + k) for k in range(26) if k != 7}
 ITALIC |= {chr(0x3B1 + k): chr(0x1D6FC + k) for k in range(25)} | {"\u03d5": "\U0001d719"}
 TALL = frozenset("bdfhijklt\u03b2\u03b4\u03b6\u03b8\u03bb\u03be")  # letters on which a mark would sit too low
@@ -119,6 +121,7 @@ def _tree(latex: str, display: str) -> Element:
     text = BARE.sub("&amp;", NAMESPACE.sub("", convert(latex, display=display)))
     text = WORD.sub(_one_word, text).replace('mathvariant="sans-serif"', 'mathvariant="normal"')
     root = ElementTree.fromstring(text)
+    _worded(root)
     _dotted(root)
     _spaced(root)
     return root
@@ -126,6 +129,16 @@ def _tree(latex: str, display: str) -> Element:
 
 def _one_word(letters: re.Match[str]) -> str:
     return "<mi>" + re.sub(r"<[^>]*>", "", letters[0]) + "</mi>"
+
+
+def _worded(parent: Element) -> None:
+    """A power of a word in brackets: (shaft)², not a 2 that flies off its last letter."""
+    for child in parent:
+        _worded(child)
+        if child.tag == "msup" and len(child) and len(_word(child[0])) > 1 and _word(child[0]) not in FUNCTIONS:
+            bracket = Element("mrow")
+            bracket.extend([_leaf("mo", "("), child[0], _leaf("mo", ")")])
+            child[0] = bracket
 
 
 def _dotted(parent: Element) -> None:
@@ -137,11 +150,35 @@ def _dotted(parent: Element) -> None:
         letter, accent = "".join(child[0].itertext()), child[1]
         if letter in ITALIC and letter not in TALL:
             parent[place] = _leaf("mi", ITALIC[letter] + DOTS[accent.text or ""])
+        elif len(letter) > 1:
+            parent[place] = _derivative(child[0], accent.text or "", raised=parent.tag in RAISED and place == 0)
         else:
             lifted = Element("mpadded", {"voffset": "-0.3em"})
             lifted.append(accent)
             child.set("accent", "true")
             child[1] = lifted
+
+
+def _derivative(word: Element, accent: str, *, raised: bool) -> Element:
+    """d/dt before a word: a dot over the middle of one is lost; in brackets where a power or an index follows."""
+    order = "" if DOTS[accent] == DOTS[ONE_DOT] else "2"
+    above, below = Element("mrow"), Element("mrow")
+    above.append(_powered("d", order))
+    below.extend([_leaf("mi", "d"), _powered("t", order)])
+    share = Element("mfrac")
+    share.extend([above, below])
+    made = Element("mrow")
+    parts = [share, Element("mspace", {"width": "0.17em"}), word]
+    made.extend([_leaf("mo", "("), *parts, _leaf("mo", ")")] if raised else parts)
+    return made
+
+
+def _powered(letter: str, power: str) -> Element:
+    if not power:
+        return _leaf("mi", letter)
+    made = Element("msup")
+    made.extend([_leaf("mi", letter), _leaf("mn", power)])
+    return made
 
 
 def _spaced(parent: Element) -> None:
@@ -153,7 +190,7 @@ def _spaced(parent: Element) -> None:
     children = list(parent)
     for before, after in zip(children[-2::-1], children[:0:-1], strict=True):  # from the end, so places stay right
         if _apart(before, after):
-            parent.insert(list(parent).index(after), Element("mspace", {"width": "0.17em"}))
+            parent.insert(list(parent).index(after), Element("mspace", {"width": "0.22em"}))
 
 
 def _apart(before: Element, after: Element) -> bool:

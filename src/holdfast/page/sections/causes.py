@@ -43,7 +43,7 @@ def _figure(subject: PageFacts, holder: str) -> Markup:
     def draw(axes: Any) -> None:
         for degree, values in acting.items():
             axes.plot(*thinned(run.times, values), color=f"C{degree}", label=_label(holder, degree))
-        axes.set_xlabel(quantity("t"))
+        axes.set_xlabel(subject.label("t"))
         axes.set_ylabel(subject.label(holder))
         axes.legend()
 

@@ -9,7 +9,7 @@ import numpy as np
 from holdfast.page.facts import PageFacts, bound, number, spoken
 from holdfast.page.figures.chart import figure
 from holdfast.page.figures.curve import thinned
-from holdfast.page.figures.heat import TIME, heat_map
+from holdfast.page.figures.heat import heat_map
 from holdfast.page.markup.figure_text import quantity
 from holdfast.page.markup.html import Markup, joined, paragraph
 from holdfast.page.section import Section, side_by_side
@@ -43,7 +43,9 @@ def _heat(subject: PageFacts, names: list[str]) -> Markup:
     run, shown = subject.trajectory, names[:MOST_ROWS]
     rest = f" (the largest {MOST_ROWS} of {len(names)})" if len(names) > MOST_ROWS else ""
     caption = f"Size of every deviation over time{rest}: darker is larger, white is exactly zero"
-    return heat_map("deviation-all", caption, run.times, [(quantity(name), run[name]) for name in shown], TIME)
+    return heat_map(
+        "deviation-all", caption, run.times, [(quantity(name), run[name]) for name in shown], subject.label("t")
+    )
 
 
 def _norm_words(subject: PageFacts) -> Markup:
@@ -68,7 +70,7 @@ def _norm(subject: PageFacts) -> Markup:
     def draw(axes: Any) -> None:
         axes.plot(*thinned(run.times[seen], run.deviation_norm[seen]), color="C0", name="deviation_norm")
         axes.log = True
-        axes.set_xlabel(quantity("t"))
+        axes.set_xlabel(subject.label("t"))
         axes.set_ylabel("‖z‖")
 
     return figure("deviation-norm", "Norm of the deviation, ‖z‖", draw)
@@ -97,7 +99,7 @@ def _block(subject: PageFacts, place: int, names: list[str]) -> Markup:
             if run.times[-1] > run.times[0]:
                 axes.set_xlim(run.times[0], run.times[-1])
             axes.middle = "exactly zero throughout"
-        axes.set_xlabel(quantity("t"))
+        axes.set_xlabel(subject.label("t"))
         axes.set_ylabel("size of the deviation")
         axes.legend()
 

@@ -55,8 +55,8 @@ def _energies(subject: PageFacts) -> Markup:
         for name in ("energy", "kinetic", "potential"):
             curve = thinned(run.times, run[name])
             axes.plot(*curve, label=ENERGIES[name], name=name, color=COLOURS[name], linewidth=wide.get(name, 1.8))
-        axes.set_xlabel(quantity("t"))
-        axes.set_ylabel("energy")
+        axes.set_xlabel(subject.label("t"))
+        axes.set_ylabel(subject.word("energy", "energy"))
         axes.legend()
 
     return figure("energy", "Kinetic energy, potential, and their sum", draw)
@@ -74,8 +74,8 @@ def _balance(subject: PageFacts) -> Markup:
             axes.plot(*thinned(run.times, getattr(balance, name)), label=name, color=COLOURS[name])
         if left.any():
             axes.plot(*thinned(run.times, left), label="unexplained", color="C5", linestyle="--")
-        axes.set_xlabel(quantity("t"))
-        axes.set_ylabel("work since the start")
+        axes.set_xlabel(subject.label("t"))
+        axes.set_ylabel(subject.word("work since the start", "energy"))
         axes.legend(3)
 
     return figure("balance", "Where the energy came from and went", draw)
@@ -94,8 +94,8 @@ def _power(subject: PageFacts) -> Markup:
 
     def draw(axes: Any) -> None:
         axes.plot(*thinned(run.times, run["power_correction"]), color="C1", name="power_correction")
-        axes.set_xlabel(quantity("t"))
-        axes.set_ylabel("power of the correction")
+        axes.set_xlabel(subject.label("t"))
+        axes.set_ylabel(subject.word("power of the correction", "power"))
 
     return figure("power", "Power of the correction: the part of the held forces that drives deviations away", draw)
 
@@ -105,7 +105,7 @@ def _table(subject: PageFacts) -> Markup:
     rows: list[list[Child]] = [["change of energy", number(float(balance.change[-1]))]]
     rows += [[words, number(float(getattr(balance, name)[-1]))] for name, words in WORDS.items() if name != "residual"]
     rows.append([WORDS["residual"], number(float(unexplained(balance)[-1]))])
-    return table(["over the whole run", "energy"], rows)
+    return table(["over the whole run", subject.word("energy", "energy")], rows)
 
 
 SECTION = Section("energy", "Energy", write)

@@ -167,21 +167,27 @@ def _listed(parts: list[Markup]) -> list[Child]:
 
 
 def _values(subject: PageFacts) -> Markup:
-    run, units = subject.trajectory, subject.problem.units
+    run = subject.trajectory
     parameters = [name for name in subject.equations.parameter_names if not name.startswith("law.")]
     rows: list[list[Child]] = [
-        [mathml(latex_name(name)), number(float(run.parameters[name]), 8), str(units.get(name, ""))]
-        for name in parameters
+        [mathml(latex_name(name)), number(float(run.parameters[name]), 8), subject.unit(name)] for name in parameters
     ]
     rows += [
-        [mathml(f"{latex_name(name)}(t_0)"), number(value, 8), str(units.get(name, ""))]
+        [mathml(f"{latex_name(name)}(t_0)"), number(value, 8), subject.unit(name)]
         for name, value in zip(run.state_names, run.start.state, strict=True)
     ]
     rows += [
-        [mathml(latex(stated.at(name))), _given(stated), str(units.get(name, ""))]
+        [mathml(latex(stated.at(name))), _given(stated), subject.unit(name)]
         for name, stated in subject.problem.system.functions.items()
     ]
-    return details("Parameters and start values", table(["quantity", "value", "unit"], rows))
+    return details("Parameters and start values", _with_units(rows))
+
+
+def _with_units(rows: list[list[Child]]) -> Markup:
+    """The table; without a column of units where there are none."""
+    if any(row[2] for row in rows):
+        return table(["quantity", "value", "unit"], rows)
+    return table(["quantity", "value"], [row[:2] for row in rows])
 
 
 def _given(stated: StatedFunction) -> Child:
