@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -13,6 +13,7 @@ import numpy as np
 from holdfast.equations.derive import derive
 from holdfast.equations.equations import Equations
 from holdfast.graph.arithmetics.tape import Tape
+from holdfast.results.bodies import Bodies, reach
 from holdfast.results.trajectory import Trajectory
 
 FRAMES = 600  # at most
@@ -34,11 +35,16 @@ class MechanismFrames:
     traces: tuple[int, ...]
     spatial: bool
     complaints: tuple[str, ...] = ()
+    bodies: tuple[Any, ...] = ()  # as `results.bodies` describes them
+    follow: int | None = None  # the point that the picture keeps in its middle
+    space: np.ndarray | None = None  # (frames, points, 3), where the points are not on a plane
 
     @cached_property
     def box(self) -> tuple[float, float, float, float]:
         """x and y from lowest to highest, never empty."""
         low, high = self.frames.min(axis=(0, 1)), self.frames.max(axis=(0, 1))
+        more = reach(list(self.bodies), self.frames)
+        low, high = np.vstack([low, more[0]]).min(axis=0), np.vstack([high, more[1]]).max(axis=0)
         size = max(float((high - low).max()), 1e-9)
         middle = (low + high) / 2
         half = np.maximum((high - low) / 2, 0.12 * size)
@@ -70,12 +76,13 @@ def motion_of(
     spatial = positions.shape[2] == 3
     flat = positions @ VIEW.T if spatial else positions
     links, traces, complaints = _drawn(problem.animation, names)
-    motion = MechanismFrames(names, trajectory.times[rows], flat, links, (), spatial, complaints)
+    bodies = Bodies(problem.animation, names, trajectory, rows)
+    told = (*complaints, *bodies.complaints)
+    times, found, space = trajectory.times[rows], tuple(bodies.found), positions if spatial else None
+    motion = MechanismFrames(names, times, flat, links, (), spatial, told, found, bodies.follow, space)
     moving = tuple(k for k in range(len(names)) if k not in motion.fixed)
     moving = moving if len(moving) <= MOST_TRACES else moving[-1:]  # many would bury the mechanism
-    return MechanismFrames(
-        names, motion.times, flat, links, traces if traces is not None else moving, spatial, complaints
-    )
+    return replace(motion, traces=moving if traces is None else traces)
 
 
 def _even_rows(times: np.ndarray, frames: int) -> np.ndarray:

@@ -12,6 +12,7 @@ from holdfast.page.facts import PageFacts, number
 from holdfast.page.figures.curves import curves
 from holdfast.page.markup.html import Child, Markup, element, joined, paragraph, table
 from holdfast.page.section import Section, side_by_side
+from holdfast.results.bodies import plain_bodies
 from holdfast.results.runs.joined import JoinedRun
 
 MOST_CURVES, FEW_CURVES = 12, 3  # curves; and where there are so many that the first speak for all
@@ -59,6 +60,8 @@ def _player(subject: PageFacts) -> Markup:
         "traces": motion.traces,
         "fixed": motion.fixed,
         "box": motion.box,
+        "bodies": plain_bodies(motion.bodies),
+        "follow": motion.follow,
         "begin": float(motion.times[0]),
         "end": float(motion.times[-1]),
     }
@@ -75,6 +78,7 @@ def _player(subject: PageFacts) -> Markup:
         data_about=json.dumps(about),
         data_times=_packed(motion.times),
         data_frames=_packed(motion.frames),
+        data_space=None if motion.space is None else _packed(motion.space),
     )
     controls = element(
         "div",
@@ -86,7 +90,8 @@ def _player(subject: PageFacts) -> Markup:
         class_="controls",
     )
     still = element("noscript", element("p", "The moving picture needs JavaScript; all figures below do without."))
-    seen = " Seen from the front, the right and above." if motion.spatial else ""
+    seen = " Drag, or press shift and an arrow key, to look from elsewhere." if motion.spatial else ""
+    seen += " Arrows are forces, to one scale." if any(body["kind"] == "arrow" for body in motion.bodies) else ""
     caption = element("figcaption", f"{CAPTION}: {_listed(motion.names)}; thin lines are traces.{seen}")
     return element("figure", canvas, controls, still, caption, class_="player", id="figure-mechanism")
 
