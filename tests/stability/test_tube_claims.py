@@ -73,6 +73,21 @@ def test_a_width_is_not_told_as_a_part_of_a_turn_where_nothing_turns(tmp_path):
     assert "moves further in its run than the range" in found.findings[0]
 
 
+@pytest.mark.parametrize("where", ["Omega", "tube"])
+def test_bounds_hold_for_every_start_of_the_size_that_is_stated(where, tmp_path):
+    """A larger size of the start was verified beside bounds that only the start itself keeps."""
+    equations = pendulum() if where == "Omega" else skater()
+    ask = {"step": 0.01, "effort": 1} if where == "Omega" else {"step": 0.01, "effort": 0.1}
+    certificate = hf.certify(equations, hf.RK4, duration=0.3 if where == "Omega" else 2, **ask)
+    data = certificate.to_dict()
+    block = data["blocks"][0]
+    assert block["label"] == ("proved" if where == "Omega" else "tube")
+    assert hf.verify(certificate)
+    block["start_size"] = block["proof"]["radius"]
+    (tmp_path / "c.json").write_text(json.dumps({**data, "digest": digest(data)}))
+    assert "smaller than what was shown" in hf.verify(tmp_path / "c.json").findings[0]
+
+
 def test_neighbours_are_those_of_the_equations_that_were_certified():
     """Equations with another number in them have the same parameters, and were taken for the certificate's own."""
     certificate = hf.certify(skater(), hf.RK4, step=0.01, duration=2, effort=0.1)

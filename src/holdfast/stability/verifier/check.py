@@ -165,7 +165,7 @@ def check_block(read: Reading, block: BlockClaim, budget: Budget) -> Shown:
         )
         _require_covered_start(block, proof, start)
         defect = _defect(proof, read.tableau, claims.step)
-        share = 0.0 if block.settles else start
+        share = 0.0 if block.settles else max(start, block.start_size or 0.0)
         settled = contraction.settled(defect)
         shown = [top(a + flint.arb(share) * b) for a, b in zip(settled, contraction.widths(), strict=True)]
     finally:
