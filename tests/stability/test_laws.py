@@ -191,6 +191,18 @@ def test_a_contraction_that_is_stated_too_good_is_refused(proved, tmp_path):
     assert "contraction is larger than stated" in found.findings[0] or "budget" in found.findings[0]
 
 
+def test_a_matrix_is_not_stated_of_a_law_that_has_more_than_one(proved, tmp_path):
+    """The one of its start was written, which nobody looked at: any other was verified, too."""
+    _, certificate = proved
+    data = certificate.to_dict()
+    assert data["blocks"][0]["matrix"] == []
+    data["blocks"][0]["matrix"] = [[7.0, 8.0], [9.0, 10.0]]
+    data["digest"] = digest(data)
+    (tmp_path / "c.json").write_text(json.dumps(data))
+    found = hf.verify(tmp_path / "c.json", cells=1500)
+    assert "the law is not the one of the problem" in found.findings[0]
+
+
 @pytest.mark.parametrize("scheme", [hf.Euler, hf.Midpoint, hf.Kutta3])
 def test_every_order_is_proved_under_a_law_that_varies(scheme):
     certificate = certified(hf.GeneralLaw({"rod": -(9 + x**2) * rod - 6 * rod.rate - rod**3}), scheme, duration=0.5)

@@ -2,6 +2,7 @@
 
 import copy
 import json
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -24,12 +25,12 @@ def pendulum():
     return hf.derive(hf.Problem(system, program, start={x: 0.6, y: -0.8}))
 
 
-def skater(speed=1.0, turn=1.0):
+def skater(turn=1.0, pull=0.5):
     kinetic = (x.rate**2 + y.rate**2 + th.rate**2) / 2
-    system = hf.System(coordinates=(x, y, th), kinetic=kinetic, potential=x * sp.Rational(1, 2))
+    system = hf.System(coordinates=(x, y, th), kinetic=kinetic, potential=pull * x)
     edge = {"edge": x.rate * sp.sin(th) - y.rate * sp.cos(th)}
     program = hf.Program(nonholonomic=edge, law=hf.SpringDamper(damping={"edge": 10}))
-    return hf.derive(hf.Problem(system, program, start={x.rate: speed, th.rate: turn}))
+    return hf.derive(hf.Problem(system, program, start={x.rate: 1, th.rate: turn}))
 
 
 @pytest.mark.parametrize("region", [{"m": (1, 2), "L": (0.5, 2)}, {"m": (5, 6)}])
@@ -70,6 +71,37 @@ def test_a_width_is_not_told_as_a_part_of_a_turn_where_nothing_turns(tmp_path):
     found = hf.verify(tmp_path / "c.json")
     assert not found
     assert "moves further in its run than the range" in found.findings[0]
+
+
+@pytest.mark.parametrize("where", ["Omega", "tube"])
+def test_bounds_hold_for_every_start_of_the_size_that_is_stated(where, tmp_path):
+    """A larger size of the start was verified beside bounds that only the start itself keeps."""
+    equations = pendulum() if where == "Omega" else skater()
+    ask = {"step": 0.01, "effort": 1} if where == "Omega" else {"step": 0.01, "effort": 0.1}
+    certificate = hf.certify(equations, hf.RK4, duration=0.3 if where == "Omega" else 2, **ask)
+    data = certificate.to_dict()
+    block = data["blocks"][0]
+    assert block["label"] == ("proved" if where == "Omega" else "tube")
+    assert hf.verify(certificate)
+    block["start_size"] = block["proof"]["radius"]
+    (tmp_path / "c.json").write_text(json.dumps({**data, "digest": digest(data)}))
+    assert "smaller than what was shown" in hf.verify(tmp_path / "c.json").findings[0]
+
+
+def test_neighbours_are_those_of_the_equations_that_were_certified():
+    """Equations with another number in them have the same parameters, and were taken for the certificate's own."""
+    certificate = hf.certify(skater(), hf.RK4, step=0.01, duration=2, effort=0.1)
+    assert hf.safe_starts(skater(), certificate)
+    with pytest.raises(hf.BadRequest, match="of other equations"):
+        hf.safe_starts(skater(pull=0.500001), certificate)
+
+
+def test_neighbours_of_a_run_by_a_scheme_of_ones_own():
+    stages = tuple(tuple(map(Fraction, row)) for row in ((0, 0, 0), ("1/2", 0, 0), (0, "3/4", 0)))
+    mine = hf.RungeKutta(name="mine", order=3, stages=stages, weights=tuple(map(Fraction, ("2/9", "1/3", "4/9"))))
+    certificate = hf.certify(skater(), mine, step=0.01, duration=2, effort=0.1)
+    assert certificate["edge"].label is hf.Label.tube
+    assert hf.safe_starts(skater(), certificate)
 
 
 def test_neighbours_are_told_when_the_bounds_hold_for_them():

@@ -103,7 +103,7 @@ class BlockCertificate:
     label: Label
     reason: str
     names: tuple[str, ...] = ()
-    matrix: tuple[tuple[float, ...], ...] = ()
+    matrix: tuple[tuple[float, ...], ...] = ()  # H; none where a law that varies is proved, which has more than one
     gamma: float | None = None
     defect: float | None = None  # in the norm of the certificate
     epsilon: float | None = None  # ‖ψ‖_P never exceeds it, and settles below

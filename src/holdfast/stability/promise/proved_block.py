@@ -82,6 +82,7 @@ def with_proof(setting: Claim, checked: BlockCertificate, proof: Proof, told: Bl
         checked,
         label=Label.proved,
         reason=reason,
+        matrix=() if varies else checked.matrix,
         gamma=proof.gamma,
         defect=defect,
         epsilon=proof.radius,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -14,8 +15,10 @@ from holdfast.errors import BadRequest
 from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.by_name import scheme_named
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
+from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.stability.certificate.certificate import Certificate, made_here
 from holdfast.stability.certificate.tube_proof import Tube, tubes_of
+from holdfast.stability.promise.run_code import run_code
 from holdfast.stability.tube.cells import Cells, room_around
 from holdfast.stability.tube.flow import tube_flow
 from holdfast.stability.tube.starts import Neighbours
@@ -57,12 +60,12 @@ def safe_starts(equations: Equations, certificate: Certificate) -> SafeStarts:
     """
     if not isinstance(equations, Equations) or not isinstance(certificate, Certificate):
         raise BadRequest("safe_starts() takes Equations and the certificate that certify() made of them")
-    run, scheme, tubes = certificate.trajectory, scheme_named(certificate.scheme), tubes_of(certificate.blocks)
+    run, scheme, tubes = certificate.trajectory, _scheme(certificate), tubes_of(certificate.blocks)
     if not made_here(certificate) or run is None or certificate.step is None:
         raise BadRequest("the certificate was not made here, so its run is not at hand", fix="hf.certify(...) again")
     if not tubes or not isinstance(scheme, RungeKutta):
         raise BadRequest("nothing in this certificate is proved in a tube", where="safe_starts(certificate)")
-    if set(equations.parameter_names) != set(certificate.parameters):
+    if run_code(equations) != certificate.code:
         raise BadRequest("the certificate was made of other equations", where="safe_starts(certificate)")
     numbers = {name: certificate.parameters[name] for name in equations.parameter_names}
     flow = tube_flow(equations, numbers, whole=True)
@@ -72,6 +75,15 @@ def safe_starts(equations: Equations, certificate: Certificate) -> SafeStarts:
     part = Neighbours(flow, scheme, certificate.step, run, widths).largest_start()
     told = {name: float(part * width) for name, width in zip(run.state_names, widths, strict=True)}
     return SafeStarts(part, Frozen(told) if part else Frozen())
+
+
+def _scheme(certificate: Certificate) -> Scheme:
+    """The scheme of a certificate, by its name or by the tableau that it states."""
+    if certificate.tableau is None:
+        return scheme_named(certificate.scheme)
+    weights = tuple(Fraction(value) for value in certificate.tableau["weights"])
+    stages = tuple(tuple(Fraction(value) for value in row) for row in certificate.tableau["stages"])
+    return RungeKutta(name=certificate.scheme, order=certificate.tableau["order"], stages=stages, weights=weights)
 
 
 def _room(tube: Tube, run: Trajectory) -> np.ndarray:

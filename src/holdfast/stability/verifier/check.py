@@ -147,9 +147,8 @@ def check_block(read: Reading, block: BlockClaim, budget: Budget) -> Shown:
     assert claims.step is not None
     _require_names(read, block, proof)
     changing = varies(made, block.names)
-    matrix = [] if changing else made.matrix(block.names)
-    if not changing:
-        require(matrix == [[Fraction(x) for x in row] for row in block.matrix], "the law is not the one of the problem")
+    matrix = [] if changing else made.matrix(block.names)  # a law that varies has no one matrix to state
+    require(matrix == [[Fraction(x) for x in row] for row in block.matrix], "the law is not the one of the problem")
     require(block.gamma == proof.gamma < 1, "the contraction is not the one of the proof, or none")
     before, flint.ctx.prec = flint.ctx.prec, BITS
     try:
@@ -166,7 +165,7 @@ def check_block(read: Reading, block: BlockClaim, budget: Budget) -> Shown:
         )
         _require_covered_start(block, proof, start)
         defect = _defect(proof, read.tableau, claims.step)
-        share = 0.0 if block.settles else start
+        share = 0.0 if block.settles else max(start, block.start_size or 0.0)
         settled = contraction.settled(defect)
         shown = [top(a + flint.arb(share) * b) for a, b in zip(settled, contraction.widths(), strict=True)]
     finally:
@@ -190,7 +189,7 @@ def _require_names(read: Reading, block: BlockClaim, proof: Claim) -> None:
     own |= {f"w_{name}" for name in block.constraints}
     require(set(block.names) == own, "the deviations are not those of its constraints")
     size = len(block.names)
-    require(len(block.matrix) == len(proof.factor) == size, "the norm or the law is of another size")
+    require(len(proof.factor) == size and len(block.matrix) in (0, size), "the norm or the law is of another size")
     require(len(block.bounds) == size, "there is not one bound for each deviation")
     require(set(proof.region) == set(read.equations.inputs), "the region does not bound time and the whole state")
     known = {name for name in read.equations.psi if name not in block.names} | {*OBSERVABLES}

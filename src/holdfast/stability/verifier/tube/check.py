@@ -153,7 +153,7 @@ def _fitting(read: Reading, block: BlockClaim) -> Claimed:
         if block.start_size is not None:
             require(block.from_step == 0, "the certificate misstates from which step on it holds")
             require(block.start_size >= start * (1 - 1e-12), "the start deviates more than stated")
-        share = 0.0 if block.settles else start
+        share = 0.0 if block.settles else max(start, block.start_size or 0.0)
         settled, widths = contraction.settled(defect), contraction.widths()
         shown = [top(a + flint.arb(share) * b) for a, b in zip(settled, widths, strict=True)]
         wide = [top(width) for width in widths]
