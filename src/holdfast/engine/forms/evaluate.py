@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,8 @@ class FormTape:
             [len(self.monomials), self.monomials.order, rows, size, *self.monomials.degrees], np.int64
         )
         self._code, self._systems = self._laid_out(recorder)
+        self._input_slots = np.array([self._slots[v] for v in self._inputs], np.int64)
+        self._output_slots = np.array([self._slots[v] for v in self._outputs], np.int64)
         self._constants = np.array(recorder.constants or [(0.0, 0.0)])
         self._pairs = recorder.array()
         self._memory, self._bounds = reals(count * size, LANES), reals(max(1, symbols) * self.terms, LANES)
@@ -83,6 +86,14 @@ class FormTape:
             code.append((op, *operands, *rest, starts[last] if solves else last, fresh))
         return np.array(code or [(0,) * 13], np.int64), np.array(flat or [0], np.int64)
 
+    @cached_property
+    def _places(self) -> tuple[list[int], list[int], tuple[tuple[int, int], tuple[int, int]]]:
+        """Where the kernel finds what is the same in every call; the arrays live as long as the tape does."""
+        at: Any = lambda array: array.ctypes.data  # noqa: E731
+        own = [self._memory, self._pairs, self._systems, self._bounds, self._betas, self._differences, self._work]
+        ends = (at(self._input_slots), len(self._input_slots)), (at(self._output_slots), len(self._output_slots))
+        return [at(self._shape), at(self._code), at(self._constants)], [at(array) for array in own], ends
+
     def __call__(self, cells: np.ndarray, degree: int = 0) -> Forms:
         """cells [cell, input, monomials + 3]: the polynomial, the coefficient of s, the remainder, the rounding."""
         count, width = len(cells), len(self.monomials)
@@ -93,15 +104,9 @@ class FormTape:
         )
         padded = np.concatenate([cells, np.repeat(cells[-1:], blocks * LANES - count, axis=0)])
         data[:] = padded.reshape(blocks, LANES, len(self._inputs), width + 3).transpose(0, 2, 3, 1)
-        inputs = np.array([self._slots[v] for v in self._inputs], np.int64)
-        outputs = np.array([self._slots[v] for v in self._outputs], np.int64)
-        at: Any = lambda array: array.ctypes.data  # noqa: E731
-        self._kernel(
-            at(self._shape), at(self._code), at(self._constants), self.length, at(self._memory), at(self._pairs),
-            at(self._systems), at(self._bounds), at(self._betas), at(self._differences), at(self._work), blocks,
-            at(data), at(inputs), len(inputs), at(out), at(outputs), len(outputs), degree,
-        )  # fmt: skip
-        found = out.transpose(0, 3, 1, 2).reshape(blocks * LANES, len(outputs), width + 4)[:count]
+        first, rest, last = self._places
+        self._kernel(*first, self.length, *rest, blocks, data.ctypes.data, *last[0], out.ctypes.data, *last[1], degree)
+        found = out.transpose(0, 3, 1, 2).reshape(blocks * LANES, len(self._outputs), width + 4)[:count]
         with np.errstate(all="ignore"):
             rest = (found[..., width] + found[..., width + 1]) * (1 + 2.0**-50)
             rounding = (found[..., width + 2] + found[..., width + 3]) * (1 + 2.0**-50)

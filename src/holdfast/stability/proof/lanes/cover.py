@@ -12,6 +12,7 @@ from holdfast.stability.proof.lanes.cutter import Array, Boxes
 from holdfast.stability.proof.search import MOST_CELLS, NEAR_ATTAINED
 from holdfast.stability.proof.work import SearchWork
 
+FEW = 16  # parts of a round, which are cut again before they are judged
 FEWEST = 64  # cells that are cut in one round, where so many are above what is wanted: batches pay
 
 
@@ -65,7 +66,7 @@ def lane_cover(
             break
         order = above[np.argsort(-bounds[above], kind="stable")]
         chosen = order[: min(max(FEWEST, -(-len(above) // 2)), room)]
-        fresh = judge(boxes.chosen(chosen).halved(variables[chosen]))
+        fresh = judge(_parted(boxes.chosen(chosen), variables[chosen], room))
         work.charge(fresh.spent)
         kept = np.ones(len(bounds), bool)
         kept[chosen] = False
@@ -74,6 +75,16 @@ def lane_cover(
         variables = np.concatenate([variables[kept], fresh.variables])
         attained = max(attained, float(fresh.reached.max(initial=0.0)))
     return LaneCover(boxes, bounds)
+
+
+def _parted(boxes: Boxes, variables: Array, room: int) -> Boxes:
+    """Halves; while they are few, each again in the same variable: a round costs about as much with one cell as with
+    many."""
+    parts, again = boxes.halved(variables), variables
+    while len(parts) <= FEW and len(parts) <= room:
+        again = np.concatenate([again, again])
+        parts = parts.halved(again)
+    return parts
 
 
 def _joined(a: Boxes, b: Boxes) -> Boxes:

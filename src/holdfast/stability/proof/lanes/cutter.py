@@ -157,22 +157,21 @@ def contracted(rows: LimitedRows, low: Array, high: Array) -> tuple[Array, Array
     """The range of each e [box, variable] in which all rows can lie between their limits, and whether there is any."""
     count, _, n = rows.slopes.shape
     least, most, lives = -np.ones((count, n)), np.ones((count, n)), np.ones(count, bool)
+    sizes, centre = np.abs(rows.slopes), rows.value + rows.middle
+    terms_size = sizes.sum(axis=2) + np.abs(rows.value) + np.abs(rows.middle) + rows.spread
     for i, (bottom, top) in enumerate(zip(low, high, strict=True)):
-        slope, a, m, s = rows.slopes[:, i], rows.value[:, i], rows.middle[:, i], rows.spread[:, i]
-        size = np.abs(slope).sum(axis=1) + np.abs(a) + np.abs(m) + s + max(abs(bottom), abs(top))
-        room = s + SLACK * size
-        known = np.isfinite(size)
-        terms, reach = slope * (least + most) / 2, np.abs(slope) * (most - least) / 2
+        slope, size = rows.slopes[:, i], terms_size[:, i] + max(abs(bottom), abs(top))
+        room, known = rows.spread[:, i] + SLACK * size, np.isfinite(size)
+        terms, reach = slope * (least + most) / 2, sizes[:, i] * (most - least) / 2
         total, away = terms.sum(axis=1), reach.sum(axis=1)
-        below, above = bottom - a - m - room, top - a - m + room  # what Σ l e has to meet
+        below, above = bottom - centre[:, i] - room, top - centre[:, i] + room  # what Σ l e has to meet
         lives &= ~(known & ((total + away < below) | (total - away > above)))
-        others, free = total[:, None] - terms, away[:, None] - reach
-        first, last = below[:, None] - others - free, above[:, None] - others + free
-        ends = np.sort(np.stack([first / slope, last / slope]), axis=0)
-        ends += np.stack([-SLACK * np.abs(ends[0]), SLACK * np.abs(ends[1])])
-        solved = known[:, None] & (slope != 0) & np.isfinite(ends).all(axis=0)
-        least = np.where(solved, np.maximum(least, ends[0]), least)
-        most = np.where(solved, np.minimum(most, ends[1]), most)
+        middle, free = total[:, None] - terms, away[:, None] - reach
+        one, other = (below[:, None] - middle - free) / slope, (above[:, None] - middle + free) / slope
+        first, last = np.minimum(one, other), np.maximum(one, other)
+        solved = known[:, None] & np.isfinite(first) & np.isfinite(last)
+        least = np.where(solved, np.maximum(least, first - SLACK * np.abs(first)), least)
+        most = np.where(solved, np.minimum(most, last + SLACK * np.abs(last)), most)
         lives &= (least <= most).all(axis=1)
         least, most = np.minimum(least, most), np.maximum(least, most)
     return np.clip(least, -1, 1), np.clip(most, -1, 1), lives
