@@ -145,6 +145,9 @@ function figures() {
   }
 
   for (const entry of document.querySelectorAll("g.entry")) {
+    const svg = entry.closest("svg");  // a picture with buttons in it is a group
+    svg.setAttribute("role", "group");
+    svg.setAttribute("aria-label", svg.querySelector("title").textContent);
     entry.setAttribute("role", "button");
     entry.setAttribute("tabindex", "0");
     entry.setAttribute("aria-pressed", "true");
