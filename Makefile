@@ -13,7 +13,7 @@ PY ?= $(shell for name in python3.13 python3.12 python3.11 python3; do \
 PIP_FLAGS := --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fast lint bench prove fuzz mutate lock clean
+.PHONY: help demo test fast lint bench rivals prove fuzz mutate lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## /\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '  make %-6s %s\n' "$$name" "$$text"; done
@@ -38,6 +38,11 @@ lint: $(READY) ## style and types
 bench: $(READY) ## measure, and write benchmarks/results
 	$(BIN)/python -m benchmarks.run
 
+rivals: ## the same problems by MuJoCo, in an environment of its own; writes docs/benchmarks.md
+	$(PY) -m venv .venv-rivals
+	.venv-rivals/bin/pip install $(PIP_FLAGS) -r requirements.lock mujoco
+	PYTHONPATH=src .venv-rivals/bin/python -m benchmarks.rivals
+
 prove: $(READY) ## the long proofs and scans
 	$(BIN)/python -m pytest -q -m prove
 
@@ -57,7 +62,7 @@ lock: ## refresh requirements.lock (needs uv; UPGRADE=--upgrade moves every pin)
 	@! grep -n '://' requirements.lock || { echo "requirements.lock names a host"; exit 1; }
 
 clean: ## remove the environment and everything built
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage htmlcov
+	rm -rf $(VENV) .venv-rivals build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage htmlcov
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # ---------------------------------------------------------------- set-up, once

@@ -227,7 +227,7 @@ def test_everything_else_knows_higher_orders(tmp_path):
     loaded = hf.Trajectory.load(tmp_path / "run.npz")
     assert_allclose(loaded["set_w2_down"], run["set_w2_down"])
     certificate = hf.certify(equations, hf.RK4, step=0.01, duration=1)
-    assert {block.label.value for block in certificate.blocks} == {"checked"}
+    assert {block.label for block in certificate.blocks} == {hf.Label.tube}
     assert "the region was not covered" in certificate.blocks[0].reason
     assert hf.spectrum(equations).verdict.value == "asymptotically stable"
     assert [len(block.names) for block in hf.conditions(equations).blocks] == [4, 4]

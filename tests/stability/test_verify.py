@@ -575,7 +575,15 @@ def test_proofs_of_other_schemes_are_confirmed(scheme, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", ["adaptive_optics", "cart_rod", "rocket_ascent", "capital", "portfolio", "piston_line"]
+    "name",
+    [
+        "adaptive_optics",
+        "cart_rod",
+        "rocket_ascent",
+        "capital",
+        "piston_line",
+        pytest.param("portfolio", marks=pytest.mark.prove),
+    ],
 )
 def test_proofs_of_the_examples_are_confirmed(name, tmp_path):
     made = hf.certify(hf.derive(hf.load(str(EXAMPLES / f"{name}.toml"))))

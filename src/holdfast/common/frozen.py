@@ -26,6 +26,9 @@ class Frozen(Mapping[str, V], Generic[V]):
     def __len__(self) -> int:
         return len(self._items)  # type: ignore[attr-defined]
 
+    def get(self, name: str, default: Any = None) -> Any:
+        return self._items.get(name, default)  # type: ignore[attr-defined]
+
     def items(self) -> ItemsView[str, V]:
         return self._items.items()  # type: ignore[attr-defined]
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from holdfast.common.rounded import rounded_down, rounded_up
 from holdfast.stability.certificate.tube_proof import Tube, TubeProof
+
+TURN = 2 * math.pi
 
 
 def promise(block: Any, scheme: str, step: float) -> str:
@@ -42,7 +45,7 @@ def _tube_promise(block: Any, run: str) -> str:
         kept = f"{first} from the start on, and {kept} once the start's deviation has died away"
     return (
         f"Proved: every run of {run} that starts with no more deviation than this one, and whose states all stay "
-        f"within {width} % of each state's range of this run at the same time, keeps {kept}, rounding included. "
+        f"within {width} % of {range_words(block.proof.tube)} at the same time, keeps {kept}, rounding included. "
         "Nothing is said of runs that leave the tube, nor that a neighbour stays in it."
     )
 
@@ -51,7 +54,14 @@ def tube_words(tube: Tube) -> str:
     """How wide a tube is, in words: the half-width of each state, rounded inward."""
     width = rounded_down(100 * tube.width, 2)
     parts = [f"{name} +- {rounded_down(tube.width * scale, 2)}" for name, scale in tube.scales]
-    return f"within {width} % of each state's range of this run, at the same time: {', '.join(parts)}"
+    return f"within {width} % of {range_words(tube)}, at the same time: {', '.join(parts)}"
+
+
+def range_words(tube: Tube) -> str:
+    """What the width of a tube is a part of: an angle that made more than a turn counts for one."""
+    turned = [name for name, scale in tube.scales if scale == TURN]
+    most = f" (of a turn for {', '.join(turned)})" if turned else ""
+    return f"each state's range of this run{most}"
 
 
 def _bounded(names: Any, bounds: Any) -> str:

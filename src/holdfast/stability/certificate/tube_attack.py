@@ -10,10 +10,11 @@ from holdfast.stability.certificate.attack import RANDOM, Attack, NativeRun
 from holdfast.stability.verifier.check import Reading, Shown
 from holdfast.stability.verifier.numbers.forms import UNIT
 from holdfast.stability.verifier.reading.tubes import StatedTube
-from holdfast.stability.verifier.tube.check import TURN
+from holdfast.stability.verifier.tube.turns import turning
 
 LOST = 64 * UNIT  # of the terms of a cubic: more than doubles lose in it
 SCALED = 1e-6  # relative: how exactly a range of the run must be stated
+TURN = 2 * np.pi  # the range of an angle may be stated as one turn, however many it made
 
 
 class TubeAttack(Attack):
@@ -34,8 +35,10 @@ class TubeAttack(Attack):
         if unfinished is not None:
             return unfinished
         times, states = run.times, run.y.T
+        angles = turning(self.read.equations)
         for name, scale, row in zip(self.tube.scales, self.tube.scales.values(), run.y, strict=True):
-            if scale < (1 - SCALED) * np.ptp(row) and scale < TURN:
+            span = min(np.ptp(row), TURN) if name in angles else np.ptp(row)
+            if scale < (1 - SCALED) * span:
                 return f"{name} moves further in its run than the range that the width of the tube is stated by"
         outside = rows_outside(self.tube, times, states)
         if outside:

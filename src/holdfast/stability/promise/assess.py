@@ -25,7 +25,7 @@ from holdfast.stability.linear.growth import growth
 from holdfast.stability.linear.hurwitz import place_of_roots
 from holdfast.stability.promise.checked import BlockAlongRun, MeasuredDefect
 from holdfast.stability.promise.envelope import reading_errors
-from holdfast.stability.promise.in_tube import with_tubes
+from holdfast.stability.promise.in_tube import with_tubes, without_tubes
 from holdfast.stability.promise.law_norm import region_norm
 from holdfast.stability.promise.norm_search import ChosenNorm, search_norm
 from holdfast.stability.promise.proved_block import bounded_in_energy, with_proof
@@ -95,6 +95,8 @@ class Assessment:
         self, seen: list[MeasuredDefect], made: list[BlockCertificate], step: float | None
     ) -> list[BlockCertificate]:
         """What is not proved in Omega, in a tube along the run where that can be shown; with as much work again."""
+        if self.widened:
+            return without_tubes(made, self.widened)
         tried = [self._why_not(one.told.block) is None for one in seen]
         if step is None or not any(tried) or not isinstance(self.scheme, RungeKutta):
             return made

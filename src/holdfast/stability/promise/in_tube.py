@@ -14,6 +14,7 @@ from holdfast.errors import HoldfastError, InternalError
 from holdfast.graph.arithmetics.balls import precision
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.certificate.certificate import BlockCertificate, Label
+from holdfast.stability.certificate.statement import range_words
 from holdfast.stability.certificate.tube_proof import TubeProof
 from holdfast.stability.promise.checked import MeasuredDefect
 from holdfast.stability.promise.envelope import Promise
@@ -61,6 +62,12 @@ def with_tubes(
     return found
 
 
+def without_tubes(made: Sequence[BlockCertificate], ranged: Sequence[str]) -> list[BlockCertificate]:
+    """The blocks as they are: a tube along a run has one value of a parameter, and says nothing of a range of it."""
+    why = f"; a tube along the run would be for one value of {', '.join(ranged)} only."
+    return [replace(b, reason=b.reason.rstrip(".") + why) if b.label in WEAK else b for b in made]
+
+
 def _suited(equations: Equations, one: MeasuredDefect) -> bool:
     suited = one.norm is not None and one.defects is not None and one.told.block.constant
     return suited and equations.solver.form not in UNSUITED
@@ -99,8 +106,8 @@ def _promised(claim: Claim, one: MeasuredDefect, checked: BlockCertificate, proo
     start = start if begun > proof.radius else ""
     reason = (
         f"One step contracts by {rounded_up(proof.gamma, 6)} and adds at most {rounded_up(defect)} "
-        f"({rounded_up(proof.rounding)} of it rounding) for every state within {width} % of each state's range of this "
-        f"run at the same time, shown over {cells} cell{'s' if cells != 1 else ''}.{start}"
+        f"({rounded_up(proof.rounding)} of it rounding) for every state within {width} % of "
+        f"{range_words(proof.tube)} at the same time, shown over {cells} cell{'s' if cells != 1 else ''}.{start}"
         f" Omega is the stronger claim: {_why_not(checked.reason)}."
     )
     return replace(

@@ -24,7 +24,9 @@ from holdfast.stability.tube.starts import Neighbours
 @dataclass(frozen=True, eq=False)
 class SafeStarts:
     """Every run of the certificate's scheme and step that starts within `distances` of its start, state by state, is
-    proved to stay in its tube to the end, rounding included; so its bounds hold without a condition.
+    proved to stay in its tube to the end, rounding included. So what is proved in the tube holds for it without that
+    condition: the bounds, if it starts with no more deviation than this one (‖ψ₀‖_P ≤ `start_size` of the block);
+    otherwise the same bounds once its own deviation has died away by γ a step.
 
     `part` is the distance as a part of the tube's half-widths; 0 where nothing is proved.
     """
@@ -39,7 +41,11 @@ class SafeStarts:
         if not self:
             return "No start beside this one is proved to stay in the tube."
         told = ", ".join(f"{name} +- {rounded_down(value, 2)}" for name, value in self.distances.items())
-        return f"Proved: every run that starts within {told} of this one's start stays in the tube to the end."
+        return (
+            f"Proved: every run that starts within {told} of this one's start stays in the tube to the end, so that "
+            "the bounds hold for it: from its start on if that deviates no more than this one's, else once that has "
+            "died away."
+        )
 
 
 def safe_starts(equations: Equations, certificate: Certificate) -> SafeStarts:

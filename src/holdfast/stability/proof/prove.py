@@ -22,6 +22,8 @@ from holdfast.stability.proof.block import BlockFlow, ProofBlock, bound_numbers,
 from holdfast.stability.proof.contraction import Contraction, propagator
 from holdfast.stability.proof.defect import DefectModel, terms_of
 from holdfast.stability.proof.enclosure import Ball, Box, ball_matrix, column, entries, hull, norm, upper
+from holdfast.stability.proof.lanes.cover import LaneCover
+from holdfast.stability.proof.lanes.region import lane_defect, region_cover
 from holdfast.stability.proof.laws.contraction import LawContraction, StepMatrix, contracts, norm_bound
 from holdfast.stability.proof.laws.terms import LawTerms, law_terms
 from holdfast.stability.proof.obedience import Obedience, Place, places_in
@@ -218,6 +220,7 @@ class Trial:
         self.motion, self.contraction = setting.motion(), setting.contraction(factor, gamma)
         self.whole = setting.whole_motion()
         self._model = DefectModel(self.motion, setting.scheme, setting.step, factor)
+        self._lanes = lane_defect(self.motion, setting.scheme, setting.step, factor)
         self._region = setting.box(self.motion.variable_names)
         self._obedience = Obedience(self.whole, setting.scheme)
         self._law = None if setting.law_terms is None else StepMatrix(setting.law_terms, setting.step)
@@ -251,7 +254,7 @@ class Trial:
         setting, scale = self.setting, self.setting.step ** (self.setting.scheme.order + 1)
         limits = setting.limit_balls(self.motion, self.contraction, tube)
         judged = partial(judge, self._model, limits, self._region)
-        found = cover(judged, self._region, wanted=wanted / scale, work=work)
+        found = region_cover(self._lanes, judged, self._region, limits, wanted=wanted / scale, work=work)
         if not found.cells:
             raise BadRequest("no state of the region lies near the program", where="certificate.region")
         if not found.bound < math.inf:
@@ -300,12 +303,12 @@ class Trial:
             return norm_bound(self.factor, law.enclosed(deviations, anywhere)) <= self.gamma
         return contracts(law, self.factor, self.gamma, deviations, place, region, used, work)
 
-    def _require_obedience_in(self, motion: BlockFlow, found: Cover) -> None:
+    def _require_obedience_in(self, motion: BlockFlow, found: Cover | LaneCover) -> None:
         """The same at the middle of the cells of a cover; the states of a reduced motion are none of the whole."""
         if motion.affine:
             return
         middle = [(low + high) / 2 for low, high in (self.setting.region[name] for name in ("t", *motion.names))]
-        boxes = found.root.leaves()
+        boxes = found.leaves()
         for box in boxes[:: -(-len(boxes) // LOOKED_AT) or 1]:
             moment, *state = motion.placed([(low + high) / 2 for low, high in box], middle)
             self._obedience.shown((moment, state))

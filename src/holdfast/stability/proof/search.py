@@ -49,6 +49,10 @@ class Cover:
     bound: float
     cells: int
 
+    def leaves(self) -> list[Box]:
+        """The boxes of all cells."""
+        return self.root.leaves()
+
 
 @dataclass(frozen=True, eq=False)
 class CellJudgement:

@@ -112,14 +112,14 @@ def _relevant(
 def _angles(names: Mapping[Node, str], nodes: list[Node]) -> frozenset[str]:
     """The states that everything meets within sines and cosines only, alone or in sums."""
     uses: dict[int, list[Node]] = {}
+    bare = {node.index for node in nodes}  # what is wanted itself is met outside of sines
     for node in ancestors(nodes):
         for arg in node.args:
             uses.setdefault(arg.index, []).append(node)
 
     def turns(node: Node) -> bool:
         above = uses.get(node.index, [])
-        return bool(above) and all(
-            user.op in TURNING or (user.op in ("add", "sub", "neg") and turns(user)) for user in above
-        )
+        within = all(user.op in TURNING or (user.op in ("add", "sub", "neg") and turns(user)) for user in above)
+        return bool(above) and within and node.index not in bare
 
     return frozenset(name for node, name in names.items() if turns(node))

@@ -30,7 +30,6 @@ from holdfast.stability.verifier.tube.step import TubeStep
 
 BATCH = 16  # parts of cells at a time: forms with symbols are long
 DEEPEST = 24  # halvings of a cell, after which a bound that is still too large is not confirmed
-TURN = 6.28  # the range of an angle may be stated as one turn, however many it made
 Progress = Callable[[float], None]
 
 

@@ -1,0 +1,243 @@
+"""The same second of motion by Holdfast and by MuJoCo, to one error; the table of docs/benchmarks.md.
+
+    make rivals
+
+Each solver takes the largest step of a list with which positions are right to 1e-6 at ten times (beside DOP853, 1e-13);
+what is timed is the whole public call, warm, the shortest of many. Figures are ratios within one run on one machine.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+import holdfast as hf
+from benchmarks.chains import chain
+
+ERROR = 1e-6
+TENTHS = 10  # times at which positions are compared
+ROOT = Path(__file__).parents[1]
+BARS = ((1.0, 1.0), (3.0, 2.0), (2.5, 1.5))  # length and mass of the four-bar's bars; the ground is 3 long
+GROUND, GRAVITY = 3.0, 9.81
+BELOW = 0.05 * np.pi  # the horizontal: where chains begin
+
+
+@dataclass(frozen=True)
+class Timed:
+    """How one solver did: its step or tolerance, error, and milliseconds for one simulated second."""
+
+    by: str
+    size: float
+    error: float
+    milliseconds: float
+
+
+def shortest(call: Callable[[], Any], seconds: float = 0.4) -> float:
+    """The least time of a call, warm."""
+    call()
+    best, until = np.inf, perf_counter() + seconds
+    while perf_counter() < until:
+        began = perf_counter()
+        call()
+        best = min(best, perf_counter() - began)
+    return float(best)
+
+
+def four_bar() -> tuple[str, list[float]]:
+    """Three bars in absolute coordinates (nine of them, eight constraints), and their angles at the start."""
+    first, reach = np.pi / 2, GROUND
+    tip = np.array([BARS[0][0] * np.cos(first), BARS[0][0] * np.sin(first)])
+    away = np.array([reach, 0.0]) - tip
+    distance = float(np.hypot(*away))
+    (_, _), (b, _), (c, _) = BARS
+    bend = np.arccos((b * b + distance**2 - c * c) / (2 * b * distance))
+    second = float(np.arctan2(away[1], away[0]) + bend)
+    joint = tip + b * np.array([np.cos(second), np.sin(second)])
+    third = float(np.arctan2(-joint[1], reach - joint[0]))
+    angles = [float(first), second, third]
+    kinetic, potential, rows, places = [], [], [], []
+    at, ends = ("0", "0"), np.zeros(2)
+    for k, ((length, mass), angle) in enumerate(zip(BARS, angles, strict=True), start=1):
+        inertia = mass * length**2 / 12
+        kinetic.append(f"{mass}*(x{k}_dot**2 + y{k}_dot**2)/2 + {inertia!r}*a{k}_dot**2/2")
+        potential.append(f"{mass * GRAVITY!r}*y{k}")
+        half = length / 2
+        rows.append(f'px{k} = "x{k} - {half!r}*cos(a{k}) - ({at[0]})"\npy{k} = "y{k} - {half!r}*sin(a{k}) - ({at[1]})"')
+        at = (f"x{k} + {half!r}*cos(a{k})", f"y{k} + {half!r}*sin(a{k})")
+        middle = ends + half * np.array([np.cos(angle), np.sin(angle)])
+        places.append(f"x{k} = {float(middle[0])!r}\ny{k} = {float(middle[1])!r}\na{k} = {angle!r}")
+        ends = ends + length * np.array([np.cos(angle), np.sin(angle)])
+    rows.append(f'end_x = "{at[0]} - {GROUND!r}"\nend_y = "{at[1]}"')
+    names = ", ".join(f'"x{k}", "y{k}", "a{k}"' for k in (1, 2, 3))
+    text = f"""schema = 1
+[system]
+coordinates = [{names}]
+kinetic = "{" + ".join(kinetic)}"
+potential = "{" + ".join(potential)}"
+[program.holonomic]
+{chr(10).join(rows)}
+[program.law]
+kind = "critically-damped"
+rate = 20
+[start]
+{chr(10).join(places)}
+[run]
+start_policy = "project"
+scheme = "rk4"
+step = 0.01
+duration = 1
+"""
+    return text, angles
+
+
+def tenths(run: hf.Trajectory, names: tuple[str, ...]) -> np.ndarray:
+    """Some coordinates at every tenth of the second, by the run's own interpolant."""
+    places = [run.state_names.index(name) for name in names]
+    return np.array([run.sol(k / TENTHS)[places] for k in range(1, TENTHS + 1)])
+
+
+def by_holdfast(text: str, pick: tuple[str, ...], exact: np.ndarray) -> list[Timed]:
+    equations = hf.derive(hf.loads(text))
+    found = []
+    for name, key, sizes in (
+        ("RK4", "step", [1 / k for k in (30, 50, 100, 150, 200, 250, 400, 500, 800, 1000, 1600, 2000, 4000, 8000)]),
+        ("DOP853", "tolerance", [10.0**-k for k in range(4, 12)]),
+    ):
+        scheme, more = getattr(hf, name), {"longest_step": 1.0} if name == "DOP853" else {}
+        for size in sizes:
+            call = partial(hf.simulate, equations, scheme, duration=1, **{key: size}, **more)
+            error = float(np.abs(tenths(call(), pick) - exact).max())
+            if error <= ERROR:
+                found.append(Timed(f"Holdfast {name}", size, error, 1e3 * shortest(call)))
+                break
+    return found
+
+
+def by_mujoco(xml: Callable[[float], str], pick: Callable[[Any], np.ndarray], exact: np.ndarray) -> Timed | None:
+    import mujoco
+
+    for count in (50, 100, 150, 200, 250, 500, 1000, 2000, 4000, 8000):
+        model = mujoco.MjModel.from_xml_string(xml(1 / count))
+        data = mujoco.MjData(model)
+
+        def call(model: Any = model, data: Any = data, count: int = count) -> None:
+            mujoco.mj_resetData(model, data)
+            mujoco.mj_step(model, data, count)
+
+        mujoco.mj_resetData(model, data)
+        seen = []
+        for _ in range(TENTHS):
+            mujoco.mj_step(model, data, count // TENTHS)
+            seen.append(pick(data))
+        error = float(np.abs(np.array(seen) - exact).max())
+        if error <= ERROR:
+            return Timed("MuJoCo RK4", 1 / count, error, 1e3 * shortest(call))
+    return None
+
+
+HEAD = (
+    '<mujoco><compiler angle="radian"/><option timestep="{step}" integrator="RK4" gravity="0 0 -9.81" '
+    'tolerance="1e-14" iterations="50"><flag contact="disable"/></option><size memory="200M"/><worldbody>'
+)
+
+
+def chain_xml(links: int) -> Callable[[float], str]:
+    """Points on massless rods by hinges, nearly horizontal; the least inertia that is taken."""
+
+    def xml(step: float) -> str:
+        body, tail = "", ""
+        for k in range(links):
+            turn = f'euler="0 {BELOW!r} 0"' if k == 0 else ""
+            body += f'<body pos="{int(k > 0) / links} 0 0" {turn}><joint type="hinge" axis="0 1 0"/>'
+            body += f'<inertial pos="{1 / links} 0 0" mass="{1 / links}" diaginertia="1e-12 1e-12 1e-12"/>'
+            tail += "</body>"
+        return HEAD.format(step=step) + body + tail + "</worldbody></mujoco>"
+
+    return xml
+
+
+def four_bar_xml(angles: list[float]) -> Callable[[float], str]:
+    def bar(k: int, inner: str) -> str:
+        length, mass = BARS[k]
+        inertia = mass * length**2 / 12
+        place = BARS[k - 1][0] if k else 0.0
+        turn = angles[k] - (angles[k - 1] if k else 0.0)
+        return (
+            f'<body pos="{place} 0 0" euler="0 {-turn!r} 0"><joint type="hinge" axis="0 -1 0"/>'
+            f'<inertial pos="{length / 2} 0 0" mass="{mass}" diaginertia="1e-4 {inertia!r} {inertia!r}"/>{inner}</body>'
+        )
+
+    def xml(step: float) -> str:
+        last = f'<site name="tip" pos="{BARS[2][0]} 0 0"/>'
+        soft = max(2 * step, 0.002)
+        return (
+            HEAD.format(step=step)
+            + f'<site name="ground" pos="{GROUND} 0 0"/>{bar(0, bar(1, bar(2, last)))}</worldbody><equality>'
+            + f'<connect site1="tip" site2="ground" solref="{soft} 1" solimp="0.99999 0.99999 0.001"/></equality>'
+            + "</mujoco>"
+        )
+
+    return xml
+
+
+def measured(name: str) -> list[Timed]:
+    if name == "four-bar":
+        text, angles = four_bar()
+        pick = ("a1",)
+        theirs = lambda data: data.qpos[:1] + angles[0]  # noqa: E731
+        xml = four_bar_xml(angles)
+    else:
+        links = int(name.split("-")[1])
+        text = chain(links, length=1 / links, mass=1 / links, below=BELOW)
+        pick = (f"x{links}", f"y{links}")
+
+        def theirs(data: Any) -> np.ndarray:
+            turned = np.cumsum(data.qpos) + BELOW
+            return np.array([np.cos(turned).sum(), -np.sin(turned).sum()]) / links
+
+        xml = chain_xml(links)
+    exact = tenths(hf.simulate(hf.derive(hf.loads(text)), hf.DOP853, tolerance=1e-13, duration=1), pick)
+    found = by_holdfast(text, pick, exact)
+    try:
+        rival = by_mujoco(xml, theirs, exact)
+    except ImportError:
+        print("MuJoCo is not installed: make rivals installs it", file=sys.stderr)
+        rival = None
+    return [*found, *([rival] if rival is not None else [])]
+
+
+def main() -> None:
+    names = sys.argv[1:] or ["four-bar", "chain-10", "chain-50", "chain-200"]
+    lines = ["| problem | by | step or tolerance | error | ms | times MuJoCo |", "|---|---|---|---|---|---|"]
+    records = []
+    for name in names:
+        rows = measured(name)
+        rival = next((row.milliseconds for row in rows if row.by.startswith("MuJoCo")), None)
+        for row in rows:
+            ratio = f"{rival / row.milliseconds:.3g}" if rival is not None else ""
+            lines.append(f"| {name} | {row.by} | {row.size:.3g} | {row.error:.1e} | {row.milliseconds:.3g} | {ratio} |")
+            print(lines[-1], flush=True)
+            records.append({"problem": name, **vars(row)})
+    now = datetime.now(UTC)
+    head = (
+        "# Benchmarks\n\nWritten by `make rivals`; the ratios are of one run on one machine.\n\n"
+        f"One simulated second to an error of {ERROR:g} in positions at ten times, whole public calls, warm "
+        f"({now:%Y-%m-%d}, {platform.machine()}).\n\n"
+    )
+    (ROOT / "docs" / "benchmarks.md").write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
+    target = ROOT / "benchmarks" / "results" / f"rivals-{now:%Y-%m-%d}-{platform.machine()}.json"
+    target.write_text(json.dumps({"schema": 1, "records": records}, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The region cover in native Taylor forms, many cells at a time."""

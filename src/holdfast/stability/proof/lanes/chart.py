@@ -1,0 +1,199 @@
+"""Charts of many cells: states as forms in some of the variables themselves and in the deviations.
+
+    x_p = c_p + r_p u,      x_r = P(u, z) + v,      ψ(x) = z,      |v| ≤ |C| |z − ψ(x_p, P)| + |I − C A| |v|
+
+As many variables x_r as there are deviations follow from the others by the program; p are those that bound the cell
+most. P is a polynomial in doubles, made by Newton's rounds, C the inverse of A = ∂ψ/∂x_r in the middle, in doubles too;
+A is enclosed over a box that holds the cell and P, so that the mean value is in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from holdfast.engine.forms.evaluate import FormTape
+from holdfast.engine.forms.monomials import monomials
+from holdfast.engine.forms.tape import Recorder
+from holdfast.graph.derivatives import jacobian
+from holdfast.stability.proof.block import BlockFlow
+from holdfast.stability.proof.lanes.cutter import LEAST, SLACK, Array, Boxes, Cut, over_variables, straight
+
+ORDER = 3  # of the forms
+SLIGHT, FULL = 2, 1  # weights of the deviations in it
+WIDE = 0.3  # of what a cell lets a deviation change by: one that may change by more has its full weight
+SINGULAR = 1e-14  # a determinant, rows and columns scaled to 1, below which no inverse is asked for
+WIDER, WIDENED = 1.02, 30  # a bound of v is widened by so much, so often, before the cell is cut instead
+
+
+@dataclass(frozen=True, eq=False)
+class Charted:
+    """Cells as forms: inputs of a tape [cell, variable, monomials + 3], and what each chart variable stands for."""
+
+    data: Array
+    free: Array  # [cell, u]: the variables that are variables of the chart
+    sound: Array  # [cell]
+
+
+def held_of(motion: BlockFlow) -> int:
+    """How many variables follow from the others by the program; none where a box is as good."""
+    held = 0 if motion.affine else len(motion.psi) + len(motion.others)
+    return held if held < len(motion.variables) else 0
+
+
+def within(cut: Cut, low: Array, high: Array, held: int) -> tuple[Array, Array]:
+    """What limits and cells leave of each deviation [cell, row]."""
+    least, most = cut.rows.reached()
+    bottom = np.fmax(least[:, :held], low[:held])
+    return bottom, np.maximum(np.fmin(most[:, :held], high[:held]), bottom)
+
+
+def weights(cut: Cut, low: Array, high: Array, held: int) -> Array:
+    """Of the deviations of each cell in its forms."""
+    bottom, top = within(cut, low, high, held)
+    moved = np.abs(cut.rows.slopes[:, :held]).sum(axis=-1)
+    return np.where((top - bottom > 2 * WIDE * moved).any(axis=1), FULL, SLIGHT)
+
+
+class LaneCharts:
+    """Draws charts of cells of one motion; `shape` has the variables u, then z."""
+
+    def __init__(self, motion: BlockFlow, weight: int) -> None:
+        self.motion, n = motion, len(motion.variables)
+        self.held = held_of(motion)
+        self.free = n - self.held
+        self.shape = monomials((*[1] * self.free, *[weight] * self.held), ORDER)
+        nodes = (*motion.psi, *motion.others)
+        self._slope_shape = monomials((1,) * n, 1)
+        if self.held:
+            rows = jacobian(nodes, motion.variables)
+            self._columns = [(i, j) for i, row in enumerate(rows) for j in row]
+            self._slopes = over_variables(motion, [rows[i][j] for i, j in self._columns], self._slope_shape)
+            self._deviations = self._over_chart()
+
+    def _over_chart(self) -> FormTape:
+        motion, tape = self.motion, Recorder(1, self.shape)
+        values = [tape.input(self.variables()) for _ in motion.variables]
+        place = motion.placed(values, [Fraction(0)] * (1 + len(motion.state)))
+        found = tape.graph((motion.time, *motion.state), place, (*motion.psi, *motion.others))
+        return FormTape(tape, [tape.number(x) for x in found])
+
+    def variables(self) -> range:
+        """Of the chart."""
+        return range(self.free + self.held)
+
+    def drawn(self, cut: Cut, low: Array, high: Array) -> Charted:
+        """Charts of cells, whose deviations lie between limits [row]."""
+        boxes, n = cut.boxes, len(self.motion.variables)
+        if not self.held:
+            return Charted(
+                straight(boxes, self.shape, n), np.tile(np.arange(n), (len(boxes), 1)), np.ones(len(boxes), bool)
+            )
+        slopes = np.nan_to_num(cut.rows.slopes[:, : self.held], nan=0.0, posinf=0.0, neginf=0.0)
+        free, rest = self._pivots(slopes)
+        data, targets = self._started(boxes, free, rest), self._targets(cut, low, high)
+        sound = np.isfinite(targets).all(axis=(1, 2))
+        inverse = _inverses(np.take_along_axis(slopes, rest[:, None, :], axis=2))
+        rows, reach = np.arange(len(boxes))[:, None], np.take_along_axis(boxes.reach, rest, axis=1)
+        for _ in range(ORDER):
+            lacking = targets - self._deviations(data).polynomials
+            better = np.einsum("cij,cjm->cim", inverse, lacking) * reach[..., None]
+            data[rows, rest, : len(self.shape)] += np.nan_to_num(better, nan=0.0, posinf=0.0, neginf=0.0)
+        left, shown = self._missed(boxes, data, targets, rest)
+        data[rows, rest, -2] = left
+        return Charted(data, free, sound & shown)
+
+    def _pivots(self, slopes: Array) -> tuple[Array, Array]:
+        """The variables to keep, by Gram and Schmidt with pivots on directions along the program; and the others."""
+        _, _, rows = np.linalg.svd(slopes)
+        along = rows[:, self.held :, :].copy()  # [cell, free, variable], in parts of the cell's sides
+        chosen, cells = np.zeros((len(slopes), self.free), int), np.arange(len(slopes))
+        for k in range(self.free):
+            sizes = (along**2).sum(axis=1)
+            sizes[cells[:, None], chosen[:, :k]] = -1.0
+            chosen[:, k] = sizes.argmax(axis=1)
+            column = along[cells, :, chosen[:, k]]
+            column = column / np.maximum(np.linalg.norm(column, axis=1, keepdims=True), LEAST)
+            along -= column[:, :, None] * np.einsum("cf,cfv->cv", column, along)[:, None, :]
+        chosen.sort(axis=1)
+        left = np.ones(slopes.shape[::2], bool)
+        left[cells[:, None], chosen] = False
+        return chosen, np.nonzero(left)[1].reshape(len(slopes), self.held)
+
+    def _started(self, boxes: Boxes, free: Array, rest: Array) -> Array:
+        """x_p = c_p + r_p u, and x_r = c_r."""
+        data, cells = np.zeros((len(boxes), boxes.low.shape[1], len(self.shape) + 3)), np.arange(len(boxes))
+        data[:, :, 0] = boxes.middle
+        for k in range(self.free):
+            data[cells, free[:, k], self.shape.place[(k,)]] = boxes.reach[cells, free[:, k]]
+        return data
+
+    def _targets(self, cut: Cut, low: Array, high: Array) -> Array:
+        """z = middle + reach e, over what the limits and the cell leave of each deviation."""
+        bottom, top = within(cut, low, high, self.held)
+        targets = np.zeros((len(cut.boxes), self.held, len(self.shape)))
+        middle = bottom + (top - bottom) / 2
+        targets[..., 0] = middle
+        for j in range(self.held):
+            room = SLACK * (np.abs(bottom[:, j]) + np.abs(top[:, j])) + LEAST
+            targets[:, j, self.shape.place[(self.free + j,)]] = (top[:, j] - bottom[:, j]) / 2 + room
+        return targets
+
+    def _missed(self, boxes: Boxes, data: Array, targets: Array, rest: Array) -> tuple[Array, Array]:
+        """|v|, at most, and whether it was shown."""
+        cells, width = np.arange(len(boxes))[:, None], len(self.shape)
+        found = self._deviations(data)
+        lacking = np.abs(targets - found.polynomials).sum(axis=-1) + found.remainders
+        lacking += SLACK * (np.abs(targets) + np.abs(found.polynomials)).sum(axis=-1) + LEAST
+        followed = data[cells, rest, :width]
+        size = np.abs(followed[..., 1:]).sum(axis=-1) + SLACK * np.abs(followed).sum(axis=-1)
+        low, high = boxes.low.copy(), boxes.high.copy()
+        low[cells, rest] = np.fmin(low[cells, rest], followed[..., 0] - size)
+        high[cells, rest] = np.fmax(high[cells, rest], followed[..., 0] + size)
+        near, spread = self._across(Boxes(low, high), rest)
+        inverse = _inverses(near)
+        bent = np.abs(inverse)
+        one = np.eye(self.held)
+        off = np.abs(one - inverse @ near) + bent @ (spread + SLACK * np.abs(near)) + SLACK * one
+        left, shown = _fixed(off, np.einsum("cij,cj->ci", bent, lacking) * (1 + SLACK) + LEAST)
+        shown &= np.isfinite(size).all(axis=1)
+        return np.where(shown[:, None], left, np.inf), shown
+
+    def _across(self, boxes: Boxes, rest: Array) -> tuple[Array, Array]:
+        """A over boxes: its middle, and how far it may be from it."""
+        found = self._slopes(straight(boxes, self._slope_shape, boxes.low.shape[1]))
+        near, spread = (np.zeros((len(boxes), self.held, boxes.low.shape[1])) for _ in range(2))
+        reach = np.abs(found.polynomials[..., 1:]).sum(axis=-1) + found.remainders
+        for k, (i, j) in enumerate(self._columns):
+            near[:, i, j], spread[:, i, j] = found.polynomials[:, k, 0], reach[:, k]
+        chosen = rest[:, None, :]
+        return np.take_along_axis(near, chosen, axis=2), np.take_along_axis(spread, chosen, axis=2)
+
+
+def _fixed(off: Array, first: Array) -> tuple[Array, Array]:
+    """v ≥ first + off v [cell, row], widened until that holds, and whether it does; `first` is positive."""
+    v = first * (1 + SLACK)
+    for _ in range(WIDENED):
+        needed = (first + np.einsum("cij,cj->ci", off, v)) * (1 + SLACK)
+        shown = (needed <= v).all(axis=1) & np.isfinite(v).all(axis=1)
+        if shown.all():
+            break
+        v = np.where(shown[:, None], v, needed * WIDER)
+    return v, shown
+
+
+def _inverses(tables: Array) -> Array:
+    """In doubles; nan where there is none. Rows and columns are scaled first: each has a unit of its own."""
+    one = np.eye(tables.shape[1])
+    rows = np.abs(tables).max(axis=2, keepdims=True)
+    scaled = tables / rows
+    columns = np.abs(scaled).max(axis=1, keepdims=True)
+    scaled = scaled / columns
+    regular = np.isfinite(scaled).all(axis=(1, 2))
+    safe = np.where(regular[:, None, None], scaled, one)
+    regular &= np.abs(np.linalg.det(safe)) > SINGULAR
+    safe = np.where(regular[:, None, None], scaled, one)
+    found = np.linalg.inv(safe) / np.swapaxes(columns, 1, 2) / np.swapaxes(rows, 1, 2)
+    return np.where(regular[:, None, None], found, np.nan)

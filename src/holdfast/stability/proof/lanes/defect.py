@@ -1,0 +1,193 @@
+"""The defect of one step over many cells at a time, in native Taylor forms.
+
+    ψ(Φ_τ(x)) − R(τH) ψ(x) = c τ^(p+1),      c = c₁ + c₂(ξ) τ,     τ = step,   ξ ∈ [0, step]
+
+where c_k is the (p+k)-th Taylor coefficient, in s, of a step of the length s and of one of the length ξ + s. The second
+counts less and has forms of a lower order, with ξ as one more variable; s is counted in steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from holdfast.engine.forms.evaluate import FormTape
+from holdfast.engine.forms.monomials import CellMonomials, monomials
+from holdfast.engine.forms.tape import Recorder, Value
+from holdfast.schemes.kinds.runge_kutta import RungeKutta
+from holdfast.stability.proof.block import BlockFlow
+from holdfast.stability.proof.lanes.chart import FULL, SLIGHT, Charted, LaneCharts, held_of, weights
+from holdfast.stability.proof.lanes.cover import LaneJudgement
+from holdfast.stability.proof.lanes.cutter import SLACK, Array, Boxes, Cut, LaneCutter
+
+ROUGH = 2  # the order of the forms of c₂
+NATIVE = 1.1e-4  # units of work of one product, for each pair of terms in s, as in a tube
+AROUND = 30.0  # units of work of a cell beside its forms: cutting and charts (20 to 60 µs in a batch)
+SURE = 0.25  # of a middle value: where more than this is not known of it, it is none that is attained
+EMPTY = 10.0  # units, for a box that the region misses
+
+
+class LaneDefect:
+    """Bounds ‖Lᵀc‖ of one block over boxes; refuses at once (`BadRequest`) what the kernel does not know."""
+
+    def __init__(self, motion: BlockFlow, scheme: RungeKutta, step: float, factor: Array) -> None:
+        self.motion, self.scheme, self.step, self.factor = motion, scheme, step, factor
+        self.cutter, self.held = LaneCutter(motion), held_of(motion)
+        self._kinds = {SLIGHT: ChartDefect(motion, scheme, step, factor, SLIGHT)}
+
+    def _kind(self, weight: int) -> ChartDefect:
+        if weight not in self._kinds:
+            self._kinds[weight] = ChartDefect(self.motion, self.scheme, self.step, self.factor, weight)
+        return self._kinds[weight]
+
+    @property
+    def cost(self) -> float:
+        """Units of work of the dearest cell so far."""
+        return max(kind.cost for kind in self._kinds.values())
+
+    def cut(self, boxes: Boxes, low: Array, high: Array) -> Cut:
+        if self.motion.affine:
+            return Cut(boxes, np.ones(len(boxes), bool), self.cutter.rows(boxes))
+        return self.cutter.cut(boxes, low, high)
+
+    def judged(self, boxes: Boxes, low: Array, high: Array) -> LaneJudgement:
+        """Bounds over the parts of boxes whose deviations and extras lie between limits [row]."""
+        with np.errstate(all="ignore"):
+            cut = self.cut(boxes, low, high)
+            found = np.zeros((3, len(cut.boxes)))
+            spent = EMPTY * float((~cut.alive).sum())
+            weight = weights(cut, low, high, self.held)
+            for one in (SLIGHT, FULL):
+                rows = np.flatnonzero(weight == one)
+                if len(rows):
+                    kind = self._kind(one)
+                    found[:, rows] = kind.judged(cut.chosen(rows), low, high)
+                    spent += kind.cost * len(rows)
+        return LaneJudgement(cut.alive, cut.boxes, found[0], found[1], found[2].astype(int), spent)
+
+
+class ChartDefect:
+    """The same over cells whose deviations have one weight in the forms."""
+
+    def __init__(self, motion: BlockFlow, scheme: RungeKutta, step: float, factor: Array, weight: int) -> None:
+        self.motion, self.scheme, self.step, self.factor = motion, scheme, step, factor
+        self.charts = LaneCharts(motion, weight)
+        count = len(motion.variables)
+        self.rough = monomials((*(min(w, ROUGH) for w in self.charts.shape.weights), 1), ROUGH)
+        self.near = self._recorded(scheme.order + 2, self.charts.shape, [])
+        self.far = self._recorded(scheme.order + 3, self.rough, [count])
+        self._has = np.array([[k in factors for factors in self.charts.shape.factors] for k in range(count)])
+
+    def _recorded(self, terms: int, shape: CellMonomials, beyond: Sequence[int]) -> FormTape:
+        """ψ after a step, whose length depends on s and on variables beyond those of a chart."""
+        motion = self.motion
+        tape = Recorder(terms, shape)
+        tau = tape.input(beyond, 1)
+        values = [tape.input(self._seen(k)) for k in range(len(motion.variables))]
+        time, *state = motion.placed(values, [Fraction(0)] * (1 + len(motion.state)))
+        inputs = (motion.time, *motion.state)
+        if motion.affine:
+            state = [tape.mul(x, Fraction(-1)) for x in tape.graph(inputs, [time, *state], motion.psi)]
+        stages: list[list[Value]] = []
+
+        def advanced(weights: Sequence[Fraction]) -> list[Value]:
+            result = []
+            for i, x in enumerate(state):
+                total: Value = Fraction(0)
+                for b, stage in zip(weights, stages, strict=False):
+                    total = tape.add(total, tape.mul(stage[i], Fraction(b))) if b else total
+                result.append(tape.add(x, tape.mul(tau, total)))
+            return result
+
+        for node, row in zip(self.scheme.nodes, self.scheme.stages, strict=True):
+            moment = tape.add(time, tape.mul(tau, Fraction(node)))
+            stages.append(tape.graph(inputs, [moment, *advanced(row)], motion.moving))
+        after = [tape.add(time, tau), *advanced(self.scheme.weights)]
+        return FormTape(tape, [tape.number(x) for x in tape.graph(inputs, after, motion.psi)])
+
+    def _seen(self, k: int) -> Sequence[int]:
+        """The variables of a chart that a variable of the motion may depend on: any, where some follow from others."""
+        return self.charts.variables() if self.charts.held else [k]
+
+    @cached_property
+    def cost(self) -> float:
+        """Units of work of one cell."""
+        parts = ((tape.products, tape.terms) for tape in (self.near, self.far))
+        return AROUND + NATIVE * sum(products * (terms * (terms + 1) / 2 + 3) for products, terms in parts)
+
+    def judged(self, cut: Cut, low: Array, high: Array) -> Array:
+        """Bounds, values in the middle, and the variable to cut [3, cell]."""
+        charted = self.charts.drawn(cut, low, high)
+        bounds, seen, shares = self._bounded(*self.forms(charted))
+        known = charted.sound & np.isfinite(bounds)
+        variables = np.where(known, self._moving(shares, charted, cut), _bending(cut))
+        return np.stack([np.where(known, bounds, np.inf), np.where(known, seen, 0.0), variables])
+
+    def forms(self, charted: Charted) -> tuple[Array, Array]:
+        """(c₁ + c₂(ξ) step) step^(p+1) for each deviation: its polynomial over the chart, and what that misses."""
+        data, width = charted.data, len(self.charts.shape)
+        near = np.zeros((len(data), 1, data.shape[2]))
+        near[:, 0, -3] = self.step
+        rough = np.zeros((len(data), 1 + data.shape[1], len(self.rough) + 3))
+        rough[:, 1:, self._kept] = data[:, :, self._places]
+        sizes = np.abs(data[..., :width]).sum(axis=-1)
+        bent = np.maximum(sizes - np.abs(data[..., self._places]).sum(axis=-1), 0.0)
+        rough[:, 1:, -2] = data[..., -2] + bent + SLACK * sizes
+        rough[:, 0, 0] = rough[:, 0, self.rough.place[(data.shape[1],)]] = self.step / 2
+        rough[:, 0, -3] = self.step
+        order = self.scheme.order
+        first, second = self.near(np.concatenate([near, data], axis=1), order + 1), self.far(rough, order + 2)
+        same = second.polynomials[..., self._kept]
+        within = np.maximum(np.abs(second.polynomials).sum(axis=-1) - np.abs(same).sum(axis=-1), 0.0)  # the step
+        lost = SLACK * (np.abs(second.polynomials).sum(axis=-1) + np.abs(first.polynomials).sum(axis=-1))
+        first.polynomials[..., self._places] += same
+        return first.polynomials, (first.remainders + second.remainders + within + lost) * (1 + SLACK)
+
+    @cached_property
+    def _kept(self) -> list[int]:
+        """Which terms of rough forms have no place within the step, so that a chart has them too."""
+        last = len(self.rough.weights) - 1
+        return [m for m, factors in enumerate(self.rough.factors) if last not in factors]
+
+    @cached_property
+    def _places(self) -> list[int]:
+        """Where those are among the terms of a chart."""
+        return [self.charts.shape.place[self.rough.factors[m]] for m in self._kept]
+
+    def _bounded(self, c: Array, missed: Array) -> tuple[Array, Array, Array]:
+        """‖Lᵀc‖ over each cell, in its middle, and how much each variable of the chart moves it.
+
+        Each component is bounded over all ξ before the norm is taken, since each has a ξ of its own.
+        """
+        even, factor = self.charts.shape.even, self.factor
+        turned, sizes = np.einsum("ij,cim->cjm", factor, c), np.einsum("ij,cim->cjm", np.abs(factor), np.abs(c))
+        rest = np.einsum("ij,ci->cj", np.abs(factor), missed)
+        middle = turned[..., 0] + 0.5 * turned[..., even].sum(axis=-1)
+        spread = np.abs(turned[..., 1:]).sum(axis=-1) - 0.5 * np.abs(turned[..., even]).sum(axis=-1)
+        reach = np.abs(middle) + spread + rest * (1 + SLACK) + SLACK * sizes.sum(axis=-1)
+        scale = self.step ** (self.scheme.order + 1)
+        bound = np.linalg.norm(reach, axis=1) * (1 + SLACK) / scale
+        middle = np.linalg.norm(turned[..., 0], axis=1)
+        seen = np.where(np.linalg.norm(rest, axis=1) < SURE * middle, middle / scale, 0.0)
+        return bound, seen, np.einsum("cjm,km->ck", np.abs(turned), self._has)
+
+    def _moving(self, shares: Array, charted: Charted, cut: Cut) -> Array:
+        """The variable to cut: the one that is the chart's own, or that moves a deviation most."""
+        most, free = shares.argmax(axis=1), self.charts.free
+        cells = np.arange(len(most))
+        own = charted.free[cells, np.minimum(most, free - 1)]
+        if not self.charts.held:
+            return own
+        row = np.clip(most - free, 0, self.charts.held - 1)
+        moved = np.abs(cut.rows.slopes[cells, row]).argmax(axis=1)
+        return np.where(most < free, own, moved)
+
+
+def _bending(cut: Cut) -> Array:
+    """The variable that bends the program most within a cell, else the one that is longest beside its place."""
+    bends = np.nan_to_num(cut.rows.bends, nan=0.0, posinf=0.0)
+    length = cut.boxes.reach
+    return np.where(bends.max(axis=1) > 0, bends.argmax(axis=1), length.argmax(axis=1))
