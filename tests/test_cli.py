@@ -630,3 +630,31 @@ def test_run_takes_another_scheme_step_and_duration(cart, tmp_path):
         assert refused.exit_code == 2
         assert what in refused.stderr
     assert page.read_text() == text
+
+
+# ── how errors read ───────────────────────────────────────────────────────────────────────────────
+
+
+def test_an_error_of_a_file_has_a_coloured_caret_and_one_word_for_its_cure(tmp_path):
+    bad = tmp_path / "bad.toml"
+    bad.write_text('schema = 1\n[system]\ncoordinates = ["phi"]\nkinetic = "phj_dot**2"\n')
+    result = invoke("check", bad, color=True)
+    assert "\x1b[31m\x1b[1merror:\x1b[0m" in result.stderr
+    assert "\x1b[31m\x1b[1m" in next(line for line in result.stderr.splitlines() if "^" in line)
+    assert "fix:" in result.stderr
+    assert "hint" not in result.stderr
+    plain = invoke("check", bad)
+    assert "\x1b" not in plain.stderr
+
+
+def test_the_command_line_names_no_cure_that_only_python_has(cart):
+    result = invoke("ensemble", cart)
+    assert "[ensemble]" in result.stderr
+    assert "cases=" not in result.stderr
+
+
+def test_help_shows_no_markup_and_open_is_a_flag():
+    for verb in main.commands:
+        told = invoke(verb, "--help").stdout
+        assert "``" not in told
+        assert "BOOLEAN" not in told

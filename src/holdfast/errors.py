@@ -74,7 +74,7 @@ class Misstatement:
             caret = " " * (column - 1) + "^" * max(1, min(self.width, len(shown) - column + 1))
             lines += [f"{margin} |", f"{self.line} | {shown}", f"{margin} | {caret}"]
         if self.hint:
-            lines.append(f"   = hint: {self.hint}")
+            lines.append(f"  fix:   {self.hint}")
         return "\n".join(lines)
 
     def _window(self) -> tuple[str, int]:

@@ -301,7 +301,7 @@ def test_an_error_looks_like_this():
         "  |\n"
         '7 | potential = "m2*g*l*sin(phy)"\n'
         "  |                         ^^^\n"
-        "   = hint: did you mean 'phi'?"
+        "  fix:   did you mean 'phi'?"
     )
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
 

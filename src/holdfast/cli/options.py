@@ -16,7 +16,7 @@ PAGE = click.option("-o", "--output", type=click.Path(dir_okay=False), help="The
 LIVE = click.option(
     "--live/--no-live", default=None, help="Sliders that run the equations in the page; default: where they are short."
 )
-OPEN = click.option("--open", "opened", type=click.BOOL, default=False, show_default=True, help="Show it in a browser.")
+OPEN = click.option("--open", "opened", is_flag=True, help="Show it in a browser.")
 
 
 def _noted(context: click.Context, option: click.Parameter, given: tuple[str, ...]) -> None:

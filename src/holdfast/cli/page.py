@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,16 @@ import click
 
 import holdfast as hf
 from holdfast.cli.shared import derived, print_json, progress_bar
-from holdfast.cli.text import in_one_line, plain_matplotlib, say
+from holdfast.cli.text import in_one_line, plain_matplotlib, say, wrapped
 from holdfast.cli.watch import limited
 
-DOING = {"tune": "choosing gains", "certify": "certifying", "verify": "re-checking what is proved"}
+DOING = {
+    "derive": "deriving",
+    "tune": "choosing gains",
+    "simulate": "running",
+    "certify": "certifying",
+    "verify": "re-checking what is proved",
+}
 
 
 def page_at(file: str, output: str | None) -> Path:
@@ -37,13 +42,11 @@ def command_line(*words: str) -> str:
 def studied(problem: hf.Problem, quiet: bool, **asked: Any) -> hf.Study:
     """Everything that follows from a problem, its progress shown."""
     equations = derived(problem)
-    with progress_bar("simulate", quiet=quiet) as progress:
+    with progress_bar("starting", quiet=quiet) as progress:
 
         def told(part: str, share: float) -> None:
-            if part in DOING and share == 0:
-                _say(DOING[part], quiet)
-            if part == "simulate" and progress is not None:
-                progress(share)
+            if progress is not None:
+                progress(share, DOING.get(part, part))
 
         return hf.study(problem, equations=equations, progress=told, **asked)
 
@@ -69,10 +72,10 @@ def finish(made: hf.Study, target: Path, command: str, opened: bool, as_json: bo
 
 def _print(made: hf.Study, page: hf.Report, target: Path) -> None:
     title, verdict, *rest = made.summary().splitlines()
-    say(in_one_line(title))
-    say(verdict, colour={"failed": "red", "no promise": "yellow"}.get(page.word, "green"))
+    say(wrapped(in_one_line(title)))
+    say(wrapped(verdict), colour={"failed": "red", "no promise": "yellow"}.get(page.word, "green"))
     for line in rest:
-        say(line)
+        say(wrapped(line))
     say(f"  page: {target} ({target.stat().st_size / 1000:.0f} kB)")
 
 
@@ -120,8 +123,3 @@ def _state_error(made: hf.Study) -> dict[str, Any] | None:
         "relative": error.relative,
         "by_name": dict(error.by_name),
     }
-
-
-def _say(text: str, quiet: bool) -> None:
-    if not quiet and sys.stderr is not None and sys.stderr.isatty():
-        say(text, err=True)

@@ -16,7 +16,7 @@ import click
 
 import holdfast as hf
 from holdfast.cli.options import F
-from holdfast.cli.text import INTERRUPTED, MISUSE, say
+from holdfast.cli.text import INTERRUPTED, MISUSE, say, say_error
 from holdfast.cli.watch import limited
 from holdfast.common import strict_json
 
@@ -26,6 +26,8 @@ RUN_WORDS = (  # options, and keys of [run]
     "scheme", "step", "tolerance", "duration", "every", "start_policy", "longest_step", "absolute",
 )  # fmt: skip
 ARGUMENT = re.compile(rf"\b({'|'.join(RUN_WORDS)})=([\w.\"-]*)")  # as errors write it for callers
+
+IN_PYTHON = re.compile(r", or give \w+=\S* in the call")  # a cure that cannot be typed
 
 
 def reports_errors(command: F) -> F:
@@ -39,7 +41,7 @@ def reports_errors(command: F) -> F:
         except hf.HoldfastError as error:
             if context.find_root().obj["debug"]:
                 raise
-            say(_error_text(_placed(error, context)), err=True)
+            say_error(_error_text(_placed(error, context)))
             context.exit(MISUSE)
         except KeyboardInterrupt:
             say("interrupted", err=True)
@@ -59,6 +61,7 @@ def _placed(error: hf.HoldfastError, context: click.Context) -> hf.HoldfastError
     by_option = any(context.params.get(word) is not None for word in RUN_WORDS)
     if error.where in RUN_WORDS and not by_option:
         error.where = f"run.{error.where}"
+    error.fix = IN_PYTHON.sub("", error.fix)
     error.fix = ARGUMENT.sub(_option if by_option else _entry, error.fix)
     return hf.located(error, text, name)
 
@@ -145,8 +148,8 @@ def print_json(data: dict[str, Any]) -> None:
 
 
 @contextmanager
-def progress_bar(title: str, *, quiet: bool) -> Iterator[Callable[[float], None] | None]:
-    """A function that takes the fraction done and shows it, if standard error is a terminal."""
+def progress_bar(title: str, *, quiet: bool) -> Iterator[Callable[..., None] | None]:
+    """A function that takes the fraction done, and a new title if it likes, and shows it on a terminal."""
     if quiet or sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
@@ -155,7 +158,7 @@ def progress_bar(title: str, *, quiet: bool) -> Iterator[Callable[[float], None]
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(title, total=1.0)
-        yield lambda done: bar.update(task, completed=done)
+        yield lambda done, said=None: bar.update(task, completed=done, description=said or title)
 
 
 FORMS = (".npz", ".nc", ".csv")

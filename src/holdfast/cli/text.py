@@ -9,7 +9,9 @@ from __future__ import annotations
 import errno
 import os
 import re
+import shutil
 import sys
+import textwrap
 import traceback
 from contextlib import suppress
 from importlib import import_module
@@ -20,6 +22,8 @@ import click
 
 import holdfast as hf
 
+WIDEST = 100  # letters of a line that is easily read
+CARET = re.compile(r"\s*\|\s*\^+\s*")
 MISUSE, BROKEN, INTERRUPTED = 2, 70, 130
 HIDDEN = re.compile(  # C0 less tab and newline, C1, lone surrogates, and what turns, joins or separates unseen
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
@@ -45,6 +49,35 @@ def say(text: str, *, err: bool = False, nl: bool = True, colour: str | None = N
             return
         raise OSError(errno.EBADF, "standard output is closed")
     click.echo(shown if colour is None else click.style(shown, fg=colour), err=err, nl=nl)
+
+
+def say_error(text: str) -> None:
+    """An error on standard error: its first word and its carets in red, the word before the cure in cyan."""
+    if sys.stderr is None:
+        return
+    click.echo("\n".join(map(_coloured, visible(text).split("\n"))), err=True)
+
+
+def _coloured(line: str) -> str:
+    """One line of an error; colours are taken out again by click where there is no terminal."""
+    for word, colour in (("error:", "red"), ("  fix:", "cyan")):
+        if line.startswith(word):
+            return click.style(word, fg=colour, bold=True) + line.removeprefix(word)
+    if CARET.fullmatch(line):
+        bar, _, rest = line.partition("|")
+        return f"{bar}|{click.style(rest, fg='red', bold=True)}"
+    return line
+
+
+def wrapped(text: str) -> str:
+    """A paragraph in lines that fit the terminal, indented as its first; as it is where nobody looks at one."""
+    if sys.stdout is None or not sys.stdout.isatty():
+        return text
+    room = min(shutil.get_terminal_size().columns, WIDEST)
+    indent = text[: len(text) - len(text.lstrip())]
+    return textwrap.fill(
+        text.strip(), room, initial_indent=indent, subsequent_indent=f"{indent}  ", break_long_words=False
+    )
 
 
 def prepare_streams() -> None:
@@ -114,7 +147,7 @@ def _ended(error: BaseException) -> int:
 def _usage(error: click.ClickException) -> str:
     context = getattr(error, "ctx", None)
     usage = f"{context.get_usage()}\nTry '{context.command_path} --help' for help.\n\n" if context else ""
-    return f"{usage}Error: {error.format_message()}"
+    return f"{usage}error: {error.format_message()}"
 
 
 def _flushed(code: int) -> int:

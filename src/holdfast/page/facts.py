@@ -18,7 +18,7 @@ from holdfast.errors import HoldfastError
 from holdfast.page.markup.figure_text import FigureText, quantity
 from holdfast.problem.file.load_dump import dumps
 from holdfast.problem.problem import Problem
-from holdfast.problem.text.source import Source
+from holdfast.problem.text.file_text import FileText
 from holdfast.problem.units.derived import DerivedUnits
 from holdfast.results.judgement.energy import conservative
 from holdfast.results.motion import FRAMES, MechanismFrames, motion_of
@@ -68,7 +68,7 @@ class PageFacts:
         return len(self.equations.coordinates) > MANY or len(self.equations.constraints) > MANY
 
     @cached_property
-    def source(self) -> Source | None:
+    def source(self) -> FileText | None:
         """The text that the user wrote; None where there is none but our own."""
         found = self.problem.source
         return None if found is None or found.text == self.text else found
@@ -180,7 +180,7 @@ EXPONENT = re.compile(r"(?<![\w.])(-?\d+(?:\.\d+)?)e([+-]\d+)")
 
 def sentence(text: str) -> str:
     """A sentence with its numbers written for reading."""
-    return EXPONENT.sub(lambda found: number(float(found[0]), 12), text)
+    return EXPONENT.sub(lambda found: number(float(found[0]), 12), text.replace("<=", "≤"))
 
 
 def spoken(name: str) -> str:

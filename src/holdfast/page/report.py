@@ -195,7 +195,7 @@ class Report:
     @property
     def _script(self) -> str:
         """The page's own, and that of its equations where it is alive."""
-        own = _resource("script.js")
+        own = _resource("script.js") + _resource("figures.js")
         return own if self._living is None else own + self._living.code + _resource("living/living.js")
 
     def _banner(self) -> Markup:

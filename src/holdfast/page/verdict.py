@@ -54,7 +54,7 @@ def verdict_of(subject: PageFacts) -> PageVerdict:
     doubts += [away] if unstable else []
     word = "no promise" if doubts else _promised(subject)
     but = f" But {away}" if away else ""
-    return PageVerdict(word, f"{word.capitalize()}: {_praise(subject)}{but}", tuple(doubts))
+    return PageVerdict(word, sentence(f"{word.capitalize()}: {_praise(subject)}{but}"), tuple(doubts))
 
 
 def _running_away(subject: PageFacts) -> tuple[str, bool]:

@@ -23,7 +23,7 @@ from holdfast.problem.program import Program
 from holdfast.problem.quantities import Control, Coordinate, Parameter, Rate, State
 from holdfast.problem.run import Run
 from holdfast.problem.system import System
-from holdfast.problem.text.source import Source
+from holdfast.problem.text.file_text import FileText
 from holdfast.problem.units.check import check_units
 from holdfast.problem.vocabulary import CONSTANT, LAW, MOTION, Vocabulary, by_name
 
@@ -52,7 +52,7 @@ class Problem:
     events: Frozen[Event] = field(default_factory=Frozen, kw_only=True)
     phases: Frozen[Phase] = field(default_factory=Frozen, kw_only=True)
     output: Frozen[Any] = field(default_factory=Frozen, kw_only=True)
-    source: Source | None = field(default=None, kw_only=True, repr=False, compare=False)  # where it was read
+    source: FileText | None = field(default=None, kw_only=True, repr=False, compare=False)  # where it was read
     names: Vocabulary = field(init=False, repr=False, compare=False, default_factory=Vocabulary)
     memo: Memo = field(init=False, repr=False, compare=False, default_factory=Memo)
     law_form: LawForm = field(init=False, repr=False, compare=False, default_factory=lambda: LawForm(Frozen()))

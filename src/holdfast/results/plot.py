@@ -10,9 +10,11 @@ import numpy as np
 from holdfast.errors import BadRequest
 from holdfast.problem.quantities import latex_name
 from holdfast.problem.vocabulary import name_of
+from holdfast.results.style import in_house_style
 from holdfast.results.trajectory import Trajectory
 
 
+@in_house_style
 def plot(trajectory: Trajectory, names: Sequence[Any]) -> Any:
     """Quantities over time; without names, the coordinates above and the size of the deviations below."""
     import matplotlib.pyplot as plt
@@ -38,6 +40,7 @@ def plot(trajectory: Trajectory, names: Sequence[Any]) -> Any:
     return panels[:, 0]
 
 
+@in_house_style
 def plot_deviation(trajectory: Trajectory) -> Any:
     """The size of each deviation over time, on axes of its own."""
     import matplotlib.pyplot as plt
@@ -64,6 +67,7 @@ def draw_deviation(trajectory: Trajectory, axes: Any) -> None:
         axes.legend()
 
 
+@in_house_style
 def phase(trajectory: Trajectory, across: Any, up: Any = None) -> Any:
     """One quantity against another, start and end marked; a coordinate alone is drawn against its rate."""
     import matplotlib.pyplot as plt

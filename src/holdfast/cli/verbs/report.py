@@ -36,7 +36,7 @@ def report(
 ) -> None:
     """The page of a saved run (RUN.npz, RUN.nc), or of a problem FILE that is run first, without a proof.
 
-    ``holdfast run`` adds a certificate.
+    holdfast run adds a certificate.
     """
     target = page_at(file, output)
     if Path(file).suffix in SAVED:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.page.figures.scale import Scale, drawable, limits
-from holdfast.page.markup.figure_text import FigureText, words
+from holdfast.page.markup.figure_text import FigureText, quantity, words
 from holdfast.page.markup.html import Markup, element
 
 WIDTH, HEIGHT = 460.0, 270.0  # units of the drawing; two figures stand side by side on a wide page
@@ -25,6 +25,7 @@ MOST_X, MOST_Y = 7, 6  # ticks of an axis, about
 
 INK, QUIET, FAINT, BAD, SHADE = "ink", "quiet", "faint", "bad", "shade"
 SERIES = 6
+TIME = quantity("t").spans[0]  # how the label of an axis of time begins
 DASHES = {"--": "5 3", ":": "1.5 3"}
 
 
@@ -146,13 +147,14 @@ def figure(
     """One figure with its caption; `draw` is given the axes (a list of them, above each other, if several)."""
     made = [Panel() for _ in range(panels)]
     draw(made if panels > 1 else made[0])
+    over_time = any(panel.x_label is not None and panel.x_label.spans[0] == TIME for panel in made)
     top = TOP + LEGEND * max(panel.rows for panel in made) + 6
     room = (height - top - BOTTOM - BETWEEN * (panels - 1)) / panels
     parts = []
     for k, panel in enumerate(made):
         begin = top + k * (room + BETWEEN)
         box = (LEFT, begin, WIDTH - RIGHT, begin + room)
-        parts.append(_panel(panel, box, f"{name}-{k}", last=k == panels - 1, equal=equal))
+        parts.append(_panel(panel, box, f"{name}-{k}", last=k == panels - 1, equal=equal, over_time=over_time))
     head = f'<svg viewBox="0 0 {WIDTH:g} {height:g}" role="img">'
     inside = Markup(head + element("title", caption) + "".join(parts) + "</svg>")
     return element("figure", inside, element("figcaption", caption), id=f"figure-{name}")
@@ -161,7 +163,7 @@ def figure(
 Box = tuple[float, float, float, float]  # left, top, right, bottom
 
 
-def _panel(panel: Panel, box: Box, name: str, *, last: bool, equal: bool) -> str:
+def _panel(panel: Panel, box: Box, name: str, *, last: bool, equal: bool, over_time: bool) -> str:
     (x0, x1), (y0, y1) = panel.ends()
     if equal:
         box = _equal(box, x1 - x0, y1 - y0)
@@ -175,7 +177,7 @@ def _panel(panel: Panel, box: Box, name: str, *, last: bool, equal: bool) -> str
     drawn += [_shape(shape, across, up) for shape in panel.shapes]
     inside = f'<clipPath id="{clip}">{area}</clipPath><g clip-path="url(#{clip})">{"".join(drawn)}</g>'
     scales = f'data-across="{x0!r} {x1!r} {left:g} {right:g}" data-up="{y0!r} {y1!r} {bottom:.1f} {top:.1f}"'
-    log = ' data-log="1"' if panel.log else ""
+    log = (' data-log="1"' if panel.log else "") + (' data-time="1"' if over_time else "")
     inner = grid + inside + marks + _legend(panel, box) + _middle(panel, box)
     return f'<g class="panel" {scales}{log}>{inner}</g>'
 
@@ -276,7 +278,7 @@ def _legend(panel: Panel, box: Box) -> str:
                 sample = _mark(Shape(np.zeros(0), np.zeros(0), paint, mark, 3.5), x + 10, y - 5)
             else:
                 sample = f'<path d="M{x:.1f} {y - 5:.1f}h20" {paint}/>'
-            parts.append(sample + _text(label, x + 26, y, SIZE, "start"))
+            parts.append(f'<g class="entry">{sample}{_text(label, x + 26, y, SIZE, "start")}</g>')
             x += 26 + SIZE * label.width + 14
     return "".join(parts)
 

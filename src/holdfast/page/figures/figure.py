@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from holdfast.page.markup.html import Markup, element
+from holdfast.results.style import SHAPE
 
 WIDTH, HEIGHT = 4.6, 2.7  # inches; two figures stand side by side on a wide page
 
@@ -22,24 +23,11 @@ GOOD, BAD, SHADE = "#0a0b01", "#0a0b02", "#0a0b03"
 CLASSES = {INK: "ink", QUIET: "quiet", FAINT: "faint", GOOD: "good", BAD: "bad", SHADE: "shade"}
 CLASSES |= {colour: f"s{k}" for k, colour in enumerate(SERIES)}
 
-SETTINGS: dict[str, Any] = {
+SETTINGS: dict[str, Any] = SHAPE | {
     "svg.fonttype": "path",
-    "font.family": "STIXGeneral",
-    "mathtext.fontset": "stix",
-    "font.size": 10.5,
-    "axes.titlesize": 10.5,
-    "axes.labelsize": 10.5,
-    "xtick.labelsize": 9.5,
-    "ytick.labelsize": 9.5,
-    "legend.fontsize": 10,
-    "legend.frameon": False,
-    "legend.handlelength": 1.4,
-    "legend.borderaxespad": 0.2,
     "figure.facecolor": "none",
     "axes.facecolor": "none",
     "savefig.facecolor": "none",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
     "axes.edgecolor": QUIET,
     "axes.labelcolor": INK,
     "text.color": INK,

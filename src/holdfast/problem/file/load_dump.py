@@ -28,7 +28,7 @@ from holdfast.problem.file.places import Places
 from holdfast.problem.file.read import read_problem
 from holdfast.problem.file.write import written
 from holdfast.problem.problem import Problem
-from holdfast.problem.text.source import Source
+from holdfast.problem.text.file_text import FileText
 
 MAX_BYTES = 1_000_000
 KEY_PART = r"""(?:[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*')[ \t]*"""
@@ -80,7 +80,7 @@ def _read(text: str, name: str, folder: Path | None, values: Mapping[str, Any]) 
             problem = read_problem(with_given(raw, values), Findings(name, Places(text)), folder)
     except BadFile as error:
         raise blamed_on_given(error, values) from None
-    object.__setattr__(problem, "source", None if values else Source(text, problem.system, problem.program))
+    object.__setattr__(problem, "source", None if values else FileText(text, problem.system, problem.program))
     return problem
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from holdfast.common.nearest import did_you_mean
 from holdfast.errors import BadRequest
+from holdfast.results.style import in_house_style
 
 if TYPE_CHECKING:
     from holdfast.results.ensembles.ensemble import Ensemble
@@ -18,6 +19,7 @@ BINS = 40  # of a histogram, at most
 MOST_LINES = 2000  # cases that parallel coordinates show
 
 
+@in_house_style
 def plot(runs: Ensemble, what: Any, kind: str) -> Any:
     """One quantity of all cases."""
     if kind not in KINDS:

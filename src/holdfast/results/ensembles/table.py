@@ -30,7 +30,11 @@ def stated_cases(problem: Problem) -> dict[str, np.ndarray]:
     """The columns that a problem's own ensemble table stands for."""
     table = problem.ensemble
     if not table:
-        raise BadRequest("the problem states no ensemble", where="ensemble", fix="give cases=, or an [ensemble] table")
+        raise BadRequest(
+            "the problem states no ensemble",
+            where="ensemble",
+            fix="state an [ensemble] table, or give cases=... in the call",
+        )
     unknown = sorted(set(table) - {"grid", "zip", "reduce"})
     if unknown:
         fix = '"grid", "zip" or "reduce"'

@@ -9,14 +9,17 @@ import numpy as np
 from holdfast.common.rounded import rounded_up
 from holdfast.errors import BadRequest
 from holdfast.problem.quantities import latex_name
+from holdfast.results.style import in_house_style
 from holdfast.stability.certificate.certificate import Certificate, Label
 
 STYLES = {Label.proved: "-", Label.tube: "-", Label.checked: "--", Label.estimated: ":"}
 
 
+@in_house_style
 def plot(certificate: Certificate) -> Any:
     """One panel per block."""
     import matplotlib.pyplot as plt
+    from matplotlib.colors import to_hex
 
     run = certificate.trajectory
     if run is None or not certificate.blocks:
@@ -30,7 +33,7 @@ def plot(certificate: Certificate) -> Any:
     for axes, block in zip(panels[:, 0], certificate.blocks, strict=True):
         for k, name in enumerate(block.names):
             size = np.abs(run[name])
-            colour = f"C{k}"
+            colour = to_hex(f"C{k}")  # now: later it would be another style's
             if size.max() > 0:
                 shown = np.where(size > 0, size, np.nan)
                 axes.semilogy(run.times, shown, color=colour, linewidth=0.9, label=f"${latex_name(name)}$")

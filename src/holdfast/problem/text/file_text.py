@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Source:
+class FileText:
     """A text, with the system and the program that were read from it."""
 
     text: str
