@@ -147,3 +147,25 @@ def test_a_function_with_a_pole_in_the_cell_has_no_bound():
     found = model.judged(pole, -tube, tube)
     assert np.isinf(found.bounds).all()
     assert len(found.bounds) == 1
+
+
+@pytest.mark.parametrize("length", [1e-6, 1.0, 1e6])
+def test_a_proof_in_lanes_is_confirmed_by_the_verifier_in_any_unit(length, monkeypatch):
+    """Defect and rounding both: a cell of native rounding is asked for, and balls judge no cell of the defect."""
+    from holdfast.stability.proof import prove
+    from holdfast.stability.tube import region_rounding
+
+    asked, judged = [], region_rounding.LaneRounding.judged
+    monkeypatch.setattr(region_rounding.LaneRounding, "judged", lambda *a: asked.append(a) or judged(*a))
+    monkeypatch.setattr(prove, "judge", lambda *a: pytest.fail("a cell of the defect was judged by balls"))
+    equations = hf.derive(scaled_rod(length)())
+    certificate = hf.certify(equations, hf.RK4, step=0.01, duration=2.0, effort=1)
+    assert certificate["rod"].label is hf.Label.proved, certificate["rod"].reason
+    assert asked
+    found = hf.verify(certificate)
+    assert found.holds, found.findings
+
+
+def test_a_certificate_in_lanes_is_the_same_twice():
+    made = [hf.certify(hf.derive(scaled_rod(1.0)()), hf.RK4, step=0.01, duration=1.0, effort=0.5) for _ in range(2)]
+    assert made[0].to_dict() == made[1].to_dict()

@@ -37,6 +37,7 @@ from holdfast.stability.proof.block import ProofBlock, blocks_of
 from holdfast.stability.proof.omega import Assumptions, peaks_of, region_of, unproved_limits
 from holdfast.stability.proof.prove import Claim, Interrupted, prove
 from holdfast.stability.proof.work import EFFORT, SearchWork
+from holdfast.stability.tube.region_rounding import native_rounding
 
 ROUNDS = 3  # of proving a block again because another is proved to less than was granted of it
 LOOKED_AT = 5  # rows of the run at which the equations are held against the law
@@ -351,7 +352,10 @@ class Assessment:
         try:
             if not self.asked.region:
                 setting = bounded_in_energy(setting, run)
-            proof = prove(setting, norm.factor, norm.gamma, expected=expected, reach=reach, work=work, rows=rows)
+            proof = prove(
+                setting, norm.factor, norm.gamma, expected=expected, reach=reach, work=work, rows=rows,
+                native=native_rounding,
+            )  # fmt: skip
         except Interrupted as stop:
             kept = "" if stop.found is None else with_proof(setting, checked, stop.found, told)
             if isinstance(kept, str):

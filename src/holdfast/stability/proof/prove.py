@@ -15,20 +15,21 @@ from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest, HoldfastError, InternalError
 from holdfast.graph.arithmetics.balls import ball, ball_between, balls, precision, symmetric
 from holdfast.graph.arithmetics.tape import Tape
-from holdfast.graph.nodes import Node, operation_count
+from holdfast.graph.nodes import Node
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.certificate.certificate import Proof
 from holdfast.stability.proof.block import BlockFlow, ProofBlock, bound_numbers, motion_of, whole_motion
 from holdfast.stability.proof.contraction import Contraction, propagator
 from holdfast.stability.proof.defect import DefectModel, terms_of
-from holdfast.stability.proof.enclosure import Ball, Box, ball_matrix, column, entries, hull, norm, upper
+from holdfast.stability.proof.enclosure import Ball, Box, ball_matrix, column, entries, norm, upper
 from holdfast.stability.proof.lanes.cover import LaneCover
 from holdfast.stability.proof.lanes.region import lane_defect, region_cover
 from holdfast.stability.proof.laws.contraction import LawContraction, StepMatrix, contracts, norm_bound
 from holdfast.stability.proof.laws.terms import LawTerms, law_terms
 from holdfast.stability.proof.obedience import Obedience, Place, places_in
+from holdfast.stability.proof.region_rounding import NativeRounding, RegionRounding
 from holdfast.stability.proof.rounding import RoundingModel
-from holdfast.stability.proof.search import NEAR_ATTAINED, CellJudgement, Cover, cover, judge, longest
+from holdfast.stability.proof.search import NEAR_ATTAINED, Cover, judge
 from holdfast.stability.proof.work import LEAST_CELL, SearchWork
 
 BITS = 80
@@ -39,12 +40,12 @@ FROM_START = 0.3  # of the work: for a tube that holds the start, where the firs
 WORTH = 3  # times the radius that a narrow tube gives: so much is paid for a proof from the start on (a choice)
 # A verifier with another arithmetic finds other bounds, so what is stated has a little room over what was found:
 STATED_DEFECT = 1.05  # the bound of the defect; bisection brings any other enclosure below it
+STATED_IN_LANES = 1.2  # the same in native forms, which are so near that what others lose within a step counts
 STATED_ROUNDING = 2  # that of rounding, whose running error analysis depends on how cells are cut
 LEAST_SHARE = 0.05  # the least truncation, as a part of rounding: doubles cannot tell less from zero
 GENEROUS = 100  # a tube this wide costs nothing where it is still thin beside the region
 THIN = 1e-4  # of what the region lets a deviation change by
 ELSEWHERE = 6  # random states of the region at which the equations are tried, beside those of the run
-PAIR = 3.0  # units of work of one operation on a value with its error (3 to 4 µs)
 LOOKED_AT = 32  # cells of a cover in whose middle they are tried too
 
 
@@ -140,15 +141,17 @@ def prove(
     reach: float,
     work: SearchWork,
     rows: Sequence[Place],
+    native: NativeRounding | None = None,
 ) -> Proof | None:
     """A proof, or None where none was found with this work; `Interrupted` with the one found before Ctrl-C.
 
     `expected` is the defect measured along a run (not below what rounding makes of it) and `reach` the largest
-    deviation, both in the norm of the proof; `rows` are states of that run. The tube is a guess; a proof needs radius ≤
-    tube, and is better the nearer they are. An affine block holds in any tube.
+    deviation, both in the norm of the proof; `rows` are states of that run, and `native` may bound rounding over many
+    boxes at a time. The tube is a guess; a proof needs radius ≤ tube, and is better the nearer they are. An affine
+    block holds in any tube.
     """
     with precision(BITS, terms_of(setting.scheme)):
-        trial = Trial(setting, factor, gamma)
+        trial = Trial(setting, factor, gamma, native)
         if not trial.contraction.holds():
             return None
         trial.require_obedience([*rows, *places_in(setting.region, trial.whole.names, ELSEWHERE)])
@@ -215,7 +218,7 @@ class Interrupted(KeyboardInterrupt):
 class Trial:
     """Bounds the defect and the rounding over one region, tube after tube."""
 
-    def __init__(self, setting: Claim, factor: np.ndarray, gamma: float) -> None:
+    def __init__(self, setting: Claim, factor: np.ndarray, gamma: float, native: NativeRounding | None = None) -> None:
         self.setting, self.factor, self.gamma = setting, factor, gamma
         self.motion, self.contraction = setting.motion(), setting.contraction(factor, gamma)
         self.whole = setting.whole_motion()
@@ -223,6 +226,7 @@ class Trial:
         self._lanes = lane_defect(self.motion, setting.scheme, setting.step, factor)
         self._region = setting.box(self.motion.variable_names)
         self._obedience = Obedience(self.whole, setting.scheme)
+        self._rounding = RegionRounding(setting, self.whole, factor, self.contraction, native)
         self._law = None if setting.law_terms is None else StepMatrix(setting.law_terms, setting.step)
 
     def is_thin(self, tube: float, place: Place) -> bool:
@@ -234,6 +238,7 @@ class Trial:
 
     def require_obedience(self, places: Sequence[Place]) -> None:
         """Coefficients 1 … p of the defect vanish at these states, as the proof takes for granted."""
+        self._rounding.places = tuple(places)
         if not any([self._obedience.shown(place) for place in places]):
             raise BadRequest("the equations are not defined, or too ill conditioned, at the states of the run")
 
@@ -260,9 +265,10 @@ class Trial:
         if not found.bound < math.inf:
             return None
         little, further = 0.1 * scale * found.bound, work.beside(0.1 * work.limit)
-        rounding = _rounding(setting, self.factor, tube, self.contraction, little, further)
+        rounding = self._rounding.cover(tube, little, further)
         rounded = STATED_ROUNDING * rounding.bound
-        coefficient = max(STATED_DEFECT * found.bound, LEAST_SHARE * rounded / scale)
+        room = STATED_IN_LANES if isinstance(found, LaneCover) else STATED_DEFECT
+        coefficient = max(room * found.bound, LEAST_SHARE * rounded / scale)
         defect = total_defect(coefficient, rounded, setting.scheme, setting.step)
         radius = self.contraction.radius(defect)
         if not radius < math.inf:
@@ -291,7 +297,7 @@ class Trial:
         own, count = setting.limit_balls(whole, self.contraction, tube), len(law.terms.deviations)
         places = [*setting.block.places, *(i for i in range(count) if i not in setting.block.places)]
         deviations = [own[places.index(i)] for i in range(count)]
-        cut, region, _ = rounding_pieces(setting, self.factor, tube, self.contraction)
+        cut, region, _ = self._rounding.pieces(tube)
         anywhere = [ball_between(*setting.region[name]) for name in ("t", *whole.names)]
 
         def place(box: Box) -> list[Ball] | None:
@@ -312,48 +318,3 @@ class Trial:
         for box in boxes[:: -(-len(boxes) // LOOKED_AT) or 1]:
             moment, *state = motion.placed([(low + high) / 2 for low, high in box], middle)
             self._obedience.shown((moment, state))
-
-
-# ── rounding over the same region ─────────────────────────────────────────────────────────────────
-
-
-def rounding_pieces(setting: Claim, factor: np.ndarray, tube: float, contraction: Contraction) -> tuple[Any, Box, Any]:
-    """The model that cuts boxes of the whole state down to the region, that region, and the rounding of a box."""
-    whole = setting.whole_motion()
-    model = DefectModel(whole, setting.scheme, setting.step, factor)
-    limits = setting.limit_balls(whole, contraction, tube)
-    rounding = setting.rounding(factor)
-    anywhere = [ball_between(*setting.region[name]) for name in ("t", *whole.names)]
-
-    def cut(box: Box) -> list[Ball] | None:
-        cell = model.cell(box, limits)
-        return None if cell is None else cell.box
-
-    def bound(balls: Sequence[Ball]) -> float:
-        moment, *state = whole.placed(balls, anywhere)
-        return rounding.bound(moment, state)
-
-    return cut, setting.box(whole.variable_names), bound
-
-
-def rounding_cost(setting: Claim) -> float:
-    """Units of work of one box: a few products of balls for each operation of each stage."""
-    stages, field = len(setting.scheme.weights), setting.equations.field
-    return LEAST_CELL + PAIR * stages * operation_count(field.rates)
-
-
-def _rounding(
-    setting: Claim, factor: np.ndarray, tube: float, contraction: Contraction, wanted: float, work: SearchWork
-) -> Cover:
-    """A bound of the rounding of one step over the region, cut until it counts little."""
-    cut, region, bound = rounding_pieces(setting, factor, tube, contraction)
-    cost = rounding_cost(setting)
-
-    def judge_rounding(box: Box) -> CellJudgement | None:
-        balls = cut(box)
-        if balls is None:
-            return None
-        tight = hull(balls)
-        return CellJudgement(float(bound(balls)), longest(tight, region), tight, cost=cost)
-
-    return cover(judge_rounding, region, wanted=wanted, work=work)

@@ -48,6 +48,11 @@ class Cover:
     root: Piece
     bound: float
     cells: int
+    attained: float = 0.0  # about the largest value that is, which no cutting betters
+
+    def near(self, wanted: float) -> bool:
+        """Whether the bound is as wanted, or about as good as any."""
+        return self.bound <= max(wanted, NEAR_ATTAINED * self.attained)
 
     def leaves(self) -> list[Box]:
         """The boxes of all cells."""
@@ -130,4 +135,4 @@ def cover(judge: Callable[[Box], CellJudgement | None], region: Box, *, wanted: 
         piece.parts = tuple(Piece(half) for half in halves(piece.box, piece.variable))
         cells += sum(add(part) for part in piece.parts) - 1
     bound = -waiting[0][0] if waiting else 0.0
-    return Cover(root, bound, cells)
+    return Cover(root, bound, cells, attained)

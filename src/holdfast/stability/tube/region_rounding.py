@@ -1,0 +1,86 @@
+"""Rounding of one step over many boxes of a region at a time, by the tape that follows the code in a tube."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from holdfast.engine.forms.monomials import monomials
+from holdfast.errors import BadRequest
+from holdfast.stability.proof.block import BlockFlow
+from holdfast.stability.proof.lanes.cover import LaneJudgement
+from holdfast.stability.proof.lanes.cutter import Array, Boxes, LaneCutter
+from holdfast.stability.proof.obedience import Place
+from holdfast.stability.proof.prove import Claim
+from holdfast.stability.tube.agreement import require_agreement
+from holdfast.stability.tube.flow import tube_flow
+from holdfast.stability.tube.rounding import RoundingTape
+
+UNSUITED = ("eased", "redundant")  # ways of solving that are not one linear system
+ORDER = 1  # of the forms: boxes are cut until rounding counts little
+CLOCK = 4 * 2.0**-51  # of the latest time: rounding of t = begin + count·step, and of the stages within
+UNITS = 30.0  # of work of a box beside its forms
+NATIVE = 1.1e-4 * 4  # units of one product of forms that are no series
+
+
+def native_rounding(setting: Claim, whole: BlockFlow, factor: Array, places: Sequence[Place]) -> LaneRounding | None:
+    """The model of one block; None where the kernel refuses the code, or the code is no one linear system."""
+    if setting.equations.solver.form in UNSUITED or not places or not whole.variables:
+        return None
+    try:
+        return LaneRounding(setting, whole, factor, places)
+    except BadRequest:
+        return None
+
+
+class LaneRounding:
+    """Bounds ‖Lᵀ(error of ψ)‖ of one block over boxes.
+
+    `places` are states at which the rates that are run are seen to solve the system that is followed.
+    """
+
+    def __init__(self, setting: Claim, whole: BlockFlow, factor: Array, places: Sequence[Place]) -> None:
+        flow, region = tube_flow(setting.equations, setting.parameters), setting.region
+        require_agreement(flow, places)
+        self._timed = flow.timed
+        self._shape = monomials((1,) * (len(flow.variables) + 2), ORDER)
+        self._tape = RoundingTape(flow, setting.scheme, setting.step, self._shape)
+        self._cutter, self._factors = LaneCutter(whole), [(setting.block.places, factor)]
+        own = {name: k for k, name in enumerate(whole.variable_names)}
+        self._columns = [own.get(name) for name in ("t", *flow.names)]
+        self._region, self._names = region, ("t", *flow.names)
+        self._latest = max(abs(x) for x in (*region["t"], setting.equations.problem.run.begin)) + setting.step
+        sides = np.array([region[name][1] - region[name][0] for name in whole.variable_names])
+        self._sides = np.where(sides > 0, sides, np.inf)
+
+    @property
+    def cost(self) -> float:
+        """Units of work of one box."""
+        return UNITS + 2 * NATIVE * self._tape.tape.products
+
+    def judged(self, boxes: Boxes, low: Array, high: Array) -> LaneJudgement:
+        """Bounds over the parts of boxes whose deviations and extras lie between limits [row]."""
+        with np.errstate(all="ignore"):
+            cut = self._cutter.cut(boxes, low, high)
+            kept = cut.boxes
+            bounds, reached = self._bounds(kept), self._bounds(Boxes(kept.middle, kept.middle))
+            longest = ((kept.high - kept.low) / self._sides).argmax(axis=1)
+        known = np.where(np.isfinite(reached) & np.isfinite(bounds), reached, 0.0)
+        return LaneJudgement(cut.alive, kept, bounds, known, longest, self.cost * len(boxes))
+
+    def _bounds(self, boxes: Boxes) -> Array:
+        return self._tape.bounds(self._inputs(boxes), self._factors)[:, 0] if len(boxes) else np.zeros(0)
+
+    def _inputs(self, boxes: Boxes) -> Array:
+        """Time and states of the flow as straight forms, each over its part of the box or of the region."""
+        low, high = (np.empty((len(boxes), len(self._names))) for _ in range(2))
+        for k, (name, column) in enumerate(zip(self._names, self._columns, strict=True)):
+            low[:, k] = self._region[name][0] if column is None else boxes.low[:, column]
+            high[:, k] = self._region[name][1] if column is None else boxes.high[:, column]
+        wide, data = Boxes(low, high), np.zeros((len(boxes), len(self._names), len(self._shape) + 3))
+        data[:, :, 0] = wide.middle
+        for k, reach in enumerate(wide.reach.T):
+            data[:, k, self._shape.place[(k,)] if k or self._timed else -2] = reach
+        data[:, 0, -1] = CLOCK * self._latest
+        return data
