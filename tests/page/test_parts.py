@@ -81,7 +81,7 @@ def test_formulas_read_well(latex, wanted):
     ],
 )
 def test_words_stand_apart(latex, spaces):
-    assert mathml(latex).count('width="0.17em"') == spaces
+    assert mathml(latex).count('width="0.22em"') == spaces
 
 
 def test_the_formulas_of_examples_are_well_formed():

@@ -53,7 +53,7 @@ function figures() {
   // ── the cursor ──
 
   function made(name, parent, attributes) {
-    const part = document.createElementNS("http://www.w3.org/2000/svg", name);
+    const part = document.createElementNS(parent.namespaceURI, name);
     for (const [key, value] of Object.entries(attributes)) part.setAttribute(key, value);
     parent.append(part);
     return part;
@@ -187,7 +187,6 @@ function figures() {
       if (part.classList.contains("off") || part.classList.contains("cursor")) twin.setAttribute("display", "none");
       twin.removeAttribute("class");
     });
-    copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
     return new XMLSerializer().serializeToString(copy);
   }
 

@@ -13,7 +13,7 @@ from holdfast.page.markup.figure_text import FigureText, power_of_ten
 from holdfast.page.markup.html import Markup, element
 
 WIDTH, LEFT, RIGHT, TOP, BOTTOM = 640.0, 96.0, 16.0, 34.0, 42.0
-ROW = 15.0  # units of the drawing for each quantity
+ROW = 13.0  # units of the drawing for each quantity
 COLUMNS, LEVELS, DECADES = 160, 12, 12  # stretches of time, shades, and powers of ten below the largest value
 
 
@@ -33,7 +33,7 @@ def heat_map(
     across = Scale(float(times[0]), float(times[-1]), LEFT, WIDTH - RIGHT)
     parts = [
         _cells(sizes, low, high),
-        *(_label(text, LEFT - 6, TOP + ROW * (k + 0.72)) for k, (text, _) in enumerate(rows)),
+        *(_label(text, LEFT - 6, TOP + ROW * (k + 0.8)) for k, (text, _) in enumerate(rows)),
         _times(across, TOP + ROW * len(rows)),
         _label(label, (LEFT + WIDTH - RIGHT) / 2, height - 6, "middle", "word"),
         _key(low, high),

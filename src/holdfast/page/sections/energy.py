@@ -10,7 +10,7 @@ from holdfast.page.facts import PageFacts, number
 from holdfast.page.figures.chart import figure
 from holdfast.page.figures.curve import thinned
 from holdfast.page.markup.figure_text import quantity, words
-from holdfast.page.markup.html import Child, Markup, joined, paragraph, table
+from holdfast.page.markup.html import Child, Markup, details, joined, paragraph, table
 from holdfast.page.section import Section, side_by_side
 from holdfast.results.trajectory import EnergyBalance
 
@@ -33,6 +33,9 @@ def write(subject: PageFacts) -> Markup:
     if len(run.times) < 3:
         return paragraph("The run is too short for an energy balance.")
     figures = (_energies(subject), _balance(subject), _power(subject), _table(subject))
+    if subject.large:
+        rest = details("The power of the correction, and the balance in numbers", side_by_side(*figures[2:]))
+        return joined(_sentence(subject), side_by_side(*figures[:2]), rest)
     return joined(_sentence(subject), side_by_side(*figures))
 
 

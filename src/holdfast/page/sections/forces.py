@@ -16,7 +16,7 @@ from holdfast.problem.quantities import latex_name
 
 MOST_STATEMENTS = 60  # statements that are typeset
 FEW_STATEMENTS = 12  # where there are more
-CURVES, FEW_CURVES = 9, 3
+CURVES, FEW_CURVES = 9, 2
 
 
 def write(subject: PageFacts) -> Markup:

@@ -9,7 +9,7 @@ import numpy as np
 from holdfast.page.facts import PageFacts
 from holdfast.page.figures.chart import figure
 from holdfast.page.figures.curve import POINTS
-from holdfast.page.markup.html import Markup
+from holdfast.page.markup.html import Markup, details
 from holdfast.page.section import Section, side_by_side
 
 MOST_PORTRAITS = 3  # coordinates with a portrait
@@ -20,7 +20,8 @@ def write(subject: PageFacts) -> Markup:
     names = subject.equations.coordinates
     pairs = [(names[0], names[1])] if len(names) > 1 else []
     pairs += [(name, f"{name}_dot") for name in names[: 1 if subject.large else MOST_PORTRAITS]]
-    return side_by_side(*(_portrait(subject, *pair) for pair in pairs if _moves(subject, *pair)))
+    drawn = side_by_side(*(_portrait(subject, *pair) for pair in pairs if _moves(subject, *pair)))
+    return details(f"Of the first of {len(names)} coordinates", drawn) if drawn and subject.large else drawn
 
 
 def _moves(subject: PageFacts, across: str, up: str) -> bool:
