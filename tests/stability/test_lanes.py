@@ -5,6 +5,7 @@ import pytest
 import sympy as sp
 
 import holdfast as hf
+from benchmarks.chains import chain
 from holdfast.graph.arithmetics.balls import ball, precision
 from holdfast.schemes.tableaus.dopri5 import DOPRI5
 from holdfast.schemes.tableaus.euler import EULER
@@ -169,3 +170,10 @@ def test_a_proof_in_lanes_is_confirmed_by_the_verifier_in_any_unit(length, monke
 def test_a_certificate_in_lanes_is_the_same_twice():
     made = [hf.certify(hf.derive(scaled_rod(1.0)()), hf.RK4, step=0.01, duration=1.0, effort=0.5) for _ in range(2)]
     assert made[0].to_dict() == made[1].to_dict()
+
+
+def test_a_region_of_many_variables_is_refused_at_once():
+    """Five links have twenty states: no number of cells covers them, and no time is spent on trying."""
+    equations = hf.derive(hf.loads(chain(5)))
+    certificate = hf.certify(equations, step=1e-3, duration=0.02, effort=0.01)
+    assert all("20 variables is too wide to be covered" in block.reason for block in certificate.blocks)

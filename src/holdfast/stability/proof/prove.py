@@ -47,6 +47,7 @@ GENEROUS = 100  # a tube this wide costs nothing where it is still thin beside t
 THIN = 1e-4  # of what the region lets a deviation change by
 ELSEWHERE = 6  # random states of the region at which the equations are tried, beside those of the run
 LOOKED_AT = 32  # cells of a cover in whose middle they are tried too
+MOST_VARIABLES = 16  # of a region: beyond, halving each of them once already makes more cells than any effort has
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,6 +208,16 @@ def _narrowed(trial: Trial, tube: float, thin: bool, expected: float, work: Sear
     return best
 
 
+def _require_few(motion: BlockFlow) -> None:
+    """Refuse a region that no number of cells covers: each cut of a variable doubles them."""
+    if len(motion.variables) > MOST_VARIABLES:
+        raise BadRequest(
+            f"a region of {len(motion.variables)} variables is too wide to be covered by cells",
+            where="region",
+            fix="a tube along a run has one variable to cut, its time",
+        )
+
+
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C during a search, with what was found before it: a proof, a block, or None."""
 
@@ -221,6 +232,7 @@ class Trial:
     def __init__(self, setting: Claim, factor: np.ndarray, gamma: float, native: NativeRounding | None = None) -> None:
         self.setting, self.factor, self.gamma = setting, factor, gamma
         self.motion, self.contraction = setting.motion(), setting.contraction(factor, gamma)
+        _require_few(self.motion)
         self.whole = setting.whole_motion()
         self._model = DefectModel(self.motion, setting.scheme, setting.step, factor)
         self._lanes = lane_defect(self.motion, setting.scheme, setting.step, factor)
