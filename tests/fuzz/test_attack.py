@@ -31,6 +31,7 @@ def test_a_sample_of_mutants_breaks_nothing(stage, count):
     nothing_broke(attack(stage, count, seed=2026))
 
 
+@pytest.mark.prove
 def test_a_guided_attack_breeds_from_what_reaches_new_lines():
     found = attack("load", 60, seed=2027, guided=True)
     nothing_broke(found)

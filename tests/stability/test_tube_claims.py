@@ -36,7 +36,7 @@ def skater(turn=1.0, pull=0.5):
 @pytest.mark.parametrize("region", [{"m": (1, 2), "L": (0.5, 2)}, {"m": (5, 6)}])
 def test_a_range_of_a_parameter_is_not_proved_by_a_tube_with_one_value(region):
     """It was *proved in a tube* with m +- 1e-9, in answer to a question about all m from 1 to 2, or from 5 to 6."""
-    block = hf.certify(pendulum(), hf.RK4, step=0.01, duration=0.5, region=region, effort=0.3)["rod"]
+    block = hf.certify(pendulum(), hf.RK4, step=0.01, duration=0.5, region=region, effort=0.3, tube=True)["rod"]
     assert block.label is hf.Label.checked
     assert f"one value of {', '.join(region)} only" in block.reason
 
@@ -77,7 +77,7 @@ def test_a_width_is_not_told_as_a_part_of_a_turn_where_nothing_turns(tmp_path):
 def test_bounds_hold_for_every_start_of_the_size_that_is_stated(where, tmp_path):
     """A larger size of the start was verified beside bounds that only the start itself keeps."""
     equations = pendulum() if where == "Omega" else skater()
-    ask = {"step": 0.01, "effort": 1} if where == "Omega" else {"step": 0.01, "effort": 0.1}
+    ask = {"step": 0.01, "effort": 1} if where == "Omega" else {"step": 0.01, "effort": 0.1, "tube": True}
     certificate = hf.certify(equations, hf.RK4, duration=0.3 if where == "Omega" else 2, **ask)
     data = certificate.to_dict()
     block = data["blocks"][0]
@@ -90,7 +90,7 @@ def test_bounds_hold_for_every_start_of_the_size_that_is_stated(where, tmp_path)
 
 def test_neighbours_are_those_of_the_equations_that_were_certified():
     """Equations with another number in them have the same parameters, and were taken for the certificate's own."""
-    certificate = hf.certify(skater(), hf.RK4, step=0.01, duration=2, effort=0.1)
+    certificate = hf.certify(skater(), hf.RK4, step=0.01, duration=2, effort=0.1, tube=True)
     assert hf.safe_starts(skater(), certificate)
     with pytest.raises(hf.BadRequest, match="of other equations"):
         hf.safe_starts(skater(pull=0.500001), certificate)
@@ -99,7 +99,7 @@ def test_neighbours_are_those_of_the_equations_that_were_certified():
 def test_neighbours_of_a_run_by_a_scheme_of_ones_own():
     stages = tuple(tuple(map(Fraction, row)) for row in ((0, 0, 0), ("1/2", 0, 0), (0, "3/4", 0)))
     mine = hf.RungeKutta(name="mine", order=3, stages=stages, weights=tuple(map(Fraction, ("2/9", "1/3", "4/9"))))
-    certificate = hf.certify(skater(), mine, step=0.01, duration=2, effort=0.1)
+    certificate = hf.certify(skater(), mine, step=0.01, duration=2, effort=0.1, tube=True)
     assert certificate["edge"].label is hf.Label.tube
     assert hf.safe_starts(skater(), certificate)
 
@@ -107,7 +107,7 @@ def test_neighbours_of_a_run_by_a_scheme_of_ones_own():
 def test_neighbours_are_told_when_the_bounds_hold_for_them():
     """They stay in the tube; but one that starts off the program is beyond the bounds until that has died away."""
     equations = skater()
-    certificate = hf.certify(equations, hf.RK4, step=0.005, duration=2, effort=0.15)
+    certificate = hf.certify(equations, hf.RK4, step=0.005, duration=2, effort=0.15, tube=True)
     block, run = certificate["edge"], certificate.trajectory
     starts = hf.safe_starts(equations, certificate)
     assert starts

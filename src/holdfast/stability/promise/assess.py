@@ -58,6 +58,7 @@ class Assessment:
     constraints: Sequence[str] | None
     sample: bool = False
     progress: Callable[[float], None] | None = None
+    tube: bool = False  # a tube along the run is wanted, in place of a region
     widened: tuple[str, ...] = ()  # parameters that are states here, so that a region bounds them
     ledger: SearchWork = field(default_factory=lambda: SearchWork(math.inf))  # what all searches took together
 
@@ -330,6 +331,8 @@ class Assessment:
         granted: Assumptions,
     ) -> BlockCertificate | str:
         """The certificate with a proof, or why there is none."""
+        if self.tube:
+            return "a tube along the run was asked for"
         block, run = told.block, told.run
         region = region_of(self.asked.region, run, len(self.equations.coordinates))
         assert isinstance(self.scheme, RungeKutta)

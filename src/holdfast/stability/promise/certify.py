@@ -43,6 +43,7 @@ def certify(
     law: Law | None = None,
     effort: float | None = None,
     sample: bool = False,
+    tube: bool = False,
     progress: Progress | None = None,
     **run: Unpack[StepOptions],
 ) -> Certificate:
@@ -54,8 +55,10 @@ def certify(
     counted and not timed, so that the same call gives the same certificate: 1 is a million products, about a second.
     With `drift`, the largest step is sought at which every deviation that is held stays below it (once a deviating
     start has died away). With `sample`, blocks that are not proved get an estimate over the region in place of a check
-    along the run. `progress` is called with the fraction done; Ctrl-C ends the search, and leaves the proofs found so
-    far and what was measured. What is not given is taken from the problem's own run and certificate tables.
+    along the run. With `tube`, no region is tried, but the tube along the run that is tried where none can be covered:
+    `hf.safe_starts` needs one. `progress` is called with the fraction done; Ctrl-C ends the search, and leaves the
+    proofs found so far and what was measured. What is not given is taken from the problem's own run and certificate
+    tables.
     """
     if not isinstance(equations, Equations):
         raise BadRequest(f"certify() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first")
@@ -74,7 +77,7 @@ def certify(
     step, tolerance, duration = run.get("step"), run.get("tolerance"), run.get("duration")
     asked = certificate_request(equations, region, drift, effort)
     job = Assessment(equations, chosen, duration, asked, start, parameters or {}, constraints, sample, progress)
-    job = replace(job, widened=tuple(ranges))
+    job = replace(job, widened=tuple(ranges), tube=tube)
     if trajectory is not None:
         _require_same(job, trajectory, step)
     job = _with_numbers(job)
