@@ -40,7 +40,7 @@ from holdfast.stability.tuning.tuning import Tuning
 
 Progress = Callable[[str, float], None]  # the part that is being done, and the fraction of it
 
-RECHECK = 2000, 16  # boxes that the verifier is given, and for each cell of the proofs
+RECHECK = 2000, 4  # boxes that the verifier is given, and for each cell of the proofs: some twenty seconds at most
 
 
 @dataclass(frozen=True, eq=False)
