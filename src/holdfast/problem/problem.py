@@ -13,6 +13,7 @@ from holdfast.common.frozen import Frozen
 from holdfast.common.memo import Memo
 from holdfast.common.nearest import did_you_mean
 from holdfast.errors import BadStatement, HoldfastError
+from holdfast.problem.bodies.start import with_body_start
 from holdfast.problem.controller import with_controller
 from holdfast.problem.functions import StatedFunction
 from holdfast.problem.keep import with_kept_rows
@@ -158,7 +159,7 @@ class Problem:
 
     def _start(self, given: Mapping[Any, Any]) -> Frozen[sp.Expr]:
         names, values = self.names, {}
-        for name, value in by_name(given, where="start").items():
+        for name, value in with_body_start(self.system, by_name(given, where="start")).items():
             symbol = names.find(name, (Coordinate, Rate, State), where=f"start.{name}")
             values[symbol.name] = names.admit(value, CONSTANT, where=f"start.{name}")
         return Frozen(values)

@@ -18,7 +18,7 @@ from holdfast.engine.drivers import adaptive, complex_elimination, embedded, fix
 from holdfast.engine.drivers.steps import SYMPLECTIC_STEP, error_norm, explicit_step, explicit_work, interpolant
 from holdfast.engine.drivers.stiff_numbers import stiff_constants, stiff_work
 from holdfast.engine.emit import c
-from holdfast.engine.emit.body import Body, lowered
+from holdfast.engine.emit.body import CodeBody, lowered
 from holdfast.engine.emit.c_writer import PREAMBLE, CWriter
 from holdfast.engine.emit.code_piece import BODY_SIGNATURE
 from holdfast.engine.emit.elementary import NEEDS
@@ -58,7 +58,7 @@ class KernelSource:
     own_work: int  # Reals, besides the scratch of the bodies
 
     @cached_property
-    def bodies(self) -> dict[str, Body]:
+    def bodies(self) -> dict[str, CodeBody]:
         field = self.field
         with uncollected(len(field.state) > MANY_STATES):
             return {

@@ -15,7 +15,7 @@ import numpy as np
 
 from holdfast.engine.code.js_run import run_text
 from holdfast.engine.code.kernel_source import stepping
-from holdfast.engine.emit.body import Body, lowered
+from holdfast.engine.emit.body import CodeBody, lowered
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector
 from holdfast.errors import HoldfastError
@@ -56,7 +56,7 @@ class LivingModel:
         }
         return run_text(stepped, observing, further)
 
-    def _body(self, nodes: Sequence[Node]) -> Body:
+    def _body(self, nodes: Sequence[Node]) -> CodeBody:
         field = self.equations.field
         return lowered(dict(enumerate(nodes)), field.time, field.state, field.parameters)
 

@@ -9,7 +9,9 @@ from typing import Any
 import sympy as sp
 
 from holdfast.errors import BadStatement
+from holdfast.problem.bodies.statement import NORM_RATE
 from holdfast.problem.controller import added_names
+from holdfast.problem.file.body_table import body_entries, joint_entries
 from holdfast.problem.file.function_table import OPEN, function_entries
 from holdfast.problem.file.law_table import law_entries
 from holdfast.problem.file.mass_table import mass_entries
@@ -47,21 +49,30 @@ def written(problem: Problem) -> str:
 
 def _system(problem: Problem) -> list[str]:
     system = problem.system
-    names = ", ".join(quoted(coordinate.name) for coordinate in system.coordinates)
-    entries = {"kinetic": system.kinetic} if system.kinetic != 0 or not system.masses else {}
+    own = [coordinate.name for coordinate in system.coordinates if coordinate.name not in system.produced]
+    names = ", ".join(map(quoted, own))
+    entries = {"kinetic": system.kinetic} if system.kinetic != 0 or not (system.masses or system.bodies) else {}
     entries |= {key: value for key in ("potential", "dissipation") if (value := getattr(system, key)) != 0}
-    lines = ["", "[system]", f"coordinates = [{names}]"]
+    lines = ["", "[system]", *([f"coordinates = [{names}]"] if own or not system.bodies else [])]
     lines += [f"{key} = {_value(value, f'system.{key}', number=False)}" for key, value in entries.items()]
-    kept = kept_states(problem.program)
+    if system.bodies:
+        more = {"gravity": system.gravity, "placing": system.placing, "norm_rate": system.norm_rate}
+        usual = {"gravity": (), "placing": "relative", "norm_rate": NORM_RATE}
+        lines += [f"{key} = {_value(value, key)}" for key, value in more.items() if value != usual[key]]
+    kept = {*kept_states(problem.program), *system.produced}
     stated: dict[str, Mapping[str, Any]] = {"forces": system.forces, "noise": system.noise}
     stated |= {"states": {name: rate for name, rate in system.states.items() if name not in kept}}
     for key in ("forces", "states", "noise"):
         lines += _table(f"system.{key}", stated[key], f"system.{key}")
     for name, mass in system.masses.items():
         lines += _table(f"system.masses.{name}", mass_entries(mass), f"system.masses.{name}")
+    for name, body in system.bodies.items():
+        lines += _table(f"bodies.{name}", body_entries(body), f"bodies.{name}")
+    for name, joint in system.joints.items():
+        lines += _table(f"joints.{name}", joint_entries(joint), f"joints.{name}")
     letters = {letter.name: OPEN for letter in system.letters}
     lines += _table("functions", function_entries(system.functions), "functions")
-    added = added_names(problem.program)
+    added = {*added_names(problem.program), *system.produced}
     for key in ("definitions", "points"):
         stated[key] = {name: value for name, value in getattr(system, key).items() if name not in added}
         lines += _table(key, stated[key], key)
