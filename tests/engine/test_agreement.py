@@ -228,7 +228,7 @@ def test_the_c_driver_chooses_the_same_steps(scheme, tmp_path):
     adaptive.restype = None
     memory = kernel.memory(start, parameters, 0.0, None)
     run = AdaptiveRun.begun(
-        kernel.machine, memory, scheme.error_order, 0.0, 0.5, 1e-7, 1e-7, np.inf, interpolants=False, cost=1.0
+        kernel.machine, memory, 0.0, 0.5, 1e-7, 1e-7, np.inf, interpolants=False, cost=1.0
     )
     times, states = np.zeros(1000), np.zeros((1000, len(start)))
     arrays = [run.control, run.counts, memory.x, memory.f, memory.p, memory.watch, memory.events, run.absolutes]
