@@ -1,4 +1,4 @@
-"""The CUDA text around the functions of the driver language: what a thread reads, its loop, and what it leaves behind."""
+"""The CUDA text around the functions of the driver language: what a thread reads, its loop, what it leaves behind."""
 
 from __future__ import annotations
 

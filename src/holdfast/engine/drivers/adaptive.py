@@ -13,7 +13,18 @@ from __future__ import annotations
 
 from holdfast.engine.drivers.fixed import EVENT, EVENTS, NOT_CONVERGED, WIDTH, N, crossed, event_values, rates
 from holdfast.engine.drivers.language import (
-    Integer, Integers, Number, Numbers, Reals, absolute, larger, number, part, power, smaller, square_root,
+    Integer,
+    Integers,
+    Number,
+    Numbers,
+    Reals,
+    absolute,
+    larger,
+    number,
+    part,
+    power,
+    smaller,
+    square_root,
 )  # fmt: skip
 
 # given by the assembly: how many coefficients the scheme's interpolant has, where a step's stages end, the order of

@@ -156,7 +156,7 @@ class AdaptiveRun:
         """Some attempts; what they kept, or its values at the wanted times, is gathered."""
         memory, machine, size = self.memory, self.machine, self.memory.size
         wanted, begin = bool(self.counts[WANTED]), float(self.control[TIME])
-        before = memory.state.copy() if at is not None else None
+        before = memory.state.copy()
         times, states = np.empty(attempts), np.empty((attempts, size))
         coefficients = np.empty((attempts if wanted else 0, self.terms, size))
         x, p, f, watch, events, _, _, work, _ = memory.pointers(machine)
