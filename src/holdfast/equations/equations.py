@@ -283,6 +283,9 @@ class Equations:
 
         inputs = self.inputs
         along = {inputs.time: inputs.graph.one} | dict(zip(inputs.s, inputs.state_rates, strict=True))
+        for ball in inputs.balls:  # a spin moves nothing explicitly; what brings the length back to 1 does
+            for part, turning in zip(ball.quaternion, ball.turning(inputs.v), strict=True):
+                along[part] = along[part] - turning
         potential, kinetic = directional([self.dynamics.potential, self.dynamics.kinetic], along)
         return potential - kinetic
 

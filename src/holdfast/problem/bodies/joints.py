@@ -175,6 +175,13 @@ class Universal(TreeJoint):
     axis: Any = "x"
     axis2: Any = "y"
 
+    def _admitted(self, names: Vocabulary, plane: bool, where: str) -> Joint:
+        found: Any = TreeJoint._admitted(self, names, plane, where)
+        if abs(sp.Add(*(p * q for p, q in zip(found.axis, found.axis2, strict=True)))) == 1:
+            what, fix = "both axes are the same: one turn would do", "give axes across each other, or use Revolute"
+            raise BadStatement(what, where=f"{where}.axis2", fix=fix)
+        return found
+
     def steps(self, name: str, plane: bool) -> tuple[Step, ...]:
         if plane:
             raise BadStatement("a universal joint needs space", where=f"joints.{name}", fix="use Revolute in the plane")
