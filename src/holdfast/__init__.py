@@ -119,6 +119,7 @@ _HOMES = {
     "holdfast.page.study": "study Study",
     "holdfast.exchange.export": "export Export",
     "holdfast.exchange.mechanics.sympy_mechanics": "from_sympy_mechanics",
+    "holdfast.exchange.robots.assembled": "ImportedRobot NotRead import_robot read_mjcf read_urdf",
 }
 
 _SCHEMES = {

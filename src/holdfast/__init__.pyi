@@ -44,6 +44,11 @@ from holdfast.errors import Undecided as Undecided
 from holdfast.exchange.export import Export as Export
 from holdfast.exchange.export import export as export
 from holdfast.exchange.mechanics.sympy_mechanics import from_sympy_mechanics as from_sympy_mechanics
+from holdfast.exchange.robots.assembled import ImportedRobot as ImportedRobot
+from holdfast.exchange.robots.assembled import NotRead as NotRead
+from holdfast.exchange.robots.assembled import import_robot as import_robot
+from holdfast.exchange.robots.assembled import read_mjcf as read_mjcf
+from holdfast.exchange.robots.assembled import read_urdf as read_urdf
 from holdfast.page.report import Report as Report
 from holdfast.page.report import report as report
 from holdfast.page.study import Study as Study

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import os
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import sympy as sp
 
 from holdfast.common.arguments import clear_arguments
+from holdfast.common.frozen import Frozen
 from holdfast.errors import BadFile, BadStatement, Misstatement
 from holdfast.exchange.robots.mjcf import mjcf_robot
-from holdfast.exchange.robots.robot import Hinge, Names, Pose, Robot, Tie, plain_turn
+from holdfast.exchange.robots.robot import Hinge, Pose, Robot, RobotNames, Tie, plain_turn
 from holdfast.exchange.robots.urdf import urdf_robot
 from holdfast.exchange.robots.xml_reading import Document
 from holdfast.problem.bodies.body import Body
@@ -65,15 +66,14 @@ def import_robot(path: str | os.PathLike[str], *, floating: bool = False) -> Imp
         what = f"<{document.root.tag[:40]}> is neither a URDF (<robot>) nor an MJCF (<mujoco>)"
         document.refuse(document.root, what, "give a file of one of these")
     robot = reader(document)
-    robot.floating = robot.floating or floating
-    return _Assembly(robot, kind).imported()
+    return _RobotAssembly(replace(robot, floating=floating), kind).imported()
 
 
 @clear_arguments
 def read_urdf(path: str | os.PathLike[str], *, floating: bool = False) -> System:
     """The mechanism of a URDF file as a system of bodies and joints; what is not read is warned of.
 
-    The root link is the ground, unless it is `floating`. Names that cannot stand in a problem are changed.
+    The root link is the ground, unless it is `floating`. RobotNames that cannot stand in a problem are changed.
     """
     return _of_kind(path, "robot", floating)
 
@@ -99,12 +99,12 @@ def _of_kind(path: str | os.PathLike[str], tag: str, floating: bool) -> System:
     return found.system
 
 
-class _Assembly:
+class _RobotAssembly:
     """Bodies and joints, made link by link."""
 
     def __init__(self, robot: Robot, kind: str) -> None:
         self.robot, self.kind = robot, kind
-        self.names = Names()
+        self.names = RobotNames()
         self.notes: list[str] = []
         self.places: dict[str, tuple[str, Pose]] = {}  # of a link: the body that it is part of, and where
         self.bodies: dict[str, dict[str, Any]] = {}
@@ -123,20 +123,27 @@ class _Assembly:
         return ImportedRobot(
             self.robot.title.strip() or f"from {self.kind}",
             self._system(),
-            tuple(what if count == 1 else f"{what} ({count} times)" for what, count in self.robot.document.unread.items()),
+            tuple(
+                what if count == 1 else f"{what} ({count} times)" for what, count in self.robot.document.unread.items()
+            ),
             tuple(self.names.changed.items()),
             tuple(self.notes),
         )
 
     def _system(self) -> System:
-        bodies = {name: Body(**{key: value for key, value in given.items() if value}) for name, given in self.bodies.items()}
+        bodies = {name: Body(**given) for name, given in self.bodies.items()}
         if not bodies:
             self.robot.document.refuse(self.robot.document.root, "nothing in it has a mass", "give links an <inertial>")
         try:
             return System(
-                bodies=bodies, joints=self.joints, gravity=self.robot.gravity, points=self.ground,
-                kinetic=self.kinetic, potential=self.potential, dissipation=self.dissipation,
-            )  # fmt: skip
+                bodies=Frozen(bodies),
+                joints=Frozen(self.joints),
+                gravity=self.robot.gravity,
+                points=Frozen(self.ground),
+                kinetic=self.kinetic,
+                potential=self.potential,
+                dissipation=self.dissipation,
+            )
         except BadStatement as error:
             raise BadFile(self.robot.document.file, (Misstatement(error.what, error.where, hint=error.fix),)) from None
 
@@ -205,9 +212,12 @@ class _Assembly:
         stated = self.robot.links[link]
         name = self.names.take(link, "body")
         self.places[link] = (name, Pose())
-        given: dict[str, Any] = {"mass": stated.mass, "inertia": stated.inertia if any(stated.inertia[3:]) else stated.inertia[:3]}
-        self.bodies[name] = {**given, "center": stated.center if any(stated.center) else None, "points": {}}
-        self.bodies[name]["mass"] = stated.mass
+        self.bodies[name] = {
+            "mass": stated.mass,
+            "center": stated.center if any(stated.center) else None,
+            "inertia": stated.inertia if any(stated.inertia[3:]) else stated.inertia[:3],
+            "points": {},
+        }
         self._put_points(link)
         return name
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 import sympy as sp
 
-from holdfast.exchange.robots.robot import NOWHERE, Hinge, Link, Pose, Robot, Tie, plain_number, turned_inertia
-from holdfast.exchange.robots.xml_reading import Document, Element
+from holdfast.exchange.robots.robot import NOWHERE, Hinge, Pose, Robot, RobotLink, Tie, plain_number, turned_inertia
+from holdfast.exchange.robots.xml_reading import Document, XmlElement
 from holdfast.problem.bodies.orientation import UNIT, Vector, product, turned
 
 WORLD = "world"
@@ -22,13 +22,13 @@ PLACE = ("pos", *TURNS)
 JOINT = ("name", "class", "type", "pos", "axis", "damping", "stiffness", "springref", "armature", "ref")
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class _Defaults:
     """Attributes by class and tag; a class has those of the one around it, unless it says otherwise."""
 
     classes: dict[str, dict[str, dict[str, str]]] = field(default_factory=lambda: {"main": {}})
 
-    def read(self, element: Element, around: dict[str, dict[str, str]], name: str, document: Document) -> None:
+    def read(self, element: XmlElement, around: dict[str, dict[str, str]], name: str, document: Document) -> None:
         own = {tag: dict(attributes) for tag, attributes in around.items()}
         for child in element.children:
             if child.tag != "default":
@@ -40,7 +40,7 @@ class _Defaults:
                 document.refuse(child, "a default within another has no class", 'write class="..."')
             self.read(child, own, inner, document)
 
-    def of(self, element: Element, childclass: str, document: Document) -> Element:
+    def of(self, element: XmlElement, childclass: str, document: Document) -> XmlElement:
         """The element with the attributes that it leaves to its class."""
         name = element.get("class") or childclass or "main"
         if name not in self.classes:
@@ -48,10 +48,10 @@ class _Defaults:
         attributes = self.classes[name].get(element.tag, {}) | element.attributes
         if any(turn in element.attributes for turn in TURNS):  # one way to state a turn replaces another
             attributes = {key: v for key, v in attributes.items() if key not in TURNS or key in element.attributes}
-        return Element(element.tag, attributes, element.line, element.column, element.children)
+        return XmlElement(element.tag, attributes, element.line, element.column, element.children)
 
 
-class _Reading:
+class _MjcfReading:
     """One pass over the bodies."""
 
     def __init__(self, document: Document) -> None:
@@ -63,7 +63,9 @@ class _Reading:
         self.sequence = "xyz" if compiler is None else compiler.get("eulerseq", "xyz")
         if compiler is not None:
             if compiler.get("coordinate", "local") != "local":
-                document.refuse(compiler, "global coordinates are not read", "MuJoCo itself gave them up: use local ones")
+                document.refuse(
+                    compiler, "global coordinates are not read", "MuJoCo itself gave them up: use local ones"
+                )
             document.skip_attributes_but(compiler, ("angle", "eulerseq", "coordinate"))
         for element in root.all("default"):
             self.defaults.read(element, {}, element.get("class", "main"), document)
@@ -84,14 +86,14 @@ class _Reading:
         world = root.first("worldbody")
         if world is None:
             document.refuse(root, "there is no <worldbody> in it")
-        self.robot.links[WORLD] = Link(WORLD, world)
+        self.robot.links[WORLD] = RobotLink(WORLD, world)
         self._content(world, WORLD, "")
         for equality in root.all("equality"):
             for element in equality.children:
                 self._equality(self.defaults.of(element, "", document))
         return self.robot
 
-    def _content(self, element: Element, link: str, childclass: str) -> None:
+    def _content(self, element: XmlElement, link: str, childclass: str) -> None:
         document = self.document
         document.skip_all_but(element, ("body", "inertial", "joint", "freejoint", "site"))
         for site in element.all("site"):
@@ -99,45 +101,44 @@ class _Reading:
         for body in element.all("body"):
             self._body(body, link, childclass)
 
-    def _site(self, site: Element, link: str) -> None:
+    def _site(self, site: XmlElement, link: str) -> None:
         name = site.get("name")
         if name:
             place = self.document.numbers(site, "pos", 3, "0 0 0")
             self.sites[name] = (link, place)
             self.robot.links[link].points[name] = place
 
-    def _body(self, element: Element, parent: str, childclass: str) -> None:
+    def _body(self, element: XmlElement, parent: str, childclass: str) -> None:
         document = self.document
         name = element.get("name") or f"body_{len(self.robot.links)}"
         if name in self.robot.links:
             document.refuse(element, f"there are two bodies {name[:40]!r}", "give each its own name")
         document.skip_attributes_but(element, ("name", "childclass", *PLACE))
         childclass = element.get("childclass") or childclass
-        link = self.robot.links[name] = Link(name, element)
-        self._inertial(element, link)
+        self.robot.links[name] = self._link(element, name)
         pose = self._pose(element)
         self.poses[name] = self.poses[parent].then(pose)
         self._joints(element, name, parent, pose, childclass)
         self._content(element, name, childclass)
 
-    def _inertial(self, element: Element, link: Link) -> None:
+    def _link(self, element: XmlElement, name: str) -> RobotLink:
         inertial, document = element.first("inertial"), self.document
         if inertial is None:
             if element.first("geom") is not None:
-                what = f"the body {link.name!r} has no <inertial>, and what geoms weigh is not computed"
+                what = f"the body {name!r} has no <inertial>, and what geoms weigh is not computed"
                 document.refuse(element, what, "let MuJoCo write them: mj_saveLastXML gives every body its inertial")
-            return
-        link.mass, pose = document.number(inertial, "mass"), self._pose(inertial)
-        link.center = pose.offset
+            return RobotLink(name, element)
+        mass, pose = document.number(inertial, "mass"), self._pose(inertial)
         if "fullinertia" in inertial.attributes:
-            link.inertia = document.numbers(inertial, "fullinertia", 6)
+            moments = document.numbers(inertial, "fullinertia", 6)
         else:
-            link.inertia = (*document.numbers(inertial, "diaginertia", 3, "0 0 0"), *NOWHERE)
-        link.inertia = turned_inertia(pose.turn, link.inertia)
-        if link.mass < 0 or any(moment < 0 for moment in link.inertia[:3]):
-            document.refuse(inertial, f"the body {link.name!r} has a negative mass or moment of inertia")
+            moments = (*document.numbers(inertial, "diaginertia", 3, "0 0 0"), *NOWHERE)
+        moments = turned_inertia(pose.turn, moments)
+        if mass < 0 or any(moment < 0 for moment in moments[:3]):
+            document.refuse(inertial, f"the body {name!r} has a negative mass or moment of inertia")
+        return RobotLink(name, element, mass, pose.offset, moments)
 
-    def _joints(self, element: Element, body: str, parent: str, pose: Pose, childclass: str) -> None:
+    def _joints(self, element: XmlElement, body: str, parent: str, pose: Pose, childclass: str) -> None:
         """The joints of a body in order, bodies without mass between them; a weld where there are none."""
         joints = [child for child in element.children if child.tag in ("joint", "freejoint")]
         if not joints:
@@ -146,12 +147,12 @@ class _Reading:
             last = place == len(joints) - 1
             child = body if last else f"{body}_{place + 1}"
             if not last:
-                self.robot.links[child] = Link(child, element)
+                self.robot.links[child] = RobotLink(child, element)
             self.robot.hinges.append(self._joint(stated, parent, child, pose, childclass, body, place))
             parent, pose = child, Pose()
 
     def _joint(
-        self, stated: Element, parent: str, child: str, pose: Pose, childclass: str, body: str, place: int
+        self, stated: XmlElement, parent: str, child: str, pose: Pose, childclass: str, body: str, place: int
     ) -> Hinge:
         document = self.document
         element = self.defaults.of(stated, childclass, document) if stated.tag == "joint" else stated
@@ -164,24 +165,25 @@ class _Reading:
         document.skip_attributes_but(element, JOINT)
         if document.number(element, "ref", "0") != 0:
             document.refuse(stated, f"{name!r} has a ref, and joints are 0 where the file draws them", "remove ref")
-        hinge = Hinge(name, stated, KINDS[word], parent, child, pose)
+        kind = KINDS[word]
         if word == "free":
-            return hinge
-        hinge.pin = document.numbers(element, "pos", 3, "0 0 0")
-        hinge.axis = document.numbers(element, "axis", 3, "0 0 1")
-        if word != "ball" and not any(hinge.axis):
+            return Hinge(name, stated, kind, parent, child, pose)
+        axis = document.numbers(element, "axis", 3, "0 0 1")
+        if word != "ball" and not any(axis):
             document.refuse(stated, f"the axis of {name!r} is 0", "e.g. 0 0 1")
-        for key in ("damping", "stiffness", "armature"):
-            setattr(hinge, key, document.number(element, key, "0"))
-        hinge.rest = document.number(element, "springref", "0")
-        if word == "hinge" and self.degrees:
-            hinge.rest = plain_number(hinge.rest * sp.pi / 180) if hinge.rest else hinge.rest
-        return hinge
+        rest = document.number(element, "springref", "0")
+        if word == "hinge" and self.degrees and rest:
+            rest = plain_number(rest * sp.pi / 180)
+        damping, stiffness, armature = (
+            document.number(element, key, "0") for key in ("damping", "stiffness", "armature")
+        )
+        pin = document.numbers(element, "pos", 3, "0 0 0")
+        return Hinge(name, stated, kind, parent, child, pose, axis, pin, damping, stiffness, rest, armature)
 
-    def _pose(self, element: Element) -> Pose:
+    def _pose(self, element: XmlElement) -> Pose:
         return Pose(self.document.numbers(element, "pos", 3, "0 0 0"), self._turn(element))
 
-    def _turn(self, element: Element) -> Vector:
+    def _turn(self, element: XmlElement) -> Vector:
         """A turn in any of the ways that MJCF knows."""
         document = self.document
         given = [key for key in TURNS if key in element.attributes]
@@ -204,7 +206,7 @@ class _Reading:
     def _angle(self, stated: sp.Rational) -> sp.Expr:
         return stated * sp.pi / 180 if self.degrees else stated
 
-    def _euler(self, element: Element) -> Vector:
+    def _euler(self, element: XmlElement) -> Vector:
         angles = self.document.numbers(element, "euler", 3)
         if len(self.sequence) != 3 or any(letter.lower() not in "xyz" for letter in self.sequence):
             self.document.refuse(element, f"eulerseq={self.sequence[:10]!r} is no sequence of axes", 'e.g. "xyz"')
@@ -216,7 +218,7 @@ class _Reading:
 
     # ── equality ──────────────────────────────────────────────────────────────────────────────────
 
-    def _equality(self, element: Element) -> None:
+    def _equality(self, element: XmlElement) -> None:
         document = self.document
         if element.get("active", "true") == "false":
             return
@@ -233,7 +235,7 @@ class _Reading:
         else:
             document.skip(f"<{element.tag}> in <equality>")
 
-    def _gear(self, element: Element, name: str) -> None:
+    def _gear(self, element: XmlElement, name: str) -> None:
         document = self.document
         words = element.get("polycoef", "0 1 0 0 0").split()
         factors = document.numbers(element, "polycoef", len(words), "0 1 0 0 0")
@@ -243,7 +245,7 @@ class _Reading:
             document.refuse(element, what, "state it in the problem file, as a row of the program")
         self.robot.ties.append(Tie(name, element, "gear", element.get("joint1"), other, factors[1]))
 
-    def _held(self, element: Element, name: str) -> Tie:
+    def _held(self, element: XmlElement, name: str) -> Tie:
         document = self.document
         if element.get("site1") or element.get("site2"):
             ends = []
@@ -265,10 +267,10 @@ class _Reading:
 
 def mjcf_robot(document: Document) -> Robot:
     """The robot of an MJCF file."""
-    return _Reading(document).all()
+    return _MjcfReading(document).all()
 
 
-def _facing(element: Element, key: str, document: Document) -> Vector:
+def _facing(element: XmlElement, key: str, document: Document) -> Vector:
     """The turn that takes x and y to two directions, or z to one by the shortest way."""
     if key == "zaxis":
         z = sp.Matrix(document.numbers(element, "zaxis", 3))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import sympy as sp
 
-from holdfast.exchange.robots.xml_reading import Document, Element
+from holdfast.exchange.robots.xml_reading import Document, XmlElement
 from holdfast.problem.bodies.orientation import UNIT, Vector, product, rotation
 from holdfast.problem.quantities import RESERVED_STARTS
 
@@ -40,26 +40,26 @@ class Pose:
         return Pose(tuple(-part for part in back.of(self.offset)), back.turn)
 
 
-@dataclass(eq=False)
-class Link:
+@dataclass(frozen=True, eq=False)
+class RobotLink:
     """A body of the file; one without mass only carries others."""
 
     name: str
-    element: Element
+    element: XmlElement
     mass: sp.Expr = sp.S.Zero
     center: Vector = NOWHERE
     inertia: Vector = (sp.S.Zero,) * 6
     points: dict[str, Vector] = field(default_factory=dict)
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Hinge:
     """A joint of the file: `pose` is that of the child in the parent where it has not moved, `pin` the place on the
     child that it turns about, `kind` a word of ours.
     """
 
     name: str
-    element: Element
+    element: XmlElement
     kind: str
     parent: str
     child: str
@@ -72,12 +72,12 @@ class Hinge:
     armature: sp.Expr = sp.S.Zero
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Tie:
     """What holds beside the tree: two points together ("spherical"), two bodies ("weld"), two joints ("gear")."""
 
     name: str
-    element: Element
+    element: XmlElement
     kind: str
     a: str
     b: str
@@ -87,7 +87,7 @@ class Tie:
     turn: Vector = UNIT  # of b in the axes of a
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class Robot:
     """Links, the joints of their tree in order, and what else holds; the root is the ground, or moves freely."""
 
@@ -95,14 +95,14 @@ class Robot:
     title: str
     root: str
     gravity: Vector
-    links: dict[str, Link] = field(default_factory=dict)
+    links: dict[str, RobotLink] = field(default_factory=dict)
     hinges: list[Hinge] = field(default_factory=list)
     ties: list[Tie] = field(default_factory=list)
     floating: bool = False
 
 
-class Names:
-    """Names of a file as names of a problem: letters, digits and _, each once."""
+class RobotNames:
+    """RobotNames of a file as names of a problem: letters, digits and _, each once."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._taken = {*TAKEN, *taken}

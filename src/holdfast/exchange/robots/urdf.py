@@ -8,10 +8,12 @@ whatever else a file contains are not read, and listed.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import sympy as sp
 
-from holdfast.exchange.robots.robot import Hinge, Link, Pose, Robot, Tie, turned_inertia
-from holdfast.exchange.robots.xml_reading import Document, Element
+from holdfast.exchange.robots.robot import Hinge, Pose, Robot, RobotLink, Tie, turned_inertia
+from holdfast.exchange.robots.xml_reading import Document, XmlElement
 from holdfast.problem.bodies.orientation import UNIT, turned
 
 KINDS = {
@@ -41,33 +43,30 @@ def urdf_robot(document: Document) -> Robot:
     robot = Robot(document, root.get("name"), "", GRAVITY, links)
     for element in root.all("joint"):
         _read_joint(element, robot)
-    robot.root = _root(robot)
-    return robot
+    return replace(robot, root=_root(robot))
 
 
-def _link(element: Element, document: Document) -> Link:
-    link = Link(document.name(element), element)
+def _link(element: XmlElement, document: Document) -> RobotLink:
+    name = document.name(element)
     document.skip_all_but(element, ("inertial",))
     inertial = element.first("inertial")
     if inertial is None:
-        return link
+        return RobotLink(name, element)
     document.skip_all_but(inertial, ("origin", "mass", "inertia"))
     mass, inertia = inertial.first("mass"), inertial.first("inertia")
     if mass is None:
-        document.refuse(inertial, f"the link {link.name!r} has an inertia and no mass", '<mass value="1"/>')
-    link.mass = document.number(mass, "value")
-    pose = _pose(inertial, document)
-    link.center = pose.offset
+        document.refuse(inertial, f"the link {name!r} has an inertia and no mass", '<mass value="1"/>')
+    weight, pose, moments = document.number(mass, "value"), _pose(inertial, document), (sp.S.Zero,) * 6
     if inertia is not None:
-        link.inertia = turned_inertia(pose.turn, tuple(document.number(inertia, key, "0") for key in MOMENTS))
-    if link.mass < 0 or any(moment < 0 for moment in link.inertia[:3]):
-        document.refuse(inertial, f"the link {link.name!r} has a negative mass or moment of inertia")
-    if link.mass == 0 and any(link.inertia):
-        document.refuse(inertial, f"the link {link.name!r} has an inertia and no mass", "give it a mass, or neither")
-    return link
+        moments = turned_inertia(pose.turn, tuple(document.number(inertia, key, "0") for key in MOMENTS))
+    if weight < 0 or any(moment < 0 for moment in moments[:3]):
+        document.refuse(inertial, f"the link {name!r} has a negative mass or moment of inertia")
+    if weight == 0 and any(moments):
+        document.refuse(inertial, f"the link {name!r} has an inertia and no mass", "give it a mass, or neither")
+    return RobotLink(name, element, weight, pose.offset, moments)
 
 
-def _pose(element: Element, document: Document) -> Pose:
+def _pose(element: XmlElement, document: Document) -> Pose:
     origin = element.first("origin")
     if origin is None:
         return Pose()
@@ -76,7 +75,7 @@ def _pose(element: Element, document: Document) -> Pose:
     return Pose(document.numbers(origin, "xyz", 3, "0 0 0"), turned(rpy=angles) if any(angles) else UNIT)
 
 
-def _read_joint(element: Element, robot: Robot) -> None:
+def _read_joint(element: XmlElement, robot: Robot) -> None:
     document = robot.document
     name, stated = document.name(element), element.get("type")
     if stated not in KINDS:
@@ -89,16 +88,16 @@ def _read_joint(element: Element, robot: Robot) -> None:
         what = f"{ends[1]!r} has two parents, and a URDF is a tree"
         document.refuse(element, what, "leave one joint out, and state it as a loop in the problem file")
     document.skip_all_but(element, ("origin", "parent", "child", "axis", "dynamics", "mimic"))
-    hinge = Hinge(name, element, KINDS[stated], ends[0], ends[1], _pose(element, document))
-    axis = element.first("axis")
-    hinge.axis = document.numbers(axis, "xyz", 3, "1 0 0") if axis is not None else (sp.S.One, sp.S.Zero, sp.S.Zero)
-    if hinge.kind in ("revolute", "prismatic", "planar") and not any(hinge.axis):
+    axis, kind = element.first("axis"), KINDS[stated]
+    along = document.numbers(axis, "xyz", 3, "1 0 0") if axis is not None else (sp.S.One, sp.S.Zero, sp.S.Zero)
+    if kind in ("revolute", "prismatic", "planar") and not any(along):
         document.refuse(axis or element, f"the axis of {name!r} is 0", "e.g. 0 0 1")
-    dynamics = element.first("dynamics")
+    dynamics, damping = element.first("dynamics"), sp.S.Zero
     if dynamics is not None:
         document.skip_attributes_but(dynamics, ("damping",))
-        hinge.damping = document.number(dynamics, "damping", "0")
-    robot.hinges.append(hinge)
+        damping = document.number(dynamics, "damping", "0")
+    pose = _pose(element, document)
+    robot.hinges.append(Hinge(name, element, kind, ends[0], ends[1], pose, along, damping=damping))
     mimic = element.first("mimic")
     if mimic is not None:
         if document.number(mimic, "offset", "0") != 0:
@@ -108,7 +107,7 @@ def _read_joint(element: Element, robot: Robot) -> None:
         robot.ties.append(Tie(f"{name}_mimic", mimic, "gear", name, mimic.get("joint"), ratio))
 
 
-def _end(element: Element, tag: str, robot: Robot) -> str:
+def _end(element: XmlElement, tag: str, robot: Robot) -> str:
     end = element.first(tag)
     name = "" if end is None else end.get("link")
     if name not in robot.links:

@@ -24,20 +24,20 @@ MOST = 100_000  # elements
 NUMBER = re.compile(r"[+-]?(\d{1,30}(\.\d{0,30})?|\.\d{1,30})([eE][+-]?\d{1,3})?")
 
 
-@dataclass(eq=False)
-class Element:
+@dataclass(frozen=True, eq=False)
+class XmlElement:
     """An element: its tag, its attributes, what it contains, and where it begins."""
 
     tag: str
     attributes: dict[str, str]
     line: int
     column: int
-    children: list[Element] = field(default_factory=list)
+    children: list[XmlElement] = field(default_factory=list)
 
-    def all(self, tag: str) -> list[Element]:
+    def all(self, tag: str) -> list[XmlElement]:
         return [child for child in self.children if child.tag == tag]
 
-    def first(self, tag: str) -> Element | None:
+    def first(self, tag: str) -> XmlElement | None:
         return next((child for child in self.children if child.tag == tag), None)
 
     def get(self, name: str, default: str = "") -> str:
@@ -66,9 +66,9 @@ class Document:
             raise self._bad(f"the file is larger than {LARGEST:,} bytes", fix="meshes do not belong in it")
         return content
 
-    def _parsed(self, content: bytes) -> Element:
+    def _parsed(self, content: bytes) -> XmlElement:
         parser = expat.ParserCreate()
-        top = Element("", {}, 0, 0)
+        top = XmlElement("", {}, 0, 0)
         opened, count = [top], 0
 
         def refuse(*_: object) -> NoReturn:
@@ -81,7 +81,7 @@ class Document:
             if len(opened) > DEEPEST or count > MOST:
                 what = f"more than {DEEPEST} elements within each other, or more than {MOST:,} in all"
                 raise self._bad(what, parser.CurrentLineNumber)
-            element = Element(tag, attributes, parser.CurrentLineNumber, parser.CurrentColumnNumber + 1)
+            element = XmlElement(tag, attributes, parser.CurrentLineNumber, parser.CurrentColumnNumber + 1)
             opened[-1].children.append(element)
             opened.append(element)
 
@@ -101,7 +101,7 @@ class Document:
         source = self._lines[line - 1] if line and line <= len(getattr(self, "_lines", [])) else ""
         return BadFile(self.file, (Misstatement(what, "", line, column, width, source.replace("\t", " "), fix),))
 
-    def refuse(self, element: Element, what: str, fix: str = "") -> NoReturn:
+    def refuse(self, element: XmlElement, what: str, fix: str = "") -> NoReturn:
         """Say what is wrong with an element."""
         raise self._bad(what, element.line, element.column, len(element.tag) + 1, fix)
 
@@ -109,19 +109,21 @@ class Document:
         """Note something that is not read."""
         self.unread[what] += times
 
-    def skip_all_but(self, element: Element, known: tuple[str, ...]) -> None:
+    def skip_all_but(self, element: XmlElement, known: tuple[str, ...]) -> None:
         """Note what an element contains beside what its reader knows."""
         for child in element.children:
             if child.tag not in known:
                 self.skip(f"<{child.tag}> in <{element.tag}>")
 
-    def skip_attributes_but(self, element: Element, known: tuple[str, ...]) -> None:
+    def skip_attributes_but(self, element: XmlElement, known: tuple[str, ...]) -> None:
         """Note the attributes of an element that its reader does not know."""
         for name in element.attributes:
             if name not in known:
                 self.skip(f"{name}= of <{element.tag}>")
 
-    def numbers(self, element: Element, name: str, count: int, default: str | None = None) -> tuple[sp.Rational, ...]:
+    def numbers(
+        self, element: XmlElement, name: str, count: int, default: str | None = None
+    ) -> tuple[sp.Rational, ...]:
         """So many numbers of an attribute, exact."""
         text = element.attributes.get(name, default)
         if text is None:
@@ -132,10 +134,10 @@ class Document:
             self.refuse(element, f"{name}={text[:60]!r} should be {wanted}", "decimals with a point, spaces between")
         return tuple(sp.Rational(word) for word in words)
 
-    def number(self, element: Element, name: str, default: str | None = None) -> sp.Rational:
+    def number(self, element: XmlElement, name: str, default: str | None = None) -> sp.Rational:
         return self.numbers(element, name, 1, default)[0]
 
-    def name(self, element: Element) -> str:
+    def name(self, element: XmlElement) -> str:
         """The name of an element that must have one."""
         found = element.get("name").strip()
         if not found:
