@@ -193,6 +193,11 @@ def bound(value: float, digits: int = 3) -> str:
     return number(float(rounded_up(value, digits)), digits)
 
 
+def limit(value: float, digits: int = 3) -> str:
+    """What must not be exceeded, for reading, rounded down: a step at most, a margin, the width of a tube."""
+    return number(float(rounded_down(value, digits)), digits)
+
+
 def inward(low: float, high: float) -> tuple[str, str]:
     """The ends of a range for reading, rounded inward: no state is added to it."""
     return number(float(rounded_up(low, 4))), number(float(rounded_down(high, 4)))

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.common.rounded import rounded_up
-from holdfast.page.facts import PageFacts, number
+from holdfast.page.facts import PageFacts, bound, number
 from holdfast.page.figures.chart import BAD, FAINT, INK, SHADE, figure
 from holdfast.page.figures.outline import outlines
 from holdfast.page.markup.figure_text import quantity, words
@@ -81,7 +80,7 @@ def _region(subject: PageFacts, step: float) -> Markup:
         axes.set_ylim(-reach_y, reach_y)
 
     near = float(np.abs(points).max(initial=0.0))
-    close = f"; all lie within {number(float(rounded_up(near, 2)), 2)} of 0" if near < 0.05 * reach else ""
+    close = f"; all lie within {bound(near, 2)} of 0" if near < 0.05 * reach else ""
     caption = f"Step times roots within the stability region of {subject.scheme.name}, step τ = {number(step)}{close}"
     return figure("region", caption, draw, equal=True)
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from holdfast.common.rounded import rounded_down
-from holdfast.page.facts import PageFacts, bound, counted, inward, number, sentence, spoken
+from holdfast.page.facts import PageFacts, bound, counted, inward, limit, number, sentence, spoken
 from holdfast.page.figures.ranges import Range, ranges
 from holdfast.page.markup.html import Child, Markup, bullets, details, element, joined, paragraph, table
 from holdfast.page.markup.mathml import mathml
@@ -84,7 +83,7 @@ def _bounds(blocks: Sequence[BlockCertificate], labelled: bool = False) -> Marku
         for k, (name, most) in enumerate(zip(block.names, block.bounds, strict=False)):
             seen = block.observed[k] if block.observed else float("nan")
             if seen > 0 and most >= seen:
-                margin = f"{number(float(rounded_down(most / seen, 3)), 3)} times"
+                margin = f"{limit(most / seen)} times"
             else:
                 margin = "holds once settled" if block.settles else "reached"
             rows.append([mathml(latex_name(name)), *label, bound(most), bound(seen), margin])
@@ -141,10 +140,9 @@ def _place(block: BlockCertificate) -> Markup | None:
 def _tube(proof: TubeProof) -> Markup:
     tube = proof.tube
     rows: list[list[Child]] = [
-        [mathml(latex_name(name)), number(scale), number(float(rounded_down(tube.width * scale, 3)))]
-        for name, scale in tube.scales
+        [mathml(latex_name(name)), number(scale), limit(tube.width * scale)] for name, scale in tube.scales
     ]
-    width = number(float(rounded_down(100 * tube.width, 3)))
+    width = limit(100 * tube.width)
     return joined(
         paragraph(f"The tube of the proof is {width} % of each range along this run, to both sides:"),
         table(["state", "range", "half-width of the tube"], rows),
@@ -162,10 +160,7 @@ def _region(proof: Proof) -> Markup:
     return joined(
         paragraph("The region Omega of the proof:"),
         table(["quantity", "from", "to"], rows),
-        paragraph(
-            f"The tube has the radius {number(float(rounded_down(proof.tube, 3)))}; "
-            f"shown over {counted(proof.cells, 'cell')}."
-        ),
+        paragraph(f"The tube has the radius {limit(proof.tube)}; shown over {counted(proof.cells, 'cell')}."),
     )
 
 
