@@ -195,15 +195,22 @@ class Report:
     @property
     def _script(self) -> str:
         """The page's own, and that of its equations where it is alive."""
-        own = _resource("script.js") + _resource("figures.js")
-        return own if self._living is None else own + self._living.code + _resource("living/living.js")
+        own = "".join(map(_resource, ("script.js", "player.js", "figures.js")))
+        if self._living is None:
+            return own
+        return own + self._living.code + _resource("living/roots.js") + _resource("living/living.js")
 
     def _banner(self) -> Markup:
         found = self.found
-        more = [paragraph(fault) for fault in found.faults if fault not in found.line]
+        more = [paragraph(self.subject.prose(fault)) for fault in found.faults if fault not in found.line]
         kind = found.word.replace(" ", "-")
         return element(
-            "div", paragraph(element("b", found.line)), *more, class_=f"verdict {kind}", role="status", id="verdict"
+            "div",
+            paragraph(element("b", self.subject.prose(found.line))),
+            *more,
+            class_=f"verdict {kind}",
+            role="status",
+            id="verdict",
         )
 
     def _contents(self, parts: Sequence[Markup]) -> Markup:

@@ -143,24 +143,39 @@ def figure(
     panels: int = 1,
     height: float = HEIGHT,
     equal: bool = False,
+    said: Markup | None = None,
 ) -> Markup:
-    """One figure with its caption; `draw` is given the axes (a list of them, above each other, if several)."""
+    """One figure with its caption, as it is `said` with names typeset; `draw` is given the axes.
+
+    Several panels are a list of axes, above each other; where they are `equal` (one unit both ways), side by side.
+    """
     made = [Panel() for _ in range(panels)]
     draw(made if panels > 1 else made[0])
     over_time = any(panel.x_label is not None and panel.x_label.spans[0] == TIME for panel in made)
     top = TOP + LEGEND * max(panel.rows for panel in made) + 6
-    room = (height - top - BOTTOM - BETWEEN * (panels - 1)) / panels
     parts = []
     for k, panel in enumerate(made):
-        begin = top + k * (room + BETWEEN)
-        box = (LEFT, begin, WIDTH - RIGHT, begin + room)
-        parts.append(_panel(panel, box, f"{name}-{k}", last=k == panels - 1, equal=equal, over_time=over_time))
+        box = _beside(k, panels, top, height) if equal else _above(k, panels, top, height)
+        last = equal or k == panels - 1
+        parts.append(_panel(panel, box, f"{name}-{k}", last=last, equal=equal, over_time=over_time))
     head = f'<svg viewBox="0 0 {WIDTH:g} {height:g}" role="img">'
     inside = Markup(head + element("title", caption) + "".join(parts) + "</svg>")
-    return element("figure", inside, element("figcaption", caption), id=f"figure-{name}")
+    return element("figure", inside, element("figcaption", said or caption), id=f"figure-{name}")
 
 
 Box = tuple[float, float, float, float]  # left, top, right, bottom
+
+
+def _above(k: int, panels: int, top: float, height: float) -> Box:
+    room = (height - top - BOTTOM - BETWEEN * (panels - 1)) / panels
+    begin = top + k * (room + BETWEEN)
+    return LEFT, begin, WIDTH - RIGHT, begin + room
+
+
+def _beside(k: int, panels: int, top: float, height: float) -> Box:
+    wide = (WIDTH - panels * (LEFT + RIGHT)) / panels
+    begin = k * (LEFT + wide + RIGHT) + LEFT
+    return begin, top, begin + wide, height - BOTTOM
 
 
 def _panel(panel: Panel, box: Box, name: str, *, last: bool, equal: bool, over_time: bool) -> str:

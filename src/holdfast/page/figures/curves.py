@@ -26,5 +26,6 @@ def curves(subject: PageFacts, names: Sequence[str], kind: str, title: str) -> l
             panels[-1].set_xlabel(subject.label("t"))
 
         caption = f"{title}: " + ", ".join(group)
-        made.append(figure(f"{kind}-{number}", caption, draw, panels=len(group), height=100 + 105 * len(group)))
+        said, size = subject.prose(caption), 100 + 105 * len(group)
+        made.append(figure(f"{kind}-{number}", caption, draw, panels=len(group), height=size, said=said))
     return made

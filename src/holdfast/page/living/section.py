@@ -20,9 +20,15 @@ def living_of(subject: PageFacts, wanted: bool | None) -> LivingModel | None:
     if wanted is False or why_not(subject):
         return None
     equations = subject.equations
-    names = (*equations.state_names, *equations.observables, *FIXED)
+    names = (*equations.state_names, *equations.observables, *FIXED, *_of_bodies(subject))
     model = LivingModel(subject, tuple(dict.fromkeys(names)))
     return model if wanted or len(model.code) <= LARGEST else None
+
+
+def _of_bodies(subject: PageFacts) -> list[str]:
+    """The columns that turn wheels and draw arrows."""
+    bodies = subject.motion.bodies if subject.motion is not None else ()
+    return [name for body in bodies for name in body.get("columns", {}).values() if isinstance(name, str)]
 
 
 def living_section(model: LivingModel) -> Markup:

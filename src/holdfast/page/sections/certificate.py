@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from holdfast.page.facts import PageFacts, bound, counted, inward, limit, number, sentence, spoken
+from holdfast.page.facts import PageFacts, bound, counted, inward, limit, number, spoken
 from holdfast.page.figures.ranges import Range, ranges
 from holdfast.page.markup.html import Child, Markup, bullets, details, element, joined, paragraph, table
 from holdfast.page.markup.mathml import mathml
@@ -49,8 +49,8 @@ def _block(subject: PageFacts, block: BlockCertificate) -> Markup:
     return element(
         "div",
         head,
-        paragraph(sentence(said), class_="promise") if said else paragraph(block.label.meaning, class_="quiet"),
-        None if said else paragraph(sentence(block.reason)),
+        paragraph(subject.prose(said), class_="promise") if said else paragraph(block.label.meaning, class_="quiet"),
+        None if said else paragraph(subject.prose(block.reason)),
         _stayed(block),
         _bounds([block]),
         _hypotheses(subject, block),

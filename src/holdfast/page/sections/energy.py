@@ -72,7 +72,7 @@ def _balance(subject: PageFacts) -> Markup:
     left = unexplained(balance)
 
     def draw(axes: Any) -> None:
-        axes.plot(*thinned(run.times, balance.change), label="change of energy", color="C0")
+        axes.plot(*thinned(run.times, balance.change), label="change of energy", color="faint", linewidth=6.0)
         for name in drawn:
             axes.plot(*thinned(run.times, getattr(balance, name)), label=name, color=COLOURS[name])
         if left.any():

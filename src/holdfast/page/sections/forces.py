@@ -58,7 +58,11 @@ def _formulas(subject: PageFacts) -> Markup:
     rest, held = len(statements) - most, equations.holder_names
     names = ", ".join(held) if len(held) <= MOST_STATEMENTS // 10 else f"{held[0]}, {held[1]}, …, {held[-1]}"
     return joined(
-        paragraph(f"No short closed form: {names} follow by elimination, in {counted(len(statements), 'statement')}."),
+        paragraph(
+            subject.prose(
+                f"No short closed form: {names} follow by elimination, in {counted(len(statements), 'statement')}."
+            )
+        ),
         None if equations.friction is None else paragraph(equations.friction.note),
         details(
             f"The {len(lines)} statements" if rest <= 0 else f"The first {most} of {len(statements)} statements",

@@ -9,7 +9,7 @@ from holdfast.equations.writing.text import formula as latex
 from holdfast.errors import HoldfastError
 from holdfast.page.facts import PageFacts, bound, number, spoken
 from holdfast.page.figures.roots import figures
-from holdfast.page.markup.html import Child, Markup, code, details, element, joined, paragraph, table
+from holdfast.page.markup.html import Child, Markup, details, element, joined, paragraph, table
 from holdfast.page.markup.mathml import formula, mathml
 from holdfast.page.section import Section, merged, side_by_side
 from holdfast.problem.laws.linear import Gain, Unstabilised
@@ -152,7 +152,7 @@ def _conditions(subject: PageFacts) -> Markup:
         return Markup("")
     rows: list[list[Child]] = []
     for block in found.blocks:
-        shown = joined(*(piece for r in block.inequalities for piece in (mathml(latex(r)), "  ")))
+        shown = joined(*(p for k, r in enumerate(block.inequalities) for p in (" and " if k else "", mathml(latex(r)))))
         if block.constant and len(latex(block.polynomial)) <= LONGEST:
             never: Child = "for no values" if not block.attainable else "for all values"
             held = shown if block.attainable and block.inequalities else never
@@ -173,11 +173,13 @@ def _matrix(subject: PageFacts) -> Markup:
         return Markup("")
     shown = latex(matrix)
     column = r"\left(\begin{matrix}y\\w\end{matrix}\right)"
-    names = ", ".join(subject.spectrum.names)
+    names = [
+        piece for k, name in enumerate(subject.spectrum.names) for piece in (", " * (k > 0), mathml(latex_name(name)))
+    ]
     return details(
         "The matrix of the deviations",
         formula(rf"\frac{{d}}{{dt}}{column} = H{column}, \quad H = {shown}"),
-        paragraph("in the order ", code(names)),
+        paragraph("in the order ", *names),
     )
 
 

@@ -107,10 +107,11 @@ def _packed(values: np.ndarray) -> str:
 
 
 def _curves(subject: PageFacts) -> list[Markup]:
-    names = [*subject.equations.coordinates, *subject.problem.system.states]
+    states = subject.problem.system.states
+    names = [*subject.equations.coordinates, *states]
     most = FEW_CURVES if subject.large else MOST_CURVES
     rest = f" (the first {most} of {len(names)})" if len(names) > most else ""
-    return curves(subject, names[:most], "motion", f"Coordinates over time{rest}")
+    return curves(subject, names[:most], "motion", f"Coordinates{' and states' if states else ''} over time{rest}")
 
 
 SECTION = Section("motion", "Motion", write)

@@ -10,7 +10,7 @@ import sympy as sp
 
 from holdfast.equations.writing.text import formula as latex
 from holdfast.page.facts import PageFacts, counted, number, spoken
-from holdfast.page.markup.html import Child, Markup, code, details, element, joined, paragraph, table
+from holdfast.page.markup.html import Child, Markup, details, element, joined, paragraph, table
 from holdfast.page.markup.mathml import formula, mathml
 from holdfast.page.markup.stated import Unwritten, stated_latex
 from holdfast.page.section import Section
@@ -127,7 +127,12 @@ def _program(subject: PageFacts) -> Markup:
     if len(lines) > MOST_LINES:
         shown.append(details(f"The further {len(lines) - FEW} constraints", *lines[FEW:]))
     controls = [
-        joined(code(name), " acts on ", ", ".join(direction), _limits(program, name))
+        joined(
+            mathml(latex_name(name)),
+            " acts on ",
+            *_listed([mathml(latex_name(q)) for q in direction]),
+            _limits(program, name),
+        )
         for name, direction in program.controls.items()
     ]
     return joined(

@@ -22,7 +22,11 @@ SMALL_ERROR = 0.01  # of its range: an error of a state beyond this is worth a w
 
 def write(subject: PageFacts) -> Markup:
     found = warnings_of(subject)
-    return bullets([*found], class_="warnings") if found else paragraph("Nothing was found that calls for a warning.")
+    return (
+        bullets([subject.prose(text) for text in found], class_="warnings")
+        if found
+        else paragraph("Nothing was found that calls for a warning.")
+    )
 
 
 def warnings_of(subject: PageFacts) -> list[str]:
