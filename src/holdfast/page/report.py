@@ -18,6 +18,7 @@ from holdfast.page.in_order import SECTIONS
 from holdfast.page.living.model import LivingModel, why_not
 from holdfast.page.living.section import living_of, living_section
 from holdfast.page.markup.html import Markup, document, element, joined, paragraph
+from holdfast.page.rows import rows_of
 from holdfast.page.sections.warnings import warnings_of
 from holdfast.page.verdict import PageVerdict, verdict_of
 from holdfast.problem.file.load_dump import dumps, loads
@@ -187,7 +188,9 @@ class Report:
             element("a", "Skip to the content", href="#content", class_="skip"),
             element("header", element("h1", title), self._banner()),
             self._contents(parts),
-            element("main", *parts[:before], alive, *parts[before:], id="content"),
+            element(
+                "main", *parts[:before], alive, *parts[before:], id="content", data_rows=rows_of(self.subject, parts)
+            ),
             element("footer", paragraph("Made by Holdfast. This file is complete: it opens without a network.")),
         )
         return document(title=title, style=_style(), script=self._script, body=body)

@@ -93,6 +93,7 @@ function living(section) {
       const place = data.drawn.indexOf(name);
       return place < 0 ? null : Float64Array.from(run.times, (_, k) => run.observables[k * shown + place]);
     };
+    window.movedRun = document.body.classList.contains("changed") ? { times: [...run.times], column } : null;
     for (const panel of document.querySelectorAll("g.panel")) {
       const curves = [...panel.querySelectorAll("path[data-name]")].map((path) => [path, column(path.dataset.name)]);
       const known = curves.length > 0 && curves.every(([, found]) => found);
