@@ -35,6 +35,7 @@ from holdfast.stability.linear.transient import Transient, transient
 
 SPARE = {"M": "AGK", "T": "KE", "P": "VU", "D": "BZ", "h": "fg", "J": "CG", "E": "BL", "H": "AS"}
 MANY = 8  # coordinates, or constraints, that are still told one by one
+LONG = 5  # digits before the point from which on a power of ten is written
 BEYOND = 1e6  # times the size of the start: a state that has blown up
 
 
@@ -232,6 +233,8 @@ def number(value: float, digits: int = 4) -> str:
         return "∞" if value > 0 else "−∞" if value < 0 else "undefined"
     text = f"{value:.{digits}g}"
     mantissa, _, power = text.partition("e")
+    if power and 0 <= int(power) < LONG:
+        return f"{float(text):.0f}".replace("-", "−")  # 100, not 10²
     if power:
         raised = str(int(power)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
         return f"{mantissa} × 10{raised}".replace("-", "−") if mantissa != "1" else f"10{raised}"

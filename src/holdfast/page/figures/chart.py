@@ -22,6 +22,7 @@ LEFT, RIGHT, BOTTOM, TOP, BETWEEN = 70.0, 14.0, 46.0, 12.0, 16.0
 SIZE, TICK = 14.5, 13.0  # of letters
 LEGEND = 19.0  # height of a row of it
 MOST_X, MOST_Y = 7, 6  # ticks of an axis, about
+TICK_ROOM = 44  # units of the drawing for each label below
 
 INK, QUIET, FAINT, BAD, SHADE = "ink", "quiet", "faint", "bad", "shade"
 SERIES = 6
@@ -218,7 +219,7 @@ def _axes(panel: Panel, box: Box, across: Scale, up: Scale, *, last: bool) -> tu
     below: list[str] = []
     beside: list[str] = []
     marks = [f'<path d="M{left:g} {top:.1f}V{bottom:.1f}H{right:g}" class="s-quiet" fill="none" stroke-width="1"/>']
-    values, labels, factor = across.ticks(max(2, min(MOST_X, int((right - left) / 52))))
+    values, labels, factor = across.ticks(max(2, min(MOST_X, int((right - left) / TICK_ROOM))))
     for x, label in zip(across(np.array(values)), labels, strict=True):
         grid.append(f"M{x:.1f} {top:.1f}V{bottom:.1f}")
         if last:

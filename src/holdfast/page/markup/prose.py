@@ -10,7 +10,7 @@ from holdfast.page.markup.html import Child, Markup, joined
 from holdfast.page.markup.mathml import mathml
 from holdfast.problem.quantities import latex_name
 
-NAME = re.compile(r"(?<![\w.])[A-Za-z]\w*(?![\w(])")
+NAME = re.compile(r"(?<![\w.])(\|?)([A-Za-z]\w*)(?![\w(])(\|?)")  # |y_rod| is one formula, and stays in one line
 ENGLISH = frozenset({"a", "A", "I", "t"})  # names that are also words, or stand there as they are
 
 
@@ -22,12 +22,13 @@ def prose(text: str, quantities: Collection[str], spoken: Collection[str] = ()) 
     parts: list[Child] = []
     done = 0
     for found in NAME.finditer(text):
-        name = found[0]
+        before, name, after = found.groups()
         shown: Child = None
         if name in spoken:
-            shown = name.replace("_", " ")
+            shown = before + name.replace("_", " ") + after
         elif name in quantities and _symbolic(name):
-            shown = mathml(latex_name(name))
+            size = before and after
+            shown = mathml(f"|{latex_name(name)}|") if size else joined(before, mathml(latex_name(name)), after)
         if shown is not None:
             parts += [text[done : found.start()], shown]
             done = found.end()

@@ -31,7 +31,8 @@ def write(subject: PageFacts) -> Markup:
     )
     blocks = certificate.blocks
     if len(blocks) <= MOST_BLOCKS:
-        return joined(intro, *(_block(subject, block) for block in blocks))
+        pictured = next((block for block in blocks if isinstance(block.proof, Proof)), None)
+        return joined(intro, *(_block(subject, block, pictured=block is pictured) for block in blocks))
     worst, *rest = sorted(blocks, key=_margin)
     return joined(
         intro,
@@ -42,7 +43,8 @@ def write(subject: PageFacts) -> Markup:
     )
 
 
-def _block(subject: PageFacts, block: BlockCertificate) -> Markup:
+def _block(subject: PageFacts, block: BlockCertificate, pictured: bool = True) -> Markup:
+    """One block; the picture of Omega stands open once, and is folded away where it would say the same again."""
     names = ", ".join(map(spoken, block.constraints))
     head = element("h3", names, " ", element("span", block.label.value, class_=f"label {block.label.name}"))
     said = block.promise(subject.trajectory.scheme, subject.trajectory.step or 0.0)
@@ -50,12 +52,17 @@ def _block(subject: PageFacts, block: BlockCertificate) -> Markup:
         "div",
         head,
         paragraph(subject.prose(said), class_="promise") if said else paragraph(block.label.meaning, class_="quiet"),
-        None if said else paragraph(subject.prose(block.reason)),
+        None if said else paragraph(subject.prose(_sentence(block.reason))),
         _stayed(block),
         _bounds([block]),
-        _hypotheses(subject, block),
+        _hypotheses(subject, block, pictured),
         class_="block",
     )
+
+
+def _sentence(text: str) -> str:
+    """A reason with its capital and its stop."""
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}." if text else ""
 
 
 def _stayed(block: BlockCertificate) -> Markup | None:
@@ -93,7 +100,7 @@ def _bounds(blocks: Sequence[BlockCertificate], labelled: bool = False) -> Marku
     return table(head, rows) if rows else None
 
 
-def _hypotheses(subject: PageFacts, block: BlockCertificate) -> Markup | None:
+def _hypotheses(subject: PageFacts, block: BlockCertificate, pictured: bool) -> Markup | None:
     facts: list[Child] = []
     if block.gamma is not None:
         facts.append(f"One step contracts by γ = {bound(block.gamma, 6)} in the norm of the certificate.")
@@ -109,7 +116,9 @@ def _hypotheses(subject: PageFacts, block: BlockCertificate) -> Markup | None:
         facts.append(f"Along this run no step used more than {used} % of what the theorem allows it to add.")
     if not facts:
         return None
-    return joined(_picture(subject, block), details("What it rests on", bullets(facts), _place(block)))
+    picture = _picture(subject, block)
+    folded = None if pictured else picture
+    return joined(picture if pictured else None, details("What it rests on", bullets(facts), folded, _place(block)))
 
 
 def _picture(subject: PageFacts, block: BlockCertificate) -> Markup | None:
