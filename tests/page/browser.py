@@ -33,6 +33,7 @@ class Browser:
             os.dup2(b, 4)
 
         options = "--headless=new --no-sandbox --disable-gpu --hide-scrollbars --remote-debugging-pipe --no-first-run"
+        options += " --blink-settings=primaryHoverType=2,availableHoverTypes=2"  # a pointer that hovers, as on a desk
         command = [chromium(), *options.split(), f"--user-data-dir={profile}", "about:blank"]
         self._process = subprocess.Popen(
             command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=wire, close_fds=False

@@ -13,10 +13,10 @@ from holdfast.page.markup.html import Markup
 PANELS = 3  # of a figure, at most
 
 
-def curves(subject: PageFacts, names: Sequence[str], kind: str, title: str) -> list[Markup]:
-    """Figures of the named quantities along the run, as evenly filled as can be."""
+def curves(subject: PageFacts, names: Sequence[str], kind: str, title: str, most: int = PANELS) -> list[Markup]:
+    """Figures of the named quantities along the run, `most` to one at most, as evenly filled as can be."""
     run, made = subject.trajectory, []
-    for number, group in enumerate(even_groups(list(names), PANELS)):
+    for number, group in enumerate(even_groups(list(names), most)):
 
         def draw(axes: Any, group: list[str] = group) -> None:
             panels = axes if isinstance(axes, list) else [axes]

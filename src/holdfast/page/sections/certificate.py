@@ -26,20 +26,24 @@ def write(subject: PageFacts) -> Markup:
     if not certificate.blocks:
         return paragraph(f"{Label.nothing.value.capitalize()}. {Label.nothing.meaning}")
     size = f", step {number(certificate.step)}" if certificate.step else ""
+    blocks = certificate.blocks
+    first = " The one with the least margin first:" if len(blocks) > MOST_BLOCKS else ""
     intro = paragraph(
         f"For {certificate.scheme}{size}, over {number(certificate.duration)} from t = {number(certificate.begin)}."
+        f"{first}"
     )
-    blocks = certificate.blocks
     if len(blocks) <= MOST_BLOCKS:
         pictured = next((block for block in blocks if isinstance(block.proof, Proof)), None)
         return joined(intro, *(_block(subject, block, pictured=block is pictured) for block in blocks))
     worst, *rest = sorted(blocks, key=_margin)
     return joined(
         intro,
-        paragraph("The one with the least margin first:", class_="quiet"),
         _block(subject, worst),
-        details(f"All {len(blocks)}, by their margin", _bounds((worst, *rest), labelled=True)),
-        details(f"The other {len(rest)} in words", *(_block(subject, block) for block in rest[:MOST_TOLD])),
+        details(
+            f"All {len(blocks)}, by their margin, and the other {len(rest)} in words",
+            _bounds((worst, *rest), labelled=True),
+            *(_block(subject, block, pictured=False) for block in rest[:MOST_TOLD]),
+        ),
     )
 
 

@@ -15,7 +15,7 @@ from holdfast.page.section import Section
 from holdfast.problem.quantities import Acceleration, latex_name
 
 MOST_LINES = 12  # equations that stand there at once; of more the first few
-FEW = 3
+FEW = 2
 MOST_ENTRIES = 60  # of a matrix that is written out
 WIDEST = 95  # letters of a row of a matrix that fits the page; a wider one is told entry by entry
 COMMAND = re.compile(r"\\[a-z]+|[{}_^ ]+")

@@ -79,7 +79,7 @@ def _curves(subject: PageFacts) -> list[Markup]:
         shown.sort(key=lambda name: -float(np.nanmax(np.abs(subject.trajectory[name]), initial=0.0)))
     most = FEW_CURVES if subject.large else CURVES
     rest = f" (the largest {most} of {len(shown)})" if subject.large and len(shown) > most else ""
-    return curves(subject, shown[:most], "forces", f"Held forces over time{rest}")
+    return curves(subject, shown[:most], "forces", f"Held forces over time{rest}", 1 if subject.large else 3)
 
 
 SECTION = Section("forces", "Multipliers and control forces", write)

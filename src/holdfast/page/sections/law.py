@@ -27,11 +27,12 @@ GREEK = {"alpha": "α", "beta": "β", "kappa": "κ", "omega": "ω", "zeta": "ζ"
 def write(subject: PageFacts) -> Markup:
     if not subject.held:
         return Markup("")
-    first = (_equations(subject), _blocks(subject), side_by_side(*figures(subject)))
+    roots = side_by_side(*figures(subject))
     rest = (_dialects(subject), _transients(subject), _conditions(subject), _matrix(subject))
     if subject.large:
-        return joined(*first, details("Dialects, transients, and which gains attract", *rest))
-    return joined(first[0], rest[0], *first[1:], *rest[1:])
+        more = details("Roots drawn, dialects, transients, and which gains attract", roots, *rest)
+        return joined(_equations(subject), _blocks(subject), more)
+    return joined(_equations(subject), rest[0], _blocks(subject), roots, *rest[1:])
 
 
 def _equations(subject: PageFacts) -> Markup:

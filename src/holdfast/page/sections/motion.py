@@ -15,7 +15,7 @@ from holdfast.page.section import Section, side_by_side
 from holdfast.results.bodies import plain_bodies
 from holdfast.results.runs.joined import JoinedRun
 
-MOST_CURVES, FEW_CURVES = 12, 3  # curves; and where there are so many that the first speak for all
+MOST_CURVES, FEW_CURVES = 12, 2  # curves; and where there are so many that the first speak for all
 MOST_NAMES = 8  # of points in the caption
 CAPTION = "The mechanism in motion, drawn to scale"
 

@@ -123,9 +123,10 @@ def _program(subject: PageFacts) -> Markup:
         formula(f"{written(value, 'program', kind, name)} = 0", f"{spoken(name)}, {_holder(subject, name)}")
         for kind, name, value in kept
     ]
-    shown = lines if len(lines) <= MOST_LINES else lines[:FEW]
+    few = 1 if subject.large else FEW
+    shown = lines if len(lines) <= MOST_LINES else lines[:few]
     if len(lines) > MOST_LINES:
-        shown.append(details(f"The further {len(lines) - FEW} constraints", *lines[FEW:]))
+        shown.append(details(f"The further {len(lines) - few} constraints", *lines[few:]))
     controls = [
         joined(
             mathml(latex_name(name)),
