@@ -81,7 +81,7 @@ def _dialects(subject: PageFacts) -> Markup:
 
 
 def _said(values: dict[str, float]) -> str:
-    return ", ".join(f"{GREEK.get(key, key)} = {number(value)}" for key, value in values.items()) or "–"
+    return ", ".join(f"{GREEK.get(key, key)}\u00a0=\u00a0{number(value)}" for key, value in values.items()) or "–"
 
 
 def _blocks(subject: PageFacts) -> Markup:
@@ -116,7 +116,7 @@ def _limit(verdict: BlockStability, step: float) -> str:
 def _complex(root: complex) -> str:
     if abs(root.imag) < 1e-12 * max(1.0, abs(root)):
         return number(root.real + 0.0)
-    return f"{number(root.real)} {'+' if root.imag > 0 else '−'} {number(abs(root.imag))}i"
+    return f"{number(root.real)}\u00a0{'+' if root.imag > 0 else '−'}\u00a0{number(abs(root.imag))}i"
 
 
 def _transients(subject: PageFacts) -> Markup:
