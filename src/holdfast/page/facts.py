@@ -231,7 +231,7 @@ def number(value: float, digits: int = 4) -> str:
     """A number for reading: 0.01, 1.2 × 10⁻⁹."""
     if not np.isfinite(value):
         return "∞" if value > 0 else "−∞" if value < 0 else "undefined"
-    text = f"{value:.{digits}g}"
+    text = f"{value + 0.0:.{digits}g}"
     mantissa, _, power = text.partition("e")
     if power and 0 <= int(power) < LONG:
         return f"{float(text):.0f}".replace("-", "−")  # 100, not 10²

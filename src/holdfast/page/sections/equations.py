@@ -97,15 +97,14 @@ def _matrix(letter: str, matrix: sp.Matrix, note: str) -> Markup:
         return paragraph(
             f"{letter}: the {note}, {rows} × {columns} with {count} entries that are not 0.", class_="quiet"
         )
-    entries = [
-        formula(
-            f"{letter}_{{{i + 1}{j + 1 if columns > 1 else ''}}} = {latex(matrix[i, j])}", note if i == j == 0 else ""
-        )
+    shown = [
+        f"{letter}_{{{i + 1}{j + 1 if columns > 1 else ''}}} = {latex(matrix[i, j])}"
         for i in range(rows)
         for j in range(columns)
         if matrix[i, j] != 0 and not (matrix.is_symmetric() and j < i)
     ]
-    return joined(*entries)
+    zero = "; what is not written is 0" if count < rows * columns else ""
+    return joined(*(formula(line, "" if k else f"{note}{zero}") for k, line in enumerate(shown)))
 
 
 def _width(matrix: sp.Matrix) -> int:
