@@ -56,6 +56,7 @@ class Workers:
         blocks = [read.claims.blocks.index(one.block) for one in claims]
         self._lines: Queue[tuple[int, str]] = Queue()
         self._processes: list[subprocess.Popen[bytes]] = []
+        self._threads: list[Thread] = []
         left = budget.left()
         for k in range(count):
             task = pickle.dumps((read.claims, place, blocks, (k, count), left))
@@ -75,8 +76,10 @@ class Workers:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
         )
         self._processes.append(process)
-        Thread(target=self._fed, args=(process, task), daemon=True).start()
-        Thread(target=self._heard, args=(k, process), daemon=True).start()
+        for work in (Thread(target=self._fed, args=(process, task)), Thread(target=self._heard, args=(k, process))):
+            work.daemon = True
+            work.start()
+            self._threads.append(work)
 
     @staticmethod
     def _fed(process: subprocess.Popen[bytes], task: bytes) -> None:
@@ -86,8 +89,9 @@ class Workers:
 
     def _heard(self, k: int, process: subprocess.Popen[bytes]) -> None:
         assert process.stdout is not None
-        for line in process.stdout:
-            self._lines.put((k, line.decode("utf-8", "replace").rstrip("\n")))
+        with process.stdout:
+            for line in process.stdout:
+                self._lines.put((k, line.decode("utf-8", "replace").rstrip("\n")))
         self._lines.put((k, "ended"))
 
     def together(self, budget: Budget, progress: Progress | None) -> int:
@@ -116,6 +120,8 @@ class Workers:
         for process in self._processes:
             process.kill()
             process.wait()
+        for thread in self._threads:
+            thread.join()
 
 
 def _trouble(kind: str, rest: str) -> Exception:

@@ -23,6 +23,9 @@ from holdfast.stability.verifier.tube.step import TubeStep
 
 BATCH = 32  # parts of cells at a time: forms with symbols are long
 DEEPEST = 24  # halvings of a cell, after which a bound that is still too large is not confirmed
+DEEPEST_IN_TIME = (
+    8  # the same for rounding, for which cells are halved in time alone: it hardly varies over a short one
+)
 FIRST_PART = 0.2  # of the work: what rounding takes of it, for progress to be told
 TWICE = 2.5  # times what is stated: a part is halved twice before it is looked at again
 Progress = Callable[[float], None]
@@ -142,7 +145,7 @@ class TubeCover:
             wrong = np.asarray((bounds > wanted[:, None]).any(axis=0))
             done += int((~wrong).sum())
             if wrong.any():
-                deep = wrong & (depths >= DEEPEST)
+                deep = wrong & (depths >= (DEEPEST_IN_TIME if what == "rounding" else DEEPEST))
                 if deep.any():
                     excess = (bounds[:, deep] / wanted[:, None]).max(axis=1)
                     words = f"its {what} is not confirmed: {float(excess.max()):.3g} times what is stated"
