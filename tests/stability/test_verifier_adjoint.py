@@ -220,7 +220,8 @@ def test_cells_on_two_cores_are_found_as_on_one(read, monkeypatch):
     shares = []
     there = cores.confirmed(read, 0, tube, fits, two := Budget(math.inf, 10**6), shares.append)
     assert (here, one.spent) == (there, two.spent)
-    assert shares and max(shares) == 1.0 and all(0 <= share <= 1 for share in shares)
+    assert max(shares) == 1.0
+    assert all(0 <= share <= 1 for share in shares)
 
 
 def test_a_claim_too_small_fails_on_two_cores_too(folded, monkeypatch):

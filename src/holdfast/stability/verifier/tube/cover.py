@@ -23,9 +23,7 @@ from holdfast.stability.verifier.tube.step import TubeStep
 
 BATCH = 32  # parts of cells at a time: forms with symbols are long
 DEEPEST = 24  # halvings of a cell, after which a bound that is still too large is not confirmed
-DEEPEST_IN_TIME = (
-    8  # the same for rounding, for which cells are halved in time alone: it hardly varies over a short one
-)
+DEEPEST_IN_TIME = 8  # the same for rounding, for which cells are halved in time alone
 FIRST_PART = 0.2  # of the work: what rounding takes of it, for progress to be told
 TWICE = 2.5  # times what is stated: a part is halved twice before it is looked at again
 Progress = Callable[[float], None]
