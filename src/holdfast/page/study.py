@@ -200,9 +200,7 @@ class _Desk:
     ) -> tuple[Certificate | None, bool]:
         """The certificate, where there can be one, and whether its making was interrupted."""
         if equations.problem.phases:
-            self.remarks.append(
-                "No certificate: the program changes from phase to phase; hf.phase_equations gives those of each."
-            )
+            self.remarks.append("No certificate: the program changes from phase to phase.")
             return None, False
         if run.step is None:
             self.remarks.append(

@@ -117,7 +117,13 @@ class Bodies:
             if column is None:
                 return None
             made[key] = column
+        if wanted:
+            made["columns"] = {key: self._named(entry.get(key, 0), made[key]) for key in wanted}
         return made
+
+    def _named(self, name: Any, values: np.ndarray) -> str | float:
+        """What a page that runs again takes its place from: the name of a column, or the number that stays."""
+        return name if isinstance(name, str) and name in self._run else float(values[0])
 
     def _scale_arrows(self) -> None:
         """All arrows as parts of the longest; the number that this is stands beside them."""

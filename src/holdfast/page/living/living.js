@@ -88,11 +88,12 @@ function living(section) {
   // ── what is drawn ──
 
   function redraw(run, p, h) {
-    const shown = data.drawn.length + 2 * data.points, rows = run.times.length;
+    const shown = data.drawn.length + data.depth * data.points, rows = run.times.length;
     const column = (name) => {
       const place = data.drawn.indexOf(name);
       return place < 0 ? null : Float64Array.from(run.times, (_, k) => run.observables[k * shown + place]);
     };
+    window.movedRun = document.body.classList.contains("changed") ? { times: [...run.times], column } : null;
     for (const panel of document.querySelectorAll("g.panel")) {
       const curves = [...panel.querySelectorAll("path[data-name]")].map((path) => [path, column(path.dataset.name)]);
       const known = curves.length > 0 && curves.every(([, found]) => found);
@@ -100,14 +101,14 @@ function living(section) {
       panel.closest("figure").classList.toggle("redrawn", known);
     }
     if (mechanism) {
-      const frames = new Float32Array(rows * 2 * data.points), places = data.drawn.length;
+      const wide = data.depth * data.points, places = new Float32Array(rows * wide), first = data.drawn.length;
       for (let k = 0; k < rows; k += 1) {
-        for (let i = 0; i < 2 * data.points; i += 1) frames[k * 2 * data.points + i] = run.observables[k * shown + places + i];
+        for (let i = 0; i < wide; i += 1) places[k * wide + i] = run.observables[k * shown + first + i];
       }
-      mechanism.replace(Float32Array.from(run.times), frames);
+      mechanism.replace(Float32Array.from(run.times), places, column);
       mechanism.closest("figure").classList.add("redrawn");
     }
-    moveRoots(p, h);
+    movedRoots(data, p, h);
   }
 
   function plotted(panel, times, curves) {
@@ -204,62 +205,6 @@ function living(section) {
     return [...String(power)].map((sign) => sign === "-" ? "\u207b" : "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079"[sign]).join("");
   }
 
-  // Roots of all blocks of the law, and step times roots, where their figures are.
-  function moveRoots(p, h) {
-    const count = data.blocks.reduce((total, order) => total + order * order, 0), out = new Float64Array(count);
-    hf_law(data.begin, Float64Array.from(data.start), p, out);
-    let from = 0;
-    data.blocks.forEach((order, block) => {
-      const roots = eigenvalues(out.subarray(from, from + order * order), order);
-      from += order * order;
-      for (const [name, factor] of [["root ", 1], ["step root ", h]]) {
-        const marks = [...document.querySelectorAll("circle[data-name]")].filter((mark) => mark.dataset.name === name + block);
-        if (!marks.length || !roots) continue;
-        const panel = marks[0].closest("g.panel");
-        panel.closest("figure").classList.add("redrawn");
-        const [x0, x1, left, right] = panel.dataset.across.split(" ").map(Number);
-        const [y0, y1, bottom, top] = panel.dataset.up.split(" ").map(Number);
-        marks.forEach((mark, k) => {
-          const [re, im] = roots[Math.min(k, roots.length - 1)];
-          mark.setAttribute("cx", String(inside(scale(x0, x1, left, right, false)(factor * re), left, right)));
-          mark.setAttribute("cy", String(inside(scale(y0, y1, bottom, top, false)(factor * im), top, bottom)));
-        });
-      }
-    });
-  }
-
-  function inside(place, low, high) { return Math.max(low, Math.min(high, place)); }
-
-  // Of a small matrix: its polynomial by Faddeev and Le Verrier, the roots of that by Durand and Kerner.
-  function eigenvalues(flat, order) {
-    let largest = 0;
-    for (const entry of flat) largest = Math.max(largest, Math.abs(entry));
-    if (!(largest > 0) || !Number.isFinite(largest)) return null;
-    const a = (i, j) => flat[i * order + j] / largest, c = [1];
-    let b = Array.from({ length: order }, () => new Array(order).fill(0));
-    for (let k = 1; k <= order; k += 1) {
-      for (let i = 0; i < order; i += 1) b[i][i] += c[k - 1];
-      const product = b.map((_, i) => b.map((__, j) => { let t = 0; for (let l = 0; l < order; l += 1) t += a(i, l) * b[l][j]; return t; }));
-      let trace = 0;
-      for (let i = 0; i < order; i += 1) trace += product[i][i];
-      c.push(-trace / k);
-      b = product;
-    }
-    let z = Array.from({ length: order }, (_, k) => [Math.cos(2 * k + 0.4), Math.sin(2 * k + 0.4)]);
-    for (let turn = 0; turn < 400; turn += 1) {
-      let moved = 0;
-      z = z.map(([re, im], i) => {
-        let [u, v] = [1, 0], [x, y] = [1, 0];
-        for (let k = 1; k <= order; k += 1) [u, v] = [u * re - v * im + c[k], u * im + v * re];
-        z.forEach(([p, q], j) => { if (j !== i) [x, y] = [x * (re - p) - y * (im - q), x * (im - q) + y * (re - p)]; });
-        const below = x * x + y * y || 1e-300, dx = (u * x + v * y) / below, dy = (v * x - u * y) / below;
-        moved = Math.max(moved, Math.hypot(dx, dy));
-        return [re - dx, im - dy];
-      });
-      if (moved < 1e-15) break;
-    }
-    return z.map(([re, im]) => [largest * re, largest * im]).sort((p, q) => p[0] - q[0] || p[1] - q[1]);
-  }
 
   // ── the loop ──
 
@@ -267,6 +212,10 @@ function living(section) {
     wanted = false;
     const p = parameters(), step = about.findIndex((slider) => slider.kind === "step");
     const h = step < 0 ? data.step : values[step], steps = Math.max(1, Math.round(data.step * data.steps / h));
+    if (steps > data.most) {
+      say("A step of " + h.toPrecision(4) + " would make " + steps.toPrecision(3) + " steps; more than " + data.most + " are not run here: the last run stays.");
+      return;
+    }
     const changed = values.some((value, k) => value !== own[k]);
     document.body.classList.toggle("changed", changed);
     const begun = changed ? start(p) : data.start;
@@ -274,7 +223,7 @@ function living(section) {
       say("No state near this start keeps the program: the last run stays.");
       return;
     }
-    const every = Math.max(1, Math.floor(steps / 4000)), from = performance.now();
+    const every = stride(steps), from = performance.now();
     const run = hf_run(begun, p, { t0: data.begin, h, steps, every });
     section.dataset.milliseconds = (performance.now() - from).toFixed(3);
     section.dataset.last = JSON.stringify([...run.states.subarray(run.states.length - size)]);
@@ -283,6 +232,12 @@ function living(section) {
     say((changed ? "Not the run that was judged: " : "The run that was judged: ") + run.done + " steps of " + h.toPrecision(4)
       + ", " + ended + (changed ? ". Verdict and promises above are not this run's." : "."));
     share(changed);
+  }
+
+  // Rows are kept so that the last one is the end of the run, at most some 4000 of them where that can be.
+  function stride(steps) {
+    for (let every = Math.ceil(steps / 4000); every <= steps / 500; every += 1) if (steps % every === 0) return every;
+    return Math.max(1, steps <= 20000 ? 1 : Math.ceil(steps / 4000));
   }
 
   function say(text) { said.textContent = text; }

@@ -7,8 +7,7 @@ from dataclasses import asdict, dataclass
 
 from holdfast.page.facts import PageFacts
 
-FOLDED = 8  # sliders that stand open; the rest is folded away
-MOST = 40
+MOST = 40  # sliders, the step's among them
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +32,7 @@ def sliders_of(subject: PageFacts) -> list[Slider]:
     """Gains first, then parameters, the start, and the step."""
     equations, run = subject.equations, subject.trajectory
     gains = {f"law.{name}" if not name.startswith("law.") else name for name in equations.inputs.gains}
-    found: dict[str, list[Slider]] = {"gain": [], "parameter": [], "start": [], "step": []}
+    found: dict[str, list[Slider]] = {"gain": [], "parameter": [], "start": []}
     for place, name in enumerate(equations.parameter_names):
         kind = "gain" if name in gains or name.startswith("law.") else "parameter"
         found[kind].append(_slider(subject, kind, place, name, float(run.parameters[name])))
@@ -42,8 +41,8 @@ def sliders_of(subject: PageFacts) -> list[Slider]:
         if name in equations.problem.start:
             found["start"].append(_slider(subject, "start", place, name, start[name]))
     assert run.step is not None
-    found["step"].append(_slider(subject, "step", 0, "step", run.step))
-    return [slider for kind in found.values() for slider in kind][:MOST]
+    listed = [slider for kind in found.values() for slider in kind]
+    return [*listed[: MOST - 1], _slider(subject, "step", 0, "step", run.step)]
 
 
 def _slider(subject: PageFacts, kind: str, place: int, name: str, value: float) -> Slider:

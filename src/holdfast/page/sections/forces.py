@@ -58,7 +58,11 @@ def _formulas(subject: PageFacts) -> Markup:
     rest, held = len(statements) - most, equations.holder_names
     names = ", ".join(held) if len(held) <= MOST_STATEMENTS // 10 else f"{held[0]}, {held[1]}, …, {held[-1]}"
     return joined(
-        paragraph(f"No short closed form: {names} follow by elimination, in {counted(len(statements), 'statement')}."),
+        paragraph(
+            subject.prose(
+                f"No short closed form: {names} follow by elimination, in {counted(len(statements), 'statement')}."
+            )
+        ),
         None if equations.friction is None else paragraph(equations.friction.note),
         details(
             f"The {len(lines)} statements" if rest <= 0 else f"The first {most} of {len(statements)} statements",
@@ -75,7 +79,7 @@ def _curves(subject: PageFacts) -> list[Markup]:
         shown.sort(key=lambda name: -float(np.nanmax(np.abs(subject.trajectory[name]), initial=0.0)))
     most = FEW_CURVES if subject.large else CURVES
     rest = f" (the largest {most} of {len(shown)})" if subject.large and len(shown) > most else ""
-    return curves(subject, shown[:most], "forces", f"Held forces over time{rest}")
+    return curves(subject, shown[:most], "forces", f"Held forces over time{rest}", 1 if subject.large else 3)
 
 
 SECTION = Section("forces", "Multipliers and control forces", write)

@@ -10,7 +10,7 @@ import sympy as sp
 
 from holdfast.equations.writing.text import formula as latex
 from holdfast.page.facts import PageFacts, counted, number, spoken
-from holdfast.page.markup.html import Child, Markup, code, details, element, joined, paragraph, table
+from holdfast.page.markup.html import Child, Markup, details, element, joined, paragraph, table
 from holdfast.page.markup.mathml import formula, mathml
 from holdfast.page.markup.stated import Unwritten, stated_latex
 from holdfast.page.section import Section
@@ -123,11 +123,17 @@ def _program(subject: PageFacts) -> Markup:
         formula(f"{written(value, 'program', kind, name)} = 0", f"{spoken(name)}, {_holder(subject, name)}")
         for kind, name, value in kept
     ]
-    shown = lines if len(lines) <= MOST_LINES else lines[:FEW]
+    few = 1 if subject.large else FEW
+    shown = lines if len(lines) <= MOST_LINES else lines[:few]
     if len(lines) > MOST_LINES:
-        shown.append(details(f"The further {len(lines) - FEW} constraints", *lines[FEW:]))
+        shown.append(details(f"The further {len(lines) - few} constraints", *lines[few:]))
     controls = [
-        joined(code(name), " acts on ", ", ".join(direction), _limits(program, name))
+        joined(
+            mathml(latex_name(name)),
+            " acts on ",
+            *_listed([mathml(latex_name(q)) for q in direction]),
+            _limits(program, name),
+        )
         for name, direction in program.controls.items()
     ]
     return joined(

@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from holdfast.results.style import in_house_style
 from holdfast.stability.tuning.tuning import GainMap, MarkedGains, Tuning
 
 LEGEND = {"loc": "upper left", "bbox_to_anchor": (0.0, -0.17), "ncols": 2, "frameon": False, "fontsize": 8}
 
 
+@in_house_style
 def plot(tuning: Tuning) -> Any:
     """The map with the choice and the textbook rules marked (a curve where the ratio plays no part)."""
     import matplotlib.pyplot as plt

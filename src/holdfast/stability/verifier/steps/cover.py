@@ -28,6 +28,10 @@ class Budget:
     spent: int = 0  # cells
     started: float = field(default_factory=time.perf_counter)
 
+    def left(self) -> tuple[int, float]:
+        """Cells and seconds."""
+        return self.cells - self.spent, self.seconds - (time.perf_counter() - self.started)
+
     def spend(self, cells: int) -> None:
         self.spent += cells
         if self.spent > self.cells:

@@ -48,6 +48,15 @@ class TubeMotion(WholeMotion):
         self._next = 0
 
     def rates(self, space: TubeSpace, cells: int, values: Mapping[str, Form]) -> dict[str, Form]:  # type: ignore[override]
+        return self.both(space, cells, values)[0]
+
+    @property
+    def unknown_of(self) -> dict[str, int]:
+        """Of a state whose rate is an unknown of the system: which one."""
+        return self._unknown
+
+    def both(self, space: TubeSpace, cells: int, values: Mapping[str, Form]) -> tuple[dict[str, Form], dict[int, Form]]:
+        """Rates by their states, and the unknowns of the system by their columns."""
         forms = Forms(space, cells, values)
         unknowns = self._solved(space, forms)
         found = {}
@@ -58,7 +67,7 @@ class TubeMotion(WholeMotion):
                 (found[name],) = forms.of([self.equations.state_rates[name]])
             else:
                 found[name] = values[f"{name}_dot"]
-        return found
+        return found, unknowns
 
     def _solved(self, space: TubeSpace, forms: Forms) -> dict[int, Form]:
         system: System = self.system
