@@ -130,6 +130,7 @@ function player(canvas) {
     });
     pen.globalAlpha = 1;
     for (const body of about.bodies) bodies[body.kind](body);
+    solids();
     pen.strokeStyle = pen.fillStyle = colour("--ink");
     pen.lineWidth = 5;
     for (const [a, b] of about.links) {
@@ -138,7 +139,7 @@ function player(canvas) {
       pen.lineTo(x(frame, b), y(frame, b));
       pen.stroke();
     }
-    for (let k = 0; k !== count; k += 1) {
+    for (let k = 0; k !== about.names.length; k += 1) {
       pen.fillStyle = colour(fixed.has(k) ? "--quiet" : "--ink");
       pen.beginPath();
       pen.arc(x(frame, k), y(frame, k), fixed.has(k) ? 8 : 10, 0, 7);
@@ -169,6 +170,7 @@ function player(canvas) {
 
   const bodies = {
     arrow() {},  // drawn above everything else
+    mesh() {},  // all of them together, the farthest face first
     circle(body) { round(body, false); },
     wheel(body) {
       round(body, true);
@@ -194,6 +196,63 @@ function player(canvas) {
     spring(body) { along(body, zigzag); },
     damper(body) { along(body, dashpot); },
   };
+
+  // Shapes of bodies: their corners go with three or four points, and so they do from every side.
+  function solids() {
+    const found = [];
+    for (const body of about.bodies) {
+      if (body.kind !== "mesh") continue;
+      const o = body.frame[0], tips = body.frame.slice(1);
+      const at = (v) => {
+        const place = [across(frame, o), up(frame, o), depth(o)];
+        tips.forEach((k, i) => {
+          place[0] += v[i] * (across(frame, k) - across(frame, o));
+          place[1] += v[i] * (up(frame, k) - up(frame, o));
+          place[2] += v[i] * (depth(k) - depth(o));
+        });
+        return [originX + scale * place[0], originY - scale * place[1], place[2]];
+      };
+      const corners = body.corners.map(at);
+      const middle = (face) => face.reduce((sum, k) => sum + corners[k][2], 0) / face.length;
+      body.faces.forEach((face, k) => found.push({ far: middle(face), face: face.map((c) => corners[c]), smooth: body.smooth && k > 1 }));
+      if (body.ball) found.push({ far: at(body.ball)[2], ball: at(body.ball), radius: scale * body.ball[3] });
+      for (const stroke of body.strokes) found.push({ far: middle(stroke) + 1e-6, stroke: stroke.map((c) => corners[c]) });
+    }
+    found.sort((a, b) => a.far - b.far);
+    for (const piece of found) solid(piece);
+  }
+
+  function solid(piece) {
+    ready(2);
+    if (piece.ball) {
+      pen.beginPath();
+      pen.arc(piece.ball[0], piece.ball[1], piece.radius, 0, 7);
+      pen.fill();
+      pen.stroke();
+    } else if (piece.stroke) path(piece.stroke);
+    else {
+      if (space && facing(piece.face) < 0) return;
+      if (piece.smooth) pen.strokeStyle = pen.fillStyle;
+      path(piece.face, true, true);
+    }
+  }
+
+  // Twice the area of a face as it is seen, positive where its outside is seen.
+  function facing(face) {
+    let area = 0;
+    face.forEach(([a, b], k) => {
+      const [c, d] = face[(k + 1) % face.length];
+      area -= a * d - b * c;
+    });
+    return area;
+  }
+
+  function depth(k) {
+    if (!space) return 0;
+    const p = 3 * (frame * count + k);
+    const toward = [Math.cos(pitch) * Math.cos(yaw), Math.cos(pitch) * Math.sin(yaw), Math.sin(pitch)];
+    return toward[0] * space[p] + toward[1] * space[p + 1] + toward[2] * space[p + 2];
+  }
 
   function round(body, filled) {
     ready(3);
@@ -260,7 +319,7 @@ function player(canvas) {
     pen.textBaseline = "middle";
     pen.fillStyle = colour("--quiet");
     const taken = [];
-    for (let k = 0; k !== count; k += 1) {
+    for (let k = 0; k !== about.names.length; k += 1) {
       const wide = pen.measureText(about.names[k]).width;
       const [half, high] = extent(k);  // beside the body that stands there
       const beside = x(frame, k) + half + 18 + wide > canvas.width - 4 ? x(frame, k) - half - 18 - wide : x(frame, k) + half + 18;

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from holdfast.results.shapes import corners_in_picture
 from holdfast.results.trajectory import Trajectory
 
 KEYS = ("links", "traces", "circle", "box", "wheel", "ground", "spring", "damper", "arrow", "follow")
@@ -153,6 +154,10 @@ def reach(bodies: list[dict[str, Any]], frames: np.ndarray) -> tuple[np.ndarray,
         if body["kind"] == "ground":
             low.append([np.inf, body["y"]])
             high.append([-np.inf, body["y"]])
+        elif body["kind"] == "mesh":
+            corners = corners_in_picture(body, frames)
+            low.append(corners.min(axis=(0, 1)))
+            high.append(corners.max(axis=(0, 1)))
         elif "at" in body and body["kind"] != "arrow":
             at = frames[:, body["at"]]
             radius = body.get("radius", 0.0)

@@ -22,6 +22,7 @@ from holdfast.graph.derivatives import jacobian
 from holdfast.graph.linear_algebra import Rows
 from holdfast.graph.nodes import Node
 from holdfast.page.facts import PageFacts
+from holdfast.results.shapes import drawn_points
 from holdfast.results.runs.joined import JoinedRun
 from holdfast.results.start.start import chosen_policy
 from holdfast.results.trajectory import Trajectory
@@ -77,7 +78,7 @@ class LivingModel:
     @cached_property
     def _places(self) -> list[Node]:
         """Where the points of the mechanism are: two numbers each, or three."""
-        points, walk = self.equations.problem.system.points, self.equations.inputs.walk
+        points, walk = drawn_points(self.equations.problem), self.equations.inputs.walk
         zero, found = self.equations.inputs.graph.zero, list[Node]()
         for position in points.values():
             found += [walk(position[k]) if k < len(position) else zero for k in range(self._depth)]
@@ -137,7 +138,7 @@ class LivingModel:
             "step": run.step,
             "steps": steps_of(run),
             "drawn": list(self.drawn_names),
-            "points": len(equations.problem.system.points),
+            "points": len(drawn_points(equations.problem)),
             "depth": self._depth,
             "most": max(MOST_MOVED_STEPS, steps_of(run)),
             "blocks": [len(block.indices) for block in self.subject.spectrum.blocks],

@@ -54,7 +54,7 @@ def _player(subject: PageFacts) -> Markup:
     if motion is None:
         return Markup("")
     about = {
-        "count": len(motion.names),
+        "count": motion.frames.shape[1],
         "names": motion.names,
         "links": motion.links,
         "traces": motion.traces,
