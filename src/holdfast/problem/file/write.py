@@ -83,14 +83,16 @@ def _system(problem: Problem) -> list[str]:
 
 def _program(problem: Problem) -> list[str]:
     program = problem.program
-    own = {key: value for key in ("reactions", "redundant") if (value := getattr(program, key))}
+    given = () if problem.system.rows is None else problem.system.rows.names
+    named = {"reactions": tuple(n for n in program.reactions if n not in given), "redundant": program.redundant}
+    own: dict[str, Any] = {key: value for key, value in named.items() if value}
     if program.sampling is not None:
         own["sampling"] = program.sampling.stated()
     lines = _table("program", own, "program")
     for key in ("holonomic", "nonholonomic", "keep", "controls", "effort", "limits", "model"):
         rows = getattr(program, key)
         if key in ("holonomic", "nonholonomic"):
-            rows = {name: row for name, row in rows.items() if name not in program.keep}
+            rows = {name: row for name, row in rows.items() if name not in program.keep and name not in given}
         lines += _table(f"program.{key}", rows, f"program.{key}")
     if program.constraints or program.law != Unstabilised():
         lines += _table("program.law", law_entries(program.law), "program.law")
