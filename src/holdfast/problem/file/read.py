@@ -18,7 +18,6 @@ from holdfast.common.frozen import Frozen
 from holdfast.errors import BadExpression, BadStatement
 from holdfast.problem.bodies.rows import JointRows
 from holdfast.problem.bodies.statement import constant_names
-from holdfast.problem.file.body_table import read_bodies, read_together
 from holdfast.problem.file.entries import Entries, kind_of, plain
 from holdfast.problem.file.family_table import read_family
 from holdfast.problem.file.findings import Findings
@@ -29,6 +28,7 @@ from holdfast.problem.file.mass_table import read_masses
 from holdfast.problem.file.phase_table import read_events, read_output, read_phases
 from holdfast.problem.file.places import Path
 from holdfast.problem.file.sampling_table import read_sampling
+from holdfast.problem.file.tables.body_table import read_bodies, read_together
 from holdfast.problem.functions import StatedFunction
 from holdfast.problem.keep import VALUE, depends_on_rates, names_integral, start_states
 from holdfast.problem.laws.law import HIGHEST
@@ -122,7 +122,7 @@ class _Reading:
         ):  # a family needs no energies
             self.note(("system", "kinetic"), "the system has no kinetic energy", 'e.g. kinetic = "m*x_dot**2/2"')
         for key, allowed in (("kinetic", MOTION), ("potential", POSITION), ("dissipation", FORCE)):
-            found[key] = self._expression(table.get(key, 0), ("system", key), allowed)
+            found[key] = self._sum(table.get(key, 0), ("system", key), allowed)
         found["forces"] = self._direction(
             self.entries.table(table, ("system", "forces")), ("system", "forces"), allowed=FORCE
         )
@@ -291,6 +291,12 @@ class _Reading:
         """The expression, or 0 in place of one that failed: the file is refused anyway, and reading goes on."""
         found = self.entries.expression(value, path, allowed)
         return sp.S.Zero if found is None else found
+
+    def _sum(self, value: Any, path: Path, allowed: Kinds) -> sp.Expr:
+        """An expression, or the terms of one in a list."""
+        if not isinstance(value, list):
+            return self._expression(value, path, allowed)
+        return sp.Add(*(self._expression(term, (*path, k), allowed) for k, term in enumerate(value)))
 
     def _expressions(self, table: Mapping[str, Any], path: Path, allowed: Kinds) -> dict[str, sp.Expr]:
         return {name: self._expression(value, (*path, name), allowed) for name, value in table.items()}

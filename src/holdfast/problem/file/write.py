@@ -11,18 +11,19 @@ import sympy as sp
 from holdfast.errors import BadStatement
 from holdfast.problem.bodies.statement import NORM_RATE
 from holdfast.problem.controller import added_names
-from holdfast.problem.file.body_table import body_entries, joint_entries
 from holdfast.problem.file.function_table import OPEN, function_entries
 from holdfast.problem.file.law_table import law_entries
 from holdfast.problem.file.mass_table import mass_entries
 from holdfast.problem.file.phase_table import event_entry, phase_entries
 from holdfast.problem.file.read import PLAIN_TABLES, SCHEMA
+from holdfast.problem.file.tables.body_table import body_entries, joint_entries
 from holdfast.problem.keep import kept_states
 from holdfast.problem.laws.linear import Unstabilised
 from holdfast.problem.problem import Problem
 from holdfast.problem.text.written import decimal_text, text_of
 
 BARE = re.compile(r"[A-Za-z0-9_-]+")
+LONG = 2000  # characters of a sum: longer ones are written term by term
 ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
@@ -54,7 +55,7 @@ def _system(problem: Problem) -> list[str]:
     entries = {"kinetic": system.kinetic} if system.kinetic != 0 or not (system.masses or system.bodies) else {}
     entries |= {key: value for key in ("potential", "dissipation") if (value := getattr(system, key)) != 0}
     lines = ["", "[system]", *([f"coordinates = [{names}]"] if own or not system.bodies else [])]
-    lines += [f"{key} = {_value(value, f'system.{key}', number=False)}" for key, value in entries.items()]
+    lines += [f"{key} = {_energy(value, f'system.{key}')}" for key, value in entries.items()]
     if system.bodies:
         more = {"gravity": system.gravity, "placing": system.placing, "norm_rate": system.norm_rate}
         usual = {"gravity": (), "placing": "relative", "norm_rate": NORM_RATE}
@@ -97,6 +98,14 @@ def _program(problem: Problem) -> list[str]:
     if program.constraints or program.law != Unstabilised():
         lines += _table("program.law", law_entries(program.law), "program.law")
     return lines
+
+
+def _energy(value: sp.Expr, where: str) -> str:
+    """An expression; a sum that would be too long to read, as the list of its terms."""
+    text = _value(value, where, number=False)
+    if len(text) <= LONG or not value.is_Add:
+        return text
+    return "[\n" + "".join(f"    {_value(term, where, number=False)},\n" for term in value.args) + "]"
 
 
 def _table(name: str, entries: Mapping[str, Any], where: str, *, empty: bool = False) -> list[str]:
