@@ -176,3 +176,35 @@ rate = 5
     assert np.abs(run["coupler_angle"] - stated["q"]).max() < 1e-9
     assert np.abs(run["lambda_d_p1"] - stated["lambda_across"]).max() < 1e-6
     assert np.abs(run["energy"] - stated["energy"]).max() < 1e-8
+
+
+def test_a_platform_is_put_together_from_rough_places():
+    """All legs guessed 0.2 rad and 0.1 m off, the plate turned by 0.3 rad: every one is assembled."""
+    rough, random = stewart(), np.random.default_rng(1)
+    equations = hf.derive(rough)
+    for _ in range(3):
+        start = {name: float(value) for name, value in rough.start.items() if not name.endswith("_dot")}
+        for name in start:
+            start[name] += random.uniform(-0.2, 0.2) if "foot" in name else 0.0
+            start[name] += random.uniform(-0.1, 0.1) if "leg" in name else 0.0
+        for k in range(4):
+            del start[f"top0_e{k}"]
+        start["top0"] = (1, *random.uniform(-0.15, 0.15, 3))
+        found = hf.assemble_start(hf.Problem(rough.system, rough.program, start=start), places=1)
+        assert np.abs(equations.evaluate(dict(found.start)).deviation).max() < 1e-12
+        assert sum(found.start[f"top0_e{k}"] ** 2 for k in range(4)) == pytest.approx(1, abs=1e-14)
+
+
+def test_what_a_start_leaves_out_turns_quaternions_onto_the_program():
+    """A body on a ball joint with its tip held at a height: only the turn is open, and it is found."""
+    body = hf.Body(mass=1, center=(0, 0, 0.5), inertia=(1, 1, 1), points={"tip": (0, 0, 1)})
+    system = hf.System(bodies={"b": body}, joints={"foot": hf.Spherical("ground", "b")}, gravity=(0, 0, -9.81))
+    program = hf.Program(holonomic={"high": "tip.z - 0.8"}, law=hf.critically_damped(5))
+    tilted = {"foot": hf.turned("x", 0.3)}
+    run = hf.simulate(
+        hf.derive(hf.Problem(system, program, start=tilted)), hf.RK4, step=1e-3, duration=1, start_policy="project"
+    )
+    assert np.abs(run["tip_z"] - 0.8).max() < 1e-9
+    assert run.outcome.name == "completed"
+    with pytest.raises(hf.HoldfastError, match="high"):
+        hf.simulate(hf.derive(hf.Problem(system, program, start=tilted)), hf.RK4, step=1e-3, duration=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -10,6 +10,9 @@ from holdfast.equations.dynamics.inputs import Inputs
 from holdfast.graph.derivatives import jacobian
 from holdfast.graph.linear_algebra import Rows
 from holdfast.graph.nodes import Node
+
+FIRST_DAMPING, MOST_DAMPING = 1e-3, 1e12  # of scaled slopes: nearly Newton's step, and nothing at all
+MOST_STEPS = 200  # as SciPy's search beside it
 
 
 class TurnedStates:
@@ -40,6 +43,62 @@ class TurnedStates:
             length = np.linalg.norm(p)
             found[quaternion] = p / length if length > 0 and step[places].any() else state[quaternion]
         return found
+
+    @property
+    def places(self) -> set[int]:
+        """The coordinates whose values nothing depends on: those along spins."""
+        return {place for places, _ in self.balls for place in places}
+
+    def thrown(self, state: np.ndarray, free: np.ndarray, random: np.random.Generator) -> np.ndarray:
+        """The state with random quaternions where all of a spin may move."""
+        found = state.copy()
+        for places, quaternion in self.balls:
+            if set(places) <= set(free.tolist()):
+                p = random.normal(size=4)
+                found[quaternion] = p / np.linalg.norm(p)
+                found[places] = state[places]
+        return found
+
+    def apart(self, one: np.ndarray, other: np.ndarray) -> list[float]:
+        """Between two states, the angle of each turn: p and −p are the same."""
+        angles = []
+        for _, quaternion in self.balls:
+            p, q = one[quaternion], other[quaternion]
+            angles.append(2 * float(min(np.linalg.norm(p - q), np.linalg.norm(p + q))))
+        return angles
+
+
+def downhill(
+    values: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]],
+    state: np.ndarray,
+    free: np.ndarray,
+    turned: TurnedStates,
+) -> np.ndarray:
+    """The state of least |y|² that damped steps along the free coordinates find (Levenberg and Marquardt).
+
+    `values` are scaled deviations and their slopes by coordinate. Each step is taken along the state reached, so that
+    quaternions turn from where they are.
+    """
+    damping = FIRST_DAMPING
+    y, slopes = values(state)
+    for _ in range(MOST_STEPS):
+        rows = slopes[:, free]
+        if not (np.isfinite(rows).all() and np.isfinite(y).all()) or not y.any():
+            break
+        scale = np.sqrt((rows**2).sum(axis=0))
+        scale = np.where(scale > 0, scale, 1.0)
+        damped = np.vstack([rows / scale, np.sqrt(damping) * np.eye(len(free))])
+        step = np.zeros(turned.n)
+        step[free] = -np.linalg.lstsq(damped, np.append(y, np.zeros(len(free))), rcond=None)[0] / scale
+        trial = turned.moved(state, step)
+        lower, other = values(trial)
+        if np.isfinite(lower).all() and lower @ lower < y @ y:
+            state, y, slopes, damping = trial, lower, other, damping / 5
+        else:
+            damping *= 4
+            if damping > MOST_DAMPING:
+                break
+    return state
 
 
 def displacement_rows(nodes: Sequence[Node], inputs: Inputs) -> Rows:
