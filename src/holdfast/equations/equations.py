@@ -29,6 +29,7 @@ from holdfast.graph.display import Display, Statement
 from holdfast.graph.field import Field
 from holdfast.graph.linear_algebra import Rows, SymmetricFactor, factor_symmetric, product, times, transposed
 from holdfast.graph.nodes import Node
+from holdfast.problem.bodies.start import by_component
 from holdfast.problem.laws.linear import Gain, Law, LawForm
 from holdfast.problem.letters import open_letters
 from holdfast.problem.phases import phase_lines
@@ -81,7 +82,7 @@ class Equations:
 
     def by_state_name(self, given: Mapping[Any, Any], *, where: str) -> dict[str, Any]:
         """Start values, or columns of them, by the names of states."""
-        return by_name(given, where=where)
+        return by_component(self.problem.system, by_name(given, where=where))
 
     @cached_property
     def state_names(self) -> tuple[str, ...]:

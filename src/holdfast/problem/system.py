@@ -13,6 +13,7 @@ from holdfast.common.frozen import Frozen
 from holdfast.errors import BadStatement
 from holdfast.problem.bodies.body import Body
 from holdfast.problem.bodies.joints import Joint
+from holdfast.problem.bodies.rows import JointRows, joint_rows
 from holdfast.problem.bodies.statement import (
     NORM_RATE,
     PLACINGS,
@@ -75,6 +76,7 @@ class System:
         repr=False, compare=False, default=frozenset()
     )  # names that bodies and joints give
     frames: BodyFrames | None = field(init=False, repr=False, compare=False, default=None)
+    rows: JointRows | None = field(init=False, repr=False, compare=False, default=None)
     vocabulary: Vocabulary = field(init=False, repr=False, compare=False, default_factory=Vocabulary)
 
     def __post_init__(self) -> None:
@@ -165,6 +167,7 @@ class System:
         put(self, "points", Frozen({**self.points, **made.frames.points}))
         put(self, "produced", produced_names(made))
         put(self, "frames", made)
+        put(self, "rows", joint_rows(made, self.points))
 
     def _define(self, stated: Mapping[str, Any]) -> None:
         names, definitions = self.vocabulary, dict(self.definitions)

@@ -19,6 +19,7 @@ from holdfast.graph.generic import generic_number
 from holdfast.graph.linear_algebra import Rows
 from holdfast.graph.nodes import Graph, Node, ancestors
 from holdfast.graph.walk import Walker
+from holdfast.problem.bodies.start import quaternions_at_rest
 from holdfast.problem.derivative import parts_first
 from holdfast.problem.laws.linear import LawForm
 from holdfast.problem.problem import Problem
@@ -126,7 +127,8 @@ def start_values(problem: Problem, parameters: Mapping[str, float]) -> dict[str,
         name: constant_value(value, parameters, where=f"start.{name}", definitions=system.definitions)
         for name, value in given.items()
     }
-    return {name: stated.get(name, 0.0) for name in names}
+    usual = quaternions_at_rest(system, stated)
+    return {name: stated.get(name, usual.get(name, 0.0)) for name in names}
 
 
 def samples_of(

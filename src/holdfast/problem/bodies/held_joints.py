@@ -28,7 +28,7 @@ class Distance(Joint):
     """A rod without mass: the points a and b stay `length` apart."""
 
     kind: ClassVar[str] = "distance"
-    moves: ClassVar[bool] = False
+    one_row: ClassVar[bool] = True
     length: Any = None
 
     def _admitted(self, names: Vocabulary, plane: bool, where: str) -> Joint:
@@ -41,7 +41,7 @@ class Gear(Joint):
     """Two turning joints a and b geared together: a = ratio · b."""
 
     kind: ClassVar[str] = "gear"
-    moves: ClassVar[bool] = False
+    one_row: ClassVar[bool] = True
     ratio: Any = None
 
     def _admitted(self, names: Vocabulary, plane: bool, where: str) -> Joint:
@@ -54,7 +54,7 @@ class RackAndPinion(Joint):
     """A turning joint a drives a sliding joint b: b = radius · a."""
 
     kind: ClassVar[str] = "rack-and-pinion"
-    moves: ClassVar[bool] = False
+    one_row: ClassVar[bool] = True
     radius: Any = None
 
     def _admitted(self, names: Vocabulary, plane: bool, where: str) -> Joint:
@@ -67,7 +67,7 @@ class PointOnSurface(Joint):
     """The point a stays on a surface fixed to b: `surface` is a function of x, y, z in the axes of b, 0 on it."""
 
     kind: ClassVar[str] = "point-on-surface"
-    moves: ClassVar[bool] = False
+    one_row: ClassVar[bool] = True
     surface: Any = None
 
     def _admitted(self, names: Vocabulary, plane: bool, where: str) -> Joint:
@@ -82,7 +82,6 @@ class PointOnCurve(Joint):
     """The point a stays on a curve fixed to b: in space two functions of x, y, z that are 0 on it, one in the plane."""
 
     kind: ClassVar[str] = "point-on-curve"
-    moves: ClassVar[bool] = False
     curve: Any = None
 
     def _admitted(self, names: Vocabulary, plane: bool, where: str) -> Joint:
@@ -104,7 +103,6 @@ class RollingOnPlane(Joint):
     """
 
     kind: ClassVar[str] = "rolling-on-plane"
-    moves: ClassVar[bool] = False
     radius: Any = None
     axis: Any = None
     normal: Any = None

@@ -56,7 +56,7 @@ class Joint:
     """
 
     kind: ClassVar[str] = ""
-    moves: ClassVar[bool] = True  # whether it can be a joint of the tree; else it only adds rows
+    one_row: ClassVar[bool] = False  # whether it gives one row, which has the joint's name
     freedoms: ClassVar[tuple[int, int]] = (0, 0)  # in space, in the plane
     a: str
     b: str

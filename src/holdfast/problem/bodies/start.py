@@ -26,11 +26,23 @@ ROUGH = 1e-3  # a stated quaternion whose length is further from 1 than this is 
 
 
 def with_body_start(system: System, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The start by single names: stated values first, then what bodies say, then quaternions that turn nothing."""
+    """The start by single names: stated values first, then what bodies say."""
     if system.frames is None:
         return dict(given)
+    found = by_component(system, given)
+    for link in system.frames.layout.links:
+        said = _said(link, system.bodies[link.body], system.frames.layout.plane)
+        found = {**{name: value for name, value in said.items() if name not in found}, **found}
+    for step in system.frames.layout.balls:
+        _check_length(step, found)
+    return found
+
+
+def by_component(system: System, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Values by single names, where some were given as the turn or the spin of a joint."""
+    links = () if system.frames is None else system.frames.layout.links
+    balls = {link.joint: step for link in links for step in link.steps if step.kind == "ball"}
     found: dict[str, Any] = {}
-    balls = {link.joint: step for link in system.frames.layout.links for step in link.steps if step.kind == "ball"}
     for name, value in given.items():
         joint = name.removesuffix(SPIN)
         if name in balls:
@@ -40,23 +52,24 @@ def with_body_start(system: System, given: Mapping[str, Any]) -> dict[str, Any]:
             found |= {f"{c}_dot": part for c, part in zip(balls[joint].coordinates, parts, strict=True)}
         else:
             found[name] = value
-    for link in system.frames.layout.links:
-        said = _said(link, system.bodies[link.body], system.frames.layout.plane)
-        found = {**{name: value for name, value in said.items() if name not in found}, **found}
-    for step in balls.values():
-        _complete(step, found)
     return found
+
+
+def quaternions_at_rest(system: System, stated: Mapping[str, Any]) -> dict[str, float]:
+    """What turns nothing, for the quaternions that nothing is said of."""
+    layout = system.frames.layout if system.frames is not None else None
+    balls = layout.balls if layout is not None else ()
+    return {step.states[0]: 1.0 for step in balls if not any(name in stated for name in step.states)}
 
 
 def _turned(step: Step, value: Any, where: str) -> dict[str, Any]:
     return dict(zip(step.states, unit_quaternion(quaternion(value, False, where)), strict=True))
 
 
-def _complete(step: Step, found: dict[str, Any]) -> None:
-    """A quaternion that nothing is said of turns nothing; one that is stated has length 1."""
+def _check_length(step: Step, found: Mapping[str, Any]) -> None:
+    """Refuse a stated quaternion that is plainly not of length 1."""
     stated = [found[name] for name in step.states if name in found]
     if not stated:
-        found[step.states[0]] = sp.S.One
         return
     numbers = [sp.sympify(value) for value in stated if not isinstance(value, str)]
     if len(numbers) == len(stated) and all(value.is_number for value in numbers):

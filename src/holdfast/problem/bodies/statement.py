@@ -101,7 +101,7 @@ def _declare(made: BodyFrames, names: Vocabulary) -> None:
             for name in step.states:
                 names.declare(State(name), where=f"joints.{link.joint}")
     for name in made.joints:
-        if name not in layout.coordinates:
+        if name not in layout.coordinates and not made.joints[name].one_row:
             names.declare_name(name, "joint", where=f"joints.{name}")
     for name, expression in frames.definitions.items():
         names.define(name, expression, where="bodies")

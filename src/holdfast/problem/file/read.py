@@ -16,8 +16,8 @@ import sympy as sp
 
 from holdfast.common.frozen import Frozen
 from holdfast.errors import BadExpression, BadStatement
+from holdfast.problem.bodies.rows import JointRows
 from holdfast.problem.bodies.statement import constant_names
-from holdfast.problem.file.body_table import read_bodies, read_together
 from holdfast.problem.file.entries import Entries, kind_of, plain
 from holdfast.problem.file.family_table import read_family
 from holdfast.problem.file.findings import Findings
@@ -28,6 +28,7 @@ from holdfast.problem.file.mass_table import read_masses
 from holdfast.problem.file.phase_table import read_events, read_output, read_phases
 from holdfast.problem.file.places import Path
 from holdfast.problem.file.sampling_table import read_sampling
+from holdfast.problem.file.tables.body_table import read_bodies, read_together
 from holdfast.problem.functions import StatedFunction
 from holdfast.problem.keep import VALUE, depends_on_rates, names_integral, start_states
 from holdfast.problem.laws.law import HIGHEST
@@ -79,6 +80,7 @@ class _Reading:
 
     def __init__(self, raw: Mapping[str, Any], entries: Entries, folder: FilePath | None) -> None:
         self.folder = folder
+        self._rows = JointRows()
         self._known: set[str] = set()  # definitions and points that were read before the bodies
         self.raw, self.entries, self.names = raw, entries, entries.names
         self.note = entries.findings.add
@@ -144,6 +146,7 @@ class _Reading:
         found["placing"] = self.entries.text(self.system_table, ("system", "placing"), "relative")
         gravity = self.system_table.get("gravity")
         found |= read_bodies(self.raw, self.entries, gravity, found["points"])
+        self._rows = found.pop("rows", self._rows)
 
     def _announce_controls(self, states: Mapping[str, Any]) -> None:
         """Controls whose values the rates of states use are quantities there, before the program is read."""
@@ -378,9 +381,11 @@ class _Reading:
     def law(self, program: Mapping[str, Any]) -> Law:
         """The law, judged against the constraints."""
         fast = tuple(name for name, e in program["keep"].items() if depends_on_rates(e, self.names))
-        holonomic = (*program["holonomic"], *(name for name in program["keep"] if name not in fast))
-        nonholonomic = (*program["nonholonomic"], *fast)
-        held = [n for n in (*holonomic, *nonholonomic) if program["controls"] and n not in program["reactions"]]
+        slow = tuple(name for name in program["keep"] if name not in fast)
+        holonomic = (*program["holonomic"], *self._rows.holonomic, *slow)
+        nonholonomic = (*program["nonholonomic"], *self._rows.nonholonomic, *fast)
+        own = {*program["reactions"], *self._rows.names}
+        held = [n for n in (*holonomic, *nonholonomic) if program["controls"] and n not in own]
         words = self._with_rates(holonomic, nonholonomic, held)
         law = read_law(
             self.program_table, self.entries, self.entries.expressions.with_names(words), bool(holonomic + nonholonomic)

@@ -11,12 +11,12 @@ import sympy as sp
 from holdfast.errors import BadStatement
 from holdfast.problem.bodies.statement import NORM_RATE
 from holdfast.problem.controller import added_names
-from holdfast.problem.file.body_table import body_entries, joint_entries
 from holdfast.problem.file.function_table import OPEN, function_entries
 from holdfast.problem.file.law_table import law_entries
 from holdfast.problem.file.mass_table import mass_entries
 from holdfast.problem.file.phase_table import event_entry, phase_entries
 from holdfast.problem.file.read import PLAIN_TABLES, SCHEMA
+from holdfast.problem.file.tables.body_table import body_entries, joint_entries
 from holdfast.problem.keep import kept_states
 from holdfast.problem.laws.linear import Unstabilised
 from holdfast.problem.problem import Problem
@@ -84,14 +84,16 @@ def _system(problem: Problem) -> list[str]:
 
 def _program(problem: Problem) -> list[str]:
     program = problem.program
-    own = {key: value for key in ("reactions", "redundant") if (value := getattr(program, key))}
+    given = () if problem.system.rows is None else problem.system.rows.names
+    named = {"reactions": tuple(n for n in program.reactions if n not in given), "redundant": program.redundant}
+    own: dict[str, Any] = {key: value for key, value in named.items() if value}
     if program.sampling is not None:
         own["sampling"] = program.sampling.stated()
     lines = _table("program", own, "program")
     for key in ("holonomic", "nonholonomic", "keep", "controls", "effort", "limits", "model"):
         rows = getattr(program, key)
         if key in ("holonomic", "nonholonomic"):
-            rows = {name: row for name, row in rows.items() if name not in program.keep}
+            rows = {name: row for name, row in rows.items() if name not in program.keep and name not in given}
         lines += _table(f"program.{key}", rows, f"program.{key}")
     if program.constraints or program.law != Unstabilised():
         lines += _table("program.law", law_entries(program.law), "program.law")

@@ -32,6 +32,7 @@ def native_way_back(equations: Equations) -> WayBack | None:
         or deviations.degrees
         or deviations.states
         or not_unique(equations.solver)
+        or equations.inputs.balls
     ):
         return None
     mass = equations.mass_factor

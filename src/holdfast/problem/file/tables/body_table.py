@@ -25,6 +25,7 @@ from holdfast.errors import BadStatement
 from holdfast.problem.bodies.body import Body
 from holdfast.problem.bodies.joints import Joint
 from holdfast.problem.bodies.kinds import KINDS
+from holdfast.problem.bodies.rows import joint_rows
 from holdfast.problem.bodies.statement import body_frames
 from holdfast.problem.file.entries import Entries, kind_of, plain
 from holdfast.problem.file.places import Path
@@ -46,6 +47,7 @@ def read_bodies(raw: Mapping[str, Any], entries: Entries, gravity: Any, points: 
             made = body_frames(found["bodies"], found["joints"], found["gravity"], points, entries.names)
             for name, place in made.frames.points.items():
                 entries.expressions.add_point(name, place)
+            found["rows"] = joint_rows(made, points)
     except BadStatement as error:
         entries.findings.blame_where(error)
     return found
