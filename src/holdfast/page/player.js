@@ -69,9 +69,16 @@ function player(canvas) {
   const x = (frame, k) => originX + scale * across(frame, k);
   const y = (frame, k) => originY - scale * up(frame, k);
 
+  const dot = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+
+  // What is to the right, above and towards the one who looks.
+  function view() {
+    return [[-Math.sin(yaw), Math.cos(yaw), 0], [-Math.sin(pitch) * Math.cos(yaw), -Math.sin(pitch) * Math.sin(yaw), Math.cos(pitch)],
+      [Math.cos(pitch) * Math.cos(yaw), Math.cos(pitch) * Math.sin(yaw), Math.sin(pitch)]];
+  }
+
   function project() {
-    const right = [-Math.sin(yaw), Math.cos(yaw), 0];
-    const above = [-Math.sin(pitch) * Math.cos(yaw), -Math.sin(pitch) * Math.sin(yaw), Math.cos(pitch)];
+    const [right, above] = view();
     frames.fill(0);
     for (let k = 0; k < frames.length / 2; k += 1) {
       for (let i = 0; i < 3; i += 1) {
@@ -81,10 +88,17 @@ function player(canvas) {
     }
   }
 
+  // The ball that holds all points, as it is seen.
   function ball() {
-    let far = 0;
-    for (let k = 0; k < space.length; k += 3) far = Math.max(far, Math.hypot(space[k], space[k + 1], space[k + 2]) || 0);
-    return [-far, -far, far, far];
+    const low = [Infinity, Infinity, Infinity], high = low.map((far) => -far);
+    for (let k = 0; k < space.length; k += 1) {
+      if (Math.floor(k / 3) % count >= about.names.length) continue;  // carries a shape, and is no place of its own
+      low[k % 3] = Math.min(low[k % 3], space[k]);
+      high[k % 3] = Math.max(high[k % 3], space[k]);
+    }
+    const middle = low.map((far, i) => (far + high[i]) / 2), radius = Math.hypot(...low.map((far, i) => (high[i] - far) / 2)) || 1;
+    const [right, above] = view(), a = dot(right, middle), b = dot(above, middle);
+    return [a - radius, b - radius, a + radius, b + radius];
   }
 
   // The view from another side: the same points on another plane, in a circle that holds them from everywhere.
@@ -93,11 +107,9 @@ function player(canvas) {
     yaw += byYaw;
     pitch = Math.max(-1.5, Math.min(1.5, pitch + byPitch));
     project();
-    if (!turned) {
-      box = ball();
-      turned = true;
-      fit();
-    }
+    box = ball();
+    turned = true;
+    fit();
     draw();
   }
 
@@ -199,7 +211,7 @@ function player(canvas) {
 
   // Shapes of bodies: their corners go with three or four points, and so they do from every side.
   function solids() {
-    const found = [];
+    const found = [], size = Math.max(box[2] - box[0], box[3] - box[1]);
     for (const body of about.bodies) {
       if (body.kind !== "mesh") continue;
       const o = body.frame[0], tips = body.frame.slice(1);
@@ -214,9 +226,21 @@ function player(canvas) {
       };
       const corners = body.corners.map(at);
       const middle = (face) => face.reduce((sum, k) => sum + corners[k][2], 0) / face.length;
-      body.faces.forEach((face, k) => found.push({ far: middle(face), face: face.map((c) => corners[c]), smooth: body.smooth && k > 1 }));
+      const sides = body.smooth || 0, line = (far, ...ends) => found.push({ far: far + 1e-6 * size, stroke: ends.map((c) => corners[c]) });
+      const seen = body.faces.map((face) => !space || facing(face.map((c) => corners[c])) > 0);
+      body.faces.forEach((face, k) => seen[k] && found.push({ far: middle(face), face: face.map((c) => corners[c]), smooth: sides && k > 1 }));
+      for (let k = 0; k < sides; k += 1) {  // the edges of what is round: its ends, and where it turns away
+        const next = (k + 1) % sides, before = (k + sides - 1) % sides;
+        if (seen[2 + k]) {
+          const far = middle(body.faces[2 + k]);
+          line(far, k, next);
+          line(far, sides + k, sides + next);
+          if (!seen[2 + before]) line(far, k, sides + k);
+          if (!seen[2 + next]) line(far, next, sides + next);
+        }
+      }
       if (body.ball) found.push({ far: at(body.ball)[2], ball: at(body.ball), radius: scale * body.ball[3] });
-      for (const stroke of body.strokes) found.push({ far: middle(stroke) + 1e-6, stroke: stroke.map((c) => corners[c]) });
+      for (const stroke of body.strokes) line(middle(stroke), ...stroke);
     }
     found.sort((a, b) => a.far - b.far);
     for (const piece of found) solid(piece);
@@ -231,7 +255,6 @@ function player(canvas) {
       pen.stroke();
     } else if (piece.stroke) path(piece.stroke);
     else {
-      if (space && facing(piece.face) < 0) return;
       if (piece.smooth) pen.strokeStyle = pen.fillStyle;
       path(piece.face, true, true);
     }
@@ -250,8 +273,7 @@ function player(canvas) {
   function depth(k) {
     if (!space) return 0;
     const p = 3 * (frame * count + k);
-    const toward = [Math.cos(pitch) * Math.cos(yaw), Math.cos(pitch) * Math.sin(yaw), Math.sin(pitch)];
-    return toward[0] * space[p] + toward[1] * space[p + 1] + toward[2] * space[p + 2];
+    return dot(view()[2], [space[p], space[p + 1], space[p + 2]]);
   }
 
   function round(body, filled) {

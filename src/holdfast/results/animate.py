@@ -11,7 +11,7 @@ import numpy as np
 from holdfast.common.files import write_stream
 from holdfast.errors import BadRequest
 from holdfast.results.gif_bodies import BODY, FORCE, BodyPen
-from holdfast.results.motion import MechanismFrames, motion_of
+from holdfast.results.motion import TOWARD, MechanismFrames, motion_of
 from holdfast.results.trajectory import Trajectory
 
 SIZE, MARGIN, SCALE = 420, 30, 2  # pixels; drawn twice as large and then made smaller, for smooth lines
@@ -83,9 +83,11 @@ def _picture(motion: MechanismFrames, frame: int) -> Any:
     bodies = BodyPen(pen, now, frame, per_unit * SCALE, image.size)
     for body in motion.bodies:
         bodies.draw(body, lambda y: place(np.array([[left, y]]))[0][1])
+    if meshes := [body for body in motion.bodies if body["kind"] == "mesh"]:
+        bodies.solids(meshes, np.zeros(len(now)) if motion.space is None else motion.space[frame] @ TOWARD)
     for a, b in motion.links:
         pen.line([now[a], now[b]], fill=INK, width=6)
-    for k, (x, y) in enumerate(now):
+    for k, (x, y) in enumerate(now[: len(motion.names)]):
         size, fill = (7, QUIET) if k in motion.fixed else (9, INK)
         pen.ellipse([x - size, y - size, x + size, y + size], fill=fill)
     for body in motion.bodies:

@@ -6,7 +6,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from holdfast.results.bodies import LONGEST
+from holdfast.results.shapes import corners_in_picture
 
 Place = tuple[float, float]
 INK, QUIET, BODY, FORCE = "#1b1f24", "#9aa4ad", "#e4e6e8", "#b93a06"
@@ -36,6 +39,27 @@ class BodyPen:
             self._pen.rectangle([x - w, y - h, x + w, y + h], fill=BODY, outline=INK, width=THIN)
         elif kind in ("circle", "wheel"):
             self._round(body)
+
+    def solids(self, bodies: Sequence[Mapping[str, Any]], depths: np.ndarray) -> None:
+        """The shapes of all bodies, the farthest face first; `depths` says how near the points are."""
+        places, pieces = np.column_stack([np.array(self._now), depths]), list[tuple[float, np.ndarray, bool]]()
+        for body in bodies:
+            corners = corners_in_picture(body, places)
+            if "ball" in body:
+                ball = corners_in_picture({**body, "corners": [body["ball"][:3]]}, places)[0]
+                pieces.append((float(ball[2]), np.array([*ball[:2], body["ball"][3] * self._unit]), True))
+            for face in body["faces"]:
+                if not depths.any() or _facing(corners[face]) > 0:
+                    pieces.append((float(corners[face, 2].mean()), corners[face, :2], True))
+            pieces += [(float(corners[stroke, 2].mean()), corners[stroke, :2], False) for stroke in body["strokes"]]
+        for _, piece, closed in sorted(pieces, key=lambda found: found[0]):
+            if piece.ndim == 1:
+                x, y, r = piece
+                self._pen.ellipse([x - r, y - r, x + r, y + r], fill=BODY, outline=INK, width=THIN)
+            elif closed:
+                self._pen.polygon([tuple(p) for p in piece], fill=BODY, outline=INK, width=1)
+            else:
+                self._pen.line([tuple(p) for p in piece], fill=INK, width=THIN)
 
     def arrow(self, body: Mapping[str, Any]) -> None:
         """A force, as a part of the largest."""
@@ -92,3 +116,9 @@ def _dashpot(length: float) -> list[list[Place]]:
         [(piston, 3 - WIDE), (piston, WIDE - 3)],
         [(piston, 0), (length, 0)],
     ]
+
+
+def _facing(face: np.ndarray) -> float:
+    """Twice the area of a face on the picture, whose y goes down; positive where its outside is seen."""
+    x, y = face[:, 0], face[:, 1]
+    return -float(x @ np.roll(y, -1) - y @ np.roll(x, -1))

@@ -25,6 +25,8 @@ STILL = 1e-9  # a point that moves less, as a part of the picture's size, is fix
 # Where a point (x, y, z) is drawn: seen from the front, the right and above, z upwards.
 VIEW = np.array([[-0.5, 0.8660254037844386, 0.0], [-0.25, -0.14433756729740643, 0.9574271077563381]])
 
+TOWARD = np.cross(VIEW[0], VIEW[1])  # the one who looks
+
 
 @dataclass(frozen=True, eq=False)
 class MechanismFrames:

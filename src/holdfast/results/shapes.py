@@ -101,18 +101,16 @@ class _Shape:
     def mesh(self, shape: Any) -> dict[str, Any] | None:
         """Corners, faces and, of a sphere, its radius; None where something is missing, which is said."""
         kind = shape.get("kind") if isinstance(shape, Mapping) else None
-        if kind not in FIELDS:
-            return self._complain(f"a shape has a kind: {', '.join(FIELDS)}")
-        for key in shape:
-            if key not in ("kind", *FIELDS[kind]):
-                return self._complain(f"a {kind} has no {str(key)[:40]!r}; it has {', '.join(FIELDS[kind])}")
         try:
+            if kind not in FIELDS:
+                raise ValueError(f"a shape has a kind: {', '.join(FIELDS)}")
+            for key in shape:
+                if key not in ("kind", *FIELDS[kind]):
+                    raise ValueError(f"a {kind} has no {str(key)[:40]!r}; it has {', '.join(FIELDS[kind])}")
             return MAKERS[kind](self, shape)
         except ValueError as error:
-            return self._complain(f"{kind}: {error}")
-
-    def _complain(self, what: str) -> None:
-        self.complaints.append(f"bodies.{self.body}.shape: {what}.")
+            self.complaints.append(f"bodies.{self.body}.shape: {error}.")
+            return None
 
     def number(self, shape: Mapping[str, Any], key: str) -> float:
         return self._value(shape.get(key), key)
@@ -131,7 +129,7 @@ class _Shape:
         return np.array([*(self._value(part, key) for part in given), 0.0][:3])
 
     def middle(self, shape: Mapping[str, Any]) -> np.ndarray:
-        return self.vector(shape, "at", self.center)
+        return self.vector(shape, "at", self.center.tolist())
 
 
 def _box(reader: _Shape, shape: Mapping[str, Any]) -> dict[str, Any]:
@@ -191,9 +189,15 @@ def _sphere(reader: _Shape, shape: Mapping[str, Any]) -> dict[str, Any]:
     middle, radius = reader.middle(shape), abs(reader.number(shape, "radius"))
     first, second = np.array([radius, 0, 0]), np.array([0, 0, radius])
     turns = 2 * math.pi * np.arange(AROUND) / AROUND
-    rings = [[a * math.cos(t) + b * math.sin(t) for t in turns] for a, b in ((first, second), (first, np.array([0, radius, 0])))]
+    rings = [
+        [a * math.cos(t) + b * math.sin(t) for t in turns]
+        for a, b in ((first, second), (first, np.array([0, radius, 0])))
+    ]
     strokes = [[*range(k * AROUND, (k + 1) * AROUND), k * AROUND] for k in (0, 1)]
-    return {**_told(middle + np.array([p for ring in rings for p in ring]), [], strokes), "ball": [*middle.tolist(), radius]}
+    return {
+        **_told(middle + np.array([p for ring in rings for p in ring]), [], strokes),
+        "ball": [*middle.tolist(), radius],
+    }
 
 
 def _drum(middle: np.ndarray, axis: np.ndarray, radius: float, length: float, around: int) -> dict[str, Any]:
@@ -225,4 +229,4 @@ def corners_in_picture(mesh: Mapping[str, Any], places: np.ndarray) -> np.ndarra
     origin = places[..., mesh["frame"][0], :]
     tips = [places[..., k, :] - origin for k in mesh["frame"][1:]]
     corners = np.array(mesh["corners"])
-    return origin[..., None, :] + sum(corners[:, k, None] * tip[..., None, :] for k, tip in enumerate(tips))  # type: ignore[no-any-return]
+    return origin[..., None, :] + sum(corners[:, k, None] * tip[..., None, :] for k, tip in enumerate(tips))

@@ -22,8 +22,8 @@ from holdfast.graph.derivatives import jacobian
 from holdfast.graph.linear_algebra import Rows
 from holdfast.graph.nodes import Node
 from holdfast.page.facts import PageFacts
-from holdfast.results.shapes import drawn_points
 from holdfast.results.runs.joined import JoinedRun
+from holdfast.results.shapes import drawn_points
 from holdfast.results.start.start import chosen_policy
 from holdfast.results.trajectory import Trajectory
 

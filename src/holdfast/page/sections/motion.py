@@ -107,8 +107,9 @@ def _packed(values: np.ndarray) -> str:
 
 
 def _curves(subject: PageFacts) -> list[Markup]:
-    states = subject.problem.system.states
-    names = [*subject.equations.coordinates, *states]
+    system = subject.problem.system
+    states = system.states
+    names = [*(name for name in subject.equations.coordinates if name not in system.spun), *states]
     most = FEW_CURVES if subject.large else MOST_CURVES
     rest = f" (the first {most} of {len(names)})" if len(names) > most else ""
     return curves(subject, names[:most], "motion", f"Coordinates{' and states' if states else ''} over time{rest}")

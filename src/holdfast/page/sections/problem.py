@@ -14,6 +14,7 @@ from holdfast.page.markup.html import Child, Markup, details, element, joined, p
 from holdfast.page.markup.mathml import formula, mathml
 from holdfast.page.markup.stated import Unwritten, stated_latex
 from holdfast.page.section import Section
+from holdfast.page.sections.stated_bodies import stated_bodies
 from holdfast.problem.data import Data
 from holdfast.problem.functions import StatedFunction
 from holdfast.problem.program import Program
@@ -40,7 +41,8 @@ def _in_words(subject: PageFacts) -> Markup:
 
 def _energies(subject: PageFacts) -> Markup:
     system, written = subject.problem.system, _Written(subject)
-    lines = [("kinetic energy", "T", "kinetic")] if system.kinetic != 0 or not system.masses else []
+    shown = system.kinetic != 0 or not (system.masses or system.bodies)
+    lines = [("kinetic energy", "T", "kinetic")] if shown else []
     lines += [("potential", "P", "potential")] if system.potential != 0 else []
     lines += [("dissipation", "D", "dissipation")] if system.dissipation != 0 else []
     parts = [
@@ -51,16 +53,18 @@ def _energies(subject: PageFacts) -> Markup:
         formula(f"Q_{{{latex_name(name)}}} = {written(value, 'system', 'forces', name)}", "force")
         for name, value in system.forces.items()
     ]
-    named = [f"{latex_name(n)} = {written(value, 'definitions', n)}" for n, value in system.definitions.items()]
+    own = [item for item in system.definitions.items() if item[0] not in system.produced]
+    named = [f"{latex_name(n)} = {written(value, 'definitions', n)}" for n, value in own]
     named += [f"{latex_name(name)} = {place}" for name, place in written.points()]
     named += [
         rf"\dot{{{latex_name(name)}}} = {written(value, 'system', 'states', name)}"
         for name, value in system.states.items()
+        if name not in system.produced
     ]
     where = [formula(line, "" if k else "where") for k, line in enumerate(named)]
     rest = where[MOST_NAMED:]
     more = details(f"The further {counted(len(rest), 'definition')}", *rest) if rest else None
-    return joined(*parts, *where[:MOST_NAMED], more, *_masses(subject))
+    return joined(stated_bodies(subject), *parts, *where[:MOST_NAMED], more, *_masses(subject))
 
 
 class _Written:
