@@ -99,7 +99,7 @@ def _matrix(letter: str, matrix: sp.Matrix, note: str) -> Markup:
         )
         for i in range(rows)
         for j in range(columns)
-        if matrix[i, j] != 0 and not (matrix.is_symmetric() and j < i)
+        if matrix[i, j] != 0 and not (matrix.is_symmetric(simplify=False) and j < i)
     ]
     return joined(*entries)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import sympy as sp
 
+from holdfast.equations.writing.bodies import body_lines
 from holdfast.equations.writing.text import formula as latex
 from holdfast.page.facts import PageFacts, counted, number, spoken
 from holdfast.page.markup.html import Child, Markup, code, details, element, joined, paragraph, table
@@ -40,7 +41,7 @@ def _in_words(subject: PageFacts) -> Markup:
 
 def _energies(subject: PageFacts) -> Markup:
     system, written = subject.problem.system, _Written(subject)
-    lines = [("kinetic energy", "T", "kinetic")] if system.kinetic != 0 or not system.masses else []
+    lines = [("kinetic energy", "T", "kinetic")] if system.kinetic != 0 or not (system.masses or system.bodies) else []
     lines += [("potential", "P", "potential")] if system.potential != 0 else []
     lines += [("dissipation", "D", "dissipation")] if system.dissipation != 0 else []
     parts = [
@@ -51,16 +52,19 @@ def _energies(subject: PageFacts) -> Markup:
         formula(f"Q_{{{latex_name(name)}}} = {written(value, 'system', 'forces', name)}", "force")
         for name, value in system.forces.items()
     ]
-    named = [f"{latex_name(n)} = {written(value, 'definitions', n)}" for n, value in system.definitions.items()]
+    own = {name: value for name, value in system.definitions.items() if name not in system.produced}
+    named = [f"{latex_name(n)} = {written(value, 'definitions', n)}" for n, value in own.items()]
     named += [f"{latex_name(name)} = {place}" for name, place in written.points()]
     named += [
         rf"\dot{{{latex_name(name)}}} = {written(value, 'system', 'states', name)}"
         for name, value in system.states.items()
+        if name not in system.produced
     ]
     where = [formula(line, "" if k else "where") for k, line in enumerate(named)]
     rest = where[MOST_NAMED:]
     more = details(f"The further {counted(len(rest), 'definition')}", *rest) if rest else None
-    return joined(*parts, *where[:MOST_NAMED], more, *_masses(subject))
+    bodies = [paragraph(f"{line}.") for line in body_lines(system)]
+    return joined(*bodies, *parts, *where[:MOST_NAMED], more, *_masses(subject))
 
 
 class _Written:
