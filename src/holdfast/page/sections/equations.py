@@ -101,7 +101,7 @@ def _matrix(letter: str, matrix: sp.Matrix, note: str) -> Markup:
         f"{letter}_{{{i + 1}{j + 1 if columns > 1 else ''}}} = {latex(matrix[i, j])}"
         for i in range(rows)
         for j in range(columns)
-        if matrix[i, j] != 0 and not (matrix.is_symmetric() and j < i)
+        if matrix[i, j] != 0 and not (matrix.is_symmetric(simplify=False) and j < i)
     ]
     zero = "; what is not written is 0" if count < rows * columns else ""
     return joined(*(formula(line, "" if k else f"{note}{zero}") for k, line in enumerate(shown)))

@@ -173,27 +173,33 @@ class _Growth:
 
 
 def regrouped(frames: list[ElementaryFrame]) -> list[ElementaryFrame]:
-    """The same tree with what a hinge cannot tell apart moved to the frame that carries it.
+    """The same tree with what a step cannot tell apart moved to the frame that carries it.
 
-    About z alone it feels Jzz, Jxx − Jyy, the products and the first moments across z; mass and Jyy ride on the axis.
-    Khalil and Gautier's base parameters, by exact sums.
+    A turn about z feels Jzz, Jxx − Jyy, the products and the first moments across z; mass and Jyy ride on the axis. A
+    ball feels all but the mass at its centre, a slide all but the second moments. Khalil and Gautier's base parameters,
+    by exact sums.
     """
     found = list(frames)
     for i in reversed(range(len(found))):
         frame = found[i]
-        if frame.kind != "turn":
-            continue
         zero = frame.mass.graph.zero
+        none, round_none = [zero] * 3, [zero] * 6
         xx, yy, zz, xy, xz, yz = frame.second
-        first, second = [zero, zero, frame.first[2]], [yy, yy, zero, zero, zero, zero]
-        found[i] = replace(frame, mass=zero, first=[*frame.first[:2], zero], second=[xx - yy, zero, zz, xy, xz, yz])
+        if frame.kind == "turn":
+            kept = replace(frame, mass=zero, first=[*frame.first[:2], zero], second=[xx - yy, zero, zz, xy, xz, yz])
+            mass, first, second = frame.mass, [zero, zero, frame.first[2]], [yy, yy, zero, zero, zero, zero]
+        elif frame.kind == "ball":
+            kept, mass, first, second = replace(frame, mass=zero), frame.mass, none, round_none
+        else:
+            kept, mass, first, second = replace(frame, second=round_none), zero, none, frame.second
+        found[i] = kept
         if frame.before >= 0:
             carrier = found[frame.before]
             away = turned_by(frame.turn, first)
-            first, second = shift_inertia(frame.offset, frame.mass, away, congruent(frame.turn, second))
+            first, second = shift_inertia(frame.offset, mass, away, congruent(frame.turn, second))
             found[frame.before] = replace(
                 carrier,
-                mass=carrier.mass + frame.mass,
+                mass=carrier.mass + mass,
                 first=plus(carrier.first, first),
                 second=plus(carrier.second, second),
             )

@@ -1,0 +1,28 @@
+"""Bodies in words: what carries each, and where loops were cut."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from holdfast.problem.bodies.joints import GROUND
+from holdfast.problem.system import System
+
+
+def body_lines(system: System) -> Iterator[str]:
+    """One line a body, then one for the joints that are cut, and one for those that only hold."""
+    made = system.frames
+    if made is None:
+        return
+    for link in made.layout.links:
+        names = [name for step in link.steps for name in step.coordinates]
+        names += [name for step in link.steps for name in step.states]
+        joint = made.joints.get(link.joint)
+        how = f"by {link.joint}, {joint.kind}" if joint is not None else "free"
+        moves = f": {', '.join(names)}" if names else ""
+        where = "the ground" if link.parent == GROUND else link.parent
+        yield f"{link.body} on {where} {how}{moves}"
+    rows = system.rows
+    for verb, listed in (("cut to open a loop", made.layout.cut), ("holds", made.layout.held)):
+        for name in listed:
+            own = [row for row, owner in rows.owners.items() if owner == name] if rows is not None else []
+            yield f"{name}, {made.joints[name].kind}, {verb}: {', '.join(own)}"
