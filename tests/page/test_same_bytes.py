@@ -1,4 +1,4 @@
-"""The same file gives the same page, byte for byte: in fresh processes, whatever the cache holds and the hash seed is."""
+"""The same file gives the same page, byte for byte: in fresh processes, whatever cache and hash seed are."""
 
 import os
 import subprocess
