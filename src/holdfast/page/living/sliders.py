@@ -44,8 +44,10 @@ def sliders_of(subject: PageFacts) -> list[Slider]:
         if name in equations.problem.start:
             found["start"].append(_slider(subject, "start", place, name, start[name]))
     assert run.step is not None
-    listed = [slider for kind in found.values() for slider in kind]
-    return [*listed[: MOST - 1], _slider(subject, "step", 0, "step", run.step)]
+    if sum(map(len, found.values())) >= MOST:  # some of each kind: forty gains would hide the parameters
+        found = {kind: sliders[: (MOST - 1) // len(found)] for kind, sliders in found.items()}
+    listed = [slider for sliders in found.values() for slider in sliders]
+    return [*listed, _slider(subject, "step", 0, "step", run.step)]
 
 
 def _slider(subject: PageFacts, kind: str, place: int, name: str, value: float) -> Slider:
