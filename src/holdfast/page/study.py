@@ -216,7 +216,7 @@ class _Desk:
         except InternalError:
             raise  # a fault of our own is never a remark
         except HoldfastError as error:
-            self.remarks.append(f"No certificate: {error.what}")
+            self.remarks.append(f"No certificate: {error.what.rstrip('.')}.")
         except KeyboardInterrupt:
             self.remarks.append("Interrupted before the certificate was finished.")
             return None, True
