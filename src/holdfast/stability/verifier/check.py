@@ -33,6 +33,12 @@ OBSERVABLES = ("kinetic", "potential", "energy")  # that a region may bound; not
 # the claim is shown without such a bound
 ALIKE = 0.99  # of the largest share of its width through which a direction moves a variable: others count as much
 BEYOND = 2.0  # times its width: a variable through which a direction moves further does not hold it
+PIECES = (
+    1,
+    4,
+    16,
+)  # of a step over which the defect's last part is taken, the next where one is all that is in the way
+HOPE = 0.9  # of the claim: what a defect without its last part is below, where that part is in the way
 POINTS = 64  # states of a block at which the code is compared with the equations
 UNSEEN = 1e-100  # a rounding below this is one of underflow: enclosures in doubles are not as sharp near 0
 LEAST_ROUNDING = 1e-150  # of a claim: the norm of what is smaller underflows in doubles
@@ -263,14 +269,21 @@ def _defect_cover(
     def judge(cells: Cells) -> tuple[Array, Array, Array]:
         near = space(cells.weights(), ORDER, order + 3)
         far = space((*[1] * cells.basis.shape[2], 1), 1, order + 4)
-        factor = np.broadcast_to(turned, (len(cells), *turned.shape))
         with np.errstate(all="ignore"):
             close = nearby(motion, read.tableau, cells.values(near))
-            bounds, _, shares = _judged(combination(factor, without_rest(close, order, step)), cells)
-            if (bounds > proof.coefficient).all() and not small(cells, region).any():  # each is to be cut in any case
-                return bounds, np.zeros_like(bounds), shares
-            found = coefficients(motion, read.tableau, step, close, cells.values(far))
-            return _judged(combination(factor, found), cells)
+            return _within_step(cells, close, cells.values(far))
+
+    def _within_step(cells: Cells, close: list[Form], far: dict[str, Form]) -> tuple[Array, Array, Array]:
+        factor = np.broadcast_to(turned, (len(cells), *turned.shape))
+        hopes, _, shares = _judged(combination(factor, without_rest(close, order, step)), cells)
+        if (hopes > proof.coefficient).all() and not small(cells, region).any():  # each is to be cut in any case
+            return hopes, np.zeros_like(hopes), shares
+        for pieces in PIECES:
+            found = coefficients(motion, read.tableau, step, close, far, pieces)
+            bounds, least, shares = _judged(combination(factor, found), cells)
+            if not ((bounds > proof.coefficient) & (hopes <= HOPE * proof.coefficient)).any():
+                break
+        return bounds, least, shares
 
     return covered(region, cutter, judge, proof.coefficient, "defect", budget)
 
@@ -333,7 +346,7 @@ def _rounding_cover(read: Reading, block: BlockClaim, proof: Claim, widths: list
     region = np.array([proof.region[name] for name in made.inputs])
     try:
         return covered(region, cutter, model.judge, proof.rounding, "rounding", budget)
-    except Refused:
+    except (Refused, Unconfirmed):
         if proof.rounding < UNSEEN:
             raise Unconfirmed("the deviation is 0 but for underflow, which is too small to be re-checked") from None
         raise
