@@ -311,7 +311,7 @@ def test_the_verifier_and_the_product_derive_the_same(name):
 
     if len(own.jacobian) > len(
         product.coordinates
-    ):  # kepler keeps four integrals of two coordinates: eased, never proved
+    ):  # kepler: eased, so never proved
         with pytest.raises(Refused, match="do not decide accelerations"):
             Agreement(own, _code(run_code(product), "code"), values)
         return
