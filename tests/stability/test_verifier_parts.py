@@ -309,9 +309,7 @@ def test_the_verifier_and_the_product_derive_the_same(name):
     from holdfast.stability.verifier.reading.file import _code
     from holdfast.stability.verifier.steps.rounding import Agreement
 
-    if len(own.jacobian) > len(
-        product.coordinates
-    ):  # kepler: eased, so never proved
+    if len(own.jacobian) > len(product.coordinates):  # kepler: eased, so never proved
         with pytest.raises(Refused, match="do not decide accelerations"):
             Agreement(own, _code(run_code(product), "code"), values)
         return

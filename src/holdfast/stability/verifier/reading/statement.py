@@ -156,7 +156,7 @@ def _read_program(made: Statement, program: Mapping[str, Any]) -> None:
         _keep(made, name, value)
     for name in _table(program, "controls"):
         direction = _table(_table(program, "controls"), name)
-        pushed = next((key for key in direction if key not in made.coordinates), None)
+        pushed = next((key for key in direction if key not in (*made.coordinates, *made.states)), None)
         require(pushed is None, f"the control {name!r} acts on {pushed!r}, which is no coordinate: not known here")
         made.controls[name] = {key: made.scalar(value, f"controls.{name}") for key, value in direction.items()}
     made.reactions = _names(program.get("reactions", []), "program.reactions")

@@ -70,8 +70,10 @@ class TubeMotion(WholeMotion):
         return found, unknowns
 
     def _solved(self, space: TubeSpace, forms: Forms) -> dict[int, Form]:
-        system: System = self.system
         found: dict[int, Form] = {}
+        if not self.parts:
+            return found
+        system: System = self.system
         for part in self.parts:
             matrix = [forms.raw([system.matrix[i][j] for j in part.columns]) for i in part.rows]
             right = forms.of([system.right[i] for i in part.rows])
