@@ -24,6 +24,14 @@ async function copied(text) {
   }
 }
 
+// Tables that are wider than the page fade at the edge behind which they go on.
+function faded() {
+  for (const part of document.querySelectorAll(".scroll:not(.lines)")) part.classList.toggle("cut", part.scrollWidth > part.clientWidth + 1);
+}
+addEventListener("resize", faded);
+document.addEventListener("toggle", faded, true);
+document.fonts.ready.then(faded);
+
 // Print everything, also what is folded away.
 let folded = [];
 addEventListener("beforeprint", () => {

@@ -47,10 +47,12 @@ function living(section) {
       const better = worst < smallest / 2;
       if (worst < smallest) { smallest = worst; best = Array.from(x); }
       if (worst === 0 || (!better && smallest < 1e-9) || !moving.length) break;
-      const slope = rows.map((k) => moving.map((j) => out[slopes + k * n + j]));
+      const all = rows.map((k) => moving.map((j) => out[slopes + k * n + j]));
+      const acting = all.map((row, i) => i).filter((i) => all[i].some((entry) => entry !== 0));  // others cannot be moved
+      const slope = acting.map((i) => all[i]);
       const mass = moving.map((i) => moving.map((j) => out[m + r + i * n + j]));
       const response = slope.map((row) => solved(mass, row) || row);  // M^-1 J^T, by its columns
-      const dual = solved(slope.map((row) => response.map((column) => dot(row, column))), off);
+      const dual = solved(slope.map((row) => response.map((column) => dot(row, column))), acting.map((i) => off[i]));
       if (!dual) break;
       moving.forEach((j, at) => { x[first + j] -= dot(dual, response.map((column) => column[at])); });
     }
@@ -69,20 +71,30 @@ function living(section) {
     return p;
   }
 
-  // Stated values in terms of parameters, those that a slider moved, and what the program asks of the rest.
+  // Stated values in terms of parameters, those that a slider moved, and what the program asks of the rest: sought from
+  // 0, as the run itself was, and where nothing is found from there, from the start of the run.
   function start(p) {
     const stated = new Float64Array(size);
     hf_start(data.begin, stated, p, stated);
-    let state = Array.from(stated);
+    const near = Array.from(stated, (value, k) => data.free[k] ? data.start[k] : value);
+    return placed(Array.from(stated), p) || placed(near, p);
+  }
+
+  function placed(state, p) {
     about.forEach((slider, k) => { if (slider.kind === "start" && values[k] !== own[k]) state[slider.place] = values[k]; });
     for (const free of [data.free, data.free.map(() => true)]) {
-      const placed = kept(state, p, free, true), found = placed && kept(placed, p, free, false);
+      const there = kept(state, p, free, true), found = there && kept(there, p, free, false);
       if (found) return found;
       const out = new Float64Array(m + r + n * n + m * n + r * n);
       hf_program(data.begin, Float64Array.from(state), p, out);
       if (!(Math.max(...out.subarray(0, m + r).map(Math.abs)) < 1e-3)) return null;  // more than rounded decimals
     }
     return null;
+  }
+
+  function own_start() {
+    const found = start(parameters()), scale = Math.max(...data.start.map(Math.abs), 1e-300);
+    return found && found.every((value, k) => Math.abs(value - data.start[k]) <= 1e-9 * scale);
   }
 
   // ── what is drawn ──
@@ -211,7 +223,7 @@ function living(section) {
   function again() {
     wanted = false;
     const p = parameters(), step = about.findIndex((slider) => slider.kind === "step");
-    const h = step < 0 ? data.step : values[step], steps = Math.max(1, Math.round(data.step * data.steps / h));
+    const h = step < 0 ? data.step : values[step], steps = Math.max(1, Math.floor(data.step * data.steps / h + 1e-6));
     if (steps > data.most) {
       say("A step of " + h.toPrecision(4) + " would make " + steps.toPrecision(3) + " steps; more than " + data.most + " are not run here: the last run stays.");
       return;
@@ -229,8 +241,8 @@ function living(section) {
     section.dataset.last = JSON.stringify([...run.states.subarray(run.states.length - size)]);
     redraw(run, p, h);
     const ended = run.status === 0 ? "completed" : run.status === 1 ? "stopped: not finite" : "stopped: the equations are singular";
-    say((changed ? "Not the run that was judged: " : "The run that was judged: ") + run.done + " steps of " + h.toPrecision(4)
-      + ", " + ended + (changed ? ". Verdict and promises above are not this run's." : "."));
+    say((changed ? "Not the run that was judged: " : "The run that was judged: ") + run.done + " steps of " + Number(h.toPrecision(4))
+      + " to t = " + Number(run.times[run.times.length - 1].toPrecision(5)) + ", " + ended + off(run) + (changed ? ". Verdict and promises above are not this run's." : "."));
     share(changed);
   }
 
@@ -238,6 +250,14 @@ function living(section) {
   function stride(steps) {
     for (let every = Math.ceil(steps / 4000); every <= steps / 500; every += 1) if (steps % every === 0) return every;
     return Math.max(1, steps <= 20000 ? 1 : Math.ceil(steps / 4000));
+  }
+
+  // How large the deviation is at the end, in words; nothing where nothing is held.
+  function off(run) {
+    const place = data.drawn.indexOf("deviation_norm"), wide = data.drawn.length + data.depth * data.points;
+    if (place < 0) return "";
+    const norm = run.observables[(run.times.length - 1) * wide + place];
+    return Number.isFinite(norm) ? ", \u2016z\u2016 = " + norm.toPrecision(3).replace("e-", " \u00d7 10^\u2212").replace("e+", " \u00d7 10^") + " there" : "";
   }
 
   function say(text) { said.textContent = text; }
@@ -265,7 +285,7 @@ function living(section) {
     set(k, slider.log ? slider.low * Math.pow(slider.high / slider.low, part) : slider.low + part * (slider.high - slider.low));
     numbers[k].value = String(Number(values[k].toPrecision(6)));
   }));
-  numbers.forEach((input, k) => input.addEventListener("change", () => { set(k, Number(input.value)); show(k); }));
+  numbers.forEach((input, k) => input.addEventListener("change", () => { set(k, input.value.trim() === "" ? NaN : Number(input.value)); show(k); }));
   document.getElementById("live-reset").addEventListener("click", () => {
     values = [...own];
     about.forEach((_, k) => show(k));
@@ -276,6 +296,7 @@ function living(section) {
     event.target.textContent = done ? "copied" : "not allowed";
     setTimeout(() => { event.target.textContent = "Copy link"; }, 1500);
   });
+  if (!own_start()) return;  // a page that does not find the start of its own run would show another one
   section.hidden = false;
   document.querySelector('nav a[href="#live"]')?.removeAttribute("hidden");
   if (location.hash.startsWith("#live&")) {

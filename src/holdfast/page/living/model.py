@@ -191,5 +191,7 @@ def _starts_alike(subject: PageFacts) -> bool:
     stated = state_vector(equations, None, {name: float(run.parameters[name]) for name in equations.parameter_names})
     names = list(equations.problem.start)
     used = dict(zip(equations.state_names, run.start.state, strict=True))
+    if any(used[name] for name in equations.problem.system.states if name not in equations.problem.start):
+        return False  # states that were found from the program: a page finds coordinates and rates only
     own = dict(zip(equations.state_names, stated, strict=True))
     return bool(np.allclose([used[name] for name in names], [own[name] for name in names], rtol=1e-9, atol=1e-12))

@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass
 
+import numpy as np
+
 from holdfast.page.facts import PageFacts
 
+STILL = 1e-9  # of the largest state: one that moves less says nothing of how far it may
 MOST = 40  # sliders, the step's among them
 
 
@@ -41,8 +44,10 @@ def sliders_of(subject: PageFacts) -> list[Slider]:
         if name in equations.problem.start:
             found["start"].append(_slider(subject, "start", place, name, start[name]))
     assert run.step is not None
-    listed = [slider for kind in found.values() for slider in kind]
-    return [*listed[: MOST - 1], _slider(subject, "step", 0, "step", run.step)]
+    if sum(map(len, found.values())) >= MOST:  # some of each kind: forty gains would hide the parameters
+        found = {kind: sliders[: (MOST - 1) // len(found)] for kind, sliders in found.items()}
+    listed = [slider for sliders in found.values() for slider in sliders]
+    return [*listed, _slider(subject, "step", 0, "step", run.step)]
 
 
 def _slider(subject: PageFacts, kind: str, place: int, name: str, value: float) -> Slider:
@@ -50,7 +55,9 @@ def _slider(subject: PageFacts, kind: str, place: int, name: str, value: float) 
     if kind in ("gain", "step") and value > 0:
         return Slider(kind, place, name, unit, value, value / 10, value * 10, True)
     if kind == "start":
-        reach = max(abs(value), _extent(subject, name), 1e-9)
+        reach = max(abs(value), _extent(subject, name))
+        size = float(np.nanmax(np.abs(subject.trajectory.y), initial=0.0))
+        reach = reach if reach > STILL * size else size or 1.0
         return Slider(kind, place, name, unit, value, value - reach, value + reach, False)
     reach = abs(value) if value else 1.0
     return Slider(kind, place, name, unit, value, value - 0.9 * reach, value + 2 * reach, False)

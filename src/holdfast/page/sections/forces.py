@@ -22,7 +22,7 @@ CURVES, FEW_CURVES = 9, 2
 def write(subject: PageFacts) -> Markup:
     if not subject.held:
         return Markup("")
-    shared = [paragraph(f"{line}.") for line in effort_lines(subject.equations)]
+    shared = [paragraph(subject.prose(f"{line}.")) for line in effort_lines(subject.equations)]
     return joined(_ideal(subject), _formulas(subject), *shared, side_by_side(*_curves(subject)), causes(subject))
 
 
@@ -63,7 +63,7 @@ def _formulas(subject: PageFacts) -> Markup:
                 f"No short closed form: {names} follow by elimination, in {counted(len(statements), 'statement')}."
             )
         ),
-        None if equations.friction is None else paragraph(equations.friction.note),
+        None if equations.friction is None else paragraph(subject.prose(equations.friction.note)),
         details(
             f"The {len(lines)} statements" if rest <= 0 else f"The first {most} of {len(statements)} statements",
             *lines,

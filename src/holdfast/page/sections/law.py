@@ -47,7 +47,7 @@ def _equations(subject: PageFacts) -> Markup:
     note = paragraph(
         "Deviations y are the values of the holonomic functions; w are their rates, and the nonholonomic functions."
     )
-    degrees = [paragraph(f"{line[0].upper()}{line[1:]}.") for line in degree_lines(equations)]
+    degrees = [paragraph(subject.prose(f"{line[0].upper()}{line[1:]}.")) for line in degree_lines(equations)]
     if len(lines) > MOST_LINES:
         lines = [*lines[:1], details(f"The further {len(lines) - 1} equations", *lines[1:])]
     return joined(note, *degrees, *lines, paragraph("with ", *gains) if gains else None)

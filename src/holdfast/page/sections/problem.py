@@ -144,26 +144,24 @@ def _program(subject: PageFacts) -> Markup:
         element("h3", "Program: what the motion must keep"),
         *shown,
         paragraph("Controls: ", *_listed(controls), ".") if controls else None,
-        *_controller(program),
+        *map(paragraph, map(subject.prose, _controller(program))),
     )
 
 
-def _controller(program: Program) -> list[Markup]:
-    """What the controller believes, and how it measures."""
+def _controller(program: Program) -> list[str]:
+    """What the controller believes, and how it measures, a sentence each."""
     said = []
     if program.model:
         known = ", ".join(f"{name} = {_plain(value)}" for name, value in program.model.items())
-        said.append(paragraph(f"The controller's model has {known}."))
+        said.append(f"The controller's model has {known}.")
     if program.sampling is not None:
         sampling = program.sampling
         noise = ", ".join(f"{name} {number(size)}" for name, size in sampling.noise.items() if size)
         said.append(
-            paragraph(
-                f"It measures every {number(sampling.step)}"
-                + (f", {number(sampling.delay)} late" if sampling.delay else "")
-                + (f", with noise of the standard deviations {noise}" if noise else "")
-                + ", and holds its controls in between."
-            )
+            f"It measures every {number(sampling.step)}"
+            + (f", {number(sampling.delay)} late" if sampling.delay else "")
+            + (f", with noise of the standard deviations {noise}" if noise else "")
+            + ", and holds its controls in between."
         )
     return said
 

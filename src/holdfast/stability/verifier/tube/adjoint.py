@@ -61,11 +61,12 @@ class AdjointRounding:
 
     def _derived(self, inputs: list[Node]) -> dict[str | int, list[Node]]:
         """∂/∂(time, states) of the rows b − A z, with z as inputs, and of the rates that need no system."""
-        dag, system = self.equations.dag, self.motion.system
+        dag = self.equations.dag
         self._rows = [i for part in self.motion.parts for i in part.rows]
         self._columns = [j for part in self.motion.parts for j in part.columns]
         rows = []
         for i in self._rows:
+            system = self.motion.system
             used = [j for j in self._columns if system.matrix[i][j] is not dag.zero]
             taken = dag.sum(dag.mul(system.matrix[i][j], dag.input(f"unknown {j}")) for j in used)
             rows.append(dag.sub(system.right[i], taken))

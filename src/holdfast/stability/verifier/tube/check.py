@@ -134,8 +134,7 @@ def _require_names(read: Reading, block: BlockClaim, proof: TubeClaim) -> None:
     stated = read.stated
     unknown = [name for name in block.constraints if name not in stated.constraints]
     require(not unknown, f"the problem has no constraint {unknown[0] if unknown else ''!r}")
-    own = {f"y_{name}" for name in block.constraints if name in stated.holonomic}
-    own |= {f"w_{name}" for name in block.constraints}
+    own = {word for name in block.constraints for word in read.equations.names_of(name)}
     require(set(block.names) == own, "the deviations are not those of its constraints")
     size = len(block.names)
     require(len(block.matrix) == len(proof.factor) == size, "the norm or the law is of another size")
