@@ -15,6 +15,7 @@ from holdfast.problem.file.entries import WrittenNumber
 from holdfast.problem.file.findings import Findings
 from holdfast.problem.file.places import Places
 from holdfast.problem.file.read import read_problem
+from holdfast.problem.file.repeat import REPEATED
 from holdfast.problem.problem import LYAPUNOV_KEYS
 from holdfast.problem.quantities import FUNCTIONS, RESERVED_STARTS
 from holdfast.problem.text.builder import VECTOR_FUNCTIONS
@@ -28,7 +29,8 @@ PAGE = (DOCS / "problem-file.md").read_text("utf-8")
 SNIPPETS = re.findall(r"^```toml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 KNOWN = {
-    "The top of the file": reading.TOP_KEYS,
+    "The top of the file": [*reading.TOP_KEYS, "repeat"],
+    "[repeat.NAME]": ["for", *REPEATED],
     "Names": RESERVED_STARTS,
     "Expressions": [*FUNCTIONS, "pi", "t"],
     "[system]": reading.SYSTEM_KEYS,

@@ -92,7 +92,7 @@ def _confirmed(trajectory: Trajectory, certificate: Certificate) -> tuple[Certif
         return None, f"The certificate is not verified: {error.what}."
     if found.holds:
         return certificate_from(certificate.to_dict()), ""  # what was verified, and no word more
-    return None, f"The certificate is not verified: {found.findings[0]}."
+    return None, f"The certificate is not verified: {(found.doubts or found.findings)[0]}."
 
 
 def _require_own(trajectory: Trajectory, certificate: Certificate) -> None:

@@ -11,6 +11,7 @@ from holdfast.page.markup.mathml import mathml
 from holdfast.page.section import Section
 from holdfast.problem.quantities import latex_name
 from holdfast.stability.certificate.certificate import BlockCertificate, Label, Proof
+from holdfast.stability.certificate.statement import range_words
 from holdfast.stability.certificate.tube_proof import TubeProof
 
 MOST_RANGES = 10  # quantities in the picture of the region
@@ -157,7 +158,7 @@ def _tube(proof: TubeProof) -> Markup:
     ]
     width = limit(100 * tube.width)
     return joined(
-        paragraph(f"The tube of the proof is {width} % of each range along this run, to both sides:"),
+        paragraph(f"The tube of the proof is {width} % of {range_words(tube)}, to both sides:"),
         table(["state", "range", "half-width of the tube"], rows),
         paragraph(
             f"Shown over {len(tube.cells):,} cells, for runs whose states stay within these half-widths of this run's "

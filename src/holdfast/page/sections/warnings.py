@@ -10,6 +10,7 @@ from holdfast.page.facts import PageFacts, bound, limit, number, sentence
 from holdfast.page.markup.html import Markup, bullets, paragraph
 from holdfast.page.section import Section
 from holdfast.stability.certificate.certificate import Label
+from holdfast.stability.certificate.statement import range_words
 from holdfast.stability.certificate.tube_proof import tubes_of
 from holdfast.stability.linear.mean_square import mean_square
 from holdfast.stability.linear.spectrum import BlockStability
@@ -111,9 +112,9 @@ def _of_certificate(subject: PageFacts) -> list[str]:
     if certificate.attracted is Label.checked:
         return ["The certificate is checked along this run, not proved: another start needs its own check."]
     if certificate.attracted is Label.tube:
-        wide = max(tube.width for tube in tubes_of(certificate.blocks))
+        wide = max(tubes_of(certificate.blocks), key=lambda tube: tube.width)
         return [
-            f"The proof speaks of runs that stay within {limit(100 * wide)} % of each state's range of this run, at "
+            f"The proof speaks of runs that stay within {limit(100 * wide.width)} % of {range_words(wide)}, at "
             "the same time; it says nothing of others, nor that a neighbour stays."
         ]
     return []

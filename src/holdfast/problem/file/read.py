@@ -112,7 +112,7 @@ class _Reading:
         if "kinetic" not in table and not masses and "family" not in self.raw:  # a family needs no energies
             self.note(("system", "kinetic"), "the system has no kinetic energy", 'e.g. kinetic = "m*x_dot**2/2"')
         for key, allowed in (("kinetic", MOTION), ("potential", POSITION), ("dissipation", FORCE)):
-            found[key] = self._expression(table.get(key, 0), ("system", key), allowed)
+            found[key] = self._sum(table.get(key, 0), ("system", key), allowed)
         found["forces"] = self._direction(
             self.entries.table(table, ("system", "forces")), ("system", "forces"), allowed=FORCE
         )
@@ -262,6 +262,12 @@ class _Reading:
         """The expression, or 0 in place of one that failed: the file is refused anyway, and reading goes on."""
         found = self.entries.expression(value, path, allowed)
         return sp.S.Zero if found is None else found
+
+    def _sum(self, value: Any, path: Path, allowed: Kinds) -> sp.Expr:
+        """An expression, or the terms of one in a list."""
+        if not isinstance(value, list):
+            return self._expression(value, path, allowed)
+        return sp.Add(*(self._expression(term, (*path, k), allowed) for k, term in enumerate(value)))
 
     def _expressions(self, table: Mapping[str, Any], path: Path, allowed: Kinds) -> dict[str, sp.Expr]:
         return {name: self._expression(value, (*path, name), allowed) for name, value in table.items()}

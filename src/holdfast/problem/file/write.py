@@ -21,6 +21,7 @@ from holdfast.problem.problem import Problem
 from holdfast.problem.text.written import decimal_text, text_of
 
 BARE = re.compile(r"[A-Za-z0-9_-]+")
+LONG = 2000  # characters of a sum: longer ones are written term by term
 ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
@@ -51,7 +52,7 @@ def _system(problem: Problem) -> list[str]:
     entries = {"kinetic": system.kinetic} if system.kinetic != 0 or not system.masses else {}
     entries |= {key: value for key in ("potential", "dissipation") if (value := getattr(system, key)) != 0}
     lines = ["", "[system]", f"coordinates = [{names}]"]
-    lines += [f"{key} = {_value(value, f'system.{key}', number=False)}" for key, value in entries.items()]
+    lines += [f"{key} = {_energy(value, f'system.{key}')}" for key, value in entries.items()]
     kept = kept_states(problem.program)
     stated: dict[str, Mapping[str, Any]] = {"forces": system.forces, "noise": system.noise}
     stated |= {"states": {name: rate for name, rate in system.states.items() if name not in kept}}
@@ -84,6 +85,14 @@ def _program(problem: Problem) -> list[str]:
     if program.constraints or program.law != Unstabilised():
         lines += _table("program.law", law_entries(program.law), "program.law")
     return lines
+
+
+def _energy(value: sp.Expr, where: str) -> str:
+    """An expression; a sum that would be too long to read, as the list of its terms."""
+    text = _value(value, where, number=False)
+    if len(text) <= LONG or not value.is_Add:
+        return text
+    return "[\n" + "".join(f"    {_value(term, where, number=False)},\n" for term in value.args) + "]"
 
 
 def _table(name: str, entries: Mapping[str, Any], where: str, *, empty: bool = False) -> list[str]:
