@@ -109,6 +109,11 @@ class View:
     def _send(self, method, **parameters):
         return self._browser.send(method, self._session, **parameters)
 
+    def resize(self, width):
+        """Another width of the window."""
+        self._send("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+        self.js("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))")
+
     def scheme(self, value):
         """Light or dark."""
         self._send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": value}])

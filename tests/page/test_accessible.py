@@ -60,6 +60,9 @@ COMPLAINTS = """(() => {
 })()"""
 
 
+SILENTLY_CUT = """[...document.querySelectorAll(".piece, .scroll:not(.lines)")]
+  .filter((part) => part.checkVisibility() && part.scrollWidth > part.clientWidth + 1 && !part.matches(".cut"))
+  .map((part) => part.textContent.slice(0, 60))"""
 OPENED = "for (const part of document.querySelectorAll('details')) part.open = true"
 SERIOUS = """axe.run(document, { resultTypes: ["violations"] }).then((found) => JSON.stringify(found.violations
   .filter((one) => one.impact === "serious" || one.impact === "critical")
@@ -81,6 +84,11 @@ def test_a_page_is_for_everybody(browser, shelf, name):
     for scheme in ("light", "dark"):
         view.scheme(scheme)
         assert view.js(COMPLAINTS) == []
+    for width in (400, 1280):
+        view.resize(width)
+        assert view.js("document.documentElement.scrollWidth") <= width
+        assert view.js(SILENTLY_CUT) == []
+    assert not view.complaints
     view.close()
 
 

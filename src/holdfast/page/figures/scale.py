@@ -58,9 +58,10 @@ class Scale:
     def _even(self, most: int) -> tuple[list[float], list[FigureText], FigureText | None]:
         step = nice_step((self.high - self.low) / most)
         first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
-        while last - first < 1:  # one number is no scale
-            step = nice_step(0.45 * step)
-            first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
+        for _ in range(2):  # one number is no scale
+            if last - first < 1:
+                step = nice_step(0.4 * step)
+                first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
         largest = max(abs(self.low), abs(self.high))
         exponent = math.floor(math.log10(largest)) if largest > 0 else 0
         shared = exponent if not PLAIN[0] <= exponent < PLAIN[1] else 0
