@@ -92,9 +92,12 @@ class FrameTree:
     gravity: Vec
 
     @property
-    def places(self) -> list[int]:
-        """The coordinates that the tree moves by."""
-        return [place for frame in self.frames for place in frame.coordinates]
+    def longest(self) -> int:
+        """The most coordinates from the ground to a tip."""
+        depth: list[int] = []
+        for frame in self.frames:
+            depth.append(len(frame.coordinates) + (depth[frame.before] if frame.before >= 0 else 0))
+        return max(depth, default=0)
 
 
 def tree_of(system: System, inputs: Inputs) -> FrameTree:
