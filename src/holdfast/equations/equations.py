@@ -27,7 +27,7 @@ from holdfast.equations.writing.tidied import ShownDynamics, without_idle_gains
 from holdfast.errors import BadRequest
 from holdfast.graph.display import Display, Statement
 from holdfast.graph.field import Field
-from holdfast.graph.linear_algebra import Rows, SymmetricFactor, factor_symmetric, product, times, transposed
+from holdfast.graph.linear_algebra import DefiniteFactor, Rows, factor_symmetric, product, times, transposed
 from holdfast.graph.nodes import Node
 from holdfast.problem.bodies.start import by_component
 from holdfast.problem.laws.linear import Gain, Law, LawForm
@@ -441,7 +441,7 @@ class Equations:
         return product(self.deviations.jacobian, response)
 
     @property
-    def mass_factor(self) -> SymmetricFactor | None:
+    def mass_factor(self) -> DefiniteFactor | None:
         """M factored, where it is symmetric and definite."""
         if isinstance(self.solver, EasedIntegrals) or (isinstance(self.solver, Reduced) and not self.solver.weights):
             return self.solver.mass

@@ -36,6 +36,12 @@ class Dynamics:
     points: tuple[Point, ...] = ()
     symmetric: bool = True
     bodies: BodyShare | None = None
+    by_bodies_alone: bool = False  # whether M is theirs
+
+    @property
+    def turned_freely(self) -> bool:
+        """Whether bodies turn by quaternions, whose length is 1 to rounding only."""
+        return self.bodies is not None and any(frame.kind == "ball" for frame in self.bodies.tree.frames)
 
 
 def dynamics_of(system: System, inputs: Inputs, *, kinetic: Node | None = None) -> Dynamics:
@@ -66,6 +72,7 @@ def dynamics_of(system: System, inputs: Inputs, *, kinetic: Node | None = None) 
         for place, push in zip(ball.places, cross(spin, about), strict=True):
             bias[place] = bias[place] - push
     mass = jacobian(momenta, inputs.v)
+    alone = not any(mass)
     if bodies is not None:
         mass = _sum(mass, bodies.mass)
         bias = [own + more for own, more in zip(bias, bodies.bias, strict=True)]
@@ -89,6 +96,7 @@ def dynamics_of(system: System, inputs: Inputs, *, kinetic: Node | None = None) 
         points=points,
         symmetric=symmetric,
         bodies=bodies,
+        by_bodies_alone=bodies is not None and alone and not points,
     )
 
 

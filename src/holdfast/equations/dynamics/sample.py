@@ -153,6 +153,9 @@ def samples_of(
         parameters = sampled_parameters(problem, seed) if problem.system.letters and seed else parameters
         values = {inputs.time: problem.run.begin + size}
         values |= {node: x + size * reach[node] * shake.uniform(-1, 1) for node, x in moving.items()}
+        for ball_joint in inputs.balls:  # a quaternion has length 1
+            length = math.hypot(*(values[part] for part in ball_joint.quaternion)) or 1.0
+            values |= {part: values[part] / length for part in ball_joint.quaternion}
         values |= {node: size * shake.uniform(-1, 1) for node in extended}
         values |= {node: parameters[name] for name, node in inputs.parameters.items()} | gains
         deviating = Sample(values, seed).of(deviations)

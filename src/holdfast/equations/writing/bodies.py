@@ -3,9 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+from holdfast.graph.nodes import operation_count
 from holdfast.problem.bodies.joints import GROUND
 from holdfast.problem.system import System
+
+if TYPE_CHECKING:
+    from holdfast.equations.equations import Equations
+
+
+READABLE = 150  # operations of M, h and J of bodies that are written out as formulas
+
+
+def unread_operations(equations: Equations) -> int:
+    """How many operations M, h and J of bodies take, where these are more than anybody reads; else 0."""
+    if equations.dynamics.bodies is None:
+        return 0
+    entries = [
+        n for rows in (equations.dynamics.mass, equations.deviations.jacobian) for row in rows for n in row.values()
+    ]
+    count = operation_count([*entries, *equations.dynamics.bias])
+    return count if count > READABLE else 0
 
 
 def body_lines(system: System) -> Iterator[str]:

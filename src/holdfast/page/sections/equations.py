@@ -6,6 +6,7 @@ import re
 
 import sympy as sp
 
+from holdfast.equations.writing.bodies import unread_operations
 from holdfast.equations.writing.text import formula as latex
 from holdfast.equations.writing.text import latex_of_states
 from holdfast.page.facts import PageFacts, counted
@@ -24,6 +25,8 @@ LONGEST_LINE = 700  # letters of LaTeX of an equation that is written out in one
 
 def write(subject: PageFacts) -> Markup:
     equations = subject.equations
+    if unread_operations(equations):
+        return _in_words(subject)
     rows = [_row(subject, i) for i in range(len(equations.coordinates))]
     states = [formula(line) for line in latex_of_states(equations)]
     if all(len(row) <= LONGEST_LINE for row in rows):
@@ -34,6 +37,21 @@ def write(subject: PageFacts) -> Markup:
         return joined(*lines, details("In matrix form", _matrices(subject)))
     note = paragraph("The equations are long; in matrix form they read:")
     return joined(note, _matrices(subject), *states)
+
+
+def _in_words(subject: PageFacts) -> Markup:
+    """Equations of many bodies, which nobody would read."""
+    equations, inertia, free = subject.equations, subject.letter("M"), subject.letter("h")
+    accelerations = sp.Matrix([Acceleration(f"{name}_ddot") for name in equations.coordinates])
+    n, count = len(equations.coordinates), unread_operations(equations)
+    held = rf" + {subject.letter('E')}\,\mu" if equations.constraints else ""
+    return joined(
+        formula(rf"{inertia}\,{latex(accelerations)} = {free}{held}", "motion"),
+        paragraph(
+            f"The mass matrix ({n} × {n}) and the free forces come from recursions over the bodies, {count} operations "
+            "in all; `holdfast derive --json` and `equations.statements` have them line by line."
+        ),
+    )
 
 
 def _row(subject: PageFacts, i: int) -> str:

@@ -9,6 +9,7 @@ Dynamics Algorithms (2008), sections 5 and 6.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from holdfast.equations.dynamics.bodies.tree import GROUND_FRAME, ElementaryFrame, FrameTree
@@ -56,6 +57,18 @@ def kinetic_energy(tree: FrameTree, q: list[Node], v: list[Node]) -> Node:
 
 def bias(tree: FrameTree, q: list[Node], v: list[Node]) -> dict[int, Node]:
     """h by the place of each coordinate: what drives it while nothing accelerates."""
+    found: dict[int, Node] = {}
+    for frame, (force, moment) in zip(tree.frames, wrenches(tree, q, v), strict=True):
+        felt = _felt(frame.kind, force, moment)
+        found |= {place: -push for place, push in zip(frame.coordinates, felt, strict=True)}
+    return found
+
+
+def wrenches(tree: FrameTree, q: list[Node], v: list[Node], a: Sequence[Node] | None = None) -> list[tuple[Vec, Vec]]:
+    """Of each frame, the force and moment that it passes on to all that it carries, about its origin, in its axes.
+
+    Weight is in it, as a ground that accelerates upward; `a` are the accelerations of coordinates, none if left out.
+    """
     graph, n = tree.graph, len(tree.frames)
     nothing = [graph.zero] * 3
     spin: dict[int, Vec] = {GROUND_FRAME: nothing}
@@ -65,21 +78,18 @@ def bias(tree: FrameTree, q: list[Node], v: list[Node]) -> dict[int, Node]:
     moments: list[Vec] = []
     around: dict[int, Mat] = {}
     for i, frame in enumerate(tree.frames):
-        _accelerate(i, frame, q, v, spin, turning, lift, around)
+        _accelerate(i, frame, q, v, a, spin, turning, lift, around)
         h, w = frame.first, spin[i]
         forces.append(plus(scaled(frame.mass, lift[i]), turned_by(around[i], h)))
         inertia = full(frame.second)
         moments.append(plus(turned_by(inertia, turning[i]), cross(w, turned_by(inertia, w)), cross(h, lift[i])))
-    found: dict[int, Node] = {}
     for i in reversed(range(n)):
         frame = tree.frames[i]
-        felt = [forces[i][2]] if frame.kind == "slide" else [moments[i][2]] if frame.kind == "turn" else moments[i]
-        found |= {place: -push for place, push in zip(frame.coordinates, felt, strict=True)}
         if frame.before >= 0:
             force, moment = frame.out(forces[i]), frame.out(moments[i])
             forces[frame.before] = plus(forces[frame.before], force)
             moments[frame.before] = plus(moments[frame.before], moment, cross(frame.place(q), force))
-    return found
+    return list(zip(forces, moments, strict=True))
 
 
 def _accelerate(
@@ -87,12 +97,13 @@ def _accelerate(
     frame: ElementaryFrame,
     q: list[Node],
     v: list[Node],
+    pushed: Sequence[Node] | None,
     spin: dict[int, Vec],
     turning: dict[int, Vec],
     lift: dict[int, Vec],
     around: dict[int, Mat],
 ) -> None:
-    """Spin, its rate and the acceleration of the origin of one frame, while no coordinate accelerates."""
+    """Spin, its rate and the acceleration of the origin of one frame."""
     before, zero = frame.before, frame.mass.graph.zero
     w, dw = frame.into(spin[before]), frame.into(turning[before])
     up = lift[before] if before < 0 else plus(lift[before], turned_by(around[before], frame.place(q)))
@@ -105,6 +116,12 @@ def _accelerate(
         a = plus(a, scaled(2 * rates[0], [w[1], -w[0], zero]))
     else:
         dw, w = plus(dw, cross(w, rates)), plus(w, rates)
+    if pushed is not None:
+        own = [pushed[place] for place in frame.coordinates]
+        if frame.kind == "slide":
+            a = [a[0], a[1], a[2] + own[0]]
+        else:
+            dw = plus(dw, own if frame.kind == "ball" else [zero, zero, own[0]])
     spin[i], turning[i], lift[i] = w, dw, a
     xx, yy, zz, xy, xz, yz = w[0] * w[0], w[1] * w[1], w[2] * w[2], w[0] * w[1], w[0] * w[2], w[1] * w[2]
     around[i] = [

@@ -92,15 +92,18 @@ class FrameTree:
     gravity: Vec
 
     @property
-    def places(self) -> list[int]:
-        """The coordinates that the tree moves by."""
-        return [place for frame in self.frames for place in frame.coordinates]
+    def longest(self) -> int:
+        """The most coordinates from the ground to a tip."""
+        depth: list[int] = []
+        for frame in self.frames:
+            depth.append(len(frame.coordinates) + (depth[frame.before] if frame.before >= 0 else 0))
+        return max(depth, default=0)
 
 
-def tree_of(system: System, inputs: Inputs) -> FrameTree:
-    """The elementary frames of a system's bodies, with inertias gathered and regrouped."""
+def tree_of(system: System, inputs: Inputs, *, regroup: bool = True) -> FrameTree:
+    """The elementary frames of a system's bodies, with inertias gathered, and regrouped unless each body matters."""
     assert system.frames is not None
-    return _Growth(system, inputs).tree()
+    return _Growth(system, inputs).tree(regroup)
 
 
 class _Growth:
@@ -116,11 +119,12 @@ class _Growth:
         self.frames: list[ElementaryFrame] = []
         self.bodies = {GROUND: PlacedBody(GROUND_FRAME, self.unit, self.nothing)}
 
-    def tree(self) -> FrameTree:
+    def tree(self, regroup: bool) -> FrameTree:
         for link in self.made.layout.links:
             self._add(link)
         gravity = self._vector(in_space(self.made.gravity)) if self.made.gravity else self.nothing
-        return FrameTree(self.graph, tuple(regrouped(self.frames)), self.bodies, gravity)
+        frames = regrouped(self.frames) if regroup else self.frames
+        return FrameTree(self.graph, tuple(frames), self.bodies, gravity)
 
     def _vector(self, parts: tuple[sp.Expr, ...]) -> Vec:
         return [self.inputs.walk(part) for part in parts]
