@@ -184,6 +184,7 @@ from holdfast.stability.linear.step_limit import norm_limit as norm_limit
 from holdfast.stability.linear.step_limit import spectral_limit as spectral_limit
 from holdfast.stability.linear.transient import transient as transient
 from holdfast.stability.promise.certify import certify as certify
+from holdfast.stability.promise.phases import certify_phases as certify_phases
 from holdfast.stability.promise.safe_starts import SafeStarts as SafeStarts
 from holdfast.stability.promise.safe_starts import safe_starts as safe_starts
 from holdfast.stability.rests.branches import (

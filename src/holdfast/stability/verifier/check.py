@@ -32,6 +32,7 @@ from holdfast.stability.verifier.steps.law import UniformContraction, VaryingLaw
 from holdfast.stability.verifier.steps.motion import AffineMotion, WholeMotion
 from holdfast.stability.verifier.steps.rounding import Agreement, RoundingModel
 from holdfast.stability.verifier.steps.step import coefficients, nearby, without_rest
+from holdfast.stability.verifier.tube.adjoint import AdjointRounding, RegionRounding
 
 CELLS = 100_000  # of one verification, unless said otherwise
 ORDER = 3  # of the forms that give the defect; those that give its last part are of order 1
@@ -343,10 +344,16 @@ def _rounding_cover(read: Reading, block: BlockClaim, proof: Claim, widths: list
     model = RoundingModel(
         made, claims.code, block.names, read.tableau, claims.step, proof.factor, claims.parameters, latest
     )
+    factors, code, step = [np.array(proof.factor)], claims.code, claims.step
+
+    def slopes() -> AdjointRounding:
+        return AdjointRounding(made, code, [block.names], read.tableau, step, factors, claims.parameters, latest)
+
+    both = RegionRounding(model, slopes, made.inputs[1:])
     cutter = Cutter(made.inputs, _limits(read, block, proof, widths, made.inputs), turned=False)
     region = np.array([proof.region[name] for name in made.inputs])
     try:
-        return covered(region, cutter, model.judge, proof.rounding, "rounding", budget)
+        return covered(region, cutter, lambda x: both.judge(x, proof.rounding), proof.rounding, "rounding", budget)
     except (Refused, Unconfirmed):
         if proof.rounding < UNSEEN:
             raise Unconfirmed("the deviation is 0 but for underflow, which is too small to be re-checked") from None

@@ -13,18 +13,20 @@ kᵢ·κᵢ = Σ v̄ f ε. The slopes know what errors added up without signs do
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
 
 from holdfast.stability.verifier.numbers.dag import Node
 from holdfast.stability.verifier.numbers.evaluate import Forms, times
-from holdfast.stability.verifier.numbers.forms import GROWTH, Array, Form, combination, joined
+from holdfast.stability.verifier.numbers.forms import GROWTH, LEAST, UNIT, Array, Form, combination, joined
 from holdfast.stability.verifier.reading.code import ROUNDED, Code, Rounded, advanced, constant
 from holdfast.stability.verifier.reading.equations import Equations
 from holdfast.stability.verifier.refusal import Unconfirmed
 from holdfast.stability.verifier.schemes import Tableau
+from holdfast.stability.verifier.steps.cells import Cells
+from holdfast.stability.verifier.steps.rounding import RoundingModel
 from holdfast.stability.verifier.steps.unknowns import enclosed
 from holdfast.stability.verifier.tube.cells import TubeCells
 from holdfast.stability.verifier.tube.slopes import CodeSlopes
@@ -231,3 +233,32 @@ class AdjointRounding:
             for j in self._columns
         ]
         return enclosed(matrix, right)
+
+
+class RegionRounding:
+    """Rounding of one block over boxes: errors added up, or, where that is too large, by their slopes."""
+
+    def __init__(self, quick: RoundingModel, by_slopes: Callable[[], AdjointRounding], names: list[str]) -> None:
+        self._quick, self._make, self._names = quick, by_slopes, names
+        self._fine: AdjointRounding | None = None
+
+    def judge(self, cells: Cells, claimed: float) -> tuple[Array, Array, Array]:
+        bounds, least, shares = self._quick.judge(cells)
+        poor = np.flatnonzero(bounds > claimed)
+        if len(poor):
+            self._fine = self._fine or self._make()
+            bounds[poor] = np.fmin(bounds[poor], self._fine.judged(self._as_tube(cells.chosen(poor)))[0])
+        return bounds, least, shares
+
+    def _as_tube(self, cells: Cells) -> TubeCells:
+        """A box is a cell of a tube around a state that rests."""
+        at = [cells.variables.index(name) for name in self._names]
+        first = cells.variables.index("t")
+        low, high = cells.low[:, at], cells.high[:, at]
+        middle = (low + high) / 2
+        curves = np.zeros((len(cells), len(at), 4))
+        curves[:, :, 0] = middle
+        halves = np.maximum(high - middle, middle - low) * GROWTH + UNIT * np.abs(middle) + LEAST
+        return TubeCells.whole(
+            self._names, np.stack([cells.low[:, first], cells.high[:, first]], axis=1), curves, halves
+        )

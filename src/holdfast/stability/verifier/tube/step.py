@@ -121,7 +121,7 @@ def solved(matrix: list[list[Form | Fraction]], right: list[Form], space: TubeSp
 
 
 def _as_symbols(form: Form, space: TubeSpace, first: int) -> Form:
-    """The form with one symbol for each power in place of its remainders: later stages carry it on as one number."""
+    """The form with a symbol for each power in the place of its remainder: later stages carry it on as one number."""
     usable = np.isfinite(form.r).all(axis=1)
     c = form.c.copy()
     for k in range(space.terms):
