@@ -71,13 +71,14 @@ def body_frames(
     gravity: Any,
     points: Mapping[str, Vector],
     names: Vocabulary,
+    placing: str = "relative",
 ) -> BodyFrames:
     """Bodies and joints in declared symbols, with all that they name declared beside them."""
     plane = in_plane(bodies, gravity)
     size = 2 if plane else 3
     admitted = {name: body.admitted(names, size, f"bodies.{name}") for name, body in bodies.items()}
     joined = {name: joint.admitted(names, plane, f"joints.{name}") for name, joint in joints.items()}
-    layout = layout_of(admitted, joined, points, plane)
+    layout = layout_of(admitted, joined, points, plane, absolute=placing == "absolute")
     weight = tuple(names.admit(part, CONSTANT, where="system.gravity") for part in gravity)
     for name in {link.outer for link in layout.links if link.parent == GROUND and link.outer}:
         if len(points[name]) != size:
