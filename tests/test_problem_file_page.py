@@ -24,6 +24,7 @@ from holdfast.problem.text.builder import PLACE_FUNCTIONS, VECTOR_FUNCTIONS
 from holdfast.problem.units import dimensions
 from holdfast.results.ensembles.cases import cases_of
 from holdfast.results.ensembles.table import stated_cases
+from holdfast.results.shapes import FIELDS as SHAPES
 from holdfast.stability.promise import request
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -38,7 +39,7 @@ KNOWN = {
     "Expressions": [*FUNCTIONS, "pi", "t"],
     "[system]": reading.SYSTEM_KEYS,
     "[system.masses.NAME]": [*mass_tables.MASS_KEYS, *(key for _, keys in mass_tables.LISTS.values() for key in keys)],
-    "[bodies.NAME]": body_tables.BODY_KEYS,
+    "[bodies.NAME]": [*body_tables.BODY_KEYS, *SHAPES, *(key for keys in SHAPES.values() for key in keys)],
     "[joints.NAME]": [*body_tables.KINDS, "kind", "between", *JOINT_KEYS],
     "[program]": reading.PROGRAM_KEYS,
     "[program.law]": [*law_tables.KINDS, *(key for _, keys in law_tables.KINDS.values() for key in keys)],

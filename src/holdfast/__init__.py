@@ -93,6 +93,7 @@ _HOMES = {
     "holdfast.stability.linear.mean_square": "mean_square MeanSquare deviation_covariance",
     "holdfast.results.exhaust": "exhaust Exhaust",
     "holdfast.stability.promise.certify": "certify",
+    "holdfast.stability.promise.phases": "certify_phases",
     "holdfast.stability.promise.safe_starts": "safe_starts SafeStarts",
     "holdfast.stability.certificate.certificate": "Certificate Label",
     "holdfast.stability.certificate.verify": "verify",
@@ -119,6 +120,7 @@ _HOMES = {
     "holdfast.page.study": "study Study",
     "holdfast.exchange.export": "export Export",
     "holdfast.exchange.mechanics.sympy_mechanics": "from_sympy_mechanics",
+    "holdfast.exchange.robots.assembled": "ImportedRobot NotRead import_robot read_mjcf read_urdf",
 }
 
 _SCHEMES = {

@@ -44,6 +44,11 @@ from holdfast.errors import Undecided as Undecided
 from holdfast.exchange.export import Export as Export
 from holdfast.exchange.export import export as export
 from holdfast.exchange.mechanics.sympy_mechanics import from_sympy_mechanics as from_sympy_mechanics
+from holdfast.exchange.robots.assembled import ImportedRobot as ImportedRobot
+from holdfast.exchange.robots.assembled import NotRead as NotRead
+from holdfast.exchange.robots.assembled import import_robot as import_robot
+from holdfast.exchange.robots.assembled import read_mjcf as read_mjcf
+from holdfast.exchange.robots.assembled import read_urdf as read_urdf
 from holdfast.page.report import Report as Report
 from holdfast.page.report import report as report
 from holdfast.page.study import Study as Study
@@ -179,6 +184,7 @@ from holdfast.stability.linear.step_limit import norm_limit as norm_limit
 from holdfast.stability.linear.step_limit import spectral_limit as spectral_limit
 from holdfast.stability.linear.transient import transient as transient
 from holdfast.stability.promise.certify import certify as certify
+from holdfast.stability.promise.phases import certify_phases as certify_phases
 from holdfast.stability.promise.safe_starts import SafeStarts as SafeStarts
 from holdfast.stability.promise.safe_starts import safe_starts as safe_starts
 from holdfast.stability.rests.branches import (

@@ -290,7 +290,6 @@ def test_the_verifier_and_the_product_derive_the_same(name):
     unread = {  # what is never proved, and refused by name
         "data": any(isinstance(function.value, hf.Data) for function in problem.system.functions.values()),
         "noise": bool(problem.system.noise),
-        "keep": bool(problem.program.keep),
         "limits": bool(problem.program.shortfall),
         "lambda_": product.friction is not None,
     }
@@ -310,6 +309,10 @@ def test_the_verifier_and_the_product_derive_the_same(name):
     from holdfast.stability.verifier.reading.file import _code
     from holdfast.stability.verifier.steps.rounding import Agreement
 
+    if len(own.jacobian) > len(product.coordinates):  # kepler: eased, so never proved
+        with pytest.raises(Refused, match="do not decide accelerations"):
+            Agreement(own, _code(run_code(product), "code"), values)
+        return
     agreement = Agreement(own, _code(run_code(product), "code"), values)
     shake, compared = random.Random(2), 0
     start = [product.problem.run.begin, *(float(x) for x in hf_start(product))]

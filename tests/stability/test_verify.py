@@ -738,3 +738,33 @@ def test_of_a_program_that_is_kept_exactly_nothing_is_contradicted():
     found = hf.verify(certificate)
     assert found.holds or "does not hold" not in found.findings[0]
     assert hf.study(problem).verdict.word in ("proved", "checked", "no promise")
+
+
+# ── words ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _areal(keep):
+    x, y = hf.coordinates("x y")
+    system = hf.System(
+        coordinates=(x, y), kinetic=(x.rate**2 + y.rate**2) / 2, potential=(x**2 + y**2) / 2
+    )  # the same in every direction: energy and area are kept
+    area = x * y.rate - y * x.rate
+    program = hf.Program(keep={"kept": hf.keep(area if keep == "area" else keep)}, law=hf.critically_damped(5))
+    return hf.derive(hf.Problem(system, program, start={x: 1.0, y.rate: 1.2}))
+
+
+@pytest.mark.parametrize("kept", ["area", "energy"])
+def test_a_first_integral_that_is_kept_is_verified_in_a_tube(kept):
+    certificate = hf.certify(_areal(kept), hf.RK4, step=0.01, duration=0.5, tube=True)
+    assert certificate["kept"].label.name == "tube"
+    found = hf.verify(certificate)
+    assert found.holds, found.findings
+    assert found.words == "re-checked by the verifier: holds"
+
+
+def test_what_is_not_confirmed_is_called_neither_wrong_nor_re_checked():
+    found = hf.verify(hf.certify(_areal("area"), hf.RK4, step=0.01, duration=0.5, tube=True), cells=3)
+    assert found.unconfirmed
+    assert not found.holds
+    assert not found.contradicts
+    assert found.words.startswith("proved; not re-checked here: kept: not verified within the budget")

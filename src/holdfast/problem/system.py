@@ -215,6 +215,12 @@ class System:
         return values
 
     @property
+    def spun(self) -> frozenset[str]:
+        """The coordinates of ball joints, whose rates are spins: nothing depends on their values."""
+        balls = () if self.frames is None else self.frames.layout.balls
+        return frozenset(name for step in balls for name in step.coordinates)
+
+    @property
     def open_functions(self) -> tuple[FunctionValue, ...]:
         """The functions that have neither an expression nor data."""
         return tuple(stated.at(name) for name, stated in self.functions.items() if stated.value is None)

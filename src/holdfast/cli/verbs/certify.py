@@ -34,6 +34,9 @@ def certify(file: str, output: str | None, as_json: bool, **asked: Any) -> None:
     equations, tuning = equations_in(problem_in(file), **asked)
     if tuning is not None:
         say(gains_line(tuning), err=as_json)
+    if equations.problem.phases:
+        _each_phase(equations, asked, output, as_json)
+        return
     with limited("certifying", more=math.inf):
         certificate = hf.certify(equations, **asked)
     if output:
@@ -46,3 +49,26 @@ def certify(file: str, output: str | None, as_json: bool, **asked: Any) -> None:
             say(f"  written to {output}; `holdfast verify {output}` re-checks it")
     left = any(block.stayed is False for block in certificate.blocks)
     click.get_current_context().exit(1 if left or certificate.label is hf.Label.refused else 0)
+
+
+def _each_phase(equations: hf.Equations, asked: dict[str, Any], output: str | None, as_json: bool) -> None:
+    """A certificate for each phase; files are named NAME.1-swing.json and so on."""
+    unsuited = [word for word in ("drift", "sample") if asked.pop(word, None)]
+    if unsuited:
+        raise hf.BadRequest(f"--{unsuited[0]} is for one program, and this problem has phases", where="phases")
+    with limited("certifying", more=math.inf):
+        found = hf.certify_phases(equations, **asked)
+    if as_json:
+        print_json({name: certificate.to_dict() for name, certificate in found.items()})
+    for name, certificate in found.items():
+        file = None if output is None else f"{output.removesuffix('.json')}.{name.replace(' ', '-')}.json"
+        if file is not None:
+            certificate.save(file)
+        if not as_json:
+            say(f"Phase {name}")
+            say(certificate.summary(), nl=False)
+            if file is not None:
+                say(f"  written to {file}; `holdfast verify {file}` re-checks it")
+    left = any(block.stayed is False for certificate in found.values() for block in certificate.blocks)
+    refused = any(certificate.label is hf.Label.refused for certificate in found.values())
+    click.get_current_context().exit(1 if left or refused else 0)

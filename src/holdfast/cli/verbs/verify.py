@@ -37,7 +37,7 @@ def verify(certificate: str, problem: str | None, seconds: float | None, as_json
     elif len(found.findings) == 1 and found.findings[0].startswith("nothing in it is proved"):
         say(f"{certificate}: {found.findings[0]}")
     else:
-        say(f"{certificate}: {'holds' if found.holds else 'does not hold'}")
+        say(f"{certificate}: {'holds' if found.holds else 'not confirmed' if found.unconfirmed else 'does not hold'}")
         for line in found.findings:
             say(f"  {line}")
     click.get_current_context().exit(0 if found.holds else 1)

@@ -31,9 +31,28 @@ class Verification:
     holds: bool
     findings: tuple[str, ...]
     readable: bool = True  # False: what was given is no certificate, so that nothing is said of its claims
+    doubts: tuple[str, ...] = ()  # of the findings, those that are not "holds"
 
     def __bool__(self) -> bool:
         return self.holds
+
+    @property
+    def words(self) -> str:
+        """In one line: a proof that was not re-checked is still one, and is never called re-checked."""
+        if self.holds:
+            return "re-checked by the verifier: holds"
+        why = (self.doubts or self.findings)[0]
+        return f"proved; not re-checked here: {why}" if not self.contradicts else f"contradicted by the verifier: {why}"
+
+    @property
+    def unconfirmed(self) -> bool:
+        """Whether nothing was found to be wrong, and something not shown to be right."""
+        return bool(self.doubts) and not self.contradicts
+
+    @property
+    def contradicts(self) -> bool:
+        """Whether a claim was found to be wrong, and not only beyond what the verifier can do."""
+        return any("does not hold" in line for line in self.findings)
 
 
 def verify(
@@ -65,12 +84,12 @@ def verify(
     except Refused as refusal:
         return Verification(False, (str(refusal),))
     except Unconfirmed as doubt:
-        return Verification(False, (str(doubt),))
+        return Verification(False, (str(doubt),), doubts=(str(doubt),))
     return _verified(made, Budget(math.inf if seconds is None else seconds, cells), progress)
 
 
 def _verified(made: Reading, budget: Budget, progress: Callable[[float], None] | None) -> Verification:
-    findings, holds = [], True
+    findings, doubts = [], []
     native: NativeRun | None = None
     found = [(block, *outcome(made, block, budget)) for block in made.claims.blocks if block.proof is not None]
     for block, shown, sentence in [*found, *tube_outcomes(made, budget, progress)]:
@@ -85,8 +104,9 @@ def _verified(made: Reading, budget: Budget, progress: Callable[[float], None] |
                 sentence = f"{sentence}; {attack.told}"
             if contradiction is not None:
                 shown, sentence = None, f"{', '.join(block.constraints)}: does not hold: {contradiction}"
-        holds = holds and shown is not None
         findings.append(sentence)
+        if shown is None:
+            doubts.append(sentence)
     bare = [block for block in made.claims.blocks if block.proof is None and block.tube_proof is None]
     rest = [name for block in bare for name in block.constraints]
     if rest:
@@ -94,7 +114,7 @@ def _verified(made: Reading, budget: Budget, progress: Callable[[float], None] |
     silent = _left_out(made.claims, made)
     if silent:
         findings.append(f"{', '.join(silent)}: left out, so nothing is said of it")
-    return Verification(holds, (*findings, *made.notes))
+    return Verification(not doubts, (*findings, *made.notes), doubts=tuple(doubts))
 
 
 def _attack(made: Reading, shown: Shown, native: NativeRun) -> Attack:

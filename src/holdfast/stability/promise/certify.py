@@ -64,7 +64,9 @@ def certify(
         raise BadRequest(f"certify() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first")
     equations = equations if law is None else equations.with_law(law)
     equations.require_unsampled("certify")
-    equations.require_one_phase("certify")
+    if equations.problem.phases:
+        why = "certify knows one program, and this problem has phases"
+        raise BadRequest(why, where="phases", fix="hf.certify_phases(equations) certifies each by itself")
     chosen = scheme_named(equations.problem.run.scheme if scheme is None else scheme)
     ranges = wide_parameters(equations, region)
     if ranges:

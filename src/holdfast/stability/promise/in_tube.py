@@ -18,7 +18,7 @@ from holdfast.stability.certificate.statement import range_words
 from holdfast.stability.certificate.tube_proof import TubeProof
 from holdfast.stability.promise.checked import MeasuredDefect
 from holdfast.stability.promise.envelope import Promise
-from holdfast.stability.promise.proved_block import truncated
+from holdfast.stability.promise.proved_block import stated_start, truncated
 from holdfast.stability.proof.obedience import Place
 from holdfast.stability.proof.prove import BITS, Claim, total_defect, widened
 from holdfast.stability.proof.work import SearchWork
@@ -91,7 +91,7 @@ def _promised(claim: Claim, one: MeasuredDefect, checked: BlockCertificate, proo
     """The certificate of a block that is proved in a tube; or why the proof says nothing."""
     told, factor = one.told, np.array(proof.factor)
     with precision(BITS):
-        begun = claim.begun(factor, float(told.run.times[0]), told.run.y[:, 0].tolist())
+        begun = stated_start(claim, proof, told, 0)
         contraction = claim.contraction(factor, proof.gamma)
         defect = total_defect(proof.coefficient, proof.rounding, claim.scheme, claim.step)
         share = begun if begun <= proof.radius else 0.0

@@ -11,10 +11,13 @@ from holdfast.graph.arithmetics.balls import precision
 from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.certificate.certificate import BlockCertificate, Label, Proof
+from holdfast.stability.certificate.tube_proof import TubeProof
 from holdfast.stability.promise.checked import BlockAlongRun, first_covered, stays
 from holdfast.stability.promise.envelope import Promise
 from holdfast.stability.proof.omega import ranges_over
 from holdfast.stability.proof.prove import BITS, Claim, total_defect, widened
+
+TOLD_OF_ZERO = 2.0**-20  # of the rounding of a step: far below what it adds, far above what 80 bits leave of a zero
 
 
 def truncated(scheme: RungeKutta, matrix: np.ndarray) -> np.ndarray:
@@ -39,11 +42,17 @@ def bounded_in_energy(setting: Claim, run: Trajectory) -> Claim:
     return replace(setting, limits={**setting.limits, "energy": bounds})
 
 
+def stated_start(setting: Claim, proof: Proof | TubeProof, told: BlockAlongRun, row: int) -> float:
+    """‖ψ‖ of a row of the run, with a little of one step's rounding: what another arithmetic may take for 0."""
+    size = setting.begun(np.array(proof.factor), float(told.run.times[row]), told.run.y[:, row].tolist())
+    return max(size, TOLD_OF_ZERO * proof.rounding)
+
+
 def with_proof(setting: Claim, checked: BlockCertificate, proof: Proof, told: BlockAlongRun) -> BlockCertificate | str:
     """The certificate of a proved block, with the line that this run stayed in the region; or why it is no proof."""
     factor = np.array(proof.factor)
     with precision(BITS):
-        begun = setting.begun(factor, float(told.run.times[0]), told.run.y[:, 0].tolist())
+        begun = stated_start(setting, proof, told, 0)
         contraction = setting.contraction(factor, proof.gamma)
         defect = total_defect(proof.coefficient, proof.rounding, setting.scheme, setting.step)
         share = begun if begun <= proof.radius else 0.0  # a start as near as doubles allow
@@ -60,7 +69,7 @@ def with_proof(setting: Claim, checked: BlockCertificate, proof: Proof, told: Bl
     if entry is None:
         return "the run ends before its deviation has entered the tube that a proof was found for"
     with precision(BITS):
-        covered = setting.begun(factor, float(told.run.times[entry]), told.run.y[:, entry].tolist())
+        covered = stated_start(setting, proof, told, entry)
     if covered > proof.tube:
         return "the deviation enters the tube of the proof within one rounding"
     varies, scheme = setting.block.varies, setting.scheme

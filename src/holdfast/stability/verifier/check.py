@@ -12,6 +12,12 @@ from holdfast.stability.verifier.comparison import doubles
 from holdfast.stability.verifier.numbers.dag import inputs_of
 from holdfast.stability.verifier.numbers.evaluate import ball_values
 from holdfast.stability.verifier.numbers.forms import LEAST, Array, Form, combination, space
+from holdfast.stability.verifier.reading.chains import (
+    ChainAgreement,
+    ChainLaw,
+    above_usual,
+    chain_equations,
+)
 from holdfast.stability.verifier.reading.equations import Equations, equations
 from holdfast.stability.verifier.reading.file import BlockClaim, Claim, Claims
 from holdfast.stability.verifier.reading.law import Law
@@ -26,6 +32,7 @@ from holdfast.stability.verifier.steps.law import UniformContraction, VaryingLaw
 from holdfast.stability.verifier.steps.motion import AffineMotion, WholeMotion
 from holdfast.stability.verifier.steps.rounding import Agreement, RoundingModel
 from holdfast.stability.verifier.steps.step import coefficients, nearby, without_rest
+from holdfast.stability.verifier.tube.adjoint import AdjointRounding, RegionRounding
 
 CELLS = 100_000  # of one verification, unless said otherwise
 ORDER = 3  # of the forms that give the defect; those that give its last part are of order 1
@@ -33,6 +40,12 @@ OBSERVABLES = ("kinetic", "potential", "energy")  # that a region may bound; not
 # the claim is shown without such a bound
 ALIKE = 0.99  # of the largest share of its width through which a direction moves a variable: others count as much
 BEYOND = 2.0  # times its width: a variable through which a direction moves further does not hold it
+PIECES = (
+    1,
+    4,
+    16,
+)  # of a step over which the defect's last part is taken, the next where one is all that is in the way
+HOPE = 0.9  # of the claim: what a defect without its last part is below, where that part is in the way
 POINTS = 64  # states of a block at which the code is compared with the equations
 UNSEEN = 1e-100  # a rounding below this is one of underflow: enclosures in doubles are not as sharp near 0
 LEAST_ROUNDING = 1e-150  # of a claim: the norm of what is smaller underflows in doubles
@@ -69,7 +82,7 @@ class Reading:
     stated: Statement
     equations: Equations
     tableau: Tableau
-    agreement: Agreement
+    agreement: Agreement | ChainAgreement
     notes: list[str] = field(default_factory=list)
 
 
@@ -78,22 +91,22 @@ class Reading:
 
 def reading(claims: Claims) -> Reading:
     """The problem of a certificate with its numbers; refused where these are not those of its text."""
-    _require_usual_degrees(claims)
     stated = statement(claims.problem)
     require(claims.title == stated.title, "its title is not the one of the problem")
     for name in claims.widened:
         require(stated.states.get(name) is stated.dag.zero, f"{name!r} is said to be a parameter, but may move")
-    law = Law(stated)
+    high = above_usual(claims)
+    law = ChainLaw(stated, claims) if high else Law(stated)
     notes: list[str] = []
-    own = doubles({**stated.parameters, **law.gains}, stated)
-    require(set(claims.parameters) == set(own), "its parameters are not those of the problem")
-    require(set(claims.overrides) <= set(own), "it overrides a parameter that the problem does not have")
+    numbers = doubles({**stated.parameters, **law.gains}, stated)
+    require(set(claims.parameters) == set(numbers), "its parameters are not those of the problem")
+    require(set(claims.overrides) <= set(numbers), "it overrides a parameter that the problem does not have")
     for name, value in claims.parameters.items():
         if name in claims.overrides:
-            require(value != own[name], f"it overrides {name}, whose value is the problem's own")
-            notes.append(f"{name} = {value:g} is put in the place of the problem's {own[name]:g}")
+            require(value != numbers[name], f"it overrides {name}, whose value is the problem's own")
+            notes.append(f"{name} = {value:g} is put in the place of the problem's {numbers[name]:g}")
         else:
-            require(value == own[name], f"{name} = {value:g} is not the problem's {own[name]:g}")
+            require(value == numbers[name], f"{name} = {value:g} is not the problem's {numbers[name]:g}")
     tableau = tableau_named(claims.scheme)
     if claims.tableau is not None:
         require(tableau is None, f"it gives the name {claims.scheme[:30]!r} to another tableau")
@@ -101,22 +114,18 @@ def reading(claims: Claims) -> Reading:
     require(tableau is not None, f"the scheme {claims.scheme[:30]!r} is not an explicit tableau")
     assert tableau is not None
     require(claims.step is not None, "there is no step")
-    require(len(claims.start) == len(stated.state_names), "the start is not a state of the problem")
+    own = len(stated.state_names)
+    require(len(claims.start) == own or (high and len(claims.start) > own), "the start is not a state of the problem")
     require(claims.code is not None, "the code that is run is not in it")
     assert claims.code is not None
+    if isinstance(law, ChainLaw):
+        chains = chain_equations(stated, law, claims)
+        notes += _start_notes(claims, stated)
+        return Reading(claims, stated, chains, tableau, ChainAgreement(chains, claims.code, claims.parameters), notes)
     notes += _start_notes(claims, stated)
     made = equations(stated, law, claims.parameters)
     agreement = Agreement(made, claims.code, claims.parameters)
     return Reading(claims, stated, made, tableau, agreement, notes)
-
-
-def _require_usual_degrees(claims: Claims) -> None:
-    """Rates beyond w are deviations of programs above degree 2, which are not derived here."""
-    for block in claims.blocks:
-        above = [name for name in block.names if not name.startswith(("y_", "w_"))]
-        if (block.proof or block.tube_proof) is not None and above:
-            names = ", ".join(block.constraints)
-            raise Unconfirmed(f"{names}: cannot be re-checked independently: its program is above the usual degree")
 
 
 def _start_notes(claims: Claims, stated: Statement) -> list[str]:
@@ -146,7 +155,7 @@ def check_block(read: Reading, block: BlockClaim, budget: Budget) -> Shown:
     assert proof is not None
     assert claims.step is not None
     _require_names(read, block, proof)
-    changing = varies(made, block.names)
+    changing = not made.solved and varies(made, block.names)
     matrix = [] if changing else made.matrix(block.names)  # a law that varies has no one matrix to state
     require(matrix == [[Fraction(x) for x in row] for row in block.matrix], "the law is not the one of the problem")
     require(block.gamma == proof.gamma < 1, "the contraction is not the one of the proof, or none")
@@ -185,8 +194,7 @@ def _require_names(read: Reading, block: BlockClaim, proof: Claim) -> None:
     stated = read.stated
     unknown = [name for name in block.constraints if name not in stated.constraints]
     require(not unknown, f"the problem has no constraint {unknown[0] if unknown else ''!r}")
-    own = {f"y_{name}" for name in block.constraints if name in stated.holonomic}
-    own |= {f"w_{name}" for name in block.constraints}
+    own = {word for name in block.constraints for word in read.equations.names_of(name)}
     require(set(block.names) == own, "the deviations are not those of its constraints")
     size = len(block.names)
     require(len(proof.factor) == size and len(block.matrix) in (0, size), "the norm or the law is of another size")
@@ -263,14 +271,21 @@ def _defect_cover(
     def judge(cells: Cells) -> tuple[Array, Array, Array]:
         near = space(cells.weights(), ORDER, order + 3)
         far = space((*[1] * cells.basis.shape[2], 1), 1, order + 4)
-        factor = np.broadcast_to(turned, (len(cells), *turned.shape))
         with np.errstate(all="ignore"):
             close = nearby(motion, read.tableau, cells.values(near))
-            bounds, _, shares = _judged(combination(factor, without_rest(close, order, step)), cells)
-            if (bounds > proof.coefficient).all() and not small(cells, region).any():  # each is to be cut in any case
-                return bounds, np.zeros_like(bounds), shares
-            found = coefficients(motion, read.tableau, step, close, cells.values(far))
-            return _judged(combination(factor, found), cells)
+            return _within_step(cells, close, cells.values(far))
+
+    def _within_step(cells: Cells, close: list[Form], far: dict[str, Form]) -> tuple[Array, Array, Array]:
+        factor = np.broadcast_to(turned, (len(cells), *turned.shape))
+        hopes, _, shares = _judged(combination(factor, without_rest(close, order, step)), cells)
+        if (hopes > proof.coefficient).all() and not small(cells, region).any():  # each is to be cut in any case
+            return hopes, np.zeros_like(hopes), shares
+        for pieces in PIECES:
+            found = coefficients(motion, read.tableau, step, close, far, pieces)
+            bounds, least, shares = _judged(combination(factor, found), cells)
+            if not ((bounds > proof.coefficient) & (hopes <= HOPE * proof.coefficient)).any():
+                break
+        return bounds, least, shares
 
     return covered(region, cutter, judge, proof.coefficient, "defect", budget)
 
@@ -329,11 +344,17 @@ def _rounding_cover(read: Reading, block: BlockClaim, proof: Claim, widths: list
     model = RoundingModel(
         made, claims.code, block.names, read.tableau, claims.step, proof.factor, claims.parameters, latest
     )
+    factors, code, step = [np.array(proof.factor)], claims.code, claims.step
+
+    def slopes() -> AdjointRounding:
+        return AdjointRounding(made, code, [block.names], read.tableau, step, factors, claims.parameters, latest)
+
+    both = RegionRounding(model, slopes, made.inputs[1:])
     cutter = Cutter(made.inputs, _limits(read, block, proof, widths, made.inputs), turned=False)
     region = np.array([proof.region[name] for name in made.inputs])
     try:
-        return covered(region, cutter, model.judge, proof.rounding, "rounding", budget)
-    except Refused:
+        return covered(region, cutter, lambda x: both.judge(x, proof.rounding), proof.rounding, "rounding", budget)
+    except (Refused, Unconfirmed):
         if proof.rounding < UNSEEN:
             raise Unconfirmed("the deviation is 0 but for underflow, which is too small to be re-checked") from None
         raise

@@ -26,6 +26,8 @@ LEAST = 1e-290  # stands for all that underflows
 class Space:
     """The monomials of a form: weighted degree at most `order`, in variables of these weights; `terms` powers of s."""
 
+    narrows = True  # whether plain numbers may take the place of a form where they say more
+
     def __init__(self, weights: tuple[int, ...], order: int, terms: int) -> None:
         self.weights, self.order, self.terms = weights, order, terms
         self.depth = order  # factors that vary, of which one more is beyond the order
@@ -56,6 +58,11 @@ class Space:
         starts = np.searchsorted(np.array(target)[order], np.arange(self.size))
         most = int(np.bincount(target).max())
         return np.array(left)[order], np.array(right)[order], starts, most
+
+    def product(self, a: Array, b: Array, top: int) -> tuple[Array, int]:
+        """The polynomials of products (cells, monomials, powers), `top` the last power of a; most terms in one sum."""
+        left, right, starts, most = self.pairs
+        return np.add.reduceat(convolved(a[:, left, :], b[:, right, :], top), starts, axis=1), most
 
 
 @cache
@@ -144,8 +151,7 @@ class Form:
         space = self.space
         if self.top > other.top:
             return other * self
-        left, right, starts, most = space.pairs
-        c = np.add.reduceat(convolved(self.c[:, left, :], other.c[:, right, :], self.top), starts, axis=1)
+        c, most = space.product(self.c, other.c, self.top)
         a, b = self.levels(), other.levels()
         whole_a, whole_b = a.sum(axis=1), b.sum(axis=1)
         few = (most + space.terms + 4) * UNIT

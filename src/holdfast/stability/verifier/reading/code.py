@@ -7,7 +7,7 @@ carried through by the slopes of the operations over the cell (running error ana
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
@@ -54,18 +54,25 @@ class Code:
 
     def rounded(self, values: Mapping[str, Rounded]) -> list[Rounded]:
         """The rates over cells, each with a bound of its rounding error."""
-        known = [values[name] for name in self.inputs]
-        like = known[0]
-        for op, *args in self.operations:
-            if op == "const":
-                known.append(constant(args[0], like.form))
-            elif op == "pi":
-                known.append(_made(Form.constant(like.form.space, np.full(like.cells, np.pi), 2e-16), 0.0))
-            elif op == "power":
-                known.append(_power(known[args[0]], args[1]))
-            else:
-                known.append(_applied(op, [known[k] for k in args]))
+        first = len(self.inputs)
+        known = self.followed(values, range(first, first + len(self.operations)))
         return [known[k] for k in self.rates]
+
+    def followed(self, values: Mapping[str, Rounded], places: Iterable[int]) -> dict[int, Rounded]:
+        """Inputs and some operations, in their order, over cells, each with a bound of its error."""
+        known = {k: values[name] for k, name in enumerate(self.inputs) if name in values}
+        like = known[0]
+        for place in places:
+            op, *args = self.operations[place - len(self.inputs)]
+            if op == "const":
+                known[place] = constant(args[0], like.form)
+            elif op == "pi":
+                known[place] = _made(Form.constant(like.form.space, np.full(like.cells, np.pi), 2e-16), 0.0)
+            elif op == "power":
+                known[place] = _power(known[args[0]], args[1])
+            else:
+                known[place] = _applied(op, [known[k] for k in args])
+        return known
 
 
 def _ball(op: str, args: list[Any], flint: Any) -> Any:
@@ -121,7 +128,12 @@ def constant(value: Fraction, like: Form) -> Rounded:
 
 
 def narrowed(form: Form, low: Array, high: Array) -> Form:
-    """The form, or plain numbers between two ends (of doubles, padded here) where that says more."""
+    """The form, or plain numbers between two ends (of doubles, padded here) where that says more.
+
+    Numbers have forgotten what they depend on, which an elimination does not forgive: a space may do without them.
+    """
+    if not form.space.narrows:
+        return form
     pad = 4 * ROUNDED * np.maximum(np.abs(low), np.abs(high)) + LEAST
     low, high = low - pad, high + pad
     lowest, highest = form.range()

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from holdfast.stability.verifier.numbers.dag import JUMPS, Dag, Node, inputs_of, ordered
 from holdfast.stability.verifier.reading.law import Law
@@ -39,6 +40,15 @@ class Equations:
     @property
     def inputs(self) -> list[str]:
         return ["t", *self.stated.state_names]
+
+    @property
+    def solved(self) -> bool:
+        """Whether all rates are known as they are, with no system left to solve: above degree 2 alone."""
+        return False
+
+    def names_of(self, constraint: str) -> set[str]:
+        """The deviations of a constraint."""
+        return {f"w_{constraint}"} | ({f"y_{constraint}"} if constraint in self.stated.holonomic else set())
 
     def affine(self, constraints: list[str]) -> bool:
         """Whether y = J q + e(t) with a constant J: then time alone decides the defect."""
@@ -83,6 +93,13 @@ def _fraction(node: Node) -> Fraction:
 
 def equations(stated: Statement, law: Law, numbers: Mapping[str, float]) -> Equations:
     """The equations with the doubles of a run for parameters and gains."""
+    pushed = [key for way in stated.controls.values() for key in way if key not in stated.coordinates]
+    require(not pushed, f"a control acts on {pushed[0] if pushed else ''!r}, which is no coordinate: not known here")
+    return Equations(**equations_of_motion(stated, numbers, law))
+
+
+def equations_of_motion(stated: Statement, numbers: Mapping[str, float], law: Law | None = None) -> dict[str, Any]:
+    """What `Equations` is made of; without a law nothing is demanded."""
     dag = stated.dag
     for name, value in stated.states.items():
         controlled = [key for key in inputs_of([value]) if key.startswith("control ")]
@@ -97,7 +114,7 @@ def equations(stated: Statement, law: Law, numbers: Mapping[str, float]) -> Equa
     jacobian, drift = dag.partials(w, v), dag.derivatives(w, along)
     mass, bias = _lagrange(stated, q, v, along)
     holders = _holders(stated, jacobian)
-    demand = list(law.demand.values())
+    demand = [dag.zero] * len(stated.constraints) if law is None else list(law.demand.values())
     observables = _observables(stated, v)
     flat = [*bias, *drift, *w, *holonomic, *demand, *stated.states.values(), *observables.values()]
     tables = [row for table in (mass, jacobian, holders) for row in table]
@@ -112,19 +129,19 @@ def equations(stated: Statement, law: Law, numbers: Mapping[str, float]) -> Equa
     psi |= {f"w_{name}": node for name, node in zip(names, w, strict=True)}
     if any("_ddot" in name for name in inputs_of([*psi.values(), *h, *gamma])):
         raise Refused("the problem uses accelerations where they cannot be known")
-    return Equations(
-        dag=dag,
-        stated=stated,
-        mass=None if stated.variable_masses else mass,
-        bias=h,
-        holders=holders,
-        psi=psi,
-        jacobian=dict(zip(names, jacobian, strict=True)),
-        drift=dict(zip(names, gamma, strict=True)),
-        demand=dict(zip(names, demands, strict=True)),
-        state_rates=dict(zip(stated.states, rates, strict=True)),
-        observables=dict(zip(observables, seen, strict=True)),
-    )
+    return {
+        "dag": dag,
+        "stated": stated,
+        "mass": None if stated.variable_masses else mass,
+        "bias": h,
+        "holders": holders,
+        "psi": psi,
+        "jacobian": dict(zip(names, jacobian, strict=True)),
+        "drift": dict(zip(names, gamma, strict=True)),
+        "demand": dict(zip(names, demands, strict=True)),
+        "state_rates": dict(zip(stated.states, rates, strict=True)),
+        "observables": dict(zip(observables, seen, strict=True)),
+    }
 
 
 def _require_free(stated: Statement, name: str, control: str) -> None:

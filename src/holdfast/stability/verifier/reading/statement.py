@@ -147,20 +147,45 @@ def _read_system(made: Statement, system: Mapping[str, Any], program: Mapping[st
 
 
 def _read_program(made: Statement, program: Mapping[str, Any]) -> None:
-    known = {"holonomic", "nonholonomic", "controls", "reactions", "law"}
+    known = {"holonomic", "nonholonomic", "keep", "controls", "reactions", "law"}
     require(set(program) <= known, f"[program] holds {', '.join(sorted(set(program) - known))}, not known here")
     for kind in ("holonomic", "nonholonomic"):
         for name, value in _table(program, kind).items():
             require(name not in made.holonomic, f"the problem text cannot be read: {name!r} is kept twice")
             getattr(made, kind)[name] = made.scalar(value, f"{kind}.{name}")
+    for name, value in _table(program, "keep").items():
+        _keep(made, name, value)
     for name in _table(program, "controls"):
         direction = _table(_table(program, "controls"), name)
-        pushed = next((key for key in direction if key not in made.coordinates), None)
+        pushed = next((key for key in direction if key not in (*made.coordinates, *made.states)), None)
         require(pushed is None, f"the control {name!r} acts on {pushed!r}, which is no coordinate: not known here")
         made.controls[name] = {key: made.scalar(value, f"controls.{name}") for key, value in direction.items()}
     made.reactions = _names(program.get("reactions", []), "program.reactions")
     require(set(made.reactions) <= set(made.constraints), "a reaction is of no constraint")
     made.law = _table(program, "law")
+
+
+def _keep(made: Statement, name: str, value: Any) -> None:
+    """The row I − I₀ of a first integral, I₀ a state that does not move: energy, a momentum p_x, or a formula."""
+    dag, state = made.dag, f"keep_{name}"
+    require(name not in made.constraints, f"the problem text cannot be read: {name!r} is kept twice")
+    require(state not in made.names, f"the problem text cannot be read: {state!r} is named twice")
+    own = {f"p_{q}": q for q in made.coordinates} if isinstance(value, str) and value not in made.names else {}
+    assert made.kinetic is not None
+    assert made.potential is not None
+    if value == "energy" and "energy" not in made.names:
+        v = [dag.input(f"{q}_dot") for q in made.coordinates]
+        (momenta,) = dag.partials([made.kinetic], v)
+        power = dag.sum(dag.mul(a, b) for a, b in zip(v, momenta, strict=True))
+        integral = dag.add(dag.sub(power, made.kinetic), made.potential)
+    elif value in own:
+        ((integral,),) = dag.partials([made.kinetic], [dag.input(f"{own[value]}_dot")])
+    else:
+        integral = made.scalar(value, f"keep.{name}")
+    moving = value == "energy" or value in own or inputs_of([integral]) & {f"{q}_dot" for q in made.coordinates}
+    made.names[state], made.states[state] = dag.input(state), dag.zero
+    rows = made.nonholonomic if moving else made.holonomic
+    rows[name] = dag.sub(integral, dag.input(state))
 
 
 def _table(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -28,6 +28,10 @@ class Budget:
     spent: int = 0  # cells
     started: float = field(default_factory=time.perf_counter)
 
+    def left(self) -> tuple[int, float]:
+        """Cells and seconds."""
+        return self.cells - self.spent, self.seconds - (time.perf_counter() - self.started)
+
     def spend(self, cells: int) -> None:
         self.spent += cells
         if self.spent > self.cells:
@@ -103,7 +107,7 @@ def _halves(low: Array, high: Array, share: Array, region: Array, what: str) -> 
     relative = width / np.maximum(region[:, 1] - region[:, 0], 1e-300)
     usable = width > 1e-13 * np.maximum(np.abs(low), np.abs(high)) + 1e-290
     if not len(low) or not usable.any():
-        raise Refused(f"the {what} is larger than stated")
+        raise Unconfirmed(f"the {what} is not confirmed: over a box too small to be cut it may be larger than stated")
     stout = usable & (relative >= SLENDER * np.where(usable, relative, 0.0).max())
     told = np.isfinite(share).all() and share[stout].max(initial=0) > 0
     j = int(np.where(stout, share if told else relative, -1.0).argmax())

@@ -26,14 +26,22 @@ class WholeMotion:
 
     def __init__(self, equations: Equations, names: list[str]) -> None:
         self.equations, self.names = equations, names
-        self.system = System(equations)
         stated = equations.stated
-        self._unknown = {f"{name}_dot": k for k, name in enumerate(stated.coordinates)}
+        solved_already = equations.solved
+        self._unknown = {} if solved_already else {f"{name}_dot": k for k, name in enumerate(stated.coordinates)}
+        self._system = None if solved_already else System(equations)
         needed = self._closure({name for name in names for name in inputs_of([equations.psi[name]])})
         self.states = [name for name in stated.state_names if name in needed]
         self.variables = [name for name in equations.inputs if name in needed]
-        self.parts = self.system.needed([self._unknown[name] for name in self.states if name in self._unknown])
-        self.system.nodes(self.parts)
+        unknown = [self._unknown[name] for name in self.states if name in self._unknown]
+        self.parts = self.system.needed(unknown) if unknown else []
+        if self.parts:
+            self.system.nodes(self.parts)
+
+    @property
+    def system(self) -> System:
+        assert self._system is not None
+        return self._system
 
     def _closure(self, found: set[str]) -> set[str]:
         """The inputs on which deviations depend, now or after a while."""
@@ -53,7 +61,7 @@ class WholeMotion:
 
     def rates(self, space: Space, cells: int, values: Values) -> dict[str, Form]:
         forms = Forms(space, cells, values)
-        unknowns = solved(self.system, self.parts, forms)
+        unknowns = solved(self.system, self.parts, forms) if self.parts else {}
         found = {}
         for name in self.states:
             if name in self._unknown:

@@ -75,26 +75,32 @@ def without_rest(close: list[Form], order: int, step: float) -> list[Form]:
 
 
 def coefficients(
-    motion: Motion, tableau: Tableau, step: float, close: list[Form], far: Mapping[str, Form]
+    motion: Motion, tableau: Tableau, step: float, close: list[Form], far: Mapping[str, Form], pieces: int = 1
 ) -> list[Form]:
-    """c over [0, step] for each deviation, as forms in the space of `close` (their power 0)."""
+    """c over [0, step] for each deviation, as forms in the space of `close` (their power 0).
+
+    c₃ is taken over so many pieces of the step: where much turns within one step, one piece says little.
+    """
     order, space = tableau.order, close[0].space
     rough = next(iter(far.values())).space
-    whole = Form.constant(rough, np.full(len(close[0].c), step / 2), step * 2.0**-50)
-    whole.c[:, rough.linear[-1], 0], whole.c[:, 0, 1] = step / 2, 1.0
-    distant = after(motion, tableau, whole, far)
+    ends: list[tuple[Array, Array]] = []
+    for k in range(pieces):
+        middle, reach = step * (2 * k + 1) / (2 * pieces), step / (2 * pieces)
+        part = Form.constant(rough, np.full(len(close[0].c), middle), step * 2.0**-50)
+        part.c[:, rough.linear[-1], 0], part.c[:, 0, 1] = reach, 1.0
+        found = [form.range(order + 3) for form in after(motion, tableau, part, far)]
+        ends = (
+            found
+            if not ends
+            else [(np.minimum(a, low), np.maximum(b, high)) for (a, b), (low, high) in zip(ends, found, strict=True)]
+        )
     out = []
-    for a, b in zip(close, distant, strict=True):
-        low, high = _ends(b, order + 3)
+    for a, (low, high) in zip(close, ends, strict=True):
         total = Form.constant(space, (low + high) / 2, (high - low) / 2 * (1 + 1e-12) + 1e-290)
         for power in (order + 2, order + 1):
             total = _alone(a, power) + _within(total, step)
         out.append(total)
     return out
-
-
-def _ends(form: Form, power: int) -> tuple[Array, Array]:
-    return form.range(power)
 
 
 def _alone(form: Form, power: int) -> Form:

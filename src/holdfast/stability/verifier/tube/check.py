@@ -2,44 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
-from holdfast.stability.verifier.check import (
-    LEAST_ROUNDING,
-    POINTS,
-    Reading,
-    Shown,
-    _defect,
-    _start_size,
-)
-from holdfast.stability.verifier.numbers.forms import Array, Space
+from holdfast.stability.verifier.check import LEAST_ROUNDING, Reading, Shown, _defect, _start_size
 from holdfast.stability.verifier.reading.file import BlockClaim
 from holdfast.stability.verifier.reading.tubes import StatedTube, TubeClaim
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed, require
 from holdfast.stability.verifier.steps.contraction import BITS, Contraction, top
 from holdfast.stability.verifier.steps.cover import Budget
-from holdfast.stability.verifier.steps.rounding import RoundingModel
-from holdfast.stability.verifier.tube.cells import TubeCells
-from holdfast.stability.verifier.tube.space import TubeSpace
-from holdfast.stability.verifier.tube.step import TubeStep
-
-BATCH = 16  # parts of cells at a time: forms with symbols are long
-DEEPEST = 24  # halvings of a cell, after which a bound that is still too large is not confirmed
-Progress = Callable[[float], None]
-
-
-@dataclass(frozen=True, eq=False)
-class Claimed:
-    """A block whose numbers were found to fit, before its cells are looked at."""
-
-    block: BlockClaim
-    proof: TubeClaim
-    shown: Shown
+from holdfast.stability.verifier.tube.cores import confirmed
+from holdfast.stability.verifier.tube.cover import Claimed, Failing, Progress
 
 
 def tube_outcomes(
@@ -57,7 +31,7 @@ def _of_tube(
     read: Reading, place: int, blocks: list[BlockClaim], budget: Budget, progress: Progress | None
 ) -> list[tuple[BlockClaim, Shown | None, str]]:
     failed: dict[int, str] = {}
-    fitting: list[Claimed] = []
+    fits: list[Claimed] = []
     try:
         require(place < len(read.claims.tubes), "its tube is not in the certificate")
         tube = read.claims.tubes[place]
@@ -66,24 +40,24 @@ def _of_tube(
         return [(block, None, f"{_named(block)}: does not hold: {refusal}") for block in blocks]
     for block in blocks:
         try:
-            fitting.append(_fitting(read, block))
+            fits.append(fitting(read, block))
         except Refused as refusal:
             failed[id(block)] = f"{_named(block)}: does not hold: {refusal}"
         except Unconfirmed as doubt:
             failed[id(block)] = f"{_named(block)}: {doubt}"
-    while fitting:
+    while fits:
         try:
-            count = TubeCover(read, tube, fitting, budget, progress).cells()
+            count = confirmed(read, place, tube, fits, budget, progress)
             break
-        except _Failing as failing:
-            worst = fitting.pop(failing.place)
+        except Failing as failing:
+            worst = fits.pop(failing.place)
             failed[id(worst.block)] = f"{_named(worst.block)}: {failing.words}"
         except (Refused, Unconfirmed) as trouble:
             words = f"does not hold: {trouble}" if isinstance(trouble, Refused) else str(trouble)
-            failed |= {id(one.block): f"{_named(one.block)}: {words}" for one in fitting}
-            fitting = []
-    good = {id(one.block): one.shown for one in fitting}
-    return [_told(block, good, failed, count if fitting else 0) for block in blocks]
+            failed |= {id(one.block): f"{_named(one.block)}: {words}" for one in fits}
+            fits = []
+    good = {id(one.block): one.shown for one in fits}
+    return [_told(block, good, failed, count if fits else 0) for block in blocks]
 
 
 def _told(
@@ -101,14 +75,6 @@ def _named(block: BlockClaim) -> str:
     return ", ".join(block.constraints)
 
 
-class _Failing(Exception):
-    """One block of several that is not confirmed."""
-
-    def __init__(self, place: int, words: str) -> None:
-        super().__init__(words)
-        self.place, self.words = place, words
-
-
 # ── numbers ───────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -124,7 +90,7 @@ def _require_tube(read: Reading, tube: StatedTube) -> None:
     require(bool((tube.halves >= tube.width * scales * (1 - 1e-12)).all()), "the tube is narrower than stated")
 
 
-def _fitting(read: Reading, block: BlockClaim) -> Claimed:
+def fitting(read: Reading, block: BlockClaim) -> Claimed:
     """The numbers of a block: names, law, contraction, radius, bounds and start."""
     import flint
 
@@ -168,116 +134,8 @@ def _require_names(read: Reading, block: BlockClaim, proof: TubeClaim) -> None:
     stated = read.stated
     unknown = [name for name in block.constraints if name not in stated.constraints]
     require(not unknown, f"the problem has no constraint {unknown[0] if unknown else ''!r}")
-    own = {f"y_{name}" for name in block.constraints if name in stated.holonomic}
-    own |= {f"w_{name}" for name in block.constraints}
+    own = {word for name in block.constraints for word in read.equations.names_of(name)}
     require(set(block.names) == own, "the deviations are not those of its constraints")
     size = len(block.names)
     require(len(block.matrix) == len(proof.factor) == size, "the norm or the law is of another size")
     require(len(block.bounds) == size, "there is not one bound for each deviation")
-
-
-# ── cells ─────────────────────────────────────────────────────────────────────────────────────────
-
-
-class TubeRounding(RoundingModel):
-    """The same model over parts of a tube, whose forms follow its curve: elimination forgives no crude ones."""
-
-    def _space(self, cells: Any) -> Space:
-        return TubeSpace(len(cells.names), 0, 1)
-
-
-class TubeCover:
-    """All cells of a tube against the claims of several blocks, halved where a bound is too large."""
-
-    def __init__(
-        self, read: Reading, tube: StatedTube, claims: Sequence[Claimed], budget: Budget, progress: Progress | None
-    ) -> None:
-        step = read.claims.step
-        assert step is not None
-        self.read, self.claims, self.budget, self.progress = read, claims, budget, progress
-        self.names = list(tube.scales)
-        self.whole = TubeCells.whole(self.names, tube.spans, tube.curves, tube.halves)
-        self.step = TubeStep(read.equations, [one.block.names for one in claims], read.tableau, step)
-        self.factors = [np.array(one.proof.factor) for one in claims]
-        self.wanted = np.array([one.proof.coefficient for one in claims])
-
-    def cells(self) -> int:
-        """How many parts it took; `_Failing` where a block is not confirmed."""
-        count = 0
-        for place, one in enumerate(self.claims):
-            count += self._covered(self._rounding(one), np.array([one.proof.rounding]), "rounding", place)
-        count += self._covered(self._defects, self.wanted, "defect")
-        self._agree()
-        return count
-
-    def _defects(self, cells: TubeCells) -> tuple[Array, Array]:
-        return self.step.judged(cells, self.factors)
-
-    def _rounding(self, one: Claimed) -> Callable[[TubeCells], tuple[Array, Array]]:
-        read, claims = self.read, self.read.claims
-        assert claims.code is not None
-        assert claims.step is not None
-        latest = max(abs(float(self.whole.spans[0, 0])), abs(float(self.whole.spans[-1, 1]))) + claims.step
-        model = TubeRounding(
-            read.equations, claims.code, one.block.names, read.tableau, claims.step, one.proof.factor,
-            claims.parameters, latest,
-        )  # fmt: skip
-
-        def judged(cells: TubeCells) -> tuple[Array, Array]:
-            bounds, _, _ = model.judge(cells)  # type: ignore[arg-type]
-            shares = np.zeros_like(cells.low)
-            shares[:, 0] = 1.0
-            return bounds[None, :], shares
-
-        return judged
-
-    def _covered(
-        self, judge: Callable[[TubeCells], tuple[Array, Array]], wanted: Array, what: str, place: int | None = None
-    ) -> int:
-        waiting, depth = self.whole, np.zeros(len(self.whole), dtype=int)
-        done, total = 0, len(self.whole)
-        while len(waiting):
-            batch, depths = waiting.chosen(np.arange(min(BATCH, len(waiting)))), depth[:BATCH]
-            waiting, depth = waiting.chosen(np.arange(len(batch), len(waiting))), depth[len(batch) :]
-            self.budget.spend(len(batch))
-            bounds, shares = judge(batch)
-            wrong = np.asarray((bounds > wanted[:, None]).any(axis=0))
-            done += int((~wrong).sum())
-            if wrong.any():
-                deep = wrong & (depths >= DEEPEST)
-                if deep.any():
-                    excess = (bounds[:, deep] / wanted[:, None]).max(axis=1)
-                    block = int(excess.argmax()) if place is None else place
-                    words = f"its {what} is not confirmed: {float(excess.max()):.3g} times what is stated"
-                    raise _Failing(block, words)
-                halves = batch.chosen(wrong).halved(_chosen(shares[wrong]))
-                waiting = _joined(halves, waiting)
-                depth = np.concatenate([np.tile(depths[wrong] + 1, 2), depth])
-                total += int(wrong.sum())
-            if self.progress is not None:
-                self.progress(done / total)
-        return done
-
-    def _agree(self) -> None:
-        """The code against the equations, at the middle of cells and beside it."""
-        shake, read = np.random.default_rng(11), self.read
-        rows = np.unique(np.linspace(0, len(self.whole) - 1, 2 * POINTS).astype(int))
-        curves, halves, spans = self.whole.curves[rows], self.whole.halves[rows], self.whole.spans[rows]
-        s = shake.uniform(0, 1, len(rows))
-        powers = np.stack([s**k for k in range(4)], axis=1)
-        states = np.einsum("nik,nk->ni", curves, powers) + shake.uniform(-1, 1, halves.shape) * halves
-        moments = spans[:, 0] + s * (spans[:, 1] - spans[:, 0])
-        points = sum(read.agreement.check([t, *x]) for t, x in zip(moments, states, strict=True))
-        require(points > 0, "the code could not be compared with the equations at any state of the tube")
-        for one in self.claims:
-            one.shown.points = points
-
-
-def _chosen(shares: Array) -> Array:
-    """The variable to halve: the one that adds most, along the cell where nothing is known."""
-    return np.where(shares.max(axis=1) > 0, shares.argmax(axis=1), 0)
-
-
-def _joined(a: TubeCells, b: TubeCells) -> TubeCells:
-    parts = zip(*((x.spans, x.curves, x.halves, x.low, x.high) for x in (a, b)), strict=True)
-    return TubeCells(a.names, *(np.concatenate(part) for part in parts))

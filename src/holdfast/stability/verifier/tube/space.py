@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from holdfast.stability.verifier.numbers.forms import Array, Space
+from holdfast.stability.verifier.numbers.forms import Array, Space, convolved
 
 DEPTH = 3
 ORDER = 2 * DEPTH
@@ -25,6 +25,8 @@ FEW = 12  # states, up to which products of two of them are kept
 
 class TubeSpace(Space):
     """The same interface as `Space`, without its tables of exponents: those grow too fast here."""
+
+    narrows = False
 
     def __init__(self, others: int, symbols: int, terms: int) -> None:
         self.order, self.depth, self.terms, self.others, self.symbols = ORDER, DEPTH, terms, others, symbols
@@ -55,13 +57,36 @@ class TubeSpace(Space):
 
     @cached_property
     def pairs(self) -> tuple[Array, Array, Array, int]:
+        return _sorted([*self._products(), *((0, k, k) for k in self._symbols), *((k, 0, k) for k in self._symbols)])
+
+    @cached_property
+    def _without_symbols(self) -> tuple[Array, Array, Array, int]:
+        return _sorted(self._products())
+
+    @property
+    def _symbols(self) -> range:
+        return range(self.first_symbol, self._size)
+
+    def product(self, a: Array, b: Array, top: int) -> tuple[Array, int]:
+        """As everywhere; symbols, which are many and mostly 0, meet constants only."""
+        left, right, starts, most = self._without_symbols
+        out = np.zeros_like(a)
+        out[:, : self.first_symbol] = np.add.reduceat(convolved(a[:, left, :], b[:, right, :], top), starts, axis=1)
+        first = self.first_symbol
+        in_a, in_b = first + _used(a[:, first:]), first + _used(b[:, first:])
+        out[:, first:in_a] += convolved(a[:, first:in_a], b[:, :1], top)
+        out[:, first:in_b] += convolved(a[:, :1], b[:, first:in_b], top)
+        return out, most
+
+    def _products(self) -> list[tuple[int, int, int]]:
+        """Which monomials without symbols multiply to which."""
         found = [
             (i, k, self.long(a + c, b + d))
             for i, (a, b) in enumerate(LONG)
             for k, (c, d) in enumerate(LONG)
             if a + b + c + d <= DEPTH
         ]
-        for k in range(len(LONG), self._size):
+        for k in range(len(LONG), self.first_symbol):
             found += [(0, k, k), (k, 0, k)]
         for times in (0, 1):
             along = self.long(1 - times, times)
@@ -72,7 +97,16 @@ class TubeSpace(Space):
             found.append((self.across(i), self.across(j), self.square(k)))
             if i != j:
                 found.append((self.across(j), self.across(i), self.square(k)))
-        left, right, target = (np.array(column) for column in zip(*found, strict=True))
-        order = np.argsort(target, kind="stable")
-        starts = np.searchsorted(target[order], np.arange(self._size))
-        return left[order], right[order], starts, int(np.bincount(target).max())
+        return found
+
+
+def _sorted(found: list[tuple[int, int, int]]) -> tuple[Array, Array, Array, int]:
+    left, right, target = (np.array(column) for column in zip(*found, strict=True))
+    order = np.argsort(target, kind="stable")
+    starts = np.searchsorted(target[order], np.arange(int(target.max()) + 1))
+    return left[order], right[order], starts, int(np.bincount(target).max())
+
+
+def _used(symbols: Array) -> int:
+    """How many symbols, from the first on, hold all that are not 0."""
+    return int(np.flatnonzero(symbols.any(axis=(0, 2))).max(initial=-1)) + 1

@@ -41,13 +41,27 @@ class TubeMotion(WholeMotion):
 
     def __init__(self, equations: Equations, names: list[str]) -> None:
         super().__init__(equations, names)
-        self.rows = sum(len(part.rows) for part in self.parts)
+        self._eliminated = [name for name in self.states if equations.solved and not self._plain(name)]
+        self.rows = sum(len(part.rows) for part in self.parts) + len(self._eliminated)
         self._next = 0
+
+    def _plain(self, name: str) -> bool:
+        """Whether a rate is an input itself."""
+        return self.equations.state_rates[name].op in ("input", "const")
 
     def begin_step(self) -> None:
         self._next = 0
 
     def rates(self, space: TubeSpace, cells: int, values: Mapping[str, Form]) -> dict[str, Form]:  # type: ignore[override]
+        return self.both(space, cells, values)[0]
+
+    @property
+    def unknown_of(self) -> dict[str, int]:
+        """Of a state whose rate is an unknown of the system: which one."""
+        return self._unknown
+
+    def both(self, space: TubeSpace, cells: int, values: Mapping[str, Form]) -> tuple[dict[str, Form], dict[int, Form]]:
+        """Rates by their states, and the unknowns of the system by their columns."""
         forms = Forms(space, cells, values)
         unknowns = self._solved(space, forms)
         found = {}
@@ -58,11 +72,16 @@ class TubeMotion(WholeMotion):
                 (found[name],) = forms.of([self.equations.state_rates[name]])
             else:
                 found[name] = values[f"{name}_dot"]
-        return found
+        for name in self._eliminated:
+            found[name] = _as_symbols(found[name], space, space.first_symbol + self._next * space.terms)
+            self._next += 1
+        return found, unknowns
 
     def _solved(self, space: TubeSpace, forms: Forms) -> dict[int, Form]:
-        system: System = self.system
         found: dict[int, Form] = {}
+        if not self.parts:
+            return found
+        system: System = self.system
         for part in self.parts:
             matrix = [forms.raw([system.matrix[i][j] for j in part.columns]) for i in part.rows]
             right = forms.of([system.right[i] for i in part.rows])
@@ -99,6 +118,15 @@ def solved(matrix: list[list[Form | Fraction]], right: list[Form], space: TubeSp
         lost = 4 * UNIT * np.abs(form.c[:, first : first + len(right) * terms, :]).sum(axis=1)
         form.r = np.where(usable[:, None], lost, np.inf)
     return z
+
+
+def _as_symbols(form: Form, space: TubeSpace, first: int) -> Form:
+    """The form with a symbol for each power in the place of its remainder: later stages carry it on as one number."""
+    usable = np.isfinite(form.r).all(axis=1)
+    c = form.c.copy()
+    for k in range(space.terms):
+        c[:, first + k, k] = np.where(usable, form.r[:, k], 0.0)
+    return Form(space, c, np.where(usable[:, None], 0.0, np.inf))
 
 
 def _response(mid: Array, inverse: Array) -> Array:

@@ -1,0 +1,136 @@
+"""The cells of a tube on all cores: they are independent, so each process takes every n-th of them.
+
+A process is Python begun anew with the claims on its input (`holdfast.stability.verifier.tube.worker`), which works
+from any caller. What is found does not depend on how many there are; where none can be begun, the cells are looked at
+here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from queue import Queue
+from threading import Thread
+
+from holdfast.stability.verifier.check import Reading
+from holdfast.stability.verifier.reading.tubes import StatedTube
+from holdfast.stability.verifier.refusal import Refused, Unconfirmed
+from holdfast.stability.verifier.steps.cover import Budget
+from holdfast.stability.verifier.tube.cover import Claimed, Failing, Progress, TubeCover
+
+WORTH = 64  # cells: fewer are done before a process has begun
+
+
+def confirmed(
+    read: Reading, place: int, tube: StatedTube, claims: Sequence[Claimed], budget: Budget, progress: Progress | None
+) -> int:
+    """How many parts of cells were looked at; `Failing`, `Refused` or `Unconfirmed` where a claim is not confirmed."""
+    cover = TubeCover(read, tube, claims, budget, progress)
+    count, cells = _cores(), len(tube.spans)
+    workers: Workers | None = None
+    if count > 1 and cells >= WORTH:
+        with contextlib.suppress(OSError):
+            workers = Workers(read, place, claims, budget, count)
+    found = cover.confirmed(range(cells)) if workers is None else workers.together(budget, progress)
+    cover.agree()
+    return found
+
+
+def _cores() -> int:
+    """That this process may use."""
+    usable = getattr(os, "sched_getaffinity", None)
+    return len(usable(0)) if usable is not None else os.cpu_count() or 1
+
+
+class Workers:
+    """Processes at work, each with a part of the cells."""
+
+    def __init__(self, read: Reading, place: int, claims: Sequence[Claimed], budget: Budget, count: int) -> None:
+        if not sys.executable:
+            raise OSError("there is no interpreter to begin")
+        blocks = [read.claims.blocks.index(one.block) for one in claims]
+        self._lines: Queue[tuple[int, str]] = Queue()
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._threads: list[Thread] = []
+        left = budget.left()
+        for k in range(count):
+            task = pickle.dumps((read.claims, place, blocks, (k, count), left))
+            try:
+                self._begin(k, task)
+            except OSError:
+                self.end()
+                raise
+
+    def _begin(self, k: int, task: bytes) -> None:
+        root = Path(__file__).parents[4]
+        paths = [str(root), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+        alone = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+        environment = {**os.environ, **alone, "PYTHONPATH": os.pathsep.join(path for path in paths if path)}
+        command = [sys.executable, "-m", "holdfast.stability.verifier.tube.worker"]
+        process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
+        )
+        self._processes.append(process)
+        for work in (Thread(target=self._fed, args=(process, task)), Thread(target=self._heard, args=(k, process))):
+            work.daemon = True
+            work.start()
+            self._threads.append(work)
+
+    @staticmethod
+    def _fed(process: subprocess.Popen[bytes], task: bytes) -> None:
+        assert process.stdin is not None
+        with contextlib.suppress(OSError), process.stdin:
+            process.stdin.write(task)
+
+    def _heard(self, k: int, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdout is not None
+        with process.stdout:
+            for line in process.stdout:
+                self._lines.put((k, line.decode("utf-8", "replace").rstrip("\n")))
+        self._lines.put((k, "ended"))
+
+    def together(self, budget: Budget, progress: Progress | None) -> int:
+        """What all of them found: the sum of parts, or the first that is not confirmed."""
+        shares, done, total = [0.0] * len(self._processes), set[int](), 0
+        try:
+            while len(done) < len(self._processes):
+                k, line = self._lines.get()
+                kind, _, rest = line.partition(" ")
+                if kind == "share":
+                    shares[k] = float(rest)
+                    if progress is not None:
+                        progress(sum(shares) / len(shares))
+                elif kind == "done":
+                    parts, spent = map(int, rest.split())
+                    total += parts
+                    done.add(k)
+                    budget.spend(spent)
+                elif kind != "ended" or k not in done:
+                    raise _trouble(kind, rest)
+        finally:
+            self.end()
+        return total
+
+    def end(self) -> None:
+        for process in self._processes:
+            process.kill()
+            process.wait()
+        for thread in self._threads:
+            thread.join()
+
+
+def _trouble(kind: str, rest: str) -> Exception:
+    match kind:
+        case "failing":
+            place, _, words = rest.partition(" ")
+            return Failing(int(place), words)
+        case "refused":
+            return Refused(rest)
+        case "unconfirmed":
+            return Unconfirmed(rest)
+    return Unconfirmed("not verified: a process that looked at its cells ended early")

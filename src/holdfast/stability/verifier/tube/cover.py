@@ -1,0 +1,196 @@
+"""The cells of a tube against the claims of several blocks: rounding and defects, halved where a bound is too large."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from holdfast.stability.verifier.check import POINTS, Reading, Shown
+from holdfast.stability.verifier.numbers.forms import Array, Space
+from holdfast.stability.verifier.reading.file import BlockClaim
+from holdfast.stability.verifier.reading.tubes import StatedTube, TubeClaim
+from holdfast.stability.verifier.refusal import require
+from holdfast.stability.verifier.steps.cover import Budget
+from holdfast.stability.verifier.steps.rounding import RoundingModel
+from holdfast.stability.verifier.tube.adjoint import AdjointRounding
+from holdfast.stability.verifier.tube.cells import TubeCells
+from holdfast.stability.verifier.tube.space import TubeSpace
+from holdfast.stability.verifier.tube.step import TubeStep
+
+BATCH = 32  # parts of cells at a time: forms with symbols are long
+DEEPEST = 24  # halvings of a cell, after which a bound that is still too large is not confirmed
+DEEPEST_IN_TIME = 8  # the same for rounding, for which cells are halved in time alone
+FIRST_PART = 0.2  # of the work: what rounding takes of it, for progress to be told
+TWICE = 2.5  # times what is stated: a part is halved twice before it is looked at again
+Progress = Callable[[float], None]
+Judge = Callable[[TubeCells], tuple[Array, Array]]
+"""Bounds of parts (blocks, parts), and how much s, the place within the step and each state add: shares."""
+
+
+@dataclass(frozen=True, eq=False)
+class Claimed:
+    """A block whose numbers were found to fit, before its cells are looked at."""
+
+    block: BlockClaim
+    proof: TubeClaim
+    shown: Shown
+
+
+class Failing(Exception):
+    """One block of several that is not confirmed."""
+
+    def __init__(self, place: int, words: str) -> None:
+        super().__init__(words)
+        self.place, self.words = place, words
+
+
+class TubeRounding(RoundingModel):
+    """The same model over parts of a tube, whose forms follow its curve: elimination forgives no crude ones."""
+
+    def _space(self, cells: Any) -> Space:
+        return TubeSpace(len(cells.names), 0, 1)
+
+
+class TubeRoundings:
+    """Rounding of all blocks over parts of a tube: errors added up, which is quick, or by their slopes."""
+
+    def __init__(self, read: Reading, tube: StatedTube, claims: Sequence[Claimed]) -> None:
+        self._read, self._claims = read, claims
+        self._wanted = np.array([one.proof.rounding for one in claims])
+        step = read.claims.step
+        assert step is not None
+        self._latest = max(abs(float(tube.spans[0, 0])), abs(float(tube.spans[-1, 1]))) + step
+
+    @cached_property
+    def _added(self) -> list[TubeRounding]:
+        made, stated = self._read.equations, self._read.claims
+        assert stated.code is not None
+        assert stated.step is not None
+        return [
+            TubeRounding(
+                made, stated.code, one.block.names, self._read.tableau, stated.step, one.proof.factor,
+                stated.parameters, self._latest,
+            )
+            for one in self._claims
+        ]  # fmt: skip
+
+    @cached_property
+    def _by_slopes(self) -> AdjointRounding:
+        made, stated = self._read.equations, self._read.claims
+        assert stated.code is not None
+        assert stated.step is not None
+        names, factors = [one.block.names for one in self._claims], [np.array(one.proof.factor) for one in self._claims]
+        return AdjointRounding(
+            made, stated.code, names, self._read.tableau, stated.step, factors, stated.parameters, self._latest
+        )
+
+    def judged(self, cells: TubeCells) -> tuple[Array, Array]:
+        """Bounds for each block (blocks, parts), and that the cell is what to halve."""
+        bounds = np.array([model.judge(cells)[0] for model in self._added])  # type: ignore[arg-type]
+        poor = np.asarray((bounds > self._wanted[:, None]).any(axis=0))
+        if poor.any():
+            bounds[:, poor] = np.fmin(bounds[:, poor], self._by_slopes.judged(cells.chosen(poor)))
+        shares = np.zeros_like(cells.low)
+        shares[:, 0] = 1.0
+        return bounds, shares
+
+
+class TubeCover:
+    """All cells of a tube against the claims of several blocks, halved where a bound is too large."""
+
+    def __init__(
+        self, read: Reading, tube: StatedTube, claims: Sequence[Claimed], budget: Budget, progress: Progress | None
+    ) -> None:
+        step = read.claims.step
+        assert step is not None
+        self.read, self.tube, self.claims, self.budget, self.progress = read, tube, claims, budget, progress
+        self.names = list(tube.scales)
+        self.whole = TubeCells.whole(self.names, tube.spans, tube.curves, tube.halves)
+        self.step = TubeStep(read.equations, [one.block.names for one in claims], read.tableau, step)
+        self.factors = [np.array(one.proof.factor) for one in claims]
+        self.wanted = np.array([one.proof.coefficient for one in claims])
+
+    def confirmed(self, rows: Sequence[int]) -> int:
+        """How many parts some cells took; `Failing` where a block is not confirmed."""
+        chosen = self.whole.chosen(np.array(rows, dtype=int))
+        roundings = TubeRoundings(self.read, self.tube, self.claims)
+        stated = np.array([one.proof.rounding for one in self.claims])
+        count = self._covered(chosen, roundings.judged, stated, "rounding", 0.0)
+        return count + self._covered(chosen, self._defects, self.wanted, "defect", FIRST_PART)
+
+    def _defects(self, cells: TubeCells) -> tuple[Array, Array]:
+        return self.step.judged(cells, self.factors)
+
+    def _covered(
+        self,
+        cells: TubeCells,
+        judge: Callable[[TubeCells], tuple[Array, Array]],
+        wanted: Array,
+        what: str,
+        before: float,
+    ) -> int:
+        waiting, depth = cells, np.zeros(len(cells), dtype=int)
+        done, total = 0, len(cells)
+        while len(waiting):
+            batch, depths = waiting.chosen(np.arange(min(BATCH, len(waiting)))), depth[:BATCH]
+            waiting, depth = waiting.chosen(np.arange(len(batch), len(waiting))), depth[len(batch) :]
+            self.budget.spend(len(batch))
+            bounds, shares = judge(batch)
+            wrong = np.asarray((bounds > wanted[:, None]).any(axis=0))
+            done += int((~wrong).sum())
+            if wrong.any():
+                deep = wrong & (depths >= (DEEPEST_IN_TIME if what == "rounding" else DEEPEST))
+                if deep.any():
+                    excess = (bounds[:, deep] / wanted[:, None]).max(axis=1)
+                    words = f"its {what} is not confirmed: {float(excess.max()):.3g} times what is stated"
+                    raise Failing(int(excess.argmax()), words)
+                excess = (bounds[:, wrong] / wanted[:, None]).max(axis=0)
+                pieces, deeper = _cut(batch.chosen(wrong), shares[wrong], depths[wrong], excess > TWICE)
+                waiting, depth = _joined(pieces, waiting), np.concatenate([deeper, depth])
+                total += len(pieces) - int(wrong.sum())
+            if self.progress is not None:
+                share = FIRST_PART if before == 0 else 1 - FIRST_PART
+                self.progress(before + share * done / total)
+        return done
+
+    def agree(self) -> None:
+        """The code against the equations, at the middle of cells and beside it."""
+        shake, read = np.random.default_rng(11), self.read
+        rows = np.unique(np.linspace(0, len(self.whole) - 1, 2 * POINTS).astype(int))
+        curves, halves, spans = self.whole.curves[rows], self.whole.halves[rows], self.whole.spans[rows]
+        s = shake.uniform(0, 1, len(rows))
+        powers = np.stack([s**k for k in range(4)], axis=1)
+        states = np.einsum("nik,nk->ni", curves, powers) + shake.uniform(-1, 1, halves.shape) * halves
+        moments = spans[:, 0] + s * (spans[:, 1] - spans[:, 0])
+        points = sum(read.agreement.check([t, *x]) for t, x in zip(moments, states, strict=True))
+        require(points > 0, "the code could not be compared with the equations at any state of the tube")
+        for one in self.claims:
+            one.shown.points = points
+
+
+def _chosen(shares: Array) -> Array:
+    """The variable to halve: the one that adds most, along the cell where nothing is known."""
+    return np.where(shares.max(axis=1) > 0, shares.argmax(axis=1), 0)
+
+
+def _cut(cells: TubeCells, shares: Array, depths: Array, twice: Array) -> tuple[TubeCells, Array]:
+    """Parts halved where most is added, some of them twice; and how often each piece was halved by now."""
+    variables, rows = _chosen(shares), np.arange(len(cells))
+    pieces, depths = cells.halved(variables), np.tile(depths + 1, 2)
+    left = shares.copy()
+    left[rows, variables] /= 2
+    left, again = np.tile(left, (2, 1)), np.tile(twice, 2)
+    if again.any():
+        finer = pieces.chosen(again).halved(_chosen(left[again]))
+        depths = np.concatenate([np.tile(depths[again] + 1, 2), depths[~again]])
+        pieces = _joined(finer, pieces.chosen(~again))
+    return pieces, depths
+
+
+def _joined(a: TubeCells, b: TubeCells) -> TubeCells:
+    parts = zip(*((x.spans, x.curves, x.halves, x.low, x.high) for x in (a, b)), strict=True)
+    return TubeCells(a.names, *(np.concatenate(part) for part in parts))
