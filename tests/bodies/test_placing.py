@@ -17,9 +17,7 @@ def arm(placing, kind, random):
     }
     joints = {
         "first": hf.Revolute("ground", "one", axis=(1, 2, 2)),
-        "second": kind(
-            "out", "inner", orientation=(2, 1, 0, 1), **({} if kind in (hf.Spherical, hf.Weld) else {"axis": "z"})
-        ),
+        "second": kind("out", "inner", orientation=(2, 1, 0, 1), **more),
     }
     return hf.System(bodies=bodies, joints=joints, gravity=(0, 0, -9.81), placing=placing)
 
