@@ -49,7 +49,7 @@ class System:
     `bodies` and `joints` state a mechanism as engineers see it, with `gravity` acting on all bodies: they give
     coordinates, definitions and points of their own, which everything else may use. The coordinates are those of
     joints, or with `placing="absolute"` those of bodies, each of which is then free, with rows for every joint.
-    `norm_rate` is the rate κ at which quaternions return to length 1; keep κ times the step well below 1.
+    Quaternions may have any length; with a `norm_rate` κ it returns to 1 (keep κ times the step well below 1).
 
     A parameter without a value (left out, or None) is a letter of the equations, and so is a function of `functions`
     without an expression or data; `letters` lists the former.
@@ -168,7 +168,7 @@ class System:
         put(self, "points", Frozen({**self.points, **made.frames.points}))
         put(self, "produced", produced_names(made))
         put(self, "frames", made)
-        put(self, "rows", joint_rows(made, self.points))
+        put(self, "rows", joint_rows(made, self.points, self.definitions, self.parameters))
 
     def _define(self, stated: Mapping[str, Any]) -> None:
         names, definitions = self.vocabulary, dict(self.definitions)

@@ -35,11 +35,11 @@ BODY_KEYS = [field.name for field in fields(Body)]
 AS_TEXT = ("surface", "curve")  # functions of places, which the joint reads by itself
 
 
-def read_bodies(
-    raw: Mapping[str, Any], entries: Entries, gravity: Any, points: Mapping[str, Any], placing: str
-) -> dict[str, Any]:
+def read_bodies(raw: Mapping[str, Any], entries: Entries, gravity: Any, known: Mapping[str, Any]) -> dict[str, Any]:
     """Bodies, joints and gravity for `System`; all that they name is declared on the way."""
     reader = _BodyReader(entries)
+    points, placing, definitions = known["points"], known["placing"], known["definitions"]
+    parameters = {**known["parameters"]}
     found: dict[str, Any] = {"bodies": reader.bodies(raw), "joints": reader.joints(raw)}
     found["gravity"] = reader.vector(gravity, ("system", "gravity")) if gravity is not None else ()
     if not found["bodies"] and not reader.sound:
@@ -49,7 +49,7 @@ def read_bodies(
             made = body_frames(found["bodies"], found["joints"], found["gravity"], points, entries.names, placing)
             for name, place in made.frames.points.items():
                 entries.expressions.add_point(name, place)
-            found["rows"] = joint_rows(made, points)
+            found["rows"] = joint_rows(made, points, {**definitions, **made.frames.definitions}, parameters)
     except BadStatement as error:
         entries.findings.blame_where(error)
     return found
