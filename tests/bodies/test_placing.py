@@ -25,7 +25,10 @@ def arm(placing, kind, random):
 KINDS = (hf.Revolute, hf.Prismatic, hf.Cylindrical, hf.Spherical, hf.Planar, hf.Universal, hf.Weld)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+QUICK = (hf.Revolute, hf.Spherical)
+
+
+@pytest.mark.parametrize("kind", [k if k in QUICK else pytest.param(k, marks=pytest.mark.prove) for k in KINDS])
 def test_both_placings_move_alike(kind):
     """From the pose and rates of one run, the other has the same accelerations of every point."""
     relative = arm("relative", kind, np.random.default_rng(4))

@@ -10,7 +10,7 @@ from tests.bodies.newton_euler import mass_and_bias, of_quaternion
 from tests.bodies.random_trees import random_tree
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", [*range(10), *(pytest.param(k, marks=pytest.mark.prove) for k in range(10, 40))])
 def test_a_random_tree_obeys_newton_and_euler(seed):
     problem, bodies, rates, gravity = random_tree(seed, 2 + seed % 4)
     values = hf.derive(problem).evaluate()
@@ -23,7 +23,7 @@ def test_a_random_tree_obeys_newton_and_euler(seed):
     assert np.abs(values.accelerations - exact).max() < 1e-10 * max(1.0, np.abs(exact).max())
 
 
-@pytest.mark.parametrize("seed", range(30, 36))
+@pytest.mark.parametrize("seed", range(30, 32))
 def test_energies_and_places_of_a_random_tree_are_those_of_its_bodies(seed):
     problem, bodies, rates, gravity = random_tree(seed, 4)
     values = hf.derive(problem).evaluate()
