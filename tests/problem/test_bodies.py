@@ -147,5 +147,14 @@ def test_slips_in_python_are_said_by_name():
     body = hf.Body(mass=1, inertia=1, position=(0, 1))
     with pytest.raises(hf.BadStatement, match="carried by the joint"):
         hf.Problem(hf.System(bodies={"b": body}, joints={"pin": hf.Revolute("ground", "b")}))
+    twice = {n: hf.Body(mass=1, inertia=(1, 1, 1), points={"p": (0, 0, 1)}) for n in "ab"}
+    with pytest.raises(hf.BadStatement, match="'p' is given twice"):
+        hf.System(bodies=twice)
+    with pytest.raises(hf.BadStatement, match="no body has this inertia"):
+        hf.System(bodies={"b": hf.Body(mass=1, inertia=(1, 1, 1, 5, 0, 0))})
+    with pytest.raises(hf.BadStatement, match="the ground is no body"):
+        hf.System(bodies={"ground": hf.Body(mass=1, inertia=(1, 1, 1))})
+    with pytest.raises(hf.BadStatement, match="no vector"):
+        hf.System(bodies={"b": hf.Body(mass=1, inertia=(1, 1, 1))}, gravity=9.81)
     with pytest.raises(hf.BadStatement, match="given twice"):
         top(coordinates=hf.coordinates("tip x"))

@@ -288,7 +288,11 @@ class Equations:
             for part, turning in zip(ball.quaternion, ball.turning(inputs.v), strict=True):
                 along[part] = along[part] - turning
         potential, kinetic = directional([self.dynamics.potential, self.dynamics.kinetic], along)
-        return potential - kinetic
+        bodies = self.dynamics.bodies
+        if bodies is None:
+            return potential - kinetic
+        (changing,) = directional([bodies.kinetic], along)  # what leaves a body takes its energy with it, at rest on it
+        return potential - kinetic + 2 * changing
 
     @cached_property
     def field(self) -> Field:

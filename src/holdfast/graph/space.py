@@ -152,14 +152,15 @@ class ByMatrix(Still):
 
 
 def of_quaternion(p: Sequence[Node]) -> Mat:
-    """R(p) of a quaternion w x y z of length 1, with shared products."""
+    """R(p) of a quaternion w x y z of any length, with s = 2/|p|²."""
     w, x, y, z = p
-    a, b, c, d = w * w + x * x, w * w - x * x, y * y + z * z, y * y - z * z
+    xx, yy, zz = x * x, y * y, z * z
+    s, one = 2 / (w * w + xx + yy + zz), w.graph.one
     xy, xz, yz, wx, wy, wz = x * y, x * z, y * z, w * x, w * y, w * z
     return [
-        [a - c, 2 * (xy - wz), 2 * (xz + wy)],
-        [2 * (xy + wz), b + d, 2 * (yz - wx)],
-        [2 * (xz - wy), 2 * (yz + wx), b - d],
+        [one - s * (yy + zz), s * (xy - wz), s * (xz + wy)],
+        [s * (xy + wz), one - s * (xx + zz), s * (yz - wx)],
+        [s * (xz - wy), s * (yz + wx), one - s * (xx + yy)],
     ]
 
 

@@ -47,8 +47,9 @@ class System:
     pictures. Keys are symbols or names.
 
     `bodies` and `joints` state a mechanism as engineers see it, with `gravity` acting on all bodies: they give
-    coordinates, definitions and points of their own, which everything else may use. `norm_rate` is the rate κ at which
-    quaternions return to length 1; keep κ times the step well below 1.
+    coordinates, definitions and points of their own, which everything else may use. The coordinates are those of
+    joints, or with `placing="absolute"` those of bodies, each of which is then free, with rows for every joint.
+    Quaternions may have any length; with a `norm_rate` κ it returns to 1 (keep κ times the step well below 1).
 
     A parameter without a value (left out, or None) is a letter of the equations, and so is a function of `functions`
     without an expression or data; `letters` lists the former.
@@ -154,7 +155,7 @@ class System:
         """Bodies and joints give their coordinates, quaternions, definitions and points."""
         put = object.__setattr__
         put(self, "norm_rate", names.admit(self.norm_rate, CONSTANT, where="system.norm_rate"))
-        made = body_frames(self.bodies, self.joints, self.gravity, self.points, names)
+        made = body_frames(self.bodies, self.joints, self.gravity, self.points, names, self.placing)
         layout = made.layout
         if not self.coordinates and not layout.coordinates:
             raise BadStatement("no body can move", where="joints", fix="state a joint that is no weld")
@@ -167,7 +168,7 @@ class System:
         put(self, "points", Frozen({**self.points, **made.frames.points}))
         put(self, "produced", produced_names(made))
         put(self, "frames", made)
-        put(self, "rows", joint_rows(made, self.points))
+        put(self, "rows", joint_rows(made, self.points, self.definitions, self.parameters))
 
     def _define(self, stated: Mapping[str, Any]) -> None:
         names, definitions = self.vocabulary, dict(self.definitions)

@@ -38,11 +38,6 @@ class Dynamics:
     bodies: BodyShare | None = None
     by_bodies_alone: bool = False  # whether M is theirs
 
-    @property
-    def turned_freely(self) -> bool:
-        """Whether bodies turn by quaternions, whose length is 1 to rounding only."""
-        return self.bodies is not None and any(frame.kind == "ball" for frame in self.bodies.tree.frames)
-
 
 def dynamics_of(system: System, inputs: Inputs, *, kinetic: Node | None = None) -> Dynamics:
     """Walk the energies and differentiate them on the graph; `kinetic` may be given in another, equal form.

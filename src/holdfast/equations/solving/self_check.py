@@ -24,7 +24,7 @@ from holdfast.graph.linear_algebra import Rows
 
 LOOKS = 2  # samples: the start and one beside it
 PRECISIONS = (128, 512)  # bits; the second for systems so near to singular that the first tells nothing
-REFINED = 1e-9  # of its largest term: the residual that refinement, or a quaternion of length nearly 1, may leave
+REFINED = 1e-9  # of its largest term: the residual that a solver by refinement may leave
 NO_RESIDUAL = 2.0**-40  # of the largest term: a residual known this well that contains 0 is one
 
 Residual = tuple[str, Any, Any]  # of which equation, its value, the size of its largest term
@@ -38,7 +38,7 @@ def require_solved(
 
     `names` are those of the coordinates, then of the constraints.
     """
-    allowed = REFINED if solution.solver.form == "redundant" or dynamics.turned_freely else 0.0
+    allowed = REFINED if solution.solver.form == "redundant" else 0.0
     for sample in samples[:LOOKS]:
         for bits in PRECISIONS:
             with precision(bits):

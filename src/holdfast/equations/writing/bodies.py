@@ -43,5 +43,7 @@ def body_lines(system: System) -> Iterator[str]:
     rows = system.rows
     for verb, listed in (("cut to open a loop", made.layout.cut), ("holds", made.layout.held)):
         for name in listed:
-            own = [row for row, owner in rows.owners.items() if owner == name] if rows is not None else []
-            yield f"{name}, {made.joints[name].kind}, {verb}: {', '.join(own)}"
+            whole = [row for row, owner in rows.owners.items() if owner == name] if rows is not None else []
+            own = [row for row in whole if rows is not None and row not in rows.idle]
+            idle = f"{'; ' if own else ''}kept by the rest already: {', '.join(r for r in whole if r not in own)}"
+            yield f"{name}, {made.joints[name].kind}, {verb}: {', '.join(own)}{idle if len(own) < len(whole) else ''}"

@@ -12,7 +12,10 @@ from holdfast.common.arguments import clear_arguments
 from holdfast.common.frozen import Frozen
 from holdfast.errors import BadStatement
 from holdfast.problem.bodies.orientation import Vector, quaternion
-from holdfast.problem.vocabulary import CONSTANT, Vocabulary, by_name
+from holdfast.problem.quantities import Parameter, State, Time
+from holdfast.problem.vocabulary import CONSTANT, Kinds, Vocabulary, by_name
+
+CHANGING: Kinds = (Parameter, Time, State)
 
 VECTORS = ("center", "position", "velocity")
 
@@ -26,7 +29,8 @@ class Body:
     the centre of mass, in those axes: (xx, yy, zz), (xx, yy, zz, xy, xz, yz) with the entries of the matrix, the matrix
     itself, or one number in the plane. `position` of the origin, `orientation` (w, x, y, z), `velocity` of the origin
     and `spin` (in the axes of the body) say where a free body starts. `points` are named places on the body, `shape` is
-    what a picture draws. All are numbers or expressions in parameters.
+    what a picture draws. All are numbers or expressions in parameters; `mass`, `center` and `inertia` may also change
+    with time or with first-order states, where what joins or leaves does so at rest on the body.
 
     >>> Body(mass=1, center=(0, 0, 0.5), inertia=(0.05, 0.05, 0.1)).mass
     1
@@ -59,7 +63,8 @@ class Body:
         """This body in the words of a system, checked; vectors that are not given stay so."""
 
         def vector(value: Any, key: str) -> Any:
-            return None if value is None else _vector(value, names, size, f"{where}.{key}")
+            kinds = CHANGING if key == "center" else CONSTANT
+            return None if value is None else _vector(value, names, size, f"{where}.{key}", kinds)
 
         orientation = self.orientation
         if orientation is not None:
@@ -69,7 +74,7 @@ class Body:
             )
         found = replace(
             self,
-            mass=names.admit(self.mass, CONSTANT, where=f"{where}.mass"),
+            mass=names.admit(self.mass, CHANGING, where=f"{where}.mass"),
             inertia=self._moments(names, size, where),
             orientation=orientation,
             spin=self._spin(names, size, where),
@@ -80,6 +85,7 @@ class Body:
             for value in values:
                 if value.is_number and value < 0:
                     raise BadStatement(f"the {key} is {value}", where=f"{where}.{key}", fix="it cannot be negative")
+        _refuse_indefinite(found.inertia, f"{where}.inertia")
         return found
 
     def _moments(self, names: Vocabulary, size: int, where: str) -> Vector:
@@ -94,7 +100,7 @@ class Body:
                 raise BadStatement("in the plane an inertia is one number", where=where, fix="e.g. inertia = 0.1")
         else:
             parts = _listed_moments(given, where)
-        admitted = tuple(names.admit(part, CONSTANT, where=where) for part in parts)
+        admitted = tuple(names.admit(part, CHANGING, where=where) for part in parts)
         return (*admitted, *(sp.S.Zero,) * 3) if len(admitted) == 3 else admitted
 
     def _spin(self, names: Vocabulary, size: int, where: str) -> Any:
@@ -106,6 +112,18 @@ class Body:
                 raise BadStatement("in the plane a spin is one number", where=f"{where}.spin", fix="e.g. spin = 0.1")
             return (names.admit(parts[0], CONSTANT, where=f"{where}.spin"),)
         return _vector(self.spin, names, 3, f"{where}.spin")
+
+
+def _refuse_indefinite(moments: Vector, where: str) -> None:
+    """An inertia whose products are larger than its moments allow is that of nothing."""
+    if len(moments) != 6 or not all(part.is_number for part in moments) or not any(moments[3:]):
+        return
+    xx, yy, zz, xy, xz, yz = moments
+    minors = (xx * yy - xy**2, xx * zz - xz**2, yy * zz - yz**2)
+    whole = xx * minors[2] - xy * (xy * zz - xz * yz) + xz * (xy * yz - xz * yy)
+    if any(minor < 0 for minor in (*minors, whole)):
+        fix = "products are entries of the matrix, -∫xy dm, about the centre of mass"
+        raise BadStatement("no body has this inertia: about some axis it is negative", where=where, fix=fix)
 
 
 def _count(value: Any) -> int:
@@ -126,14 +144,14 @@ def _listed_moments(given: Any, where: str) -> tuple[Any, ...]:
     return parts
 
 
-def _vector(value: Any, names: Vocabulary, size: int, where: str) -> Vector:
+def _vector(value: Any, names: Vocabulary, size: int, where: str, kinds: Kinds = CONSTANT) -> Vector:
     parts = tuple(value) if isinstance(value, Iterable) and not isinstance(value, (str, Mapping)) else None
     if parts is None:
         raise BadStatement(f"{value!r} is not a vector", where=where, fix="write its components, e.g. (0, 0, 1)")
     if len(parts) != size:
         plane = "this mechanism is in the plane" if size == 2 else "this mechanism is in space"
         raise BadStatement(f"{plane}, and this vector has {len(parts)} components", where=where, fix=f"give {size}")
-    return tuple(names.admit(part, CONSTANT, where=where) for part in parts)
+    return tuple(names.admit(part, kinds, where=where) for part in parts)
 
 
 def plain_table(value: Any, where: str) -> Any:

@@ -81,7 +81,7 @@ class Frames:
                 sign = step.axis[2]
                 angle, spin = angle + sign * value, added(spin, (sp.S.Zero, sp.S.Zero, sign * value.rate))
             else:
-                matrix, own = _turn(step)
+                matrix, own = self._turn(step)
                 axes, spin = multiplied(axes, matrix), added(times(transposed(matrix), spin), own)
         if self.layout.plane:
             angle = self._named(f"{body}_angle", angle, coordinates)
@@ -107,19 +107,19 @@ class Frames:
         self.definitions[name] = sp.sympify(value)
         return Definition(name)
 
+    def _turn(self, step: Step) -> tuple[Matrix, Vector]:
+        """The matrix of a turn or ball, and the spin it adds, in the axes after it."""
+        if step.kind == "ball":
+            w, x, y, z = p = tuple(State(name) for name in step.states)
+            name = f"{step.states[0].removesuffix('_e0')}_scale"
+            scale = self._named(name, 2 / (w**2 + x**2 + y**2 + z**2))
+            return ball_matrix(p, scale), tuple(Coordinate(name).rate for name in step.coordinates)
+        value = Coordinate(step.coordinates[0])
+        return axis_matrix(step.axis, sp.cos(value), sp.sin(value)), tuple(part * value.rate for part in step.axis)
+
     def _short(self, name: str, value: sp.Expr) -> sp.Expr:
         """A number as it is, anything else by name."""
         return value if value.is_number else self._named(name, value)
-
-
-def _turn(step: Step) -> tuple[Matrix, Vector]:
-    """The matrix of a turn or ball, and the spin it adds, in the axes after it."""
-    if step.kind == "ball":
-        spin = tuple(Coordinate(name).rate for name in step.coordinates)
-        return ball_matrix(tuple(State(name) for name in step.states)), spin
-    (name,) = step.coordinates
-    value = Coordinate(name)
-    return axis_matrix(step.axis, sp.cos(value), sp.sin(value)), tuple(part * value.rate for part in step.axis)
 
 
 def axis_matrix(axis: Vector, c: sp.Expr, s: sp.Expr) -> Matrix:
@@ -135,13 +135,13 @@ def _entry(along: sp.Expr, diagonal: bool, skew: sp.Expr, c: sp.Expr, s: sp.Expr
     return along * (1 - c) + c * int(diagonal) + s * skew if along != 0 else c * int(diagonal) + s * skew
 
 
-def ball_matrix(p: Vector) -> Matrix:
-    """R(p) without the division by |p|², which is 1 up to what the rates of p bring back."""
+def ball_matrix(p: Vector, s: sp.Expr) -> Matrix:
+    """R(p), with s = 2/|p|²."""
     w, x, y, z = p
     return (
-        (w**2 + x**2 - y**2 - z**2, 2 * (x * y - w * z), 2 * (x * z + w * y)),
-        (2 * (x * y + w * z), w**2 - x**2 + y**2 - z**2, 2 * (y * z - w * x)),
-        (2 * (x * z - w * y), 2 * (y * z + w * x), w**2 - x**2 - y**2 + z**2),
+        (1 - s * (y**2 + z**2), s * (x * y - w * z), s * (x * z + w * y)),
+        (s * (x * y + w * z), 1 - s * (x**2 + z**2), s * (y * z - w * x)),
+        (s * (x * z - w * y), s * (y * z + w * x), 1 - s * (x**2 + y**2)),
     )
 
 

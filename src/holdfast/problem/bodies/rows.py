@@ -36,6 +36,7 @@ from holdfast.problem.bodies.held_joints import (
     RackAndPinion,
     RollingOnPlane,
 )
+from holdfast.problem.bodies.idle_rows import idle_rows
 from holdfast.problem.bodies.joints import GROUND, TreeJoint, X, across
 from holdfast.problem.bodies.orientation import Vector, rotation
 from holdfast.problem.bodies.statement import BodyFrames
@@ -59,19 +60,28 @@ class JointRows:
     holonomic: dict[str, sp.Expr] = field(default_factory=dict)
     nonholonomic: dict[str, sp.Expr] = field(default_factory=dict)
     owners: dict[str, str] = field(default_factory=dict)
+    idle: tuple[str, ...] = ()  # kept at every state by what the tree itself allows
 
     @property
     def names(self) -> tuple[str, ...]:
         return (*self.holonomic, *self.nonholonomic)
 
 
-def joint_rows(made: BodyFrames, points: Mapping[str, Vector]) -> JointRows:
-    """The rows of all joints that are cut or only hold."""
+def joint_rows(
+    made: BodyFrames,
+    points: Mapping[str, Vector],
+    definitions: Mapping[str, sp.Expr],
+    parameters: Mapping[str, sp.Expr | None],
+) -> JointRows:
+    """The rows of all joints that are cut or only hold, without those that nothing can change."""
     found = JointRows()
     with distribute(True):  # as SymPy makes them, also while a file is read
         for name in (*made.layout.cut, *made.layout.held):
             _RowsOfJoint(made, points, name, found).add()
-    return found
+        cut = {name: row for name, row in found.holonomic.items() if found.owners[name] in made.layout.cut}
+        idle = idle_rows(cut, found.owners, definitions, parameters) if cut else ()
+    kept = {name: row for name, row in found.holonomic.items() if name not in idle}
+    return replace(found, holonomic=kept, idle=idle)
 
 
 def with_joint_rows(system: System, program: Program) -> Program:

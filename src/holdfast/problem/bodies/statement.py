@@ -21,7 +21,7 @@ from holdfast.problem.text.spelling import WORD
 from holdfast.problem.vocabulary import CONSTANT, Vocabulary, by_name
 
 PLACINGS = ("relative", "absolute")
-NORM_RATE = sp.Integer(10)  # 1/s, of quaternions: far below 1/step for steps up to 0.1 s
+NORM_RATE = sp.S.Zero  # of quaternions: turns do not depend on their length
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,8 @@ def named_bodies(bodies: Any, joints: Any) -> tuple[Frozen[Body], Frozen[Joint]]
 
 def in_plane(bodies: Mapping[str, Body], gravity: Any) -> bool:
     """Whether the vectors have two components; a mixture is refused by name."""
-    gravity_size = {len(tuple(gravity))} if isinstance(gravity, Iterable) and tuple(gravity) else set()
+    listed = isinstance(gravity, Iterable) and not isinstance(gravity, str)
+    gravity_size = {len(tuple(gravity))} if listed and tuple(gravity) else set()
     said = {"gravity": gravity_size} | {f"bodies.{name}": body.sizes() for name, body in bodies.items()}
     for where, sizes in said.items():
         for size in sizes - {2, 3}:
@@ -71,14 +72,18 @@ def body_frames(
     gravity: Any,
     points: Mapping[str, Vector],
     names: Vocabulary,
+    placing: str = "relative",
 ) -> BodyFrames:
     """Bodies and joints in declared symbols, with all that they name declared beside them."""
     plane = in_plane(bodies, gravity)
     size = 2 if plane else 3
     admitted = {name: body.admitted(names, size, f"bodies.{name}") for name, body in bodies.items()}
     joined = {name: joint.admitted(names, plane, f"joints.{name}") for name, joint in joints.items()}
-    layout = layout_of(admitted, joined, points, plane)
+    layout = layout_of(admitted, joined, points, plane, absolute=placing == "absolute")
+    if isinstance(gravity, str) or not isinstance(gravity, Iterable):
+        raise BadStatement(f"{gravity!r} is no vector", where="system.gravity", fix="e.g. (0, 0, -9.81)")
     weight = tuple(names.admit(part, CONSTANT, where="system.gravity") for part in gravity)
+    _check_points(admitted, points)
     for name in {link.outer for link in layout.links if link.parent == GROUND and link.outer}:
         if len(points[name]) != size:
             where = f"points.{name}"
@@ -87,6 +92,19 @@ def body_frames(
         made = BodyFrames(Frozen(admitted), Frozen(joined), weight, layout, Frames(layout, admitted, points))
     _declare(made, names)
     return made
+
+
+def _check_points(bodies: Mapping[str, Body], points: Mapping[str, Vector]) -> None:
+    """Each point has a name of its own."""
+    known = {**dict.fromkeys(bodies, "body"), **dict.fromkeys(points, "point")}
+    if GROUND in bodies:
+        raise BadStatement("the ground is no body of its own", where=f"bodies.{GROUND}", fix="rename the body")
+    for name, body in bodies.items():
+        for point in body.points:
+            if point in known:
+                where, fix = f"bodies.{name}.points.{point}", "names are unique within a problem: rename one of them"
+                raise BadStatement(f"the name {point!r} is given twice", where=where, fix=fix)
+            known[point] = "point"
 
 
 def _declare(made: BodyFrames, names: Vocabulary) -> None:

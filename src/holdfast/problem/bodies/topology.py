@@ -83,9 +83,14 @@ def end_of(name: str, bodies: Mapping[str, Body], ground_points: Collection[str]
 
 
 def layout_of(
-    bodies: Mapping[str, Body], joints: Mapping[str, Joint], ground_points: Collection[str], plane: bool
+    bodies: Mapping[str, Body],
+    joints: Mapping[str, Joint],
+    ground_points: Collection[str],
+    plane: bool,
+    *,
+    absolute: bool = False,
 ) -> BodyTree:
-    """The tree of fewest freedoms."""
+    """The tree of fewest freedoms; `absolute`, every body free and every joint cut."""
     ends = {
         name: tuple(end_of(end, bodies, ground_points, f"joints.{name}.between") for end in (joint.a, joint.b))
         for name, joint in joints.items()
@@ -95,7 +100,7 @@ def layout_of(
         if a.body == b.body:
             what = f"both ends of {name!r} are on {a.body!r}"
             raise BadStatement(what, where=f"joints.{name}", fix="a joint joins two bodies, or one to the ground")
-    taken = _spanning(bodies, joints, ends, plane)
+    taken = set() if absolute else _spanning(bodies, joints, ends, plane)
     cut = tuple(name for name in ends if name not in taken and joints[name].freedoms[plane] < (3 if plane else 6))
     held = tuple(name for name in joints if name not in ends)
     return BodyTree(plane, _links(bodies, joints, ends, taken, plane), cut, held)

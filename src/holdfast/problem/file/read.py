@@ -145,7 +145,7 @@ class _Reading:
                 found[key] = self._expression(self.system_table[key], ("system", key), allowed)
         found["placing"] = self.entries.text(self.system_table, ("system", "placing"), "relative")
         gravity = self.system_table.get("gravity")
-        found |= read_bodies(self.raw, self.entries, gravity, found["points"])
+        found |= read_bodies(self.raw, self.entries, gravity, found)
         self._rows = found.pop("rows", self._rows)
 
     def _announce_controls(self, states: Mapping[str, Any]) -> None:

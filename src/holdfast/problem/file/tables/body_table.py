@@ -22,32 +22,34 @@ import sympy as sp
 
 from holdfast.common.nearest import did_you_mean
 from holdfast.errors import BadStatement
-from holdfast.problem.bodies.body import Body
+from holdfast.problem.bodies.body import CHANGING, Body
 from holdfast.problem.bodies.joints import Joint
 from holdfast.problem.bodies.kinds import KINDS
 from holdfast.problem.bodies.rows import joint_rows
 from holdfast.problem.bodies.statement import body_frames
 from holdfast.problem.file.entries import Entries, kind_of, plain
 from holdfast.problem.file.places import Path
-from holdfast.problem.vocabulary import CONSTANT
+from holdfast.problem.vocabulary import CONSTANT, Kinds
 
 BODY_KEYS = [field.name for field in fields(Body)]
 AS_TEXT = ("surface", "curve")  # functions of places, which the joint reads by itself
 
 
-def read_bodies(raw: Mapping[str, Any], entries: Entries, gravity: Any, points: Mapping[str, Any]) -> dict[str, Any]:
+def read_bodies(raw: Mapping[str, Any], entries: Entries, gravity: Any, known: Mapping[str, Any]) -> dict[str, Any]:
     """Bodies, joints and gravity for `System`; all that they name is declared on the way."""
     reader = _BodyReader(entries)
+    points, placing, definitions = known["points"], known["placing"], known["definitions"]
+    parameters = {**known["parameters"]}
     found: dict[str, Any] = {"bodies": reader.bodies(raw), "joints": reader.joints(raw)}
     found["gravity"] = reader.vector(gravity, ("system", "gravity")) if gravity is not None else ()
     if not found["bodies"] and not reader.sound:
         return found
     try:
         if reader.sound:
-            made = body_frames(found["bodies"], found["joints"], found["gravity"], points, entries.names)
+            made = body_frames(found["bodies"], found["joints"], found["gravity"], points, entries.names, placing)
             for name, place in made.frames.points.items():
                 entries.expressions.add_point(name, place)
-            found["rows"] = joint_rows(made, points)
+            found["rows"] = joint_rows(made, points, {**definitions, **made.frames.definitions}, parameters)
     except BadStatement as error:
         entries.findings.blame_where(error)
     return found
@@ -86,7 +88,8 @@ class _BodyReader:
             return plain(value)
         if key == "orientation":
             return self.orientation(value, path)
-        return self.vector(value, path) if isinstance(value, list) else self.scalar(value, path)
+        kinds = CHANGING if key in ("mass", "center", "inertia") else CONSTANT
+        return self.vector(value, path, kinds) if isinstance(value, list) else self.scalar(value, path, kinds)
 
     def joints(self, raw: Mapping[str, Any]) -> dict[str, Joint]:
         table, found = self.entries.table(raw, ("joints",)), {}
@@ -133,17 +136,17 @@ class _BodyReader:
             return value if isinstance(value, str) else self.vector(value, path)
         return self.scalar(value, path)
 
-    def scalar(self, value: Any, path: Path) -> sp.Expr:
-        found = self.entries.expression(value, path, CONSTANT)
+    def scalar(self, value: Any, path: Path, kinds: Kinds = CONSTANT) -> sp.Expr:
+        found = self.entries.expression(value, path, kinds)
         self.sound = self.sound and found is not None
         return sp.S.One if found is None else found
 
-    def vector(self, value: Any, path: Path) -> tuple[Any, ...]:
+    def vector(self, value: Any, path: Path, kinds: Kinds = CONSTANT) -> tuple[Any, ...]:
         if not isinstance(value, list):
             self.note(path, f"a list of numbers belongs here, not {kind_of(value)}", "e.g. [0, 0, 1]")
             return ()
         return tuple(
-            self.vector(part, (*path, k)) if isinstance(part, list) else self.scalar(part, (*path, k))
+            self.vector(part, (*path, k), kinds) if isinstance(part, list) else self.scalar(part, (*path, k), kinds)
             for k, part in enumerate(value)
         )
 
