@@ -17,7 +17,7 @@ from holdfast.stability.verifier.tube import adjoint, cores
 from holdfast.stability.verifier.tube.adjoint import AdjointRounding
 from holdfast.stability.verifier.tube.cells import TubeCells
 from holdfast.stability.verifier.tube.check import fitting
-from holdfast.stability.verifier.tube.cover import TubeCover, TubeRoundings
+from holdfast.stability.verifier.tube.cover import TubeRoundings
 from holdfast.stability.verifier.tube.slopes import CodeSlopes
 from holdfast.stability.verifier.tube.space import TubeSpace
 
@@ -286,8 +286,9 @@ def test_a_code_that_needs_a_state_without_a_deviation_is_not_confirmed(read):
 
 def test_cells_on_two_cores_are_found_as_on_one(read, monkeypatch):
     tube, fits = read.claims.tubes[0], claimed(read)
-    here = TubeCover(read, tube, fits, one := Budget(math.inf, 10**6), None).confirmed(range(len(tube.spans)))
     monkeypatch.setattr(cores, "WORTH", 1)
+    monkeypatch.setattr(cores, "_cores", lambda: 1)
+    here = cores.confirmed(read, 0, tube, fits, one := Budget(math.inf, 10**6), None)
     monkeypatch.setattr(cores, "_cores", lambda: 2)
     shares = []
     there = cores.confirmed(read, 0, tube, fits, two := Budget(math.inf, 10**6), shares.append)
