@@ -1,6 +1,6 @@
-import re
-
 """Controls with limits: the cut-off motion against SciPy, and what is told of it."""
+
+import re
 
 import numpy as np
 import pytest

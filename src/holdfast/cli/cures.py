@@ -19,6 +19,15 @@ CALL = r"\((?:[^()]|\([^()]*\))*\)"  # brackets of a call, with one pair inside
 
 CURES: tuple[tuple[str, str], ...] = (
     # what a problem file states
+    (r"e\.g\. axis=\(([-\d, ]+)\)", r"e.g. axis = [\1]"),
+    (r"hf\.turned\(\"x\", sp\.pi/6\)", '{ axis = "x", angle = "pi/6" }'),
+    (r"hf\.Body\(mass=\.\.\., \.\.\.\)", "a table [bodies.NAME] with its mass"),
+    (r"hf\.Revolute\(\"ground\", \"arm\", axis=\(0, 0, 1\)\), or another joint", "a table [joints.NAME] with its kind"),
+    (
+        r"write hf\.System\(coordinates=\.\.\., \.\.\.\), or state bodies",
+        "[system] coordinates = [...], or tables [bodies.NAME]",
+    ),
+    (r"it is (\w+): hf\.read_\w+\(\.\.\.\)", r"it is \1"),
     (r"System\(points=\{\.\.\.\}\) or \[points\] in the file", "[points] in the file"),
     (rf"System\(noise={{.*?}}\), or a table \[system\.noise\]|System\(noise={CALL}\)", "a table [system.noise]"),
     (rf"System\(masses={{name: hf\.MovingMass{CALL}}}\)", "a table [system.masses.NAME]"),

@@ -25,7 +25,7 @@ def idle_rows(
     parameters: Mapping[str, sp.Expr | None],
 ) -> tuple[str, ...]:
     """The rows that are zero at every state."""
-    looks = [_Look(definitions, parameters, seed) for seed in SEEDS]
+    looks = [_IdleLook(definitions, parameters, seed) for seed in SEEDS]
     found = []
     for name, row in rows.items():
         values = [look.value(row) for look in looks]
@@ -43,7 +43,7 @@ def idle_rows(
     return tuple(found)
 
 
-class _Look:
+class _IdleLook:
     """All definitions at one random state."""
 
     def __init__(self, definitions: Mapping[str, sp.Expr], parameters: Mapping[str, sp.Expr | None], seed: int) -> None:
