@@ -215,13 +215,9 @@ class Assessment:
             return block.obstacle
         if self.scheme.unproved:
             return self.scheme.unproved
-        system, controls = self.equations.problem.system, self.equations.problem.program.controls
-        unknown = unverified_bodies(system)
+        unknown = unverified_bodies(self.equations.problem.system)
         if unknown:
             return unknown
-        along = [name for direction in controls.values() for name in direction if name in system.definitions]
-        if along:
-            return f"a control pushes along {along[0]!r}, which nobody else verifies"
         given = [name for name, f in self.equations.problem.system.functions.items() if isinstance(f.value, Data)]
         if given:
             return f"{given[0]!r} is given by data, which nobody else verifies"

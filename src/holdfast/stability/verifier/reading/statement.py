@@ -184,14 +184,31 @@ def _read_program(made: Statement, program: Mapping[str, Any], rows: Mapping[str
         _keep(made, name, value)
     for name in _table(program, "controls"):
         direction = _table(_table(program, "controls"), name)
-        pushed = next((key for key in direction if key not in (*made.coordinates, *made.states)), None)
-        require(pushed is None, f"the control {name!r} acts on {pushed!r}, which is no coordinate: not known here")
-        made.controls[name] = {key: made.scalar(value, f"controls.{name}") for key, value in direction.items()}
+        made.controls[name] = _pushes(made, name, direction)
     made.reactions = _names(program.get("reactions", []), "program.reactions")
     if made.controls or made.reactions:
         made.reactions += list(rows)
     require(set(made.reactions) <= set(made.constraints), "a reaction is of no constraint")
     made.law = _table(program, "law")
+
+
+def _pushes(made: Statement, name: str, direction: Mapping[str, Any]) -> dict[str, Node]:
+    """A control by coordinate or state; along a definition it pushes with that one's slopes."""
+    found: dict[str, Node] = {}
+    for key, value in direction.items():
+        size, along = made.scalar(value, f"controls.{name}"), made.names.get(key)
+        require(
+            isinstance(along, Node), f"the control {name!r} acts on {key!r}, which is no coordinate: not known here"
+        )
+        if key in (*made.coordinates, *made.states):
+            shares = {key: size}
+        else:
+            assert isinstance(along, Node)
+            (slopes,) = made.dag.partials([along], [made.dag.input(q) for q in made.coordinates])
+            shares = {q: made.dag.mul(size, slope) for q, slope in zip(made.coordinates, slopes, strict=True)}
+        for q, share in shares.items():
+            found[q] = made.dag.add(found[q], share) if q in found else share
+    return found
 
 
 def _keep(made: Statement, name: str, value: Any) -> None:
