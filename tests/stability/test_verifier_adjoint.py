@@ -10,14 +10,14 @@ import pytest
 import holdfast as hf
 from holdfast.stability.verifier.check import reading
 from holdfast.stability.verifier.numbers.forms import Form
-from holdfast.stability.verifier.reading.code import ARITY, Code, Rounded
+from holdfast.stability.verifier.reading.code import ARITY, Code, Rounded, advanced
 from holdfast.stability.verifier.reading.file import claims
 from holdfast.stability.verifier.steps.cover import Budget
-from holdfast.stability.verifier.tube import cores
+from holdfast.stability.verifier.tube import adjoint, cores
 from holdfast.stability.verifier.tube.adjoint import AdjointRounding
 from holdfast.stability.verifier.tube.cells import TubeCells
 from holdfast.stability.verifier.tube.check import fitting
-from holdfast.stability.verifier.tube.cover import TubeCover, TubeRoundings
+from holdfast.stability.verifier.tube.cover import TubeRoundings
 from holdfast.stability.verifier.tube.slopes import CodeSlopes
 from holdfast.stability.verifier.tube.space import TubeSpace
 
@@ -181,6 +181,78 @@ def test_no_step_in_doubles_is_further_from_the_exact_one_than_the_bound(read):
     assert 1e-3 < worst <= 1
 
 
+def test_the_bound_is_above_all_roundings_at_their_worst_and_near_them(read, monkeypatch):
+    """Each operation of each stage made wrong by itself, in 200 bits: their sum is the worst that doubles can do."""
+    tube, code = read.claims.tubes[0], read.claims.code
+    cell = len(tube.spans) // 3
+    state = tube.curves[cell] @ 0.5 ** np.arange(4)
+    moment = float(tube.spans[cell].mean())
+    spans, curves = np.array([[moment, moment + 1e-12]]), np.zeros((1, len(state), 4))
+    curves[0, :, 0] = state
+    part = TubeCells.whole(list(tube.scales), spans, curves, np.full((1, len(state)), 1e-14))
+    monkeypatch.setattr(  # the operations of the code alone
+        adjoint, "advanced", lambda *given: [Rounded(x.form, 0 * x.error) for x in advanced(*given)]
+    )
+    model = roundings(read)._by_slopes
+    monkeypatch.setattr(model, "_clock", 0.0)
+    bounds = model.judged(part)[:, 0]
+    first = len(code.inputs)
+    rounded = [k for k, (op, *_) in enumerate(code.operations, first) if op not in ("const", "neg", "pi")]
+    before, flint.ctx.prec = flint.ctx.prec, 200
+    try:
+        exact = after_step(read, moment, state, None)
+        moved = [after_step(read, moment, state, (i, k)) for i in range(len(read.tableau.weights)) for k in rounded]
+    finally:
+        flint.ctx.prec = before
+    for one, bound in zip(claimed(read), bounds, strict=True):
+        factor = np.array(one.proof.factor)
+        places = [list(read.equations.psi).index(name) for name in one.block.names]
+        gaps = [np.array([float((x[k] - exact[k]).mid()) for k in places]) for x in moved]
+        sizes = sum(np.abs(factor.T @ gap) for gap in gaps)
+        assert 0.1 < float(np.linalg.norm(sizes)) / bound <= 1
+
+
+def after_step(read, moment, state, wrong):
+    """ψ after a step in balls, one operation of one stage made wrong."""
+    from holdfast.stability.verifier.numbers.evaluate import ball_values
+
+    claims_, tableau = read.claims, read.tableau
+    names = read.equations.inputs[1:]
+    exact = lambda f: flint.arb(flint.fmpq(f.numerator, f.denominator))  # noqa: E731
+    step, fixed = flint.arb(claims_.step), {k: flint.arb(v) for k, v in claims_.parameters.items()}
+    start = [flint.arb(float(x)) for x in state]
+    rates = []
+
+    def moved(weights):
+        place = list(start)
+        for weight, stage in zip(weights, rates, strict=False):
+            place = [x + step * exact(weight) * k for x, k in zip(place, stage, strict=True)]
+        return place
+
+    for i, (node, row) in enumerate(zip(tableau.nodes, tableau.stages, strict=True)):
+        values = {"t": flint.arb(moment) + exact(node) * step, **dict(zip(names, moved(row), strict=True)), **fixed}
+        code = claims_.code
+        rates.append(code.balls(values) if wrong is None or wrong[0] != i else spoiled(code, values, wrong[1]))
+    values = dict(zip(read.equations.inputs, (flint.arb(moment) + step, *moved(tableau.weights)), strict=True))
+    return ball_values([*read.equations.psi.values()], values)
+
+
+def spoiled(code, values, place):
+    """The rates with one operation wrong by 2⁻⁵¹ of its result."""
+    from holdfast.stability.verifier.reading.code import _ball
+
+    known = [values[name] for name in code.inputs]
+    for k, (op, *args) in enumerate(code.operations, len(code.inputs)):
+        if op == "const":
+            found = flint.arb(flint.fmpq(args[0].numerator, args[0].denominator))
+        elif op == "power":
+            found = known[args[0]] ** args[1]
+        else:
+            found = _ball(op, [known[j] for j in args], flint)
+        known.append(found * (1 + flint.arb(NEXT_TO_1)) if k == place else found)
+    return [known[k] for k in code.rates]
+
+
 def test_slopes_confirm_what_errors_added_up_do_not(read):
     found = roundings(read)
     cells = whole(read)
@@ -214,8 +286,9 @@ def test_a_code_that_needs_a_state_without_a_deviation_is_not_confirmed(read):
 
 def test_cells_on_two_cores_are_found_as_on_one(read, monkeypatch):
     tube, fits = read.claims.tubes[0], claimed(read)
-    here = TubeCover(read, tube, fits, one := Budget(math.inf, 10**6), None).confirmed(range(len(tube.spans)))
     monkeypatch.setattr(cores, "WORTH", 1)
+    monkeypatch.setattr(cores, "_cores", lambda: 1)
+    here = cores.confirmed(read, 0, tube, fits, one := Budget(math.inf, 10**6), None)
     monkeypatch.setattr(cores, "_cores", lambda: 2)
     shares = []
     there = cores.confirmed(read, 0, tube, fits, two := Budget(math.inf, 10**6), shares.append)

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import comb
 from pathlib import Path
 
 from holdfast.common.arguments import clear_arguments
@@ -41,6 +42,17 @@ from holdfast.stability.tuning.tuning import Tuning
 Progress = Callable[[str, float], None]  # the part that is being done, and the fraction of it
 
 RECHECK = 2000, 4  # boxes that the verifier is given, and for each cell of the proofs: a minute on two cores at most
+
+MANY = 7  # variables of a region: with more of them a box takes far longer, and fewer are given
+
+
+def _recheck(certificate: Certificate) -> int:
+    """Boxes that the verifier is given within a study; `hf.verify` has more."""
+    proofs = [block.proof for block in certificate.blocks if block.proof is not None]
+    cells = sum(len(p.tube.cells) if isinstance(p, TubeProof) else p.cells for p in proofs)
+    wide = max((len(p.region) for p in proofs if not isinstance(p, TubeProof)), default=0)
+    heavier = max(1.0, comb(wide + 3, 3) / comb(MANY + 3, 3)) ** 4  # monomials: of a product, and of what cells need
+    return int((RECHECK[0] + RECHECK[1] * cells) / heavier)
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,9 +196,7 @@ class _Desk:
         if not any(block.label.is_proof for block in certificate.blocks):
             return None
         with self._part("verify"):
-            proofs = [block.proof for block in certificate.blocks if block.proof is not None]
-            cells = sum(len(p.tube.cells) if isinstance(p, TubeProof) else p.cells for p in proofs)
-            found = verify(certificate, cells=RECHECK[0] + RECHECK[1] * cells)
+            found = verify(certificate, cells=_recheck(certificate))
         if found.holds:
             return found
         if found.contradicts:

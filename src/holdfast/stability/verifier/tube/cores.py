@@ -31,6 +31,7 @@ def confirmed(
 ) -> int:
     """How many parts of cells were looked at; `Failing`, `Refused` or `Unconfirmed` where a claim is not confirmed."""
     cover = TubeCover(read, tube, claims, budget, progress)
+    cover.require_hope()
     count, cells = _cores(), len(tube.spans)
     workers: Workers | None = None
     if count > 1 and cells >= WORTH:

@@ -24,6 +24,8 @@ from holdfast.stability.verifier.tube.step import TubeStep
 BATCH = 32  # parts of cells at a time: forms with symbols are long
 DEEPEST = 24  # halvings of a cell, after which a bound that is still too large is not confirmed
 DEEPEST_IN_TIME = 8  # the same for rounding, for which cells are halved in time alone
+PROBED = 4  # whole cells that are tried first
+HOPELESS = 1000.0  # times what is stated: cells would have to be cut by ten in several directions, each
 FIRST_PART = 0.2  # of the work: what rounding takes of it, for progress to be told
 TWICE = 2.5  # times what is stated: a part is halved twice before it is looked at again
 Progress = Callable[[float], None]
@@ -121,6 +123,15 @@ class TubeCover:
         stated = np.array([one.proof.rounding for one in self.claims])
         count = self._covered(chosen, roundings.judged, stated, "rounding", 0.0)
         return count + self._covered(chosen, self._defects, self.wanted, "defect", FIRST_PART)
+
+    def require_hope(self) -> None:
+        """`Failing` at once where most of a few cells exceed a claim so far that cutting them would not end."""
+        rows = np.unique(np.linspace(0, len(self.whole) - 1, PROBED).astype(int))
+        self.budget.spend(len(rows))
+        excess = np.median(self._defects(self.whole.chosen(rows))[0] / self.wanted[:, None], axis=1)
+        if excess.max() > HOPELESS:
+            words = f"it is enclosed here by {excess.max():.2g} times what is stated"
+            raise Failing(int(excess.argmax()), f"its defect is not confirmed: {words}")
 
     def _defects(self, cells: TubeCells) -> tuple[Array, Array]:
         return self.step.judged(cells, self.factors)
