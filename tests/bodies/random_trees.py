@@ -25,13 +25,13 @@ def inertia(random):
     return tuple(decimal(s[i, j]) for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)))
 
 
-def random_tree(seed, count):
+def random_tree(seed, count, kinds=JOINTS):
     """A problem with `count` bodies, the same bodies as plain numbers, the rates by coordinate, and gravity."""
     random = np.random.default_rng(seed)
     bodies, joints, moving, start, rates = {}, {}, [], {}, {}
     for k in range(count):
         carrier = int(random.integers(-1, k)) if k else -1
-        kind = JOINTS[int(random.integers(len(JOINTS)))] if k else "revolute"
+        kind = kinds[int(random.integers(len(kinds)))] if k else "revolute"
         name, joint = f"b{k}", f"j{k}"
         outer, inner, m = vector(random), vector(random), inertia(random)
         body = hf.Body(

@@ -125,3 +125,28 @@ def test_slips_are_said_by_name():
     spatial = {"b": hf.Body(mass=1, inertia=(1, 1, 1))}
     with pytest.raises(hf.BadStatement, match="both axes"):
         hf.System(bodies=spatial, joints={"u": hf.Universal("ground", "b", axis="x", axis2=(-2, 0, 0))})
+
+
+def test_friction_speaks_of_the_multipliers_of_joints():
+    text = """schema = 1
+[system]
+gravity = [0, -9.81]
+[system.forces]
+b_angle = "-abs(lambda_wire_1)*b_angle_dot"
+[bodies.b]
+mass = 1
+inertia = 1
+position = [1, 1]
+spin = 2
+[joints.wire]
+kind = "point-on-curve"
+between = ["b", "ground"]
+curve = "y - x**2"
+[program.law]
+kind = "critically-damped"
+rate = 5
+"""
+    problem = hf.loads(text)
+    assert hf.loads(hf.dumps(problem)) == problem
+    values = hf.derive(problem).evaluate()
+    assert values.accelerations[2] == pytest.approx(-2 * abs(values["lambda_wire_1"]), rel=1e-12)

@@ -1,5 +1,7 @@
 """Loops of bodies: where trees are cut, which rows hold them together, and their motion against plain numbers."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -227,3 +229,31 @@ def test_a_door_hangs_on_two_hinges():
     assert "kept by the rest already: b_p1, b_p2, b_p3, b_r1, b_r2" in equations.summary()
     with pytest.raises(hf.BadStatement, match="'b' cannot close: 'b_p3' stays at"):
         door(high=(0, 0, 1.1))
+
+
+def test_six_legs_by_their_lengths_find_their_forces():
+    """The Stewart platform of the examples, a plate alone: forces by closed form at the start and after 1 s."""
+    problem = hf.load(Path(hf.__file__).parent / "examples" / "stewart.toml")
+    equations = hf.derive(problem)
+    figures = (22.15039196, 22.15039196, 14.22221077, 19.6470486, 19.6470486, 14.22221077)
+    assert equations.evaluate().controls == pytest.approx(figures, abs=1e-8)
+    run = hf.simulate(equations, hf.RK4, step=1e-3, duration=1)
+    assert run["F1"][-1] == pytest.approx(23.07690575, abs=1e-7)
+
+
+def test_places_and_spins_stand_in_expressions():
+    """distance, angle and omega, in the plane and in space; names of quantities come before them."""
+    body = hf.Body(mass=1, center=(0, 0, 1), inertia=(1, 1, 1), points={"tip": (0, 0, 2)}, spin=(0.1, 0.2, 0.3))
+    system = hf.System(bodies={"b": body}, points={"p": (3, 0, 2)})
+    run = hf.simulate(hf.derive(hf.Problem(system)), hf.RK4, step=1, duration=1)
+    assert run["distance(p, tip)"][0] == 3
+    assert run["angle(tip, p)"][0] == pytest.approx(np.arctan2(3, 2), rel=1e-12)
+    assert run["dot(omega(b), omega(b))"][0] == pytest.approx(0.14, rel=1e-12)
+    flat = hf.Body(mass=1, inertia=1, points={"tip": (0, 2)}, spin=0.5)
+    system = hf.System(bodies={"b": flat}, points={"p": (3, 0)})
+    run = hf.simulate(hf.derive(hf.Problem(system)), hf.RK4, step=1, duration=1)
+    assert run["angle(p, tip)"][0] == pytest.approx(np.pi / 2, rel=1e-12)
+    assert run["omega(b)"][0] == 0.5
+    omega, x = hf.parameters("omega"), hf.coordinates("x")
+    named = hf.System(coordinates=x, kinetic=x.rate**2 / 2, potential="omega**2*x**2/2", parameters={omega: 2})
+    assert hf.derive(hf.Problem(named, start={x: 1})).evaluate().accelerations[0] == -4

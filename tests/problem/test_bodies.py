@@ -136,7 +136,7 @@ def test_what_is_wrong_is_said_with_its_line(old, new, word, line):
 
 
 def test_slips_in_python_are_said_by_name():
-    with pytest.raises(hf.BadStatement, match="no body and no point"):
+    with pytest.raises(hf.BadStatement, match="no body, no point"):
         rods("a", joints={"pin": hf.Revolute("ground", "b")})
     with pytest.raises(hf.BadStatement, match="needs an axis"):
         hf.System(bodies={"b": hf.Body(mass=1, inertia=(1, 1, 1))}, joints={"pin": hf.Revolute("ground", "b")})
@@ -158,3 +158,21 @@ def test_slips_in_python_are_said_by_name():
         hf.System(bodies={"b": hf.Body(mass=1, inertia=(1, 1, 1))}, gravity=9.81)
     with pytest.raises(hf.BadStatement, match="given twice"):
         top(coordinates=hf.coordinates("tip x"))
+
+
+def test_a_body_without_inertia_at_the_end_of_a_chain_is_said_by_name():
+    bodies = {"b": hf.Body(mass=1, inertia=(1, 1, 1)), "c": hf.Body(mass=0)}
+    joints = {"j": hf.Revolute("ground", "b", axis="z"), "k": hf.Revolute("b", "c", axis="x")}
+    with pytest.raises(hf.SingularSystem, match="acceleration of 'k'") as caught:
+        hf.derive(hf.Problem(hf.System(bodies=bodies, joints=joints)))
+    assert "mass and inertia" in caught.value.fix
+    hf.derive(hf.Problem(hf.System(bodies={"b": bodies["c"], "c": bodies["b"]}, joints=joints)))  # in the middle it may
+
+
+def test_a_joint_on_a_point_that_moves_by_itself_is_refused():
+    with pytest.raises(hf.BadStatement, match="stands still"):
+        hf.System(
+            bodies={"b": hf.Body(mass=1, inertia=(1, 1, 1))},
+            joints={"j": hf.Spherical("p", "b")},
+            points={"p": (hf.time, 0, 0)},
+        )

@@ -94,11 +94,13 @@ def why_undetermined(problem: Problem, mass: np.ndarray, jacobian: np.ndarray, s
     if not free.size:
         return None
     names = _involved([c.name for c in problem.system.coordinates], np.abs(free).max(axis=1))
+    by_bodies = set(names) <= problem.system.produced
+    energy = "give the kinetic energy a term in its rate (x.rate; hf.rate(e) of an expression, not SymPy's diff)"
     return SingularSystem(
         f"nothing determines the acceleration of {listed(names)}{f' at {state}' if state else ''}: "
         "no inertia, and no constraint",
-        where="system.kinetic",
-        fix="give the kinetic energy a term in its rate (x.rate; hf.rate(e) of an expression, not SymPy's diff), or "
+        where="bodies" if by_bodies else "system.kinetic",
+        fix=f"{'give the bodies that it moves mass and inertia' if by_bodies else energy}, or "
         "add a constraint that fixes it",
     )
 

@@ -79,7 +79,7 @@ def end_of(name: str, bodies: Mapping[str, Body], ground_points: Collection[str]
         return End(GROUND, name)
     known = [GROUND, *bodies, *(p for b in bodies.values() for p in b.points), *ground_points]
     fix = did_you_mean(name, known, "known: " + ", ".join(known[:24]))
-    raise BadStatement(f"{name!r} is no body and no point", where=where, fix=fix)
+    raise BadStatement(f"{name!r} is no body, no point of one, and no point that stands still", where=where, fix=fix)
 
 
 def layout_of(

@@ -147,6 +147,7 @@ class _Reading:
         gravity = self.system_table.get("gravity")
         found |= read_bodies(self.raw, self.entries, gravity, found)
         self._rows = found.pop("rows", self._rows)
+        self._announce_multipliers(self._rows.names)
 
     def _announce_controls(self, states: Mapping[str, Any]) -> None:
         """Controls whose values the rates of states use are quantities there, before the program is read."""
@@ -156,12 +157,12 @@ class _Reading:
             if name in used:
                 self._declare(Control, name, ("program", "controls", name))
 
-    def _announce_multipliers(self) -> None:
-        """Multipliers are quantities in forces and losses, before the program is read."""
+    def _announce_multipliers(self, more: tuple[str, ...] = ()) -> None:
+        """Multipliers are quantities in forces and losses, before the program is read; those of joints' rows too."""
         stated = (self.system_table.get("forces"), self.system_table.get("dissipation"), self.raw.get("definitions"))
         used = {*WORD.findall(str(stated))}
         rows = [self.program_table.get(key) for key in ("holonomic", "nonholonomic")]
-        for name in (name for table in rows if isinstance(table, dict) for name in table):
+        for name in (*(name for table in rows if isinstance(table, dict) for name in table), *more):
             if f"lambda_{name}" in used:
                 self.names.announce(Multiplier(name))
 

@@ -23,6 +23,7 @@ from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.stability.certificate.certificate import INTERRUPTED, BlockCertificate, Certificate, established
 from holdfast.stability.linear.growth import growth
 from holdfast.stability.linear.hurwitz import place_of_roots
+from holdfast.stability.promise.bodies import unverified_bodies
 from holdfast.stability.promise.checked import BlockAlongRun, MeasuredDefect
 from holdfast.stability.promise.envelope import reading_errors
 from holdfast.stability.promise.in_tube import with_tubes, without_tubes
@@ -214,12 +215,9 @@ class Assessment:
             return block.obstacle
         if self.scheme.unproved:
             return self.scheme.unproved
-        system, controls = self.equations.problem.system, self.equations.problem.program.controls
-        if system.bodies:
-            return "it is stated by bodies, whose equations nobody else derives"
-        along = [name for direction in controls.values() for name in direction if name in system.definitions]
-        if along:
-            return f"a control pushes along {along[0]!r}, which nobody else verifies"
+        unknown = unverified_bodies(self.equations.problem.system)
+        if unknown:
+            return unknown
         given = [name for name, f in self.equations.problem.system.functions.items() if isinstance(f.value, Data)]
         if given:
             return f"{given[0]!r} is given by data, which nobody else verifies"

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 from holdfast.stability.verifier.numbers.dag import Dag, Node, inputs_of
+from holdfast.stability.verifier.reading.bodies import BodyReader
 from holdfast.stability.verifier.reading.text import Expression, Value
 from holdfast.stability.verifier.refusal import Refused, require
 
@@ -83,11 +85,11 @@ def statement(text: str) -> Statement:
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise Refused(f"the problem text is not TOML: {str(error)[:80]}") from None
     require(data.get("schema") == 1, "the problem text is not of schema 1")
-    require(not {"bodies", "joints"} & set(data), "the problem is stated by bodies, whose equations are not known here")
     made = Statement(Dag(), str(data.get("title", "")))
     dag, system, program = made.dag, _table(data, "system"), _table(data, "program")
-    made.coordinates = _names(system.get("coordinates"), "system.coordinates")
-    require(bool(made.coordinates), "the problem text cannot be read: it has no coordinates")
+    stated_by_bodies = bool({"bodies", "joints"} & set(data))
+    made.coordinates = _names(system.get("coordinates", [] if stated_by_bodies else None), "system.coordinates")
+    require(bool(made.coordinates) or stated_by_bodies, "the problem text cannot be read: it has no coordinates")
     for name in ("t", *made.coordinates, *(f"{name}_dot" for name in made.coordinates), *_table(system, "states")):
         require(name not in made.names, f"the problem text cannot be read: {name!r} is named twice")
         made.names[name] = dag.input(name)
@@ -96,9 +98,15 @@ def statement(text: str) -> Statement:
         made.parameters[name] = made.scalar(value, f"parameters.{name}")
     made.names |= {name: dag.input(name) for name in made.parameters}
     _read_functions(made, data)
+    bodies = _read_bodies(made, data) if stated_by_bodies else None
     _read_definitions(made, data)
     _read_system(made, system, program)
-    _read_program(made, program)
+    if bodies is not None:
+        kinetic, potential = bodies.energies()
+        assert made.kinetic is not None
+        assert made.potential is not None
+        made.kinetic, made.potential = dag.add(made.kinetic, kinetic), dag.add(made.potential, potential)
+    _read_program(made, program, {} if bodies is None else bodies.rows)
     made.start = {name: made.scalar(value, f"start.{name}") for name, value in _table(data, "start").items()}
     return made
 
@@ -124,9 +132,24 @@ def _read_functions(made: Statement, data: Mapping[str, Any]) -> None:
     made.names |= found
 
 
-def _read_definitions(made: Statement, data: Mapping[str, Any]) -> None:
+def _read_bodies(made: Statement, data: Mapping[str, Any]) -> BodyReader:
+    """Bodies and joints, after the definitions and points that need none of them."""
     for table in ("definitions", "points"):
         for name, value in _table(data, table).items():
+            with suppress(Refused):  # what speaks of bodies is read after them
+                if name not in made.names:
+                    made.names[name] = made.read(value, f"{table}.{name}")
+    bodies = BodyReader(made, data)
+    bodies.read()
+    return bodies
+
+
+def _read_definitions(made: Statement, data: Mapping[str, Any]) -> None:
+    early = set(made.names) if {"bodies", "joints"} & set(data) else set()
+    for table in ("definitions", "points"):
+        for name, value in _table(data, table).items():
+            if name in early:
+                continue
             require(name not in made.names, f"the problem text cannot be read: {name!r} is named twice")
             made.names[name] = made.read(value, f"{table}.{name}")
 
@@ -143,26 +166,49 @@ def _read_system(made: Statement, system: Mapping[str, Any], program: Mapping[st
     made.variable_masses = bool(_table(system, "masses"))
     require(not _table(system, "noise"), "the problem has noise, so nothing can be proved of a run")
     known = {"coordinates", "kinetic", "potential", "dissipation", "forces", "states", "masses", "noise"}
+    known |= {"gravity", "placing", "norm_rate"}
     require(set(system) <= known, f"[system] holds {', '.join(sorted(set(system) - known))}, which is not known here")
 
 
-def _read_program(made: Statement, program: Mapping[str, Any]) -> None:
+def _read_program(made: Statement, program: Mapping[str, Any], rows: Mapping[str, Node]) -> None:
     known = {"holonomic", "nonholonomic", "keep", "controls", "reactions", "law"}
     require(set(program) <= known, f"[program] holds {', '.join(sorted(set(program) - known))}, not known here")
     for kind in ("holonomic", "nonholonomic"):
         for name, value in _table(program, kind).items():
             require(name not in made.holonomic, f"the problem text cannot be read: {name!r} is kept twice")
             getattr(made, kind)[name] = made.scalar(value, f"{kind}.{name}")
+    for name, row in rows.items():  # of joints, which their own reactions hold
+        require(name not in made.constraints, f"the problem text cannot be read: {name!r} is kept twice")
+        made.holonomic[name] = row
     for name, value in _table(program, "keep").items():
         _keep(made, name, value)
     for name in _table(program, "controls"):
         direction = _table(_table(program, "controls"), name)
-        pushed = next((key for key in direction if key not in (*made.coordinates, *made.states)), None)
-        require(pushed is None, f"the control {name!r} acts on {pushed!r}, which is no coordinate: not known here")
-        made.controls[name] = {key: made.scalar(value, f"controls.{name}") for key, value in direction.items()}
+        made.controls[name] = _pushes(made, name, direction)
     made.reactions = _names(program.get("reactions", []), "program.reactions")
+    if made.controls or made.reactions:
+        made.reactions += list(rows)
     require(set(made.reactions) <= set(made.constraints), "a reaction is of no constraint")
     made.law = _table(program, "law")
+
+
+def _pushes(made: Statement, name: str, direction: Mapping[str, Any]) -> dict[str, Node]:
+    """A control by coordinate or state; along a definition it pushes with that one's slopes."""
+    found: dict[str, Node] = {}
+    for key, value in direction.items():
+        size, along = made.scalar(value, f"controls.{name}"), made.names.get(key)
+        require(
+            isinstance(along, Node), f"the control {name!r} acts on {key!r}, which is no coordinate: not known here"
+        )
+        if key in (*made.coordinates, *made.states):
+            shares = {key: size}
+        else:
+            assert isinstance(along, Node)
+            (slopes,) = made.dag.partials([along], [made.dag.input(q) for q in made.coordinates])
+            shares = {q: made.dag.mul(size, slope) for q, slope in zip(made.coordinates, slopes, strict=True)}
+        for q, share in shares.items():
+            found[q] = made.dag.add(found[q], share) if q in found else share
+    return found
 
 
 def _keep(made: Statement, name: str, value: Any) -> None:

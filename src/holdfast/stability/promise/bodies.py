@@ -1,0 +1,27 @@
+"""Which mechanisms of bodies somebody else derives too: of the others nothing is called proved."""
+
+from __future__ import annotations
+
+from holdfast.problem.quantities import Parameter
+from holdfast.problem.system import System
+
+HELD = ("distance", "gear", "rack-and-pinion")  # of the joints that only hold
+
+
+def unverified_bodies(system: System) -> str:
+    """Why the equations of bodies are not derived by the verifier; nothing where they are, or where there are none."""
+    made, rows = system.frames, system.rows
+    if made is None or rows is None:
+        return ""
+    if made.layout.balls:
+        return "bodies turn by quaternions, whose equations nobody else derives"
+    if rows.idle:
+        return f"the row {rows.idle[0]!r} is left out, which nobody else verifies"
+    other = next((name for name in made.layout.held if made.joints[name].kind not in HELD), None)
+    if other is not None:
+        return f"the rows of {other!r} are written by nobody else"
+    for name, body in made.bodies.items():
+        parts = (body.mass, *(body.center or ()), *body.inertia)
+        if any(not isinstance(s, Parameter) for part in parts for s in system.vocabulary.dependence(part)):
+            return f"the inertia of {name!r} changes, which nobody else derives"
+    return ""

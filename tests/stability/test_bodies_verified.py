@@ -1,0 +1,103 @@
+"""Certificates of mechanisms by bodies: proved, and derived anew by somebody else."""
+
+import flint
+import numpy as np
+import pytest
+
+import holdfast as hf
+from holdfast.stability.verifier.numbers.evaluate import ball_values
+from holdfast.stability.verifier.reading.equations import equations as derived_anew
+from holdfast.stability.verifier.reading.law import Law
+from holdfast.stability.verifier.reading.statement import statement
+from tests.bodies.mechanisms import chain
+from tests.bodies.random_trees import random_tree
+
+LAW = hf.critically_damped(10)
+
+
+def rod():
+    body = hf.Body(mass=2, inertia=1, position=(1.2, -1.6))
+    system = hf.System(
+        bodies={"b": body},
+        joints={"rod": hf.Distance("ground", "b", length="l")},
+        gravity=(0, -9.81),
+        parameters={"l": 2},
+    )
+    return hf.Problem(system, hf.Program(law=LAW))
+
+
+def slider():
+    """A crank drives a slider, all cut at the slider's guide; in the plane."""
+    bodies = {
+        "crank": hf.Body(mass=1, center=(0.5, 0), inertia=0.1, points={"pin": (1, 0)}),
+        "rod": hf.Body(mass=1, center=(1, 0), inertia=0.3, points={"end": (2, 0)}),
+    }
+    joints = {
+        "a": hf.Revolute("ground", "crank"),
+        "b": hf.Revolute("pin", "rod"),
+        "guide": hf.Distance("far", "end", length=3),
+    }
+    system = hf.System(bodies=bodies, joints=joints, points={"far": (2.5, -3)}, gravity=(0, -9.81))
+    return hf.assemble_start(hf.Problem(system, hf.Program(law=LAW), start={"a": 0.4, "b": -0.5}), keep=("a",)).problem
+
+
+def spatial():
+    """Two hinges in space, the tip of the second held at its height by a reaction."""
+    plain = chain(2)
+    start = {name: value for name, value in plain.start.items() if not name.endswith("_dot")}
+    system = plain.system
+    height = hf.derive(hf.Problem(system, start=start))
+    first = float(hf.simulate(height, hf.RK4, step=1e-6, duration=1e-6)["end1_z"][0])
+    program = hf.Program(holonomic={"level": f"end1.z - ({first!r})"}, law=LAW)
+    return hf.Problem(system, program, start=start)
+
+
+@pytest.mark.parametrize("made", [rod, slider, spatial])
+def test_a_promise_about_bodies_is_proved_and_confirmed(made, tmp_path):
+    problem = made()
+    certificate = hf.certify(hf.derive(problem), hf.RK4, step=1e-3, duration=0.2)
+    assert all(block.label.name == "proved" for block in certificate.blocks), certificate.summary()
+    file = tmp_path / "certificate.json"
+    certificate.save(file)
+    verdict = hf.verify(file, problem=problem)
+    assert verdict, str(verdict)
+
+
+def test_a_certificate_of_another_mechanism_is_not_confirmed(tmp_path):
+    certificate = hf.certify(hf.derive(rod()), hf.RK4, step=1e-3, duration=0.2)
+    file = tmp_path / "certificate.json"
+    certificate.save(file)
+    text = hf.dumps(rod())
+    assert hf.verify(file, problem=hf.loads(text))
+    for old, new in (("mass = 2", "mass = 3"), ("gravity = [0, -9.81]", "gravity = [0, -9.8]"), ("l = 2", "l = 2.1")):
+        assert old in text
+        assert not hf.verify(file, problem=hf.loads(text.replace(old, new)))
+
+
+def test_what_turns_by_quaternions_is_checked_at_most():
+    body = hf.Body(mass=1, center=(0, 0, 0.5), inertia=(1, 1, 1), points={"tip": (0, 0, 1)})
+    system = hf.System(bodies={"b": body}, joints={"foot": hf.Spherical("ground", "b")}, gravity=(0, 0, -9.81))
+    program = hf.Program(holonomic={"high": "tip.z - cos(0.3)"}, law=LAW)
+    problem = hf.Problem(system, program, start={"foot": hf.turned("x", 0.3)})
+    certificate = hf.certify(hf.derive(problem), hf.RK4, step=1e-3, duration=0.2)
+    assert {block.label.name for block in certificate.blocks} == {"checked"}
+    assert "quaternions" in certificate.summary()
+
+
+HINGES = ("revolute", "prismatic", "cylindrical", "universal", "planar", "weld")
+
+
+@pytest.mark.parametrize("seed", [*range(4), *(pytest.param(k, marks=pytest.mark.prove) for k in range(4, 16))])
+def test_somebody_else_derives_the_same_masses_and_bias(seed):
+    """By Lagrange's way from the text, against the recursions: random trees of everything that is no quaternion."""
+    problem, *_ = random_tree(seed, 2 + seed % 3, HINGES)
+    values = hf.derive(problem).evaluate()
+    stated = statement(hf.dumps(problem))
+    assert stated.coordinates == [c.name for c in problem.system.coordinates]
+    anew = derived_anew(stated, Law(stated), {})
+    start = {name: flint.arb(str(float(value))) for name, value in problem.start.items()} | {"t": flint.arb(0)}
+    n = len(stated.coordinates)
+    mass = ball_values([node for row in anew.mass for node in row], start)
+    bias = ball_values(anew.bias, start)
+    assert np.abs(np.array([float(x.mid()) for x in mass]).reshape(n, n) - values.mass_matrix).max() < 1e-11
+    assert np.abs(np.array([float(x.mid()) for x in bias]) - values.bias).max() < 1e-10
