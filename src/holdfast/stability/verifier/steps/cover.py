@@ -27,6 +27,7 @@ class Budget:
     cells: int
     spent: int = 0  # cells
     started: float = field(default_factory=time.perf_counter)
+    progress: Callable[[float], None] | None = None  # told the part of a region that is done
 
     def left(self) -> tuple[int, float]:
         """Cells and seconds."""
@@ -57,13 +58,15 @@ class Cover:
 
 def covered(region: Array, cutter: Cutter, judge: Judge, claimed: float, what: str, budget: Budget) -> Cover:
     """Confirm that no cell of the region exceeds what is claimed."""
-    waiting: list[tuple[Array, Array]] = [(region[:, 0].copy(), region[:, 1].copy())]
+    waiting: list[tuple[Array, Array, float]] = [(region[:, 0].copy(), region[:, 1].copy(), 1.0)]
     found = Cover()
     while waiting:
+        if budget.progress is not None:
+            budget.progress(max(0.0, 1 - sum(share for _, _, share in waiting)))
         batch = [waiting.pop() for _ in range(min(BATCH, len(waiting)))]
         budget.spend(len(batch))
-        low, high = np.array([a for a, _ in batch]), np.array([b for _, b in batch])
-        _, cells = cutter.cells(low, high)
+        low, high = np.array([a for a, _, _ in batch]), np.array([b for _, b, _ in batch])
+        alive, cells = cutter.cells(low, high)
         if not len(cells):
             continue
         bounds, least, shares = judge(cells)
@@ -78,7 +81,9 @@ def covered(region: Array, cutter: Cutter, judge: Judge, claimed: float, what: s
         least_cuts = int(np.log2(max(1.0, TOGETHER / max(1, len(wrong) + len(waiting)))))
         for k in wrong:
             cuts = max(least_cuts, _cuts(bounds[k] / max(claimed, 1e-300)))
-            waiting += _pieces(cells.low[k], cells.high[k], shares[k], region, what, cuts)
+            pieces = _pieces(cells.low[k], cells.high[k], shares[k], region, what, cuts)
+            part = batch[alive[k]][2] / len(pieces)
+            waiting += [(a, b, part) for a, b in pieces]
     return found
 
 
