@@ -44,6 +44,7 @@ class Budget:
 Judge = Callable[[Cells], tuple[Array, Array, Array]]
 """For a batch of cells: a bound of each, a bound from below all over the cell, and how much each variable adds."""
 SLENDER = 2.0**-8  # of a box's relatively longest side: one so much shorter is not cut, whatever it is thought to add
+LEAST_SPREAD = 1e-3  # of its size: a variable that changes by less may still count, as a late time does
 SMALL = 2.0**-7  # of the region's width: a cell that small, all of which exceeds the claim, ends the search
 
 
@@ -106,6 +107,13 @@ def _pieces(low: Array, high: Array, share: Array, region: Array, what: str, cut
     return [(a, b) for a, b, _ in pieces]
 
 
+def _spread(region: Array) -> Array:
+    """The width of each variable beside its size: where nothing is told, one that hardly changes is cut last."""
+    size = np.maximum(np.abs(region).max(axis=1), 1e-300)
+    found: Array = np.clip((region[:, 1] - region[:, 0]) / size, LEAST_SPREAD, 1.0)
+    return found
+
+
 def _halves(low: Array, high: Array, share: Array, region: Array, what: str) -> list[tuple[Array, Array, Array]]:
     """The box cut in the middle of the variable that adds most, or of its relatively longest."""
     width = high - low
@@ -115,7 +123,7 @@ def _halves(low: Array, high: Array, share: Array, region: Array, what: str) -> 
         raise Unconfirmed(f"the {what} is not confirmed: over a box too small to be cut it may be larger than stated")
     stout = usable & (relative >= SLENDER * np.where(usable, relative, 0.0).max())
     told = np.isfinite(share).all() and share[stout].max(initial=0) > 0
-    j = int(np.where(stout, share if told else relative, -1.0).argmax())
+    j = int(np.where(stout, share if told else relative * _spread(region), -1.0).argmax())
     below, above, left = high.copy(), low.copy(), share.copy()
     below[j] = above[j] = low[j] + width[j] / 2
     left[j] /= 2
