@@ -44,6 +44,7 @@ rivals: ## the same problems by MuJoCo, in an environment of its own; writes doc
 	PYTHONPATH=src .venv-rivals/bin/python -m benchmarks.rivals
 
 prove: $(READY) ## the long proofs and scans
+	@sh tools/axe.sh
 	$(BIN)/python -m pytest -q -m prove
 
 fuzz: $(READY) ## mutated problem files through loading, deriving, runs and pages; SEED=7 repeats an attack

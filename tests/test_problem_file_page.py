@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -15,24 +16,31 @@ from holdfast.problem.file.entries import WrittenNumber
 from holdfast.problem.file.findings import Findings
 from holdfast.problem.file.places import Places
 from holdfast.problem.file.read import read_problem
+from holdfast.problem.file.repeat import REPEATED
+from holdfast.problem.file.tables import body_table as body_tables
 from holdfast.problem.problem import LYAPUNOV_KEYS
 from holdfast.problem.quantities import FUNCTIONS, RESERVED_STARTS
-from holdfast.problem.text.builder import VECTOR_FUNCTIONS
+from holdfast.problem.text.builder import PLACE_FUNCTIONS, VECTOR_FUNCTIONS
 from holdfast.problem.units import dimensions
 from holdfast.results.ensembles.cases import cases_of
 from holdfast.results.ensembles.table import stated_cases
+from holdfast.results.shapes import FIELDS as SHAPES
 from holdfast.stability.promise import request
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = (DOCS / "problem-file.md").read_text("utf-8")
 SNIPPETS = re.findall(r"^```toml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
+JOINT_KEYS = {f.name for kind in body_tables.KINDS.values() for f in fields(kind)} - {"a", "b"}
 KNOWN = {
-    "The top of the file": reading.TOP_KEYS,
+    "The top of the file": [*reading.TOP_KEYS, "repeat"],
+    "[repeat.NAME]": ["for", *REPEATED],
     "Names": RESERVED_STARTS,
     "Expressions": [*FUNCTIONS, "pi", "t"],
     "[system]": reading.SYSTEM_KEYS,
     "[system.masses.NAME]": [*mass_tables.MASS_KEYS, *(key for _, keys in mass_tables.LISTS.values() for key in keys)],
+    "[bodies.NAME]": [*body_tables.BODY_KEYS, *SHAPES, *(key for keys in SHAPES.values() for key in keys)],
+    "[joints.NAME]": [*body_tables.KINDS, "kind", "between", *JOINT_KEYS],
     "[program]": reading.PROGRAM_KEYS,
     "[program.law]": [*law_tables.KINDS, *(key for _, keys in law_tables.KINDS.values() for key in keys)],
     "[family]": family_tables.FAMILY_KEYS,
@@ -58,7 +66,16 @@ def test_every_key_that_the_reader_knows_has_its_place(title):
     assert not [key for key in KNOWN[title] if f"`{key}`" not in text]
 
 
-TABLES = ["[system]", "[system.masses.NAME]", "[program]", "[family]", "[run]", "[certificate]", "[lyapunov]"]
+TABLES = [
+    "[system]",
+    "[bodies.NAME]",
+    "[system.masses.NAME]",
+    "[program]",
+    "[family]",
+    "[run]",
+    "[certificate]",
+    "[lyapunov]",
+]
 
 
 @pytest.mark.parametrize("title", TABLES)
@@ -75,8 +92,15 @@ def test_the_kinds_of_laws_are_described_with_their_own_keys():
         assert {key for key in re.findall(r"`(\w+)`", row[1])} == set(keys), kind
 
 
+def test_the_kinds_of_joints_are_described_with_their_own_keys():
+    for word, kind in body_tables.KINDS.items():
+        row = re.search(rf"^\| `{word}` \| .*? \| (.*?) \|$", section("[joints.NAME]"), re.MULTILINE)
+        assert row, word
+        assert set(re.findall(r"`(\w+)`", row[1])) == {f.name for f in fields(kind)} - {"a", "b"}, word
+
+
 def test_every_function_of_vectors_is_described():
-    assert not [name for name in VECTOR_FUNCTIONS if f"`{name}(" not in section("Expressions")]
+    assert not [name for name in (*VECTOR_FUNCTIONS, *PLACE_FUNCTIONS) if f"`{name}(" not in section("Expressions")]
 
 
 def merged(base, snippet):

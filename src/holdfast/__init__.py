@@ -27,6 +27,10 @@ _HOMES = {
     "holdfast.problem.masses.moving_mass": "MovingMass Stream Inner Jump",
     "holdfast.problem.masses.drag": "Drag constant_drag quadratic_drag exponential_atmosphere",
     "holdfast.problem.system": "System",
+    "holdfast.problem.bodies.body": "Body",
+    "holdfast.problem.bodies.joints": "Revolute Prismatic Cylindrical Universal Spherical Planar Weld Free",
+    "holdfast.problem.bodies.held_joints": "Distance Gear RackAndPinion PointOnCurve PointOnSurface RollingOnPlane",
+    "holdfast.problem.bodies.orientation": "turned",
     "holdfast.problem.program": "Program",
     "holdfast.problem.keep": "keep",
     "holdfast.problem.laws.linear": "SpringDamper Baumgarte critically_damped from_roots LinearLaw Quadratic "
@@ -116,6 +120,7 @@ _HOMES = {
     "holdfast.page.study": "study Study",
     "holdfast.exchange.export": "export Export",
     "holdfast.exchange.mechanics.sympy_mechanics": "from_sympy_mechanics",
+    "holdfast.exchange.robots.assembled": "ImportedRobot NotRead import_robot read_mjcf read_urdf",
 }
 
 _SCHEMES = {

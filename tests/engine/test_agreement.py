@@ -227,9 +227,7 @@ def test_the_c_driver_chooses_the_same_steps(scheme, tmp_path):
     adaptive.argtypes = [ctypes.c_int64, *[ctypes.c_void_p] * 12]
     adaptive.restype = None
     memory = kernel.memory(start, parameters, 0.0, None)
-    run = AdaptiveRun.begun(
-        kernel.machine, memory, scheme.error_order, 0.0, 0.5, 1e-7, 1e-7, np.inf, interpolants=False, cost=1.0
-    )
+    run = AdaptiveRun.begun(kernel.machine, memory, 0.0, 0.5, 1e-7, 1e-7, np.inf, interpolants=False, cost=1.0)
     times, states = np.zeros(1000), np.zeros((1000, len(start)))
     arrays = [run.control, run.counts, memory.x, memory.f, memory.p, memory.watch, memory.events, run.absolutes]
     adaptive(1000, *(array.ctypes.data for array in (*arrays, times, states, np.zeros(1), memory.work)))

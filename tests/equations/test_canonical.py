@@ -38,12 +38,19 @@ def test_every_example_has_the_same_multipliers_and_motion(name, size):
         with pytest.raises(hf.BadRequest, match="canonical forms are written up to degree 2"):
             hf.canonical(equations)
         return
+    if equations.problem.system.spun:
+        with pytest.raises(hf.BadRequest, match="is a spin"):
+            hf.canonical(equations)
+        return
     if name == "slide_with_friction" or equations.problem.program.shortfall:
         with pytest.raises(hf.BadRequest, match=r"forces use lambda_slide|the law holds only"):
             hf.canonical(equations)
         return
     state, time = beside(equations, size)
     theirs, ours = equations.evaluate(state, time), hf.canonical(equations).evaluate(state, time)
+    if equations.solver.form == "redundant":  # rows that repeat each other, met in the least mean square
+        assert_allclose(ours.accelerations, theirs.accelerations, rtol=1e-6)
+        return
     agree(ours, theirs)
     assert_allclose(ours.rates, theirs.state[len(equations.coordinates) :][: len(ours.rates)], rtol=1e-12, atol=1e-13)
     assert ours.hamiltonian == pytest.approx(theirs.energy, rel=1e-12, abs=1e-12)

@@ -33,6 +33,7 @@ class Browser:
             os.dup2(b, 4)
 
         options = "--headless=new --no-sandbox --disable-gpu --hide-scrollbars --remote-debugging-pipe --no-first-run"
+        options += " --blink-settings=primaryHoverType=2,availableHoverTypes=2"  # a pointer that hovers, as on a desk
         command = [chromium(), *options.split(), f"--user-data-dir={profile}", "about:blank"]
         self._process = subprocess.Popen(
             command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=wire, close_fds=False
@@ -97,8 +98,7 @@ class View:
         self._send(
             "Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=width < 600
         )
-        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self._send("Emulation.setEmulatedMedia", features=[scheme])
+        self.scheme("dark" if dark else "light")
         self._send("Page.navigate", url=url)
         until = time.monotonic() + 20
         while self.js("document.readyState") != "complete" or self.js("location.href") != url:
@@ -108,6 +108,15 @@ class View:
 
     def _send(self, method, **parameters):
         return self._browser.send(method, self._session, **parameters)
+
+    def resize(self, width):
+        """Another width of the window."""
+        self._send("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+        self.js("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))")
+
+    def scheme(self, value):
+        """Light or dark."""
+        self._send("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": value}])
 
     def js(self, expression):
         """The value of an expression in the page, awaited if it is a promise."""

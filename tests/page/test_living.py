@@ -21,6 +21,12 @@ MOVE = """(() => {
   input.value = %r;
   input.dispatchEvent(new Event("change"));
 })()"""
+NONSENSE = """new Promise((done) => {
+  const input = document.querySelectorAll("input[data-number]")[5];
+  input.value = "TEXT";
+  input.dispatchEvent(new Event("change"));
+  requestAnimationFrame(() => requestAnimationFrame(() => done(true)));
+})"""
 DRAWN = """(() => [...document.querySelectorAll("g.panel path[data-name]")]
   .map((path) => path.getAttribute("d")).join("|"))()"""
 
@@ -62,16 +68,23 @@ def derived(name):
         ("pendulum", "g", 4.0),
         ("bead_on_hoop", None, None),
         ("measured_path", None, None),
+        ("rlc", None, None),
+        ("skate", None, None),
+        ("rocket_ascent", None, None),
+        ("slide_with_friction", "r", 0.321),  # a start that is sought: one rate for two constraints
+        ("slide_with_friction", "phi_dot", None),
     ],
 )
 def test_a_slider_runs_the_equations_again(browser, tmp_path, name, slider, value):
     equations, view = derived(name), opened(browser, tmp_path, name)
-    if slider is None:
-        slider = equations.parameter_names[0]
-        value = 1.1 * float(made(name, False).subject.trajectory.parameters[slider])
+    start = slider in equations.state_names
+    slider = slider or equations.parameter_names[0]
+    if value is None:
+        run = made(name, False).subject.trajectory
+        value = 1.1 * float(run[slider][0] if start else run.parameters[slider])
     before, picture = view.js(DRAWN), view.js('document.getElementById("mechanism")?.toDataURL() || ""')
     last = moved(view, slider, value)
-    expected = hf.simulate(equations, parameters={slider: value})
+    expected = hf.simulate(equations, **{"start" if start else "parameters": {slider: value}})
     assert_allclose(last, expected.y[:, -1], rtol=1e-12, atol=1e-12 * np.abs(expected.y).max())
     assert view.js(DRAWN) != before
     assert not picture or view.js('document.getElementById("mechanism").toDataURL()') != picture
@@ -171,6 +184,23 @@ def test_without_script_or_wish_the_page_is_as_before():
     assert 'id="live" hidden' in alive.html
     assert "eval" not in alive._script
     assert alive.not_alive == ""
+    assert "start" in made("servo_arm", False).not_alive  # its current follows from the program
     phases = made("slack_rope", False)
     assert phases.not_alive == "its run is made of phases"
     assert "hf_run" not in phases.html
+
+
+def test_a_run_that_an_event_may_end_is_not_repeated():
+    """A page has no events: with other numbers it would go on where the run would end."""
+    text = next(file for file in EXAMPLES if file.stem == "cart_rod").read_text("utf-8")
+    ended = text + '\n[events]\nfar = { when = "x - 100", terminal = true }\n'
+    assert hf.report(hf.simulate(hf.derive(hf.loads(ended)))).not_alive == "events are watched along its run"
+
+
+def test_nonsense_in_a_field_changes_nothing(browser, tmp_path):
+    view = opened(browser, tmp_path, "cart_rod")
+    before = moved(view, "m2", 2.5)
+    for text in ("", "nan", "1e999", "-1e999", "abc"):
+        view.js(NONSENSE.replace("TEXT", text))
+        assert np.allclose(json.loads(view.js('document.getElementById("live").dataset.last')), before)
+    view.close()

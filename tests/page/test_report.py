@@ -87,7 +87,7 @@ def test_only_the_style_and_script_of_the_page_itself_are_allowed(file, shelf):
 def test_a_page_names_its_certificate_block_by_block_with_bounds(shelf):
     _, html = page("cart_rod", shelf)
     text = " ".join(parsed(html).find(".//section[@id='certificate']").itertext())
-    for word in ("home", "upright", "bound", "One step contracts", "y_home", "w_upright"):
+    for word in ("home", "upright", "bound", "One step contracts", "y home", "w upright"):
         assert word in text
     assert "".join(parsed(html).find(".//*[@id='verdict']").itertext()).startswith("Proved: ")
     assert "holdfast run cart_rod.toml" in html
@@ -203,7 +203,7 @@ def test_hostile_links_commands_and_remarks_are_inert():
     assert not list(tree.iter("img"))
     warned = " ".join(tree.find(".//section[@id='warnings']").itertext())
     assert "which is not among the points O, bob" in warned
-    assert HOSTILE in warned
+    assert "".join(HOSTILE.split()) in "".join(warned.split())  # x is a coordinate: it is set as one
 
 
 def test_odd_names_are_typeset():

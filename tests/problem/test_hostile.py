@@ -34,10 +34,10 @@ def nothing_happens(monkeypatch, tmp_path):
 
 def refused(text):
     """The error of a file, as text; it must come soon, and point somewhere if it points at all."""
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(HoldfastError) as caught:
         hf.loads(text, "bad.toml")
-    assert time.perf_counter() - start < SOON
+    assert time.process_time() - start < SOON
     for finding in getattr(caught.value, "findings", ()):
         if finding.line:
             assert finding.source == text.split("\n")[finding.line - 1].replace("\t", " ").rstrip("\r")
@@ -328,7 +328,7 @@ FILES = [
     (FREE.replace('["x"]', "[1]"), "a name belongs here"),
     (FREE.replace('["x"]', '[["x"]]'), "a name belongs here"),
     (FREE.replace('"x_dot**2/2"', "true"), "not a truth value"),
-    (FREE.replace('"x_dot**2/2"', "[1, 2]"), "not a list"),
+    (FREE.replace('"x_dot**2/2"', "[1, [2]]"), "not a list"),
     (FREE.replace('"x_dot**2/2"', "{ a = 1 }"), "not a table"),
     (FREE.replace('"x_dot**2/2"', "2020-01-01"), "not a date"),
     (FREE.replace('"x_dot**2/2"', "inf"), "not a decimal number"),
@@ -483,9 +483,9 @@ def test_a_large_honest_file_is_read_soon():
     kinetic = " + ".join(f"m*dot(ddt(P{k + 1}), ddt(P{k + 1}))/2" for k in range(30))
     text = f"schema = 1\n[system]\ncoordinates = {names}\nkinetic = '{kinetic}'\n[points]\n{points}\n"
     text += "[parameters]\nl = 1\nm = 2"
-    start = time.perf_counter()
+    start = time.process_time()
     problem = hf.loads(text)
-    assert time.perf_counter() - start < SOON
+    assert time.process_time() - start < SOON
     assert len(problem.system.points) == 31
 
 
@@ -522,13 +522,13 @@ ALPHABET = (
 @given(st.lists(st.sampled_from(ALPHABET), max_size=14).map("".join))
 def test_no_mixture_of_symbols_does_harm(text):
     text = CART.replace("m2*g*l*sin(phi)", escaped(text))
-    start = time.perf_counter()
+    start = time.process_time()
     try:
         problem = hf.loads(text)
         assert hf.loads(hf.dumps(problem)) == problem
     except HoldfastError:
         pass
-    assert time.perf_counter() - start < SOON
+    assert time.process_time() - start < SOON
 
 
 @given(st.data())
@@ -541,23 +541,23 @@ def test_no_mutation_of_a_file_does_harm(data):
             st.one_of(st.text(max_size=4), st.sampled_from(['"', "[", "]\n", "= ", "{ }", "x", "\n", "9e9"]))
         )
         text = text[:start] + inserted + text[end:]
-    begin = time.perf_counter()
+    begin = time.process_time()
     try:
         problem = hf.loads(text)
         assert hf.loads(hf.dumps(problem)) == problem
     except BadFile as error:
         told = str(error)
         assert told.startswith("error: ")
-    assert time.perf_counter() - begin < SOON
+    assert time.process_time() - begin < SOON
 
 
 @pytest.mark.parametrize("power", ["x**3.141592653589793", "(x**0.12345)**0.67891"])
 def test_an_exponent_of_many_digits_is_to_be_named(power):
     """SymPy asks whether tanh of such a power is real by a polynomial whose degree has as many digits."""
     text = f'schema = 1\n[system]\ncoordinates = ["x"]\nkinetic = "x_dot**2/2"\npotential = "log(1/tanh({power}))"\n'
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(hf.BadFile, match="too many digits"):
         hf.loads(text)
-    assert time.perf_counter() - started < 3
+    assert time.process_time() - started < 3
     named = text.replace(power, "x**p") + "[parameters]\np = 3.141592653589793\n[start]\nx = 0.5\n"
     assert hf.derive(hf.loads(named)).coordinates == ("x",)

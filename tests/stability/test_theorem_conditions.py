@@ -72,7 +72,7 @@ def test_theorem_a_needs_a_function_that_falls():
 
 
 def test_theorem_a_needs_the_start_within_its_level():
-    assert_no(theorem_a(record(), 1 - LITTLE), "V(0) = 1 > l₁ε² = 1")
+    assert_no(theorem_a(record(), 1 - LITTLE), "V(0) = 1 > l₁ε² = 0.999999999")
     assert theorem_a(record(l1=0.25, l2=1.0), 2.0)
     assert_no(theorem_a(record(l1=0.25, l2=1.0), 2 - LITTLE), "V(0)")
 

@@ -19,6 +19,7 @@ from holdfast.cli.verbs.derive import derive
 from holdfast.cli.verbs.ensemble import ensemble
 from holdfast.cli.verbs.examples import examples
 from holdfast.cli.verbs.exchange.export import export
+from holdfast.cli.verbs.exchange.imported import import_
 from holdfast.cli.verbs.family import family
 from holdfast.cli.verbs.forms import forms
 from holdfast.cli.verbs.lagrangian import lagrangian
@@ -51,6 +52,7 @@ from holdfast.cli.watch import WATCH
     holdfast certify cart_rod.toml -o c.json how far can it drift, and is that proved?
     holdfast verify c.json                   re-check the proof
     holdfast export cart_rod.toml --to c     its equations as C99; also fmu, numpy, casadi, modelica, ...
+    holdfast import robot.urdf               a mechanism of URDF or MJCF as a problem file
     holdfast lyapunov adaptive_optics.toml   does its V fall, and what do the step theorems say?
     """,
 )
@@ -93,6 +95,7 @@ for verb in (
     forms,
     conditions,
     export,
+    import_,
     examples,
 ):
     if not any(option.name == "quiet" for option in verb.params):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,19 +14,13 @@ from typing import Any
 import click
 
 import holdfast as hf
+from holdfast.cli.cures import RUN_WORDS, typed
 from holdfast.cli.options import F
 from holdfast.cli.text import INTERRUPTED, MISUSE, say, say_error
 from holdfast.cli.watch import limited
 from holdfast.common import strict_json
 
 MOST_INPUT = 16_000_000  # bytes of standard input: more is no problem file, whatever the limit
-
-RUN_WORDS = (  # options, and keys of [run]
-    "scheme", "step", "tolerance", "duration", "every", "start_policy", "longest_step", "absolute",
-)  # fmt: skip
-ARGUMENT = re.compile(rf"\b({'|'.join(RUN_WORDS)})=([\w.\"-]*)")  # as errors write it for callers
-
-IN_PYTHON = re.compile(r", or give \w+=\S* in the call")  # a cure that cannot be typed
 
 
 def reports_errors(command: F) -> F:
@@ -61,19 +54,8 @@ def _placed(error: hf.HoldfastError, context: click.Context) -> hf.HoldfastError
     by_option = any(context.params.get(word) is not None for word in RUN_WORDS)
     if error.where in RUN_WORDS and not by_option:
         error.where = f"run.{error.where}"
-    error.fix = IN_PYTHON.sub("", error.fix)
-    error.fix = ARGUMENT.sub(_option if by_option else _entry, error.fix)
+    error.fix = typed(error.fix, by_option=by_option)
     return hf.located(error, text, name)
-
-
-def _option(argument: re.Match[str]) -> str:
-    """An argument of a call as it is typed: ``--step 0.1`` for ``step=0.1``."""
-    return f"--{argument[1].replace('_', '-')} {argument[2]}".rstrip()
-
-
-def _entry(argument: re.Match[str]) -> str:
-    """An argument of a call as the problem file has it: ``[run] step = 0.1`` for ``step=0.1``."""
-    return f"[run] {argument[1]} = {argument[2] or '...'}"
 
 
 def problem_in(file: str) -> hf.Problem:

@@ -6,6 +6,7 @@ import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 DIGITS = 3
+EXACT = 15  # decimal digits that a double keeps: with more, a number is written out
 
 
 def rounded_up(value: float, digits: int = DIGITS) -> str:
@@ -21,8 +22,34 @@ def rounded_down(value: float, digits: int = DIGITS) -> str:
 def _written(value: float, digits: int, rounding: str) -> str:
     if not math.isfinite(value) or value == 0:
         return f"{value:g}"
+    if digits > EXACT:
+        return repr(float(value))
     rounded = Context(prec=digits, rounding=rounding).create_decimal(Decimal(repr(float(value))))
     return f"{float(rounded):.{digits}g}"
+
+
+def compared(larger: float, smaller: float, digits: int = DIGITS) -> tuple[str, str]:
+    """A number and the bound that it exceeds, in so many digits that it is seen to: the bound is rounded up."""
+    for more in range(digits, EXACT + 1):
+        seen, most = f"{larger:.{more}g}", rounded_up(smaller, more)
+        if float(seen) > float(most):
+            return seen, most
+    return repr(float(larger)), repr(float(smaller))
+
+
+def over(larger: float, smaller: float, between: str = " ") -> str:
+    """1.003 > 1.002: two numbers in so many digits that the sign between them is seen to be right."""
+    seen, most = compared(larger, smaller, DIGITS + 1)
+    return f"{seen} >{between}{most}"
+
+
+def within(smaller: float, larger: float, between: str = " ") -> str:
+    """1.002 ≤ 1.003: the first rounded up and the second down, in so many digits that the sign stays right."""
+    for more in range(DIGITS + 1, EXACT + 1):
+        seen, most = rounded_up(smaller, more), rounded_down(larger, more)
+        if float(seen) <= float(most):
+            return f"{seen} ≤{between}{most}"
+    return f"{float(smaller)!r} ≤{between}{float(larger)!r}"
 
 
 def written_range(low: float, high: float, digits: int = DIGITS + 1) -> str:
@@ -31,6 +58,6 @@ def written_range(low: float, high: float, digits: int = DIGITS + 1) -> str:
     if not (math.isfinite(length) and length > 0):
         return f"[{low:.17g}, {high:.17g}]" if low != high else f"[{low:g}, {high:g}]"
     needed = max(digits, math.ceil(math.log10(size / length)) + 2)
-    if needed > 15:
+    if needed > EXACT:
         return f"[{low!r}, {high!r}]"
     return f"[{rounded_up(low, needed)}, {rounded_down(high, needed)}]"

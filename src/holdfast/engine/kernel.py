@@ -217,14 +217,17 @@ class Kernel:
         wanted = check_adaptive(self.scheme, t0, duration, relative, absolute, at)
         memory = self.memory(state, parameters, t0, directions)
         run = AdaptiveRun.begun(
-            self.machine, memory, self.scheme.error_order, t0, duration, relative, absolute, longest,
+            self.machine, memory, t0, duration, relative, absolute, longest,
             interpolants=dense or wanted is not None, cost=self.cost,
         )  # fmt: skip
-        gathered = AcceptedSteps()
+        gathered, pressed = AcceptedSteps(), never
         if wanted is None or (len(wanted) and wanted[0] == t0):
-            gathered.add(np.array([t0]), memory.state[None])
-        with interruptible() as pressed:
-            run.go(gathered, wanted, lambda time: pressed() or (stop is not None and stop(time)))
+            gathered.add(np.array([t0]), memory.state[None].copy())
+        if run.under_way:
+            run.chunk(run.short, gathered, wanted)
+        if run.under_way and not (stop is not None and stop(run.time)):
+            with interruptible() as pressed:
+                run.go(gathered, wanted, lambda time: pressed() or (stop is not None and stop(time)))
         status, event = run.status, None
         if status == Status.completed and pressed():
             status = Status.interrupted
@@ -243,7 +246,7 @@ class Kernel:
             evaluations=run.evaluations(self.scheme),
             rejected=run.rejected,
             event=None if event is None else event.number,
-            dense=gathered.dense(memory.size) if dense and wanted is None else None,
+            dense=gathered.dense(times, states) if dense and wanted is None else None,
         )
 
     def _last_piece(self, memory: Memory, event: LocatedEvent, t: float) -> np.ndarray:

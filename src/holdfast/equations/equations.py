@@ -27,8 +27,9 @@ from holdfast.equations.writing.tidied import ShownDynamics, without_idle_gains
 from holdfast.errors import BadRequest
 from holdfast.graph.display import Display, Statement
 from holdfast.graph.field import Field
-from holdfast.graph.linear_algebra import Rows, SymmetricFactor, factor_symmetric, product, times, transposed
+from holdfast.graph.linear_algebra import DefiniteFactor, Rows, factor_symmetric, product, times, transposed
 from holdfast.graph.nodes import Node
+from holdfast.problem.bodies.start import by_component
 from holdfast.problem.laws.linear import Gain, Law, LawForm
 from holdfast.problem.letters import open_letters
 from holdfast.problem.phases import phase_lines
@@ -81,7 +82,7 @@ class Equations:
 
     def by_state_name(self, given: Mapping[Any, Any], *, where: str) -> dict[str, Any]:
         """Start values, or columns of them, by the names of states."""
-        return by_name(given, where=where)
+        return by_component(self.problem.system, by_name(given, where=where))
 
     @cached_property
     def state_names(self) -> tuple[str, ...]:
@@ -283,8 +284,15 @@ class Equations:
 
         inputs = self.inputs
         along = {inputs.time: inputs.graph.one} | dict(zip(inputs.s, inputs.state_rates, strict=True))
+        for ball in inputs.balls:  # a spin moves nothing explicitly; what brings the length back to 1 does
+            for part, turning in zip(ball.quaternion, ball.turning(inputs.v), strict=True):
+                along[part] = along[part] - turning
         potential, kinetic = directional([self.dynamics.potential, self.dynamics.kinetic], along)
-        return potential - kinetic
+        bodies = self.dynamics.bodies
+        if bodies is None:
+            return potential - kinetic
+        (changing,) = directional([bodies.kinetic], along)  # what leaves a body takes its energy with it, at rest on it
+        return potential - kinetic + 2 * changing
 
     @cached_property
     def field(self) -> Field:
@@ -437,7 +445,7 @@ class Equations:
         return product(self.deviations.jacobian, response)
 
     @property
-    def mass_factor(self) -> SymmetricFactor | None:
+    def mass_factor(self) -> DefiniteFactor | None:
         """M factored, where it is symmetric and definite."""
         if isinstance(self.solver, EasedIntegrals) or (isinstance(self.solver, Reduced) and not self.solver.weights):
             return self.solver.mass

@@ -9,7 +9,7 @@ from numbers import Real
 from typing import Any
 
 from holdfast.engine.code.kernel_source import KernelSource, observing_observables, stepping
-from holdfast.engine.emit.body import Body, lowered
+from holdfast.engine.emit.body import CodeBody, lowered
 from holdfast.equations.equations import Equations
 from holdfast.equations.forms.plant import plant_of
 from holdfast.equations.solving.applied import Applied
@@ -92,17 +92,17 @@ class Model:
         return stepping(self.field, self.scheme)
 
     @cached_property
-    def observing(self) -> Body:
+    def observing(self) -> CodeBody:
         return observing_observables(self.field).bodies["body"]
 
     @cached_property
-    def controlling(self) -> Body:
+    def controlling(self) -> CodeBody:
         """The controls alone, from time, state and parameters."""
         field = self.equations.field
         return lowered(dict(enumerate(_command(self.equations))), field.time, field.state, field.parameters)
 
     @property
-    def rates(self) -> Body:
+    def rates(self) -> CodeBody:
         """dx/dt, then the pivots and their scales."""
         return self.assembly.bodies["rates"]
 

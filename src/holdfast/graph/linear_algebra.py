@@ -13,6 +13,7 @@ from fractions import Fraction
 from functools import cached_property
 from heapq import heapify, heappop, heappush
 from math import lcm
+from typing import Protocol
 
 from holdfast.graph.nodes import Graph, Node, short
 
@@ -130,6 +131,20 @@ def _fill(neighbours: Mapping[int, int], i: int) -> int:
     if count < 2:
         return 0
     return sum(count - 1 - (neighbours[j] & around).bit_count() for j in _members(around)) // 2
+
+
+class DefiniteFactor(Protocol):
+    """Solves A x = b for a definite A, on the graph."""
+
+    @property
+    def graph(self) -> Graph: ...
+
+    @property
+    def pivots(self) -> tuple[Pivot, ...]: ...
+
+    def solve(self, right: Sequence[Node]) -> list[Node]: ...
+
+    def solve_sparse(self, right: Mapping[int, Node]) -> dict[int, Node]: ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from holdfast.common.frozen import Frozen
-from holdfast.common.rounded import rounded_down, rounded_up
+from holdfast.common.rounded import EXACT, rounded_down, rounded_up
 from holdfast.equations.derive import derive
 from holdfast.equations.equations import Equations
 from holdfast.equations.internal.dynamics import InternalDynamics, internal_or_none
 from holdfast.errors import HoldfastError
 from holdfast.page.markup.figure_text import FigureText, quantity
+from holdfast.page.markup.html import Markup
+from holdfast.page.markup.prose import prose
 from holdfast.problem.file.load_dump import dumps
 from holdfast.problem.problem import Problem
 from holdfast.problem.text.file_text import FileText
@@ -33,6 +35,7 @@ from holdfast.stability.linear.transient import Transient, transient
 
 SPARE = {"M": "AGK", "T": "KE", "P": "VU", "D": "BZ", "h": "fg", "J": "CG", "E": "BL", "H": "AS"}
 MANY = 8  # coordinates, or constraints, that are still told one by one
+LONG = 5  # digits before the point from which on a power of ten is written
 BEYOND = 1e6  # times the size of the start: a state that has blown up
 
 
@@ -153,6 +156,16 @@ class PageFacts:
         """The unit of a column of the run, of t, or of "energy" and "power"; nothing where it is not known."""
         return self._units.of(name)
 
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        known = {*self.trajectory.state_names, *self.equations.observables, *self.equations.deviation_names}
+        rates = {f"{name}_dot" for name in self.problem.system.states}
+        return frozenset(known | rates | set(self.equations.parameter_names) | set(self.problem.system.definitions))
+
+    def prose(self, text: str) -> Markup:
+        """A sentence with its numbers written for reading and its quantities as formulas have them."""
+        return prose(sentence(text), self._names, self.equations.constraints)
+
     def word(self, words: str, name: str) -> str:
         """Words for an axis, with a unit where it is known: energy [J]."""
         unit = self.unit(name)
@@ -175,12 +188,14 @@ def readable(trajectory: Trajectory) -> tuple[Trajectory, list[str]]:
     return replace(trajectory, times=trajectory.times[:kept], columns=columns), [left]
 
 
+MINUS = re.compile(r"(?<![\w.)\]-])-(?=\d)")
 EXPONENT = re.compile(r"(?<![\w.])(-?\d+(?:\.\d+)?)e([+-]\d+)")
 
 
 def sentence(text: str) -> str:
     """A sentence with its numbers written for reading."""
-    return EXPONENT.sub(lambda found: number(float(found[0]), 12), text.replace("<=", "≤"))
+    text = EXPONENT.sub(lambda found: number(float(found[0]), 12), text.replace("<=", "≤").replace(" +- ", " ± "))
+    return MINUS.sub("−", text)
 
 
 def spoken(name: str) -> str:
@@ -193,9 +208,18 @@ def bound(value: float, digits: int = 3) -> str:
     return number(float(rounded_up(value, digits)), digits)
 
 
+def limit(value: float, digits: int = 3) -> str:
+    """What must not be exceeded, for reading, rounded down: a step at most, a margin, the width of a tube."""
+    return number(float(rounded_down(value, digits)), digits)
+
+
 def inward(low: float, high: float) -> tuple[str, str]:
-    """The ends of a range for reading, rounded inward: no state is added to it."""
-    return number(float(rounded_up(low, 4))), number(float(rounded_down(high, 4)))
+    """The ends of a range for reading, rounded inward, in so many digits that it is not empty: no state is added."""
+    for digits in range(4, EXACT + 1):
+        first, last = float(rounded_up(low, digits)), float(rounded_down(high, digits))
+        if last - first >= 0.9 * (high - low) or low == high:
+            return number(first, digits), number(last, digits)
+    return repr(low), repr(high)
 
 
 def counted(count: int, word: str) -> str:
@@ -207,8 +231,10 @@ def number(value: float, digits: int = 4) -> str:
     """A number for reading: 0.01, 1.2 × 10⁻⁹."""
     if not np.isfinite(value):
         return "∞" if value > 0 else "−∞" if value < 0 else "undefined"
-    text = f"{value:.{digits}g}"
+    text = f"{value + 0.0:.{digits}g}"
     mantissa, _, power = text.partition("e")
+    if power and 0 <= int(power) < LONG:
+        return f"{float(text):.0f}".replace("-", "−")  # 100, not 10²
     if power:
         raised = str(int(power)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
         return f"{mantissa} × 10{raised}".replace("-", "−") if mantissa != "1" else f"10{raised}"

@@ -165,16 +165,32 @@ function figures() {
     setTimeout(() => URL.revokeObjectURL(link.href), 5000);
   }
 
+  // The run's own numbers at rows spread over it, or those of the run that a slider made, in full.
+  function numbersBehind() {
+    if (window.movedRun) return window.movedRun;
+    const { names, rows, values } = JSON.parse(document.getElementById("content").dataset.rows);
+    const all = new Float64Array(Uint8Array.from(atob(values), (letter) => letter.charCodeAt(0)).buffer);
+    const column = (name) => { const place = names.indexOf(name); return place < 0 ? null : all.subarray((place + 1) * rows, (place + 2) * rows); };
+    return { times: [...all.subarray(0, rows)], column };
+  }
+
   function csv(svg) {
-    const rows = ["# read off the drawing, to about three digits; the run itself: holdfast simulate -o run.csv", "quantity,t,value"];
+    const known = numbersBehind(), names = [], drawn = [];
     for (const panel of svg.querySelectorAll("g.panel[data-time]")) {
-      const s = scales(panel);
       for (const path of curves(panel)) {
-        const name = (path.dataset.name || "promised").replace(/[^\w .]/g, "_");
-        for (const [, x, y] of points(path)) rows.push(name + "," + s.time(x).toPrecision(6) + "," + s.value(y).toPrecision(4));
+        if (known.column(path.dataset.name)) names.push(path.dataset.name);
+        else drawn.push([panel, path]);
       }
     }
-    return rows.join("\n") + "\n";
+    const plain = (name) => name.replace(/[^\w .]/g, "_"), rows = [["t", ...names.map(plain)].join(",")];
+    known.times.forEach((time, k) => rows.push([time, ...names.map((name) => known.column(name)[k])].map(String).join(",")));
+    const told = names.length ? rows : [];
+    if (drawn.length) told.push("# without numbers of their own, read off the drawing to about three digits:", "quantity,t,value");
+    for (const [panel, path] of drawn) {
+      const s = scales(panel), name = plain(path.dataset.name || "promised");
+      for (const [, x, y] of points(path)) told.push(name + "," + s.time(x).toPrecision(6) + "," + s.value(y).toPrecision(4));
+    }
+    return told.join("\n") + "\n";
   }
 
   // The drawing with its colours written out, so that it stands by itself.
@@ -239,6 +255,8 @@ function figures() {
       index += text.length;
     }
   }
+
+  document.body.csv = csv;
 
   function tool(word, title, act) {
     const button = document.createElement("button");

@@ -18,6 +18,7 @@ from holdfast.page.in_order import SECTIONS
 from holdfast.page.living.model import LivingModel, why_not
 from holdfast.page.living.section import living_of, living_section
 from holdfast.page.markup.html import Markup, document, element, joined, paragraph
+from holdfast.page.rows import rows_of
 from holdfast.page.sections.warnings import warnings_of
 from holdfast.page.verdict import PageVerdict, verdict_of
 from holdfast.problem.file.load_dump import dumps, loads
@@ -187,7 +188,9 @@ class Report:
             element("a", "Skip to the content", href="#content", class_="skip"),
             element("header", element("h1", title), self._banner()),
             self._contents(parts),
-            element("main", *parts[:before], alive, *parts[before:], id="content"),
+            element(
+                "main", *parts[:before], alive, *parts[before:], id="content", data_rows=rows_of(self.subject, parts)
+            ),
             element("footer", paragraph("Made by Holdfast. This file is complete: it opens without a network.")),
         )
         return document(title=title, style=_style(), script=self._script, body=body)
@@ -195,15 +198,22 @@ class Report:
     @property
     def _script(self) -> str:
         """The page's own, and that of its equations where it is alive."""
-        own = _resource("script.js") + _resource("figures.js")
-        return own if self._living is None else own + self._living.code + _resource("living/living.js")
+        own = "".join(map(_resource, ("script.js", "player.js", "figures.js")))
+        if self._living is None:
+            return own
+        return own + self._living.code + _resource("living/roots.js") + _resource("living/living.js")
 
     def _banner(self) -> Markup:
         found = self.found
-        more = [paragraph(fault) for fault in found.faults if fault not in found.line]
+        more = [paragraph(self.subject.prose(fault)) for fault in found.faults if fault not in found.line]
         kind = found.word.replace(" ", "-")
         return element(
-            "div", paragraph(element("b", found.line)), *more, class_=f"verdict {kind}", role="status", id="verdict"
+            "div",
+            paragraph(element("b", self.subject.prose(found.line))),
+            *more,
+            class_=f"verdict {kind}",
+            role="status",
+            id="verdict",
         )
 
     def _contents(self, parts: Sequence[Markup]) -> Markup:

@@ -24,313 +24,39 @@ async function copied(text) {
   }
 }
 
+// What is wider than the page is set smaller, down to what can be read; what still is fades at the edge behind which it
+// goes on.
+const SMALLEST = { piece: 0.6, table: 0.8 };
+
+function fitted() {
+  for (const part of document.querySelectorAll(".piece, .scroll:not(.lines)")) {
+    const inside = part.matches(".piece") ? part.querySelector("math") : part.querySelector("table");
+    if (!inside || !part.checkVisibility()) continue;
+    inside.style.fontSize = "";
+    const share = part.clientWidth / part.scrollWidth, least = part.matches(".piece") ? SMALLEST.piece : SMALLEST.table;
+    if (share < 1) inside.style.fontSize = Math.max(least, 0.98 * share) * parseFloat(getComputedStyle(inside).fontSize) + "px";
+    part.classList.toggle("cut", part.scrollWidth > part.clientWidth + 1);
+  }
+}
+
+function asWritten() {
+  for (const part of document.querySelectorAll(".piece math, .scroll table")) part.style.fontSize = "";
+}
+
+addEventListener("resize", fitted);
+document.addEventListener("toggle", fitted, true);
+document.fonts.ready.then(fitted);
+
 // Print everything, also what is folded away.
 let folded = [];
 addEventListener("beforeprint", () => {
   folded = [...document.querySelectorAll("details:not([open])")];
   for (const part of folded) part.open = true;
+  removeEventListener("resize", fitted);
+  asWritten();
 });
-addEventListener("afterprint", () => { for (const part of folded) part.open = false; });
-
-// The mechanism: points along the run as single floats, drawn to scale.
-function floats(text) {
-  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-  return new Float32Array(bytes.buffer);
-}
-
-function player(canvas) {
-  const about = JSON.parse(canvas.dataset.about);
-  let times = floats(canvas.dataset.times), frames = floats(canvas.dataset.frames), last = times.length - 1;
-  const count = about.count, fixed = new Set(about.fixed);
-  const pen = canvas.getContext("2d"), scrub = document.getElementById("scrub");
-  const button = document.getElementById("play"), clock = document.getElementById("clock");
-  const margin = 46;
-  let space = canvas.dataset.space ? floats(canvas.dataset.space) : null, yaw = Math.PI / 6, pitch = 0.2928, turned = false, current = true;
-  let box = about.box, scale, originX, originY;
-
-  function fit() {
-    const [left, bottom, right, top] = box;
-    scale = Math.min((canvas.width - 2 * margin) / (right - left), (canvas.height - 2 * margin) / (top - bottom));
-    originX = canvas.width / 2 - scale * (left + right) / 2;
-    originY = canvas.height / 2 + scale * (bottom + top) / 2;
-  }
-
-  // Another motion of the same points; the picture shows all of it.
-  canvas.replace = (newTimes, newFrames) => {
-    times = newTimes;
-    frames = newFrames;
-    space = null;  // of another motion only its picture is known, and no forces
-    current = false;
-    last = times.length - 1;
-    scrub.max = String(last);
-    about.end = times[last];
-    box = [...about.box];
-    for (let k = 0; k < frames.length; k += 2) {
-      box = [Math.min(box[0], frames[k]), Math.min(box[1], frames[k + 1]),
-        Math.max(box[2], frames[k]), Math.max(box[3], frames[k + 1])];
-    }
-    fit();
-    frame = Math.min(frame, last);
-    draw();
-  };
-  const across = (frame, k) => frames[2 * (frame * count + k)], up = (frame, k) => frames[2 * (frame * count + k) + 1];
-  const x = (frame, k) => originX + scale * across(frame, k);
-  const y = (frame, k) => originY - scale * up(frame, k);
-
-  // The view from another side: the same points on another plane, in a circle that holds them from everywhere.
-  function turn(byYaw, byPitch) {
-    if (!space) return;
-    yaw += byYaw;
-    pitch = Math.max(-1.5, Math.min(1.5, pitch + byPitch));
-    const right = [-Math.sin(yaw), Math.cos(yaw), 0];
-    const above = [-Math.sin(pitch) * Math.cos(yaw), -Math.sin(pitch) * Math.sin(yaw), Math.cos(pitch)];
-    frames = new Float32Array(frames.length);
-    for (let k = 0; k < frames.length / 2; k += 1) {
-      for (let i = 0; i < 3; i += 1) {
-        frames[2 * k] += right[i] * space[3 * k + i];
-        frames[2 * k + 1] += above[i] * space[3 * k + i];
-      }
-    }
-    if (!turned) {
-      let far = 0;
-      for (let k = 0; k < space.length; k += 3) far = Math.max(far, Math.hypot(space[k], space[k + 1], space[k + 2]));
-      box = [-far, -far, far, far];
-      turned = true;
-      fit();
-    }
-    draw();
-  }
-
-  function follow() {
-    if (about.follow === null) return;
-    originX = canvas.width / 2 - scale * across(frame, about.follow);
-    originY = canvas.height / 2 + scale * up(frame, about.follow);
-  }
-  const length = about.end - about.begin;
-  const pace = length > 30 ? length / 30 : length > 3 ? 1 : length / 6;  // seconds of the run per second of watching
-  const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  let frame = 0, playing = !calm, now = about.begin, before = null;
-
-  function colour(name) { return getComputedStyle(document.documentElement).getPropertyValue(name).trim(); }
-
-  function draw() {
-    pen.clearRect(0, 0, canvas.width, canvas.height);
-    follow();
-    if (space) axes();
-    pen.lineCap = pen.lineJoin = "round";
-    about.traces.forEach((k, place) => {
-      pen.strokeStyle = colour("--s" + place % 6);
-      for (const [from, to, alpha, width] of [[0, last, 0.25, 2], [0, frame, 0.9, 2.5]]) {
-        pen.globalAlpha = alpha;
-        pen.lineWidth = width;
-        pen.beginPath();
-        for (let i = from; i <= to; i += 1) pen.lineTo(x(i, k), y(i, k));
-        pen.stroke();
-      }
-    });
-    pen.globalAlpha = 1;
-    for (const body of about.bodies) bodies[body.kind](body);
-    pen.strokeStyle = pen.fillStyle = colour("--ink");
-    pen.lineWidth = 5;
-    for (const [a, b] of about.links) {
-      pen.beginPath();
-      pen.moveTo(x(frame, a), y(frame, a));
-      pen.lineTo(x(frame, b), y(frame, b));
-      pen.stroke();
-    }
-    for (let k = 0; k !== count; k += 1) {
-      pen.fillStyle = colour(fixed.has(k) ? "--quiet" : "--ink");
-      pen.beginPath();
-      pen.arc(x(frame, k), y(frame, k), fixed.has(k) ? 8 : 10, 0, 7);
-      pen.fill();
-    }
-    for (const body of about.bodies) if (body.kind === "arrow") arrow(body);
-    names();
-    canvas.dispatchEvent(new CustomEvent("moved", { detail: times[frame] }));
-    scrub.value = String(frame);
-    clock.textContent = "t = " + times[frame].toPrecision(4);
-    canvas.dataset.frame = String(frame);
-  }
-
-  // Bodies, in the units of the points; lines are as thick as those of links.
-  function path(points, closed, fill) {
-    pen.beginPath();
-    points.forEach(([a, b]) => pen.lineTo(a, b));
-    if (closed) pen.closePath();
-    if (fill) pen.fill();
-    pen.stroke();
-  }
-
-  function ready(width) {
-    pen.strokeStyle = colour("--ink");
-    pen.fillStyle = colour("--faint");
-    pen.lineWidth = width;
-  }
-
-  const bodies = {
-    arrow() {},  // drawn above everything else
-    circle(body) { round(body, false); },
-    wheel(body) {
-      round(body, true);
-      if (!current) return;
-      const turn = body.angle[frame], r = scale * body.radius, a = x(frame, body.at), b = y(frame, body.at);
-      for (let k = 0; k < 3; k += 1) {
-        const at = turn + k * Math.PI / 3;
-        path([[a - r * Math.cos(at), b + r * Math.sin(at)], [a + r * Math.cos(at), b - r * Math.sin(at)]]);
-      }
-    },
-    box(body) {
-      ready(3);
-      const w = scale * body.width / 2, h = scale * body.height / 2, a = x(frame, body.at), b = y(frame, body.at);
-      path([[a - w, b - h], [a + w, b - h], [a + w, b + h], [a - w, b + h]], true, true);
-    },
-    ground(body) {
-      ready(2);
-      pen.strokeStyle = colour("--quiet");
-      const level = originY - scale * body.y;
-      path([[0, level], [canvas.width, level]]);
-      const first = ((originX % 24) + 24) % 24 - 24;  // the hatching stands still while the camera moves
-      for (let a = first; a < canvas.width + 24; a += 24) path([[a, level], [a - 12, level + 12]]);
-    },
-    spring(body) { along(body, zigzag); },
-    damper(body) { along(body, dashpot); },
-  };
-
-  function round(body, filled) {
-    ready(3);
-    pen.beginPath();
-    pen.arc(x(frame, body.at), y(frame, body.at), scale * body.radius, 0, 7);
-    if (filled) pen.fill();
-    pen.stroke();
-  }
-
-  // Drawn from (0, 0) to (length, 0), then turned into its place.
-  function along(body, drawing) {
-    const [from, to] = body.ends, a = x(frame, from), b = y(frame, from);
-    const length = Math.hypot(x(frame, to) - a, y(frame, to) - b), angle = Math.atan2(y(frame, to) - b, x(frame, to) - a);
-    pen.save();
-    ready(3);
-    pen.translate(a, b);
-    pen.rotate(angle);
-    drawing(length);
-    pen.restore();
-  }
-
-  function zigzag(length) {
-    const points = [[0, 0], [0.1 * length, 0]];
-    for (let k = 0; k < 12; k += 1) points.push([length * (0.1 + 0.8 * (k + 0.5) / 12), k % 2 ? 12 : -12]);
-    path([...points, [0.9 * length, 0], [length, 0]]);
-  }
-
-  function dashpot(length) {
-    const cup = 0.35 * length, end = 0.7 * length;
-    path([[0, 0], [cup, 0]]);
-    path([[end, -12], [cup, -12], [cup, 12], [end, 12]]);
-    path([[0.55 * length, -9], [0.55 * length, 9]]);
-    path([[0.55 * length, 0], [length, 0]]);
-  }
-
-  function arrow(body) {
-    if (!current) return;
-    const unit = 0.25 * Math.max(canvas.width, canvas.height), a = x(frame, body.at), b = y(frame, body.at);
-    const dx = unit * body.x[frame], dy = -unit * body.y[frame], length = Math.hypot(dx, dy);
-    if (length < 3) return;
-    pen.strokeStyle = pen.fillStyle = colour("--s1");
-    pen.lineWidth = 4;
-    path([[a, b], [a + dx, b + dy]]);
-    const ux = dx / length, uy = dy / length, head = Math.min(16, length);
-    path([[a + dx, b + dy], [a + dx - head * (ux + 0.45 * uy), b + dy - head * (uy - 0.45 * ux)],
-      [a + dx - head * (ux - 0.45 * uy), b + dy - head * (uy + 0.45 * ux)]], true, true);
-  }
-
-  // Which way x, y and z point.
-  function axes() {
-    const views = [[-Math.sin(yaw), Math.sin(pitch) * Math.cos(yaw)], [Math.cos(yaw), Math.sin(pitch) * Math.sin(yaw)], [0, -Math.cos(pitch)]];
-    pen.font = 'italic 22px "Holdfast Text", Georgia, serif';
-    pen.textBaseline = "middle";
-    pen.strokeStyle = pen.fillStyle = colour("--quiet");
-    pen.lineWidth = 2;
-    views.forEach(([dx, dy], k) => {
-      path([[70, canvas.height - 60], [70 + 40 * dx, canvas.height - 60 + 40 * dy]]);
-      pen.fillText("xyz"[k], 66 + 56 * dx, canvas.height - 60 + 56 * dy);
-    });
-  }
-
-  // Names beside the points, left out where they would cover each other.
-  function names() {
-    pen.font = '600 24px "Holdfast Text", Georgia, serif';
-    pen.textBaseline = "middle";
-    pen.fillStyle = colour("--quiet");
-    const taken = [];
-    for (let k = 0; k !== count; k += 1) {
-      const wide = pen.measureText(about.names[k]).width;
-      const beside = x(frame, k) + 18 + wide > canvas.width - 4 ? x(frame, k) - 18 - wide : x(frame, k) + 18;
-      const above = Math.max(16, y(frame, k) - 20);
-      if (taken.some(([a, b, w]) => Math.abs(above - b) < 24 && !(beside > a + w || a > beside + wide))) continue;
-      taken.push([beside, above, wide]);
-      pen.fillText(about.names[k], beside, above);
-    }
-  }
-
-  function show(wanted) {
-    frame = Math.max(0, Math.min(last, wanted));
-    now = times[frame];
-    draw();
-  }
-
-  function play(on) {
-    playing = on;
-    before = null;
-    button.textContent = on ? "Pause" : "Play";
-    if (on) requestAnimationFrame(tick);
-  }
-
-  function tick(at) {
-    if (!playing) return;
-    if (before !== null) now += pace * Math.min(0.25, (at - before) / 1000);
-    before = at;
-    if (now >= about.end) now = about.begin;
-    let wanted = now < times[frame] ? 0 : frame;
-    while (wanted < last && times[wanted + 1] <= now) wanted += 1;
-    if (wanted !== frame) {
-      frame = wanted;
-      draw();
-    }
-    requestAnimationFrame(tick);
-  }
-
-  button.addEventListener("click", () => play(!playing));
-  scrub.addEventListener("input", () => { play(false); show(Number(scrub.value)); });
-  canvas.tabIndex = 0;
-  canvas.addEventListener("keydown", (event) => {
-    const leap = { ArrowRight: 1, ArrowLeft: -1, PageUp: 30, PageDown: -30, Home: -last, End: last }[event.key];
-    const look = event.shiftKey && space && { ArrowRight: [0.1, 0], ArrowLeft: [-0.1, 0], ArrowUp: [0, 0.1], ArrowDown: [0, -0.1] }[event.key];
-    if (look) turn(...look);
-    else if (event.key === " ") play(!playing);
-    else if (leap) { play(false); show(frame + leap); }
-    else return;
-    event.preventDefault();
-  });
-  let held = null;
-  canvas.addEventListener("pointerdown", (event) => { held = space ? [event.clientX, event.clientY] : null; });
-  addEventListener("pointerup", () => { held = null; });
-  canvas.addEventListener("pointermove", (event) => {
-    if (!held) return;
-    turn((held[0] - event.clientX) / 150, (event.clientY - held[1]) / 150);
-    held = [event.clientX, event.clientY];
-  });
-  canvas.seek = (time) => {
-    let wanted = 0;
-    while (wanted < last && times[wanted + 1] <= time) wanted += 1;
-    play(false);
-    show(wanted);
-  };
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
-  document.fonts.ready.then(() => draw());
-  fit();
-  draw();
-  play(playing);
-}
-
-const mechanism = document.getElementById("mechanism");
-if (mechanism) player(mechanism);
+addEventListener("afterprint", () => {
+  for (const part of folded) part.open = false;
+  addEventListener("resize", fitted);
+  fitted();
+});

@@ -209,9 +209,7 @@ class _Desk:
     ) -> tuple[Certificate | None, bool]:
         """The certificate, where there can be one, and whether its making was interrupted."""
         if equations.problem.phases:
-            self.remarks.append(
-                "No certificate: the program changes from phase to phase; hf.phase_equations gives those of each."
-            )
+            self.remarks.append("No certificate: the program changes from phase to phase.")
             return None, False
         if run.step is None:
             self.remarks.append(
@@ -227,7 +225,7 @@ class _Desk:
         except InternalError:
             raise  # a fault of our own is never a remark
         except HoldfastError as error:
-            self.remarks.append(f"No certificate: {error.what}")
+            self.remarks.append(f"No certificate: {error.what.rstrip('.')}.")
         except KeyboardInterrupt:
             self.remarks.append("Interrupted before the certificate was finished.")
             return None, True

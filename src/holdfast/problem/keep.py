@@ -78,10 +78,9 @@ def integral(given: sp.Expr | str, system: System, *, where: str) -> sp.Expr:
     """The expression of an integral, from itself or from its name."""
     if not isinstance(given, str):
         return system.vocabulary.admit(given, MOTION, where=where)
-    if system.masses:
-        raise BadStatement(
-            f"{given!r} of points of variable mass is not known by name", where=where, fix="write it out in the rates"
-        )
+    unknown = "points of variable mass" if system.masses else "bodies" if system.bodies else ""
+    if unknown:
+        raise BadStatement(f"{given!r} of {unknown} is not known by name", where=where, fix="write it out in the rates")
     with distribute(True):  # as SymPy makes them, also while a file is read
         return _named(given, system, where)
 

@@ -13,6 +13,8 @@ from holdfast.common.frozen import Frozen
 from holdfast.common.memo import Memo
 from holdfast.common.nearest import did_you_mean
 from holdfast.errors import BadStatement, HoldfastError
+from holdfast.problem.bodies.rows import with_joint_rows
+from holdfast.problem.bodies.start import with_body_start
 from holdfast.problem.controller import with_controller
 from holdfast.problem.functions import StatedFunction
 from holdfast.problem.keep import with_kept_rows
@@ -61,7 +63,7 @@ class Problem:
         if not isinstance(self.system, System) or not isinstance(self.program, Program):
             raise BadStatement("a problem is made of a System and a Program", fix="hf.Problem(system, program)")
         put = object.__setattr__
-        system, program = with_kept_rows(self.system, self.program)
+        system, program = with_kept_rows(self.system, with_joint_rows(self.system, self.program))
         put(self, "system", with_controller(system, program))
         put(self, "program", program)
         put(self, "system", self._with_letters())
@@ -158,7 +160,7 @@ class Problem:
 
     def _start(self, given: Mapping[Any, Any]) -> Frozen[sp.Expr]:
         names, values = self.names, {}
-        for name, value in by_name(given, where="start").items():
+        for name, value in with_body_start(self.system, by_name(given, where="start")).items():
             symbol = names.find(name, (Coordinate, Rate, State), where=f"start.{name}")
             values[symbol.name] = names.admit(value, CONSTANT, where=f"start.{name}")
         return Frozen(values)

@@ -15,12 +15,12 @@ from holdfast.errors import BadStatement
 from holdfast.problem.controller import Sampling, check_controller, shortfall
 from holdfast.problem.keep import Kept, stated
 from holdfast.problem.laws.linear import Constraints, Law, LawForm, Unstabilised
-from holdfast.problem.quantities import Coordinate, State
+from holdfast.problem.quantities import Coordinate, Definition, State
 from holdfast.problem.system import directions
 from holdfast.problem.vocabulary import CONSTANT, MOTION, POSITION, Vocabulary, by_name, exact
 
 Redundant = Literal["allow", "refuse"]
-PUSHED = (Coordinate, State)  # what a control may act on
+PUSHED = (Coordinate, State, Definition)  # what a control may act on
 
 
 @clear_arguments
@@ -30,7 +30,8 @@ class Program:
 
     `holonomic` functions f(q, t) and `nonholonomic` functions f(q, v, t) (linear or not in the rates) by name. They
     are held by ideal reactions unless `controls` are given: named directions {coordinate: component}. A component on
-    a first-order state is added to its rate, {current: 1/L} for a voltage. In a mixed program,
+    a definition pushes along it, {leg: 1} for a force in a leg of that length, and one on a first-order state is added
+    to its rate, {current: 1/L} for a voltage. In a mixed program,
     `reactions` names the constraints that keep their own reaction. Controls and reactions together are as many as the
     constraints; more controls share the work with the least effort Σ R u², whose weights R, `effort`, are 1 in
     the units of each control unless given by name. `limits` cut controls off: a number for both ways, or (low, high).

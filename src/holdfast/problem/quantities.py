@@ -342,6 +342,9 @@ def _of_time(function: AppliedUndef, known: Collection[str]) -> bool:
     return [str(arg) for arg in function.args] == [time.name] and function.func.__name__ in known
 
 
+SPUN = re.compile(r"(\w+)_turn_([xyz])")
+
+
 def latex_name(name: str) -> str:
     """A name as LaTeX: Greek words become letters, digits and parts after _ become a subscript, rates carry dots.
 
@@ -350,6 +353,9 @@ def latex_name(name: str) -> str:
     """
     for ending, accent in (("_ddot", r"\ddot"), ("_dot", r"\dot")):
         if name.endswith(ending):
+            if spin := SPUN.fullmatch(name.removesuffix(ending)):  # the rates of a ball joint are a spin
+                turning = latex_name(f"omega_{spin[1]}_{spin[2]}")
+                return turning.replace(r"\omega", r"\dot{\omega}", 1) if ending == "_ddot" else turning
             stem, _, subscript = latex_name(name.removesuffix(ending)).partition("_")
             return f"{accent}{{{stem}}}" + (f"_{subscript}" if subscript else "")
     stem, *rest = name.split("_")

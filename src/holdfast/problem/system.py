@@ -11,6 +11,19 @@ import sympy as sp
 from holdfast.common.arguments import clear_arguments
 from holdfast.common.frozen import Frozen
 from holdfast.errors import BadStatement
+from holdfast.problem.bodies.body import Body
+from holdfast.problem.bodies.joints import Joint
+from holdfast.problem.bodies.rows import JointRows, joint_rows
+from holdfast.problem.bodies.statement import (
+    NORM_RATE,
+    PLACINGS,
+    BodyFrames,
+    body_frames,
+    constant_names,
+    named_bodies,
+    produced_names,
+    quaternion_rates,
+)
 from holdfast.problem.functions import FunctionValue, StatedFunction
 from holdfast.problem.letters import letters_in
 from holdfast.problem.masses.moving_mass import MovingMass
@@ -33,11 +46,16 @@ class System:
     (channel -> coordinate -> intensity), `definitions` named helper expressions in order, `points` named positions for
     pictures. Keys are symbols or names.
 
+    `bodies` and `joints` state a mechanism as engineers see it, with `gravity` acting on all bodies: they give
+    coordinates, definitions and points of their own, which everything else may use. The coordinates are those of
+    joints, or with `placing="absolute"` those of bodies, each of which is then free, with rows for every joint.
+    Quaternions may have any length; with a `norm_rate` κ it returns to 1 (keep κ times the step well below 1).
+
     A parameter without a value (left out, or None) is a letter of the equations, and so is a function of `functions`
     without an expression or data; `letters` lists the former.
     """
 
-    coordinates: tuple[Coordinate, ...]
+    coordinates: tuple[Coordinate, ...] = ()
     kinetic: sp.Expr = sp.S.Zero
     potential: sp.Expr = sp.S.Zero
     dissipation: sp.Expr = sp.S.Zero
@@ -50,12 +68,23 @@ class System:
     points: Frozen[tuple[sp.Expr, ...]] = Frozen()
     functions: Frozen[StatedFunction] = Frozen()
     letters: tuple[Parameter, ...] = ()
+    bodies: Frozen[Body] = Frozen()
+    joints: Frozen[Joint] = Frozen()
+    gravity: tuple[sp.Expr, ...] = ()
+    placing: str = "relative"
+    norm_rate: sp.Expr = NORM_RATE
+    produced: frozenset[str] = field(
+        repr=False, compare=False, default=frozenset()
+    )  # names that bodies and joints give
+    frames: BodyFrames | None = field(init=False, repr=False, compare=False, default=None)
+    rows: JointRows | None = field(init=False, repr=False, compare=False, default=None)
     vocabulary: Vocabulary = field(init=False, repr=False, compare=False, default_factory=Vocabulary)
 
     def __post_init__(self) -> None:
         names = self.vocabulary
-        self._declare(names)
         put = object.__setattr__
+        self._forget_produced()
+        self._declare(names)
         rates = {name: names.admit(e, STATE_RATE, where=f"system.states.{name}") for name, e in self.states.items()}
         put(self, "states", Frozen(rates))
         for name, rate in rates.items():
@@ -68,12 +97,29 @@ class System:
         put(self, "noise", self._noise())
         names.closed()
 
+    def _forget_produced(self) -> None:
+        """Leave what earlier bodies gave: those that are stated now give it anew."""
+        put, gone = object.__setattr__, self.produced
+        bodies, joints = named_bodies(self.bodies, self.joints)
+        put(self, "bodies", bodies)
+        put(self, "joints", joints)
+        if self.placing not in PLACINGS:
+            fix = " or ".join(map(repr, PLACINGS))
+            raise BadStatement(f"placing = {self.placing!r} is not known", where="system.placing", fix=fix)
+        if gone:
+            put(self, "coordinates", tuple(c for c in self.coordinates if c.name not in gone))
+            for key in ("states", "definitions", "points"):
+                put(self, key, Frozen({name: v for name, v in getattr(self, key).items() if name not in gone}))
+
     def _declare(self, names: Vocabulary) -> None:
-        """Coordinates, parameters, states, definitions and points take their names, in this order."""
+        """Coordinates, parameters, states, definitions, bodies and points take their names, in this order."""
         put = object.__setattr__
         put(self, "coordinates", tuple(_coordinate(c) for c in _listed(self.coordinates)))
-        if not self.coordinates:
-            raise BadStatement("a system needs at least one coordinate", where="system.coordinates")
+        if not self.coordinates and not self.bodies:
+            fix = "write hf.System(coordinates=..., ...), or state bodies"
+            raise BadStatement(
+                "System needs 'coordinates', at least one coordinate", where="system.coordinates", fix=fix
+            )
         for coordinate in self.coordinates:
             names.declare(coordinate, where="system.coordinates")
         self._define_dependent()
@@ -92,12 +138,44 @@ class System:
         for name in self.announced_multipliers:
             names.announce(Multiplier(name))
         put(self, "functions", stated_functions(self.functions, functions, names))
-        definitions: dict[str, sp.Expr] = {}
-        for name, value in by_name(self.definitions, where="definitions").items():
+        definitions, points = by_name(self.definitions, where="definitions"), by_name(self.points, where="points")
+        put(self, "definitions", Frozen())
+        put(self, "points", Frozen())
+        if self.bodies:
+            fixed = constant_names({**definitions, **points}, {*self.parameters, *(x.name for x in self.letters)})
+            self._define({name: value for name, value in definitions.items() if name in fixed})
+            self._place({name: value for name, value in points.items() if name in fixed})
+            definitions = {name: value for name, value in definitions.items() if name not in fixed}
+            points = {name: value for name, value in points.items() if name not in fixed}
+            self._take_bodies(names)
+        self._define(definitions)
+        self._place(points)
+
+    def _take_bodies(self, names: Vocabulary) -> None:
+        """Bodies and joints give their coordinates, quaternions, definitions and points."""
+        put = object.__setattr__
+        put(self, "norm_rate", names.admit(self.norm_rate, CONSTANT, where="system.norm_rate"))
+        made = body_frames(self.bodies, self.joints, self.gravity, self.points, names, self.placing)
+        layout = made.layout
+        if not self.coordinates and not layout.coordinates:
+            raise BadStatement("no body can move", where="joints", fix="state a joint that is no weld")
+        put(self, "bodies", made.bodies)
+        put(self, "joints", made.joints)
+        put(self, "gravity", made.gravity)
+        put(self, "coordinates", (*self.coordinates, *(Coordinate(name) for name in layout.coordinates)))
+        put(self, "states", Frozen({**self.states, **quaternion_rates(layout, self.norm_rate)}))
+        put(self, "definitions", Frozen({**self.definitions, **made.frames.definitions}))
+        put(self, "points", Frozen({**self.points, **made.frames.points}))
+        put(self, "produced", produced_names(made))
+        put(self, "frames", made)
+        put(self, "rows", joint_rows(made, self.points, self.definitions, self.parameters))
+
+    def _define(self, stated: Mapping[str, Any]) -> None:
+        names, definitions = self.vocabulary, dict(self.definitions)
+        for name, value in stated.items():
             definitions[name] = names.admit(value, FORCE, where=f"definitions.{name}")
             names.define(name, definitions[name], where=f"definitions.{name}")
-        put(self, "definitions", Frozen(definitions))
-        put(self, "points", self._points(names))
+        object.__setattr__(self, "definitions", Frozen(definitions))
 
     def _define_dependent(self) -> None:
         """Parameters that are stated by others, such as J = m l²/12, are definitions: they follow those."""
@@ -122,6 +200,7 @@ class System:
         return letters_in(
             self.kinetic, self.potential, self.dissipation, self.forces, self.masses, self.parameters, self.states,
             self.noise, self.definitions, self.points, self.functions, self.letters,
+            self.bodies, self.joints, self.gravity, self.norm_rate,
         )  # fmt: skip
 
     def _values(self, occurring: Mapping[str, Parameter]) -> dict[str, Any]:
@@ -134,6 +213,12 @@ class System:
         letters = tuple(occurring.get(name, Parameter(name)) for name in dict.fromkeys(listed))
         object.__setattr__(self, "letters", letters)
         return values
+
+    @property
+    def spun(self) -> frozenset[str]:
+        """The coordinates of ball joints, whose rates are spins: nothing depends on their values."""
+        balls = () if self.frames is None else self.frames.layout.balls
+        return frozenset(name for step in balls for name in step.coordinates)
 
     @property
     def open_functions(self) -> tuple[FunctionValue, ...]:
@@ -168,16 +253,16 @@ class System:
             found[name] = mass.admitted(self.vocabulary, where)
         return Frozen(found)
 
-    def _points(self, names: Vocabulary) -> Frozen[tuple[sp.Expr, ...]]:
-        points = {}
-        for name, position in by_name(self.points, where="points").items():
+    def _place(self, stated: Mapping[str, Any]) -> None:
+        names, points = self.vocabulary, dict(self.points)
+        for name, position in stated.items():
             where = f"points.{name}"
             names.declare_name(name, "point", where=where)
             if isinstance(position, str) or not isinstance(position, Iterable) or len(tuple(position)) not in (2, 3):
                 raise BadStatement("a point has two or three components", where=where, fix="write (x, y) or (x, y, z)")
             points[name] = tuple(names.admit(part, POSITION, where=where) for part in position)
             names.add_point(name, points[name])
-        return Frozen(points)
+        object.__setattr__(self, "points", Frozen(points))
 
     def _directions(self, given: Mapping[Any, Any], where: str) -> Frozen[sp.Expr]:
         """Components by coordinate, such as a force or a control direction."""

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from holdfast.results.shapes import corners_in_picture
 from holdfast.results.trajectory import Trajectory
 
 KEYS = ("links", "traces", "circle", "box", "wheel", "ground", "spring", "damper", "arrow", "follow")
@@ -117,7 +118,13 @@ class Bodies:
             if column is None:
                 return None
             made[key] = column
+        if wanted:
+            made["columns"] = {key: self._named(entry.get(key, 0), made[key]) for key in wanted}
         return made
+
+    def _named(self, name: Any, values: np.ndarray) -> str | float:
+        """What a page that runs again takes its place from: the name of a column, or the number that stays."""
+        return name if isinstance(name, str) and name in self._run else float(values[0])
 
     def _scale_arrows(self) -> None:
         """All arrows as parts of the longest; the number that this is stands beside them."""
@@ -147,6 +154,10 @@ def reach(bodies: list[dict[str, Any]], frames: np.ndarray) -> tuple[np.ndarray,
         if body["kind"] == "ground":
             low.append([np.inf, body["y"]])
             high.append([-np.inf, body["y"]])
+        elif body["kind"] == "mesh":
+            corners = corners_in_picture(body, frames)
+            low.append(corners.min(axis=(0, 1)))
+            high.append(corners.max(axis=(0, 1)))
         elif "at" in body and body["kind"] != "arrow":
             at = frames[:, body["at"]]
             radius = body.get("radius", 0.0)

@@ -13,7 +13,9 @@ import numpy as np
 from holdfast.equations.derive import derive
 from holdfast.equations.equations import Equations
 from holdfast.graph.arithmetics.tape import Tape
+from holdfast.problem.problem import Problem
 from holdfast.results.bodies import Bodies, reach
+from holdfast.results.shapes import drawn_points, meshes_of
 from holdfast.results.trajectory import Trajectory
 
 FRAMES = 600  # at most
@@ -23,10 +25,15 @@ STILL = 1e-9  # a point that moves less, as a part of the picture's size, is fix
 # Where a point (x, y, z) is drawn: seen from the front, the right and above, z upwards.
 VIEW = np.array([[-0.5, 0.8660254037844386, 0.0], [-0.25, -0.14433756729740643, 0.9574271077563381]])
 
+TOWARD = np.cross(VIEW[0], VIEW[1])  # the one who looks
+
 
 @dataclass(frozen=True, eq=False)
 class MechanismFrames:
-    """Points along a run on a plane, frame by frame (frames, points, 2); links and traces by the points' numbers."""
+    """Points along a run on a plane, frame by frame (frames, points, 2); links and traces by the points' numbers.
+
+    After the points that have `names` come those that carry the shapes of bodies (`results.shapes`).
+    """
 
     names: tuple[str, ...]
     times: np.ndarray
@@ -42,7 +49,8 @@ class MechanismFrames:
     @cached_property
     def box(self) -> tuple[float, float, float, float]:
         """x and y from lowest to highest, never empty."""
-        low, high = self.frames.min(axis=(0, 1)), self.frames.max(axis=(0, 1))
+        points = self.frames[:, : len(self.names)]
+        low, high = points.min(axis=(0, 1)), points.max(axis=(0, 1))
         more = reach(list(self.bodies), self.frames)
         low, high = np.vstack([low, more[0]]).min(axis=0), np.vstack([high, more[1]]).max(axis=0)
         size = max(float((high - low).max()), 1e-9)
@@ -54,7 +62,7 @@ class MechanismFrames:
     @property
     def fixed(self) -> tuple[int, ...]:
         left, bottom, right, top = self.box
-        moved = np.ptp(self.frames, axis=0).max(axis=1)
+        moved = np.ptp(self.frames[:, : len(self.names)], axis=0).max(axis=1)
         return tuple(int(k) for k in np.nonzero(moved <= STILL * max(right - left, top - bottom))[0])
 
 
@@ -76,13 +84,25 @@ def motion_of(
     spatial = positions.shape[2] == 3
     flat = positions @ VIEW.T if spatial else positions
     links, traces, complaints = _drawn(problem.animation, names)
-    bodies = Bodies(problem.animation, names, trajectory, rows)
-    told = (*complaints, *bodies.complaints)
-    times, found, space = trajectory.times[rows], tuple(bodies.found), positions if spatial else None
+    links = links if "links" in problem.animation or not problem.system.bodies else _within_bodies(problem, names)
+    bodies, meshes = Bodies(problem.animation, names, trajectory, rows), meshes_of(problem, trajectory.parameters)
+    told = (*complaints, *bodies.complaints, *meshes.complaints)
+    times, found, space = trajectory.times[rows], (*bodies.found, *meshes.bodies), positions if spatial else None
     motion = MechanismFrames(names, times, flat, links, (), spatial, told, found, bodies.follow, space)
     moving = tuple(k for k in range(len(names)) if k not in motion.fixed)
     moving = moving if len(moving) <= MOST_TRACES else moving[-1:]  # many would bury the mechanism
     return replace(motion, traces=moving if traces is None else traces)
+
+
+def _within_bodies(problem: Problem, names: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
+    """From the origin of each body that has no shape to its points."""
+    place = {name: k for k, name in enumerate(names)}
+    return tuple(
+        (place[name], place[point])
+        for name, body in problem.system.bodies.items()
+        if name in place and not body.shape
+        for point in body.points
+    )
 
 
 def _even_rows(times: np.ndarray, frames: int) -> np.ndarray:
@@ -94,7 +114,7 @@ def _even_rows(times: np.ndarray, frames: int) -> np.ndarray:
 
 def _positions(trajectory: Trajectory, equations: Equations, rows: np.ndarray) -> np.ndarray:
     """(rows, points, 2 or 3); a plane point among spatial ones lies at z = 0."""
-    points = equations.problem.system.points
+    points = drawn_points(equations.problem)
     depth = max(len(position) for position in points.values())
     zero = equations.inputs.graph.zero
     nodes = [

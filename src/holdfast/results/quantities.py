@@ -9,11 +9,13 @@ along the motion, accelerations included.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import sympy as sp
 
+from holdfast.equations.dynamics.bodies.reactions import joint_reaction, reaction_names
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest, BadStatement, HoldfastError
 from holdfast.graph.arithmetics.arrays import ARRAYS
@@ -79,6 +81,10 @@ def _with_output(equations: Equations, given: Any) -> tuple[Vocabulary, Walker]:
     output, walker = equations.problem.output, _walker(equations)
     used = WORD.findall(given) if isinstance(given, str) else [s.name for s in getattr(given, "free_symbols", ())]
     asked = [name for name in dict.fromkeys(used) if name in output and output[name] != given]
+    passed = reaction_names(equations.problem.system)
+    for joint in dict.fromkeys(passed[name] for name in used if name in passed):
+        found = equations.memo.once((joint_reaction, joint), partial(joint_reaction, equations, joint))
+        walker = walker.beside(found)
     if not asked:
         return _words(equations), walker
     nodes = {name: quantity_node(equations, output[name], where=f"output.{name}") for name in asked}
@@ -88,7 +94,8 @@ def _with_output(equations: Equations, given: Any) -> tuple[Vocabulary, Walker]:
 def _words(equations: Equations) -> Vocabulary:
     """The words of the problem, and the names of what a run shows."""
     names = (*equations.observables, *equations.deviations.states, *(f"{name}_ddot" for name in equations.coordinates))
-    return equations.memo.once(_words, lambda: equations.problem.names.with_results(names))
+    own = reaction_names(equations.problem.system)
+    return equations.memo.once(_words, lambda: equations.problem.names.with_results((*names, *own)))
 
 
 def _walker(equations: Equations) -> Walker:

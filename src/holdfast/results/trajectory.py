@@ -121,7 +121,10 @@ class Trajectory:
             return frozenset()
         system = self.problem.system
         accelerations = (f"{c.name}_ddot" for c in system.coordinates)
-        return frozenset(("t", *system.definitions, *system.parameters, *system.functions, *accelerations))
+        from holdfast.equations.dynamics.bodies.reactions import reaction_names
+
+        passed = reaction_names(system)
+        return frozenset(("t", *system.definitions, *system.parameters, *system.functions, *accelerations, *passed))
 
     def __contains__(self, name: object) -> bool:
         key = name_of(name)

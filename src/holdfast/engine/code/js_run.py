@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from holdfast.common.frozen import Frozen
 from holdfast.engine.code.kernel_source import KernelSource
-from holdfast.engine.emit.body import Body
+from holdfast.engine.emit.body import CodeBody
 from holdfast.engine.emit.js import module_text
 
 RUN = """function hf_run(start, parameters, how) {
@@ -39,7 +39,7 @@ RUN = """function hf_run(start, parameters, how) {
 """
 
 
-def run_text(assembly: KernelSource, observing: Body, further: Mapping[str, Body] = Frozen()) -> str:
+def run_text(assembly: KernelSource, observing: CodeBody, further: Mapping[str, CodeBody] = Frozen()) -> str:
     """All functions of an explicit scheme of fixed step without events, further bodies by name, and `hf_run`."""
     bodies = {**assembly.bodies, "observe": observing, **further}
     sources = [text for text in assembly.sources if not text.startswith(("def fixed_blocks(", "def rates_blocks("))]

@@ -18,7 +18,7 @@ from holdfast.engine.drivers import adaptive, complex_elimination, embedded, fix
 from holdfast.engine.drivers.steps import SYMPLECTIC_STEP, error_norm, explicit_step, explicit_work, interpolant
 from holdfast.engine.drivers.stiff_numbers import stiff_constants, stiff_work
 from holdfast.engine.emit import c
-from holdfast.engine.emit.body import Body, lowered
+from holdfast.engine.emit.body import CodeBody, lowered
 from holdfast.engine.emit.c_writer import PREAMBLE, CWriter
 from holdfast.engine.emit.code_piece import BODY_SIGNATURE
 from holdfast.engine.emit.elementary import NEEDS
@@ -58,7 +58,7 @@ class KernelSource:
     own_work: int  # Reals, besides the scratch of the bodies
 
     @cached_property
-    def bodies(self) -> dict[str, Body]:
+    def bodies(self) -> dict[str, CodeBody]:
         field = self.field
         with uncollected(len(field.state) > MANY_STATES):
             return {
@@ -227,8 +227,8 @@ def _embedded_driver(field: Field, scheme: Embedded) -> _Driver:
     work = explicit_work(scheme.main, size, width) + further * width
     step = partial(explicit_step, scheme.main, further)
     measured: tuple[Text, ...] = (step, partial(error_norm, scheme), partial(interpolant, scheme))
-    loop = _texts(embedded.attempt, embedded.next_step, embedded.shorter_step, adaptive.adaptive)
-    return _Driver((*measured, *loop), work, constants=_control(scheme) | _loop(3 + len(scheme.dense)))
+    loop = _texts(embedded.attempt, embedded.next_step, embedded.shorter_step, adaptive.first_step, adaptive.adaptive)
+    return _Driver((*measured, *loop), work, constants=_control(scheme) | _loop(scheme, 3 + len(scheme.dense)))
 
 
 def _tableau_driver(field: Field, scheme: RungeKutta) -> _Driver:
@@ -274,9 +274,10 @@ def _stiff_driver(field: Field, scheme: Collocation) -> _Driver:
         stiff.next_step,
         stiff.shorter_step,
         stiff.interpolant,
+        adaptive.first_step,
         adaptive.adaptive,
     )
-    constants = stiff_constants(scheme, size, width) | _loop(terms=3)
+    constants = stiff_constants(scheme, size, width) | _loop(scheme, terms=3)
     return _Driver(texts, stiff_work(size, width), {"partials": _partials(field)}, constants)
 
 
@@ -309,9 +310,15 @@ def _control(scheme: Embedded) -> dict[str, int | float]:
     }
 
 
-def _loop(terms: int) -> dict[str, int | float]:
+def _loop(scheme: Embedded | Collocation, terms: int) -> dict[str, int | float]:
     """The constants of the adaptive loop."""
-    return {"TERMS": terms, "STEP_COLLAPSED": adaptive.STEP_COLLAPSED, "RESOLUTION": adaptive.RESOLUTION}
+    return {
+        "TERMS": terms,
+        "ERROR_ORDER": scheme.error_order,
+        "STEP_COLLAPSED": adaptive.STEP_COLLAPSED,
+        "RESOLUTION": adaptive.RESOLUTION,
+        "LARGEST": adaptive.LARGEST,
+    }
 
 
 def observing(field: Field, outputs: Sequence[Node]) -> KernelSource:

@@ -11,15 +11,15 @@ from collections import Counter
 from dataclasses import replace
 from heapq import heapify, heappop, heappush
 
-from holdfast.engine.emit.body import Body, Operand
+from holdfast.engine.emit.body import CodeBody, Operand
 
 
-def in_few_registers(body: Body) -> Body:
+def in_few_registers(body: CodeBody) -> CodeBody:
     """The same body in the order that holds fewer values at once: its own, or the one described above."""
     return min(body, _rearranged(body), key=values_held)
 
 
-def values_held(body: Body) -> int:
+def values_held(body: CodeBody) -> int:
     """The most values that wait, at any statement, to be used later."""
     first, last = body.inputs, dict[int, int]()
     for number, (_, operands) in enumerate(body.statements):
@@ -33,7 +33,7 @@ def values_held(body: Body) -> int:
     return most
 
 
-def _rearranged(body: Body) -> Body:
+def _rearranged(body: CodeBody) -> CodeBody:
     places: dict[int, int] = {}  # old slots to new ones
 
     def moved(operand: Operand) -> Operand:
@@ -51,7 +51,7 @@ def _rearranged(body: Body) -> Body:
 class _Schedule:
     """Which statements wait for which, and how often each value is still needed."""
 
-    def __init__(self, body: Body) -> None:
+    def __init__(self, body: CodeBody) -> None:
         first = body.inputs
         self.operands = [
             {slot - first for slot in operands if not isinstance(slot, float) and slot >= first}

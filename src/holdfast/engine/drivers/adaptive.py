@@ -1,5 +1,6 @@
 """The loop of an adaptive run, in the driver language.
 
+    first_step    how long the first step of a run is
     attempt       one step and the size of its error, in units of the tolerances
     next_step     how long the step after an accepted one is
     shorter_step  how long a step is tried after a rejected one
@@ -10,14 +11,66 @@ reported when no step is left to try. Explicit schemes are attempted by `embedde
 
 from __future__ import annotations
 
-from holdfast.engine.drivers.fixed import EVENT, EVENTS, NOT_CONVERGED, WIDTH, N, crossed, event_values
-from holdfast.engine.drivers.language import Integer, Integers, Number, Numbers, Reals, absolute, part, smaller
+from holdfast.engine.drivers.fixed import EVENT, EVENTS, NOT_CONVERGED, WIDTH, N, crossed, event_values, rates
+from holdfast.engine.drivers.language import (
+    Integer,
+    Integers,
+    Number,
+    Numbers,
+    Reals,
+    absolute,
+    larger,
+    number,
+    part,
+    power,
+    smaller,
+    square_root,
+)  # fmt: skip
 
-# given by the assembly: how many coefficients the scheme's interpolant has, where a step's stages end
-TERMS = STAGES_END = 0
+# given by the assembly: how many coefficients the scheme's interpolant has, where a step's stages end, the order of
+# the error that its steps are chosen by
+TERMS = STAGES_END = ERROR_ORDER = 0
 
 STEP_COLLAPSED = 5.0
 RESOLUTION = 2.3e-15  # of the time: shorter steps do not move it
+LARGEST = 1.7976931348623157e308  # of doubles
+
+
+def first_step(control: Numbers, x: Reals, f: Reals, p: Reals, absolutes: Numbers, work: Reals) -> Number:
+    """A step over which the state changes by about a hundredth of its scale (Hairer, Nørsett, Wanner, II.4)."""
+    t = control[0]
+    duration = control[1] - t
+    relative = control[3]
+    extent = 0.0
+    slope = 0.0
+    for i in range(N):
+        scale = absolutes[i] + relative * absolute(x[i])
+        here = x[i] / scale
+        there = f[i] / scale
+        extent = extent + here * here
+        slope = slope + there * there
+    extent = square_root(extent / number(N))
+    slope = square_root(slope / number(N))
+    guess = 0.000001
+    if extent > 0.00001 and slope > 0.00001:
+        guess = 0.01 * extent / slope
+    guess = smaller(guess, duration)
+    trial = part(work, 0)
+    moved = part(work, N)
+    for i in range(N):
+        trial[i] = x[i] + guess * f[i]
+    rates(t + guess, trial, p, moved, part(work, N + WIDTH + EVENTS + STAGES_END))
+    bend = 0.0
+    for i in range(N):
+        turned = (moved[i] - f[i]) / (absolutes[i] + relative * absolute(x[i]))
+        bend = bend + turned * turned
+    largest = larger(slope, square_root(bend / number(N)) / guess)
+    if not largest <= LARGEST:
+        return 0.001 * guess
+    step = larger(0.000001, 0.001 * guess)
+    if largest > 0.000000000000001:
+        step = power(0.01 / largest, 1.0 / number(ERROR_ORDER))
+    return smaller(smaller(100.0 * guess, step), duration)
 
 
 def adaptive(
@@ -37,7 +90,7 @@ def adaptive(
 ) -> None:
     """Attempt up to `attempts` steps and keep every accepted one.
 
-    control   time, final time, next step, relative tolerance, err of the last accepted step,
+    control   time, final time, next step (0: still to be chosen), relative tolerance, err of the last accepted step,
               why the last attempt failed, status, longest step, err of the last attempt
     counts    accepted, rejected, kept by this call, whether the last attempt was rejected,
               whether interpolants are wanted
@@ -47,6 +100,8 @@ def adaptive(
     event_new = part(work, N + WIDTH)
     rest = part(work, N + WIDTH + EVENTS)
     counts[2] = 0
+    if control[2] == 0.0 and control[0] < control[1]:
+        control[2] = first_step(control, x, f, p, absolutes, work)
     for _attempt in range(attempts):
         t = control[0]
         end = control[1]

@@ -32,7 +32,7 @@ HARD_CEILING = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Body:
+class CodeBody:
     """Statements in order; statement k fills slot `inputs + k`. An output is a place in the result and its operand."""
 
     states: int
@@ -51,7 +51,7 @@ class Body:
         return rolled(self)
 
 
-def lowered(outputs: Mapping[int, Node], time: Node, state: Sequence[Node], parameters: Sequence[Node]) -> Body:
+def lowered(outputs: Mapping[int, Node], time: Node, state: Sequence[Node], parameters: Sequence[Node]) -> CodeBody:
     """The body that fills the places of `outputs` from t, x and p."""
     nodes = ancestors(outputs.values())
     if len(nodes) > HARD_CEILING:
@@ -67,7 +67,7 @@ def lowered(outputs: Mapping[int, Node], time: Node, state: Sequence[Node], para
     for node in nodes:
         lowering.take(node)
     places = tuple((place, slots[node.index]) for place, node in outputs.items())
-    return Body(len(state), len(parameters), tuple(lowering.statements), places, lowering.tables)
+    return CodeBody(len(state), len(parameters), tuple(lowering.statements), places, lowering.tables)
 
 
 def _uses(nodes: Sequence[Node], outputs: object) -> dict[int, int]:

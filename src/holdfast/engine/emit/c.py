@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from holdfast.engine.emit.body import Body, Operand
+from holdfast.engine.emit.body import CodeBody, Operand
 from holdfast.engine.emit.c_writer import CWriter
 from holdfast.engine.emit.elementary import CONSTANTS, LIBRARY, NEEDS
 from holdfast.engine.emit.tables import write_c_tables
@@ -34,7 +34,7 @@ FORMS = {
 CALLED = {"abs": "fabs"}  # by another name in <math.h>
 
 
-def write_elementary(writer: CWriter, bodies: Iterable[Body], known: dict[str, Signature]) -> None:
+def write_elementary(writer: CWriter, bodies: Iterable[CodeBody], known: dict[str, Signature]) -> None:
     """The elementary functions and the tables that the bodies call."""
     bodies = list(bodies)
     write_c_tables(writer, bodies)
@@ -48,7 +48,7 @@ def write_elementary(writer: CWriter, bodies: Iterable[Body], known: dict[str, S
                 translate(source_of(function), writer, CONSTANTS, known, hint="inline")
 
 
-def write_body(writer: CWriter, name: str, body: Body) -> None:
+def write_body(writer: CWriter, name: str, body: CodeBody) -> None:
     """The body as a function hf_NAME(t, x, p, out, scratch)."""
 
     def text(operand: Operand) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from holdfast.engine.emit import c
-from holdfast.engine.emit.body import Body
+from holdfast.engine.emit.body import CodeBody
 from holdfast.engine.emit.c_writer import CWriter
 from holdfast.engine.emit.tables import write_c_tables
 from holdfast.engine.emit.target import Signature
@@ -70,7 +70,7 @@ class RealWriter(CWriter):
     def library(self, name: str) -> str:
         return name + self.precision.suffix
 
-    def elementary(self, bodies: Iterable[Body], known: dict[str, Signature]) -> None:
+    def elementary(self, bodies: Iterable[CodeBody], known: dict[str, Signature]) -> None:
         """The elementary functions that the bodies call."""
         bodies = list(bodies)
         if not self.precision.suffix:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from holdfast.engine.emit.body import Body, Operand
+from holdfast.engine.emit.body import CodeBody, Operand
 from holdfast.engine.emit.llvm_writer import LLVMWriter
 from holdfast.engine.emit.tables import llvm_table_call
 from holdfast.engine.emit.target import Signature, Value
@@ -23,7 +23,7 @@ def body_arguments() -> list[tuple[str, str]]:
 class CodePiece:
     """One function of statements; values are loaded when first needed."""
 
-    def __init__(self, writer: LLVMWriter, body: Body, crossing: dict[int, int], *, fused: bool) -> None:
+    def __init__(self, writer: LLVMWriter, body: CodeBody, crossing: dict[int, int], *, fused: bool) -> None:
         self.writer, self.body, self.crossing, self.fused = writer, body, crossing, fused
         self.texts: dict[int, str] = {}
         self.sines: dict[str, tuple[str, str]] = {}

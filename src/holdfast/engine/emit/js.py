@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from holdfast.engine.emit.body import Body, Operand
+from holdfast.engine.emit.body import CodeBody, Operand
 from holdfast.engine.emit.js_writer import JSWriter, literal
 from holdfast.engine.emit.tables import tables_of
 from holdfast.engine.emit.target import Signature
@@ -25,7 +25,7 @@ FORMS = {
 }
 
 
-def module_text(bodies: Mapping[str, Body], sources: Sequence[str], constants: Mapping[str, int | float]) -> str:
+def module_text(bodies: Mapping[str, CodeBody], sources: Sequence[str], constants: Mapping[str, int | float]) -> str:
     """Functions hf_NAME of all bodies and drivers, and the tables they read."""
     writer, known = JSWriter(), dict.fromkeys(bodies, BODY)
     write_tables(writer, bodies.values())
@@ -36,7 +36,7 @@ def module_text(bodies: Mapping[str, Body], sources: Sequence[str], constants: M
     return "\n".join(writer.functions)
 
 
-def write_body(writer: JSWriter, name: str, body: Body) -> None:
+def write_body(writer: JSWriter, name: str, body: CodeBody) -> None:
     """The body as a function hf_NAME(t, x, p, out)."""
 
     def text(operand: Operand) -> str:
@@ -61,7 +61,7 @@ def write_body(writer: JSWriter, name: str, body: Body) -> None:
     writer.functions.append("\n".join([*lines, "}\n"]))
 
 
-def write_tables(writer: JSWriter, bodies: Iterable[Body]) -> None:
+def write_tables(writer: JSWriter, bodies: Iterable[CodeBody]) -> None:
     """Each table as hf_NAME(x)."""
     for name, part in tables_of(bodies).items():
         writer.functions.append(_table(name, part))

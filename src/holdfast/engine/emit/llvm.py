@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from holdfast.engine.emit.body import Body
+from holdfast.engine.emit.body import CodeBody
 from holdfast.engine.emit.code_piece import CodePiece, body_arguments
 from holdfast.engine.emit.elementary import CONSTANTS, LIBRARY, NEEDS
 from holdfast.engine.emit.llvm_rolled import write_rolled
@@ -24,7 +24,7 @@ PIECE = 500
 INLINED_CALLS = 64
 
 
-def write_elementary(writer: LLVMWriter, bodies: Iterable[Body], known: dict[str, Signature]) -> None:
+def write_elementary(writer: LLVMWriter, bodies: Iterable[CodeBody], known: dict[str, Signature]) -> None:
     """The elementary functions and the tables that the bodies call, each written once."""
     bodies = list(bodies)
     write_llvm_tables(writer, bodies)
@@ -61,14 +61,14 @@ def _write_library(writer: LLVMWriter, name: str) -> None:
     writer.end()
 
 
-def scratch_size(body: Body) -> int:
+def scratch_size(body: CodeBody) -> int:
     """How many Reals a body needs for values on their way from one piece to the next, or for its loops."""
     if body.rolled is not None:
         return body.rolled.size
     return len(_crossing(body, _pieces(body)))
 
 
-def write_body(writer: LLVMWriter, name: str, body: Body, *, fused: bool) -> None:
+def write_body(writer: LLVMWriter, name: str, body: CodeBody, *, fused: bool) -> None:
     """The body as a function of the module; `fused` says whether this machine has fused products."""
     if body.rolled is not None:
         write_rolled(writer, name, body, body.rolled, fused=fused)
@@ -87,14 +87,14 @@ def write_body(writer: LLVMWriter, name: str, body: Body, *, fused: bool) -> Non
         writer.end()
 
 
-def _pieces(body: Body) -> list[tuple[int, int]]:
+def _pieces(body: CodeBody) -> list[tuple[int, int]]:
     count = len(body.statements)
     if count <= UNROLLED_CEILING:
         return [(0, count)]
     return [(start, min(start + PIECE, count)) for start in range(0, count, PIECE)]
 
 
-def _crossing(body: Body, pieces: Sequence[tuple[int, int]]) -> dict[int, int]:
+def _crossing(body: CodeBody, pieces: Sequence[tuple[int, int]]) -> dict[int, int]:
     """Slots needed in a later piece than their own, with their places in the scratch memory."""
     if len(pieces) == 1:
         return {}

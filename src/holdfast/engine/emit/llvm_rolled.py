@@ -6,7 +6,7 @@ from contextlib import nullcontext
 
 import numpy as np
 
-from holdfast.engine.emit.body import Body, Operand
+from holdfast.engine.emit.body import CodeBody, Operand
 from holdfast.engine.emit.code_piece import CodePiece, body_arguments
 from holdfast.engine.emit.llvm_writer import LLVMWriter
 from holdfast.engine.emit.rolling import AT_ONCE, InstanceRun, RolledBody, even_parts, evenly
@@ -15,13 +15,13 @@ from holdfast.engine.emit.target import Value
 MEMORY = Value("pr", "%scratch")
 
 
-def write_rolled(writer: LLVMWriter, name: str, body: Body, rolled: RolledBody, *, fused: bool) -> None:
+def write_rolled(writer: LLVMWriter, name: str, body: CodeBody, rolled: RolledBody, *, fused: bool) -> None:
     """The body as a function of the module."""
     _RolledCode(writer, name, body, rolled, fused).write()
 
 
 class _RolledCode:
-    def __init__(self, writer: LLVMWriter, name: str, body: Body, rolled: RolledBody, fused: bool) -> None:
+    def __init__(self, writer: LLVMWriter, name: str, body: CodeBody, rolled: RolledBody, fused: bool) -> None:
         self.writer, self.name, self.body, self.rolled, self.fused = writer, name, body, rolled, fused
         self.tables: dict[str, np.ndarray] = {}
 
@@ -138,7 +138,7 @@ class _RolledCode:
 class _InstanceCode(CodePiece):
     """The statements of a template, over values that are there already."""
 
-    def __init__(self, writer: LLVMWriter, body: Body, values: dict[int, str], *, fused: bool) -> None:
+    def __init__(self, writer: LLVMWriter, body: CodeBody, values: dict[int, str], *, fused: bool) -> None:
         super().__init__(writer, body, {}, fused=fused)
         self.texts = values
 

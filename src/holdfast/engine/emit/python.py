@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from holdfast.engine.drivers import language
-from holdfast.engine.emit.body import Body, Operand
+from holdfast.engine.emit.body import CodeBody, Operand
 from holdfast.graph.arithmetics.floats import FLOATS
 
 FORMS = {
@@ -35,7 +35,7 @@ FUNCTIONS = {
 }
 
 
-def python_body(name: str, body: Body) -> str:
+def python_body(name: str, body: CodeBody) -> str:
     """The body as the source of NAME(t, x, p, out, scratch)."""
 
     def text(operand: Operand) -> str:
@@ -58,7 +58,7 @@ def python_body(name: str, body: Body) -> str:
 
 
 def python_functions(
-    bodies: Mapping[str, Body], sources: Sequence[str], constants: Mapping[str, float]
+    bodies: Mapping[str, CodeBody], sources: Sequence[str], constants: Mapping[str, float]
 ) -> dict[str, Callable[..., Any]]:
     """Every body and driver as a Python function, by name."""
     scope: dict[str, Any] = {name: value for name, value in vars(language).items() if not name.startswith("_")}

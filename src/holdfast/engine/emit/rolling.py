@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from holdfast.engine.emit.body import Body, Operand, Statement
+    from holdfast.engine.emit.body import CodeBody, Operand, Statement
 
 ROLLED_FROM = 12_000  # statements: straight code of fewer runs faster, up to three times, and compiles in seconds
 LARGEST_EXPRESSION = 48  # statements of an expression, about: a sum of thousands of terms is cut
@@ -84,7 +84,7 @@ class RolledBody:
         )
 
 
-def rolled(body: Body) -> RolledBody | None:
+def rolled(body: CodeBody) -> RolledBody | None:
     """The body as loops; None where it is short, or has too little that is alike."""
     if len(body.statements) < ROLLED_FROM:
         return None
@@ -95,7 +95,7 @@ def rolled(body: Body) -> RolledBody | None:
 class _Rolling:
     """The bookkeeping of `rolled`."""
 
-    def __init__(self, body: Body) -> None:
+    def __init__(self, body: CodeBody) -> None:
         self.body, self.inputs = body, body.inputs
         self.kept = self._kept()
         self.templates: dict[tuple[Statement, ...], int] = {}

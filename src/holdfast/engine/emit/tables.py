@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from holdfast.engine.emit.body import Body
+from holdfast.engine.emit.body import CodeBody
 from holdfast.engine.emit.c_writer import CWriter
 from holdfast.engine.emit.llvm_writer import LLVMWriter, hexadecimal
 from holdfast.graph.table import TablePart
@@ -15,12 +15,12 @@ from holdfast.graph.table import TablePart
 NAN = "0x7FF8000000000000"
 
 
-def tables_of(bodies: Iterable[Body]) -> dict[str, TablePart]:
+def tables_of(bodies: Iterable[CodeBody]) -> dict[str, TablePart]:
     """The tables that the bodies read, by the names of their operations."""
     return {name: part for body in bodies for name, part in body.tables.items()}
 
 
-def write_llvm_tables(writer: LLVMWriter, bodies: Iterable[Body]) -> None:
+def write_llvm_tables(writer: LLVMWriter, bodies: Iterable[CodeBody]) -> None:
     """Each table as `double NAME(double x)`."""
     writer.functions.extend("\n".join(_llvm(name, part)) for name, part in tables_of(bodies).items())
 
@@ -84,7 +84,7 @@ def llvm_table_call(writer: LLVMWriter, name: str, text: str) -> str:
     return result
 
 
-def write_c_tables(writer: CWriter, bodies: Iterable[Body]) -> None:
+def write_c_tables(writer: CWriter, bodies: Iterable[CodeBody]) -> None:
     """Each table as `double hf_NAME(double x)`."""
     for name, part in tables_of(bodies).items():
         writer.functions.append("\n".join(_c(writer, name, part)))

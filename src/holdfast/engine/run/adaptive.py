@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from holdfast.engine.code.machine import Machine, Pace
 from holdfast.engine.run.dense import Dense
-from holdfast.engine.run.memory import Memory, reals
+from holdfast.engine.run.memory import Memory
 from holdfast.engine.run.status import Status
 from holdfast.errors import BadRequest
 from holdfast.schemes.kinds.scheme import Scheme
 
-LONGEST_CHUNK = 4096  # attempts
+FIRST_CHUNK, LONGEST_CHUNK = 32, 4096  # attempts; many a run is over within the first
 MOST_KEPT = 2**26  # doubles of accepted steps with their interpolants: 0.5 GB, and thrice that when they are joined
 TIME, END, STEP, RELATIVE, ERROR, REASON, STATUS, LONGEST, TRIED = range(9)
 ACCEPTED, REJECTED, KEPT, AGAIN, WANTED = range(5)
@@ -39,10 +40,10 @@ class AcceptedSteps:
                 where="duration",
                 fix="a shorter duration or a larger tolerance; a long run is made in pieces, each from the last state",
             )
-        self.times.append(times.copy())
-        self.states.append(states.copy())
+        self.times.append(times)
+        self.states.append(states)
         if coefficients is not None:
-            self.coefficients.append(coefficients.copy())
+            self.coefficients.append(coefficients)
 
     def add_at(self, wanted: np.ndarray, piece: Dense) -> None:
         """The rows at those of the wanted times that a piece of the run covers."""
@@ -56,37 +57,10 @@ class AcceptedSteps:
             return np.zeros(0), np.zeros((0, size))
         return np.concatenate(self.times), np.concatenate(self.states)
 
-    def dense(self, size: int) -> Dense:
-        """The interpolants of all steps."""
-        coefficients = np.concatenate(self.coefficients) if self.coefficients else np.zeros((0, 3, size))
-        return Dense(*self.together(size), coefficients)
-
-
-def first_step(
-    machine: Machine, memory: Memory, t0: float, duration: float, relative: float, absolute: np.ndarray, order: int
-) -> float:
-    """A step over which the state changes by about a hundredth of its scale (Hairer, Nørsett, Wanner, II.4)."""
-    size = memory.size
-    x, f = memory.state, memory.rate
-    scale = absolute + relative * np.abs(x)
-
-    def norm(values: np.ndarray) -> float:
-        parts = values / scale
-        return math.sqrt(float(parts @ parts) / size)
-
-    extent, slope = norm(x), norm(f)
-    guess = 0.01 * extent / slope if min(extent, slope) > 1e-5 else 1e-6
-    guess = min(guess, duration)
-    trial, rates = reals(size, 1), reals(memory.width, 1)
-    trial[:, 0] = x + guess * f
-    machine.call("rates", t0 + guess, trial, memory.p, rates, memory.scratch)
-    with np.errstate(all="ignore"):
-        bend = norm(rates[:size, 0] - f) / guess
-    largest = max(slope, bend)
-    if not np.isfinite(largest):
-        return guess * 1e-3
-    step = max(1e-6, guess * 1e-3) if largest <= 1e-15 else (0.01 / largest) ** (1 / order)
-    return min(100 * guess, step, duration)
+    def dense(self, times: np.ndarray, states: np.ndarray) -> Dense:
+        """The interpolants of all steps, between these rows."""
+        empty = [np.zeros((0, 3, states.shape[1]))]
+        return Dense(times, states, np.concatenate(self.coefficients or empty))
 
 
 @dataclass(eq=False)
@@ -106,7 +80,6 @@ class AdaptiveRun:
         cls,
         machine: Machine,
         memory: Memory,
-        order: int,
         t0: float,
         duration: float,
         relative: float,
@@ -116,10 +89,9 @@ class AdaptiveRun:
         interpolants: bool,
         cost: float,
     ) -> AdaptiveRun:
-        """A run at its start, with a first step chosen from the field there."""
+        """A run at its start; its first step is still to be chosen, from the field there."""
         tolerances = np.full(memory.size, absolute, float)
-        step = first_step(machine, memory, t0, duration, relative, tolerances, order) if duration else 0.0
-        control = np.array([t0, t0 + duration, step, relative, 1e-4, 0.0, 0.0, longest, 0.0])
+        control = np.array([t0, t0 + duration, 0.0, relative, 1e-4, 0.0, 0.0, longest, 0.0])
         counts = np.array([0, 0, 0, 0, int(interpolants)], dtype=np.int64)
         return cls(machine, memory, control, counts, tolerances, int(machine.layout.constants["TERMS"]), cost)
 
@@ -157,29 +129,55 @@ class AdaptiveRun:
 
     def go(self, gathered: AcceptedSteps, at: np.ndarray | None, stop: Callable[[float], bool | None]) -> None:
         """Until the end, a bad end, an event or an interruption; what was accepted is gathered chunk by chunk."""
-        pace, wanted = Pace(self.cost), bool(self.counts[WANTED])
-        memory, size = self.memory, self.memory.size
-        begin, start = self.time, memory.state.copy()
-        while self.time < self.control[END] and not self.status_code():
-            attempts = min(pace.count, LONGEST_CHUNK)
-            times, states = reals(attempts), reals(attempts, size)
-            coefficients = reals(attempts if wanted else 0, self.terms, size)
+        pace = self.pace
+        while self.under_way:
             pace.start()
-            self.machine.call(
-                "adaptive", attempts, self.control, self.counts, memory.x, memory.f, memory.p, memory.watch,
-                memory.events, self.absolutes, times, states, coefficients, memory.work,
-            )  # fmt: skip
+            attempts = min(pace.count, LONGEST_CHUNK)
+            self.chunk(attempts, gathered, at)
             pace.stop(attempts)
-            kept = int(self.counts[KEPT])
-            if at is None:
-                gathered.add(times[:kept], states[:kept], coefficients[:kept] if wanted else None)
-            elif kept:
-                ends, points = np.append(begin, times[:kept]), np.vstack([start, states[:kept]])
-                gathered.add_at(at, Dense(ends, points, coefficients[:kept]))
-                begin, start = float(ends[-1]), points[-1]
-            self.machine.expect(self.cost * kept)
             if stop(self.time):
                 return
 
-    def status_code(self) -> bool:
-        return bool(self.memory.status[0, 0] or self.control[STATUS])
+    @cached_property
+    def pace(self) -> Pace:
+        return Pace(self.cost)
+
+    @property
+    def short(self) -> int:
+        """The attempts of a first chunk that is over before anybody could interrupt it."""
+        return min(self.pace.count, FIRST_CHUNK)
+
+    @property
+    def under_way(self) -> bool:
+        control = self.control
+        return bool(control[TIME] < control[END] and not control[STATUS] and not self.memory.status[0, 0])
+
+    def chunk(self, attempts: int, gathered: AcceptedSteps, at: np.ndarray | None) -> None:
+        """Some attempts; what they kept, or its values at the wanted times, is gathered."""
+        memory, machine, size = self.memory, self.machine, self.memory.size
+        wanted, begin = bool(self.counts[WANTED]), float(self.control[TIME])
+        before = memory.state.copy()
+        times, states = np.empty(attempts), np.empty((attempts, size))
+        coefficients = np.empty((attempts if wanted else 0, self.terms, size))
+        x, p, f, watch, events, _, _, work, _ = memory.pointers(machine)
+        control, counts, absolutes = self._pointers
+        machine.functions["adaptive"](
+            attempts, control, counts, x, f, p, watch, events, absolutes, machine.pointer(times),
+            machine.pointer(states), machine.pointer(coefficients), work,
+        )  # fmt: skip
+        kept = int(self.counts[KEPT])
+        if kept < attempts // 2:  # what lies behind is not to be kept alive
+            times, states, coefficients = times[:kept].copy(), states[:kept].copy(), coefficients[:kept].copy()
+        else:
+            times, states, coefficients = times[:kept], states[:kept], coefficients[:kept]
+        if at is None:
+            gathered.add(times, states, coefficients if wanted else None)
+        elif kept:
+            ends, points = np.append(begin, times), np.vstack([before, states])
+            gathered.add_at(at, Dense(ends, points, coefficients))
+        machine.expect(self.cost * kept)
+
+    @cached_property
+    def _pointers(self) -> tuple[Any, Any, Any]:
+        machine = self.machine
+        return machine.pointer(self.control), machine.pointer(self.counts), machine.pointer(self.absolutes)

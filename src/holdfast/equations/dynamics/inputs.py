@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -10,7 +10,7 @@ import sympy as sp
 
 from holdfast.common.memo import Memo
 from holdfast.errors import BadStatement
-from holdfast.graph.derivatives import directional
+from holdfast.graph.derivatives import directional, gradient
 from holdfast.graph.nodes import Graph, Node, ancestors
 from holdfast.graph.table import Table
 from holdfast.graph.walk import Function, Walker
@@ -18,6 +18,35 @@ from holdfast.problem.data import Data
 from holdfast.problem.laws.linear import LawForm
 from holdfast.problem.problem import Problem
 from holdfast.problem.quantities import deviation_chain
+
+
+@dataclass(frozen=True, eq=False)
+class Ball:
+    """A quaternion p whose rates follow from a spin ω: p' = p∘ω/2 + what brings its length back to 1."""
+
+    quaternion: tuple[Node, ...]
+    places: tuple[int, ...]  # of the spin among the rates
+
+    def along(self, slopes: Sequence[Node]) -> list[Node]:
+        """Σ slope ∂p'/∂ω, for each component of the spin."""
+        w, x, y, z = self.quaternion
+        a, b, c, d = slopes
+        half = w.graph.one / 2
+        return [
+            half * (w * b - x * a + z * c - y * d),
+            half * (w * c - y * a + x * d - z * b),
+            half * (w * d - z * a + y * b - x * c),
+        ]
+
+    def turning(self, v: Sequence[Node]) -> list[Node]:
+        """p∘ω/2, the part of p' that is linear in the spin."""
+        w, x, y, z = self.quaternion
+        a, b, c = (v[place] for place in self.places)
+        half = w.graph.one / 2
+        return [
+            half * part
+            for part in (-(x * a) - y * b - z * c, w * a + y * c - z * b, w * b - x * c + z * a, w * c + x * b - y * a)
+        ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +73,7 @@ class Inputs:
     controls: dict[str, Node] = field(default_factory=dict)
     multipliers: dict[str, Node] = field(default_factory=dict)  # those that forces use, by lambda_ of the constraint
     stated_rates: tuple[Node, ...] = ()  # of states, in which controls are inputs
+    balls: tuple[Ball, ...] = ()  # quaternions that three of the rates turn
     memo: Memo = field(init=False, repr=False, default_factory=Memo)
 
     @property
@@ -54,6 +84,17 @@ class Inputs:
             **dict(zip(self.q, self.v, strict=True)),
             **dict(zip(self.s, self.state_rates, strict=True)),
         }
+
+    def slopes(self, node: Node) -> list[Node]:
+        """By coordinate, how a quantity changes with a displacement along it: ∂/∂q, and along a spin Σ ∂/∂p ∂p'/∂ω."""
+        turned = [part for ball in self.balls for part in ball.quaternion]
+        found = gradient(node, (*self.q, *turned))
+        slopes = [found.get(q, self.graph.zero) for q in self.q]
+        for ball in self.balls:
+            along = ball.along([found.get(part, self.graph.zero) for part in ball.quaternion])
+            for place, slope in zip(ball.places, along, strict=True):
+                slopes[place] = slopes[place] + slope
+        return slopes
 
     def rate(self, nodes: list[Node]) -> list[Node]:
         """The part of the total time derivative that does not contain accelerations."""
@@ -107,7 +148,18 @@ def inputs_of(problem: Problem, form: LawForm, degrees: Mapping[str, int] | None
         controls=controls,
         multipliers=multipliers,
         stated_rates=rates,
+        balls=_balls(problem, s),
     )
+
+
+def _balls(problem: Problem, states: Mapping[str, Node]) -> tuple[Ball, ...]:
+    """The quaternions of the problem's bodies."""
+    system = problem.system
+    if system.frames is None:
+        return ()
+    place = {c.name: k for k, c in enumerate(system.coordinates)}
+    steps = system.frames.layout.balls
+    return tuple(Ball(tuple(states[n] for n in b.states), tuple(place[n] for n in b.coordinates)) for b in steps)
 
 
 def _by_data(graph: Graph, table: Table) -> Function:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from holdfast.equations.dynamics.bodies.share import BodyShare, body_share, potential_energy
 from holdfast.equations.dynamics.inputs import Inputs
 from holdfast.equations.dynamics.masses import Point, points_of, projected
 from holdfast.graph.derivatives import directional, gradient, jacobian
 from holdfast.graph.linear_algebra import Rows
 from holdfast.graph.nodes import Node
+from holdfast.graph.space import cross
 from holdfast.problem.laws.linear import LawForm
 from holdfast.problem.system import System
 
@@ -33,25 +35,45 @@ class Dynamics:
     bias: tuple[Node, ...]
     points: tuple[Point, ...] = ()
     symmetric: bool = True
+    bodies: BodyShare | None = None
+    by_bodies_alone: bool = False  # whether M is theirs
 
 
 def dynamics_of(system: System, inputs: Inputs, *, kinetic: Node | None = None) -> Dynamics:
-    """Walk the energies and differentiate them on the graph; `kinetic` may be given in another, equal form."""
+    """Walk the energies and differentiate them on the graph; `kinetic` may be given in another, equal form.
+
+    Bodies add their masses and bias by recursions of their own; along a spin ω of theirs, d/dt ∂T/∂ω + ω × ∂T/∂ω takes
+    the place of d/dt ∂T/∂v.
+    """
     walk, zero = inputs.walk, inputs.graph.zero
+    bodies = body_share(system, inputs) if system.bodies and kinetic is None else None
     kinetic = walk(system.kinetic) if kinetic is None else kinetic
     potential, dissipation = walk(system.potential), walk(system.dissipation)
+    if system.bodies and bodies is None:
+        potential = potential + potential_energy(system, inputs)
     forces = [walk(system.forces[c.name]) if c.name in system.forces else zero for c in system.coordinates]
-    by_motion = gradient(kinetic, (*inputs.q, *inputs.v))
-    by_position = gradient(potential, inputs.q)
+    by_motion = gradient(kinetic, inputs.v)
+    inward, by_position = inputs.slopes(kinetic), inputs.slopes(potential)
     by_rate = gradient(dissipation, inputs.v)
     momenta = [by_motion.get(v, zero) for v in inputs.v]
     carried = inputs.rate(momenta)  # (∂²T/∂v∂q) v + ∂²T/∂v∂t
     resistance = [by_rate.get(v, zero) for v in inputs.v]
     bias = [
-        force + by_motion.get(q, zero) - by_position.get(q, zero) - resist - carry
-        for force, q, resist, carry in zip(forces, inputs.q, resistance, carried, strict=True)
+        force + own - away - resist - carry
+        for force, own, away, resist, carry in zip(forces, inward, by_position, resistance, carried, strict=True)
     ]
+    for ball in inputs.balls:
+        spin, about = [inputs.v[k] for k in ball.places], [momenta[k] for k in ball.places]
+        for place, push in zip(ball.places, cross(spin, about), strict=True):
+            bias[place] = bias[place] - push
     mass = jacobian(momenta, inputs.v)
+    alone = not any(mass)
+    if bodies is not None:
+        mass = _sum(mass, bodies.mass)
+        bias = [own + more for own, more in zip(bias, bodies.bias, strict=True)]
+        kinetic, potential = kinetic + bodies.kinetic, potential + bodies.potential
+        by_spin = gradient(bodies.kinetic, inputs.v)
+        momenta = [own + by_spin.get(v, zero) for own, v in zip(momenta, inputs.v, strict=True)]
     points, symmetric = points_of(system, inputs), True
     if points:
         share = projected(points, inputs)
@@ -68,6 +90,8 @@ def dynamics_of(system: System, inputs: Inputs, *, kinetic: Node | None = None) 
         bias=tuple(bias),
         points=points,
         symmetric=symmetric,
+        bodies=bodies,
+        by_bodies_alone=bodies is not None and alone and not points,
     )
 
 

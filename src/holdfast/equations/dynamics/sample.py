@@ -19,6 +19,7 @@ from holdfast.graph.generic import generic_number
 from holdfast.graph.linear_algebra import Rows
 from holdfast.graph.nodes import Graph, Node, ancestors
 from holdfast.graph.walk import Walker
+from holdfast.problem.bodies.start import quaternions_at_rest
 from holdfast.problem.derivative import parts_first
 from holdfast.problem.laws.linear import LawForm
 from holdfast.problem.problem import Problem
@@ -126,7 +127,8 @@ def start_values(problem: Problem, parameters: Mapping[str, float]) -> dict[str,
         name: constant_value(value, parameters, where=f"start.{name}", definitions=system.definitions)
         for name, value in given.items()
     }
-    return {name: stated.get(name, 0.0) for name in names}
+    usual = quaternions_at_rest(system, stated)
+    return {name: stated.get(name, usual.get(name, 0.0)) for name in names}
 
 
 def samples_of(
@@ -151,6 +153,9 @@ def samples_of(
         parameters = sampled_parameters(problem, seed) if problem.system.letters and seed else parameters
         values = {inputs.time: problem.run.begin + size}
         values |= {node: x + size * reach[node] * shake.uniform(-1, 1) for node, x in moving.items()}
+        for ball_joint in inputs.balls:  # a quaternion has length 1
+            length = math.hypot(*(values[part] for part in ball_joint.quaternion)) or 1.0
+            values |= {part: values[part] / length for part in ball_joint.quaternion}
         values |= {node: size * shake.uniform(-1, 1) for node in extended}
         values |= {node: parameters[name] for name, node in inputs.parameters.items()} | gains
         deviating = Sample(values, seed).of(deviations)

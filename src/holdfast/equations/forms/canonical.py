@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from holdfast.equations.dynamics.bodies.spins import refuse_spins
 from holdfast.equations.dynamics.masses import added_forces
 from holdfast.equations.dynamics.sample import Sample, samples_of
 from holdfast.equations.equations import Equations
@@ -216,6 +217,7 @@ def canonical(equations: Equations) -> Canonical:
         raise BadRequest(f"canonical() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first")
     equations.require_unlimited("canonical")
     equations.require_given_forces("canonical")
+    refuse_spins(equations.inputs, "the canonical form")
     for name, degree in equations.deviations.degrees.items():
         raise BadRequest(
             f"{name!r} is of degree {degree}, and canonical forms are written up to degree 2",

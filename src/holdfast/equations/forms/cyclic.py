@@ -16,6 +16,7 @@ def require_reducible(whole: Equations) -> None:
     system, program = whole.problem.system, whole.problem.program
     for what, there in (
         ("points of variable mass", system.masses),
+        ("bodies", system.bodies),
         ("noise", system.noise),
         ("first integrals that are kept", program.keep),
         ("rates that use controls", whole.inputs.controls),

@@ -57,14 +57,18 @@ class Tangent:
         field, deviations = equations.field, equations.deviations
         graph, zero = equations.inputs.graph, equations.inputs.graph.zero
         changes = {x: graph.input(f"change of {x.data}") for x in field.state}
-        values = (*field.rates, *deviations.y, *deviations.w)
+        balls, one = equations.inputs.balls, graph.one
+        norms = [(graph.dot(ball.quaternion, ball.quaternion) - one) / 2 for ball in balls]  # with a law of their own
+        values = (*field.rates, *deviations.y, *deviations.w, *norms)
         masses = [row.get(i, zero) for i, row in enumerate(equations.dynamics.mass)]
         self._size, self._n, self._values = len(field.state), len(equations.coordinates), len(values)
         self._inputs = (*field.inputs, *changes.values())
         self._outputs = (*values, *directional(values, changes), *masses)
         self._looks = 0
         kept = kept_states(equations.problem.program)  # values of first integrals: constants of a run, not its states
-        self._kept = np.eye(self._size)[[k for k, x in enumerate(field.state) if x.data in kept]]
+        idle = {place for ball in balls for place in ball.places}  # whose values nothing depends on
+        fixed = [k for k, x in enumerate(field.state) if x.data in kept or k in idle]
+        self._kept = np.eye(self._size)[fixed]
         self.timed = field.time in ancestors(values)
 
     def at(self, time: float, state: Array | Sequence[float], constants: Sequence[float]) -> Slopes:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.common.arguments import clear_arguments
+from holdfast.equations.dynamics.bodies.spins import refuse_spins
 from holdfast.equations.dynamics.sample import Sample
 from holdfast.equations.equations import Equations
 from holdfast.equations.quasi.form import QuasiForm
@@ -89,6 +90,7 @@ def reduced_kinematics(
     if not isinstance(equations, Equations):
         raise BadRequest(f"{verb}() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first")
     equations.require_given_forces(verb)
+    refuse_spins(equations.inputs, f"the form of {verb}")
     _require_reactions(equations, verb)
     seen = samples(equations)
     targets = _targets(equations, attraction, verb)

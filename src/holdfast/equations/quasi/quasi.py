@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from holdfast.common.arguments import clear_arguments
+from holdfast.equations.dynamics.bodies.spins import refuse_spins
 from holdfast.equations.dynamics.sample import Sample
 from holdfast.equations.equations import Equations
 from holdfast.equations.quasi.form import QuasiForm
@@ -41,6 +42,7 @@ def quasi(equations: Equations, velocities: ByName) -> Quasi:
         raise BadRequest(f"quasi() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first")
     equations.require_unlimited("quasi")
     equations.require_given_forces("quasi")
+    refuse_spins(equations.inputs, "a form in quasi-velocities")
     equations.require_forces("quasi")
     stated = stated_velocities(equations, velocities, "quasi.velocities")
     if not stated.names:

@@ -24,7 +24,7 @@ from holdfast.equations.dynamics.sample import Sample
 from holdfast.equations.solving.solver_form import SolutionForm
 from holdfast.errors import Undecided
 from holdfast.graph.arithmetics.balls import BRANCHES, precision
-from holdfast.graph.linear_algebra import Pivot, Rows, SymmetricFactor, factor_symmetric, times
+from holdfast.graph.linear_algebra import DefiniteFactor, Pivot, Rows, SymmetricFactor, factor_symmetric, times
 from holdfast.graph.nodes import Graph, Node, ancestors
 
 EASED = Fraction(1, 10)  # p₀: corrections are amplified ten times at most; beyond that they do more harm than drift
@@ -38,7 +38,7 @@ class EasedIntegrals:
     """Solves M a = forces + Jᵀ μ with J a = demand, eased where the rows of J become parallel."""
 
     graph: Graph
-    mass: SymmetricFactor
+    mass: DefiniteFactor
     response: Rows  # M⁻¹Jᵀ
     jacobian: Rows
     authority: Rows  # S
@@ -58,7 +58,7 @@ class EasedIntegrals:
         return [a + b for a, b in zip(free, held, strict=True)], mu
 
 
-def eased(mass: SymmetricFactor, response: Rows, jacobian: Rows, authority: Rows, graph: Graph) -> EasedIntegrals:
+def eased(mass: DefiniteFactor, response: Rows, jacobian: Rows, authority: Rows, graph: Graph) -> EasedIntegrals:
     """The solver of kept first integrals from what an ordinary one has already made."""
     plain = factor_symmetric([_softened(i, row, graph.const(SOFT)) for i, row in enumerate(authority)], graph)
     share = graph.one
@@ -75,7 +75,7 @@ def _softened(i: int, row: dict[int, Node], softness: Node) -> dict[int, Node]:
 
 
 def are_first_integrals(
-    bias: Sequence[Node], drift: Sequence[Node], jacobian: Rows, mass: SymmetricFactor, samples: Sequence[Sample]
+    bias: Sequence[Node], drift: Sequence[Node], jacobian: Rows, mass: DefiniteFactor, samples: Sequence[Sample]
 ) -> bool:
     """Whether J a₀ + γ vanishes identically: at every sample where it is defined, beside the start at least; in balls.
 

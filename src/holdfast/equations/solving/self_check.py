@@ -38,7 +38,7 @@ def require_solved(
 
     `names` are those of the coordinates, then of the constraints.
     """
-    redundant = solution.solver.form == "redundant"
+    allowed = REFINED if solution.solver.form == "redundant" else 0.0
     for sample in samples[:LOOKS]:
         for bits in PRECISIONS:
             with precision(bits):
@@ -46,7 +46,7 @@ def require_solved(
                     found = list(_residuals(names, dynamics, deviations, holders, solution, sample.in_balls()))
                 except (Undecided, ValueError, ZeroDivisionError):
                     break  # not defined at this state, which the run will say
-            wrong = [row for row in found if _wrong(row, REFINED if redundant else 0.0)]
+            wrong = [row for row in found if _wrong(row, allowed)]
             if wrong:
                 name, value, _ = wrong[0]
                 place, n = list(names).index(name), len(dynamics.mass)

@@ -25,6 +25,7 @@ from functools import cached_property
 
 import numpy as np
 
+from holdfast.equations.dynamics.bodies.articulated import articulated
 from holdfast.equations.dynamics.deviation import Deviations
 from holdfast.equations.dynamics.inputs import Inputs
 from holdfast.equations.dynamics.lagrange import Dynamics
@@ -39,6 +40,7 @@ from holdfast.equations.solving.solver_form import SolutionForm, Solver
 from holdfast.errors import HoldfastError, SingularSystem
 from holdfast.graph.general_solver import GeneralFactor, StructurallySingular, factor_general
 from holdfast.graph.linear_algebra import (
+    DefiniteFactor,
     Pivot,
     Rows,
     SymmetricFactor,
@@ -49,6 +51,8 @@ from holdfast.graph.linear_algebra import (
 )
 from holdfast.graph.nodes import Graph, Node
 from holdfast.problem.problem import Problem
+
+LONG_CHAIN = 12  # coordinates from the ground to a tip: beyond, articulated inertias take fewer operations than LDLᵀ
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +84,7 @@ class Reduced:
     """A definite mass matrix (its own, or made so by `weights` on the constraints), and A = J M⁻¹ E after it."""
 
     graph: Graph
-    mass: SymmetricFactor
+    mass: DefiniteFactor
     response: Rows  # M⁻¹E
     jacobian: Rows
     authority: Rows  # A
@@ -290,9 +294,16 @@ class _Choice:
         sizes = None if self._regular is None else self._regular.rows(matrix)
         return factor_general(matrix, self.inputs.graph, sizes)
 
+    def _mass_factor(self) -> DefiniteFactor:
+        """Of M: by articulated inertias where bodies alone make it and chains of them are long, else LDLᵀ."""
+        dynamics, inputs = self.dynamics, self.inputs
+        if dynamics.by_bodies_alone and dynamics.bodies is not None and dynamics.bodies.tree.longest > LONG_CHAIN:
+            return articulated(dynamics.bodies.tree, inputs.q)
+        return factor_symmetric(dynamics.mass, inputs.graph)
+
     def _reduced(self, mass_matrix: Rows, weights: tuple[Fraction, ...] = ()) -> Reduced:
         graph, n, r = self.inputs.graph, len(self.inputs.q), len(self.deviations.w)
-        mass = factor_symmetric(mass_matrix, graph)
+        mass = factor_symmetric(mass_matrix, graph) if weights else self._mass_factor()
         columns = transposed(self.holders, r)
         solved = [mass.solve_sparse(column) for column in columns]
         response = transposed(solved, n)

@@ -10,6 +10,7 @@ import sympy as sp
 from sympy.printing.str import StrPrinter
 
 from holdfast.equations.solving.redundant import not_unique, repeats_note
+from holdfast.equations.writing.bodies import body_lines
 from holdfast.problem.laws.linear import Gain, Tuned, Unstabilised
 from holdfast.problem.quantities import Acceleration, latex_name, pretty_name
 
@@ -54,6 +55,7 @@ def summary(equations: Equations) -> str:
     """The equations as text for a terminal: motion, program, law, forces."""
     lines = [equations.problem.title, ""] if equations.problem.title else []
     count = len(equations.coordinates) + len(equations.problem.system.states)
+    lines += _section("Bodies", body_lines(equations.problem.system))
     lines += _section("Equations of motion", _motion_lines(equations), count)
     lines += _section("Program (kept at zero)", _program_lines(equations), len(equations.constraints))
     lines += _section("Phases", equations.phase_lines)

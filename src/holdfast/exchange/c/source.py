@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from holdfast.engine.drivers import fixed
 from holdfast.engine.emit import c
-from holdfast.engine.emit.body import Body
+from holdfast.engine.emit.body import CodeBody
 from holdfast.engine.emit.c_real import Precision
 from holdfast.engine.emit.code_piece import BODY_SIGNATURE
 from holdfast.engine.emit.target import Signature
@@ -69,7 +69,7 @@ def helpers(own: str, precision: Precision) -> str:
     return found + (fused if "FUSED(" in own else "")
 
 
-def _bodies(model: Model, controller: bool) -> dict[str, Body]:
+def _bodies(model: Model, controller: bool) -> dict[str, CodeBody]:
     if controller:
         return {"control": model.controlling}
     found = {name: body for name, body in model.assembly.bodies.items() if body.outputs}

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from holdfast.engine.drivers import fixed
 from holdfast.engine.emit import c
-from holdfast.engine.emit.body import Body
+from holdfast.engine.emit.body import CodeBody
 from holdfast.engine.emit.c_real import PRECISIONS
 from holdfast.engine.emit.code_piece import BODY_SIGNATURE
 from holdfast.engine.emit.llvm import scratch_size, write_body, write_elementary
@@ -46,7 +46,7 @@ class FmuAssembly:
     step: float
 
     @cached_property
-    def bodies(self) -> dict[str, Body]:
+    def bodies(self) -> dict[str, CodeBody]:
         found = {name: body for name, body in self.model.assembly.bodies.items() if body.outputs}
         return {**found, "observe": self.model.observing}
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from holdfast.engine.emit.body import Body, Operand
+from holdfast.engine.emit.body import CodeBody, Operand
 from holdfast.errors import BadRequest
 
 PLAIN = {  # operations that all these languages write alike
@@ -26,7 +26,7 @@ FUNCTIONS = "sqrt exp log sin cos tan asin acos atan sinh cosh tanh abs sign ata
 class Language:
     """How inputs, constants, operations and tables are written."""
 
-    inputs: Callable[[int, Body], str]  # slot of the time, a state or a parameter
+    inputs: Callable[[int, CodeBody], str]  # slot of the time, a state or a parameter
     forms: Mapping[str, str]
     statement: str  # with {name} and {value}
     local: str = "s{}"
@@ -39,24 +39,24 @@ class Language:
             return self.infinite if value > 0 else f"(-{self.infinite})"
         return repr(value) if value >= 0 and math.copysign(1.0, value) > 0 else f"({value!r})"
 
-    def operand(self, operand: Operand, body: Body) -> str:
+    def operand(self, operand: Operand, body: CodeBody) -> str:
         if isinstance(operand, float):
             return self.constant(operand)
         return self.inputs(operand, body) if operand < body.inputs else self.local.format(operand)
 
-    def lines(self, body: Body) -> Iterator[str]:
+    def lines(self, body: CodeBody) -> Iterator[str]:
         """The statements of a body in order."""
         for number, (op, operands) in enumerate(body.statements, start=body.inputs):
             texts = [self.operand(operand, body) for operand in operands]
             form = PLAIN.get(op) or self.forms.get(op) or f"{op}({{}})"
             yield self.statement.format(name=self.local.format(number), value=form.format(*texts))
 
-    def outputs(self, body: Body) -> list[str]:
+    def outputs(self, body: CodeBody) -> list[str]:
         """What the body gives, in the order of its places."""
         return [self.operand(operand, body) for _, operand in sorted(body.outputs)]
 
 
-def by_letters(slot: int, body: Body) -> str:
+def by_letters(slot: int, body: CodeBody) -> str:
     """Inputs as t, x[k] and p[k]."""
     if slot == 0:
         return "t"

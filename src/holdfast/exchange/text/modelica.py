@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from holdfast.engine.emit.body import Body, lowered
+from holdfast.engine.emit.body import CodeBody, lowered
 from holdfast.engine.emit.tables import tables_of
 from holdfast.exchange.model import Model
 from holdfast.exchange.names import RESERVED, c_string, comment, distinct
@@ -23,7 +23,7 @@ def modelica_text(model: Model, version: str) -> str:
     names = _names(model)
     own = [*model.states, *model.parameters]
 
-    def inputs(slot: int, _: Body) -> str:
+    def inputs(slot: int, _: CodeBody) -> str:
         return "time" if slot == 0 else names[own[slot - 1]]
 
     language = Language(inputs, FORMS, "  {name} = {value};", local="hf_{}")
@@ -45,7 +45,7 @@ def modelica_text(model: Model, version: str) -> str:
     return "\n".join([*lines, f"  annotation(experiment({span}));", f"end {model.name};", ""])
 
 
-def _body(model: Model) -> Body:
+def _body(model: Model) -> CodeBody:
     """Rates and observables together."""
     field = model.field
     outputs = dict(enumerate((*field.rates, *field.observables)))

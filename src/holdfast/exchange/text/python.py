@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from holdfast.engine.emit.body import Body
+from holdfast.engine.emit.body import CodeBody
 from holdfast.engine.emit.tables import tables_of
 from holdfast.errors import BadRequest
 from holdfast.exchange.model import Model
@@ -102,7 +102,7 @@ def _numbers(model: Model) -> Iterator[str]:
     yield ""
 
 
-def _all_bodies(model: Model) -> dict[str, Body]:
+def _all_bodies(model: Model) -> dict[str, CodeBody]:
     found = {"_rates": model.rates, "_observe": model.observing}
     return found | ({"_control": model.controlling} if model.controls else {})
 

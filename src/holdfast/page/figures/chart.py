@@ -22,6 +22,7 @@ LEFT, RIGHT, BOTTOM, TOP, BETWEEN = 70.0, 14.0, 46.0, 12.0, 16.0
 SIZE, TICK = 14.5, 13.0  # of letters
 LEGEND = 19.0  # height of a row of it
 MOST_X, MOST_Y = 7, 6  # ticks of an axis, about
+TICK_ROOM = 44  # units of the drawing for each label below
 
 INK, QUIET, FAINT, BAD, SHADE = "ink", "quiet", "faint", "bad", "shade"
 SERIES = 6
@@ -143,24 +144,39 @@ def figure(
     panels: int = 1,
     height: float = HEIGHT,
     equal: bool = False,
+    said: Markup | None = None,
 ) -> Markup:
-    """One figure with its caption; `draw` is given the axes (a list of them, above each other, if several)."""
+    """One figure with its caption, as it is `said` with names typeset; `draw` is given the axes.
+
+    Several panels are a list of axes, above each other; where they are `equal` (one unit both ways), side by side.
+    """
     made = [Panel() for _ in range(panels)]
     draw(made if panels > 1 else made[0])
     over_time = any(panel.x_label is not None and panel.x_label.spans[0] == TIME for panel in made)
     top = TOP + LEGEND * max(panel.rows for panel in made) + 6
-    room = (height - top - BOTTOM - BETWEEN * (panels - 1)) / panels
     parts = []
     for k, panel in enumerate(made):
-        begin = top + k * (room + BETWEEN)
-        box = (LEFT, begin, WIDTH - RIGHT, begin + room)
-        parts.append(_panel(panel, box, f"{name}-{k}", last=k == panels - 1, equal=equal, over_time=over_time))
+        box = _beside(k, panels, top, height) if equal else _above(k, panels, top, height)
+        last = equal or k == panels - 1
+        parts.append(_panel(panel, box, f"{name}-{k}", last=last, equal=equal, over_time=over_time))
     head = f'<svg viewBox="0 0 {WIDTH:g} {height:g}" role="img">'
     inside = Markup(head + element("title", caption) + "".join(parts) + "</svg>")
-    return element("figure", inside, element("figcaption", caption), id=f"figure-{name}")
+    return element("figure", inside, element("figcaption", said or caption), id=f"figure-{name}")
 
 
 Box = tuple[float, float, float, float]  # left, top, right, bottom
+
+
+def _above(k: int, panels: int, top: float, height: float) -> Box:
+    room = (height - top - BOTTOM - BETWEEN * (panels - 1)) / panels
+    begin = top + k * (room + BETWEEN)
+    return LEFT, begin, WIDTH - RIGHT, begin + room
+
+
+def _beside(k: int, panels: int, top: float, height: float) -> Box:
+    wide = (WIDTH - panels * (LEFT + RIGHT)) / panels
+    begin = k * (LEFT + wide + RIGHT) + LEFT
+    return begin, top, begin + wide, height - BOTTOM
 
 
 def _panel(panel: Panel, box: Box, name: str, *, last: bool, equal: bool, over_time: bool) -> str:
@@ -203,7 +219,7 @@ def _axes(panel: Panel, box: Box, across: Scale, up: Scale, *, last: bool) -> tu
     below: list[str] = []
     beside: list[str] = []
     marks = [f'<path d="M{left:g} {top:.1f}V{bottom:.1f}H{right:g}" class="s-quiet" fill="none" stroke-width="1"/>']
-    values, labels, factor = across.ticks(max(2, min(MOST_X, int((right - left) / 52))))
+    values, labels, factor = across.ticks(max(2, min(MOST_X, int((right - left) / TICK_ROOM))))
     for x, label in zip(across(np.array(values)), labels, strict=True):
         grid.append(f"M{x:.1f} {top:.1f}V{bottom:.1f}")
         if last:

@@ -13,10 +13,10 @@ from holdfast.page.markup.html import Markup
 PANELS = 3  # of a figure, at most
 
 
-def curves(subject: PageFacts, names: Sequence[str], kind: str, title: str) -> list[Markup]:
-    """Figures of the named quantities along the run, as evenly filled as can be."""
+def curves(subject: PageFacts, names: Sequence[str], kind: str, title: str, most: int = PANELS) -> list[Markup]:
+    """Figures of the named quantities along the run, `most` to one at most, as evenly filled as can be."""
     run, made = subject.trajectory, []
-    for number, group in enumerate(even_groups(list(names), PANELS)):
+    for number, group in enumerate(even_groups(list(names), most)):
 
         def draw(axes: Any, group: list[str] = group) -> None:
             panels = axes if isinstance(axes, list) else [axes]
@@ -26,5 +26,6 @@ def curves(subject: PageFacts, names: Sequence[str], kind: str, title: str) -> l
             panels[-1].set_xlabel(subject.label("t"))
 
         caption = f"{title}: " + ", ".join(group)
-        made.append(figure(f"{kind}-{number}", caption, draw, panels=len(group), height=100 + 105 * len(group)))
+        said, size = subject.prose(caption), 100 + 105 * len(group)
+        made.append(figure(f"{kind}-{number}", caption, draw, panels=len(group), height=size, said=said))
     return made

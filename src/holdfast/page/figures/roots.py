@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.common.rounded import rounded_up
-from holdfast.page.facts import PageFacts, number
+from holdfast.page.facts import PageFacts, bound, number
 from holdfast.page.figures.chart import BAD, FAINT, INK, SHADE, figure
 from holdfast.page.figures.outline import outlines
 from holdfast.page.markup.figure_text import quantity, words
@@ -16,6 +15,7 @@ from holdfast.schemes.algebra.stability_function import StabilityFunction
 
 GRID = 220
 NAMED = 6  # blocks in the legend
+CLOSE = 0.15  # of the region's size: roots nearer to 0 than this are drawn once more, larger
 
 
 def figures(subject: PageFacts) -> list[Markup]:
@@ -65,7 +65,7 @@ def _region(subject: PageFacts, step: float) -> Markup:
     y = np.linspace(-reach, reach, GRID)
     size = _sizes(function, x, y)
 
-    def draw(axes: Any) -> None:
+    def draw_one(axes: Any, edge: np.ndarray, high: float) -> None:
         for outline in outlines(x, y, 1 - size):
             axes.fill(*outline, color=SHADE)
             axes.plot(*outline, color=INK, linewidth=1.1)
@@ -76,14 +76,23 @@ def _region(subject: PageFacts, step: float) -> Markup:
             axes.plot(values.real, values.imag, "o", color=f"C{k}", markersize=6, name=f"step root {k}")
         axes.set_xlabel(words("Re ") + quantity("tau") + quantity("lambda"))
         axes.set_ylabel(words("Im ") + quantity("tau") + quantity("lambda"))
-        axes.set_xlim(min(x[0], 1.1 * points.real.min(initial=0.0)), max(x[-1], 1.1 * points.real.max(initial=0.0)))
-        reach_y = max(y[-1], 1.1 * float(np.abs(points.imag).max(initial=0.0)))
-        axes.set_ylim(-reach_y, reach_y)
+        axes.set_xlim(
+            min(edge[0], 1.1 * points.real.min(initial=0.0)), max(edge[1], 1.1 * points.real.max(initial=0.0))
+        )
+        high = max(high, 1.1 * float(np.abs(points.imag).max(initial=0.0)))
+        axes.set_ylim(-high, high)
+
+    def draw(axes: Any) -> None:
+        if not close:
+            return draw_one(axes, x[[0, -1]], y[-1])
+        draw_one(axes[0], x[[0, -1]], y[-1])
+        draw_one(axes[1], 1.4 * near * np.array([-1.25, 0.5]), 1.4 * near)
 
     near = float(np.abs(points).max(initial=0.0))
-    close = f"; all lie within {number(float(rounded_up(near, 2)), 2)} of 0" if near < 0.05 * reach else ""
-    caption = f"Step times roots within the stability region of {subject.scheme.name}, step τ = {number(step)}{close}"
-    return figure("region", caption, draw, equal=True)
+    close = 0 < near < CLOSE * reach
+    more = f"; right: near 0, where all lie within {bound(near, 2)}" if close else ""
+    caption = f"Step times roots within the stability region of {subject.scheme.name}, step τ = {number(step)}{more}"
+    return figure("region", caption, draw, equal=True, panels=2 if close else 1)
 
 
 def _sizes(function: StabilityFunction, x: np.ndarray, y: np.ndarray) -> np.ndarray:

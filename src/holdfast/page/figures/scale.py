@@ -10,6 +10,7 @@ import numpy as np
 from holdfast.page.markup.figure_text import FigureText, number, power_of_ten
 
 DECADES = 6  # labels of a logarithmic axis, at most
+FEW_DECADES = 2  # labels below which a logarithmic axis is told more finely
 FARTHEST = 1e100  # of what is drawn: beyond, a value is off the paper
 PLAIN = (-3, 4)  # powers of ten between which numbers are written out
 
@@ -40,11 +41,27 @@ class Scale:
         first, last = math.ceil(math.log10(self.low) - 1e-9), math.floor(math.log10(self.high) + 1e-9)
         stride = max(1, -(-(last - first + 1) // DECADES))
         powers = [k for k in range(first, last + 1) if k % stride == 0]
+        if len(powers) < FEW_DECADES:
+            return self._within_decades()
         return [10.0**k for k in powers], [power_of_ten(k) for k in powers], None
+
+    def _within_decades(self) -> tuple[list[float], list[FigureText], FigureText | None]:
+        """1, 2 and 5 times powers of ten, where a logarithmic axis is so short that powers alone say nothing."""
+        powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
+        for factors in ((1, 2, 5), (1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9)):
+            marks = [(k, f) for k in powers for f in factors if self.low <= f * 10.0**k <= self.high]
+            if len(marks) >= FEW_DECADES:
+                break
+        labels = [power_of_ten(k, "" if f == 1 else f"{f:g}×") for k, f in marks]
+        return [f * 10.0**k for k, f in marks], labels, None
 
     def _even(self, most: int) -> tuple[list[float], list[FigureText], FigureText | None]:
         step = nice_step((self.high - self.low) / most)
         first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
+        for _ in range(2):  # one number is no scale
+            if last - first < 1:
+                step = nice_step(0.4 * step)
+                first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
         largest = max(abs(self.low), abs(self.high))
         exponent = math.floor(math.log10(largest)) if largest > 0 else 0
         shared = exponent if not PLAIN[0] <= exponent < PLAIN[1] else 0

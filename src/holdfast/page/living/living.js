@@ -47,10 +47,12 @@ function living(section) {
       const better = worst < smallest / 2;
       if (worst < smallest) { smallest = worst; best = Array.from(x); }
       if (worst === 0 || (!better && smallest < 1e-9) || !moving.length) break;
-      const slope = rows.map((k) => moving.map((j) => out[slopes + k * n + j]));
+      const all = rows.map((k) => moving.map((j) => out[slopes + k * n + j]));
+      const acting = all.map((row, i) => i).filter((i) => all[i].some((entry) => entry !== 0));  // others cannot be moved
+      const slope = acting.map((i) => all[i]);
       const mass = moving.map((i) => moving.map((j) => out[m + r + i * n + j]));
       const response = slope.map((row) => solved(mass, row) || row);  // M^-1 J^T, by its columns
-      const dual = solved(slope.map((row) => response.map((column) => dot(row, column))), off);
+      const dual = solved(slope.map((row) => response.map((column) => dot(row, column))), acting.map((i) => off[i]));
       if (!dual) break;
       moving.forEach((j, at) => { x[first + j] -= dot(dual, response.map((column) => column[at])); });
     }
@@ -69,14 +71,19 @@ function living(section) {
     return p;
   }
 
-  // Stated values in terms of parameters, those that a slider moved, and what the program asks of the rest.
+  // Stated values in terms of parameters, those that a slider moved, and what the program asks of the rest: sought from
+  // 0, as the run itself was, and where nothing is found from there, from the start of the run.
   function start(p) {
     const stated = new Float64Array(size);
     hf_start(data.begin, stated, p, stated);
-    let state = Array.from(stated);
+    const near = Array.from(stated, (value, k) => data.free[k] ? data.start[k] : value);
+    return placed(Array.from(stated), p) || placed(near, p);
+  }
+
+  function placed(state, p) {
     about.forEach((slider, k) => { if (slider.kind === "start" && values[k] !== own[k]) state[slider.place] = values[k]; });
     for (const free of [data.free, data.free.map(() => true)]) {
-      const placed = kept(state, p, free, true), found = placed && kept(placed, p, free, false);
+      const there = kept(state, p, free, true), found = there && kept(there, p, free, false);
       if (found) return found;
       const out = new Float64Array(m + r + n * n + m * n + r * n);
       hf_program(data.begin, Float64Array.from(state), p, out);
@@ -85,14 +92,20 @@ function living(section) {
     return null;
   }
 
+  function own_start() {
+    const found = start(parameters()), scale = Math.max(...data.start.map(Math.abs), 1e-300);
+    return found && found.every((value, k) => Math.abs(value - data.start[k]) <= 1e-9 * scale);
+  }
+
   // ── what is drawn ──
 
   function redraw(run, p, h) {
-    const shown = data.drawn.length + 2 * data.points, rows = run.times.length;
+    const shown = data.drawn.length + data.depth * data.points, rows = run.times.length;
     const column = (name) => {
       const place = data.drawn.indexOf(name);
       return place < 0 ? null : Float64Array.from(run.times, (_, k) => run.observables[k * shown + place]);
     };
+    window.movedRun = document.body.classList.contains("changed") ? { times: [...run.times], column } : null;
     for (const panel of document.querySelectorAll("g.panel")) {
       const curves = [...panel.querySelectorAll("path[data-name]")].map((path) => [path, column(path.dataset.name)]);
       const known = curves.length > 0 && curves.every(([, found]) => found);
@@ -100,14 +113,14 @@ function living(section) {
       panel.closest("figure").classList.toggle("redrawn", known);
     }
     if (mechanism) {
-      const frames = new Float32Array(rows * 2 * data.points), places = data.drawn.length;
+      const wide = data.depth * data.points, places = new Float32Array(rows * wide), first = data.drawn.length;
       for (let k = 0; k < rows; k += 1) {
-        for (let i = 0; i < 2 * data.points; i += 1) frames[k * 2 * data.points + i] = run.observables[k * shown + places + i];
+        for (let i = 0; i < wide; i += 1) places[k * wide + i] = run.observables[k * shown + first + i];
       }
-      mechanism.replace(Float32Array.from(run.times), frames);
+      mechanism.replace(Float32Array.from(run.times), places, column);
       mechanism.closest("figure").classList.add("redrawn");
     }
-    moveRoots(p, h);
+    movedRoots(data, p, h);
   }
 
   function plotted(panel, times, curves) {
@@ -204,69 +217,17 @@ function living(section) {
     return [...String(power)].map((sign) => sign === "-" ? "\u207b" : "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079"[sign]).join("");
   }
 
-  // Roots of all blocks of the law, and step times roots, where their figures are.
-  function moveRoots(p, h) {
-    const count = data.blocks.reduce((total, order) => total + order * order, 0), out = new Float64Array(count);
-    hf_law(data.begin, Float64Array.from(data.start), p, out);
-    let from = 0;
-    data.blocks.forEach((order, block) => {
-      const roots = eigenvalues(out.subarray(from, from + order * order), order);
-      from += order * order;
-      for (const [name, factor] of [["root ", 1], ["step root ", h]]) {
-        const marks = [...document.querySelectorAll("circle[data-name]")].filter((mark) => mark.dataset.name === name + block);
-        if (!marks.length || !roots) continue;
-        const panel = marks[0].closest("g.panel");
-        panel.closest("figure").classList.add("redrawn");
-        const [x0, x1, left, right] = panel.dataset.across.split(" ").map(Number);
-        const [y0, y1, bottom, top] = panel.dataset.up.split(" ").map(Number);
-        marks.forEach((mark, k) => {
-          const [re, im] = roots[Math.min(k, roots.length - 1)];
-          mark.setAttribute("cx", String(inside(scale(x0, x1, left, right, false)(factor * re), left, right)));
-          mark.setAttribute("cy", String(inside(scale(y0, y1, bottom, top, false)(factor * im), top, bottom)));
-        });
-      }
-    });
-  }
-
-  function inside(place, low, high) { return Math.max(low, Math.min(high, place)); }
-
-  // Of a small matrix: its polynomial by Faddeev and Le Verrier, the roots of that by Durand and Kerner.
-  function eigenvalues(flat, order) {
-    let largest = 0;
-    for (const entry of flat) largest = Math.max(largest, Math.abs(entry));
-    if (!(largest > 0) || !Number.isFinite(largest)) return null;
-    const a = (i, j) => flat[i * order + j] / largest, c = [1];
-    let b = Array.from({ length: order }, () => new Array(order).fill(0));
-    for (let k = 1; k <= order; k += 1) {
-      for (let i = 0; i < order; i += 1) b[i][i] += c[k - 1];
-      const product = b.map((_, i) => b.map((__, j) => { let t = 0; for (let l = 0; l < order; l += 1) t += a(i, l) * b[l][j]; return t; }));
-      let trace = 0;
-      for (let i = 0; i < order; i += 1) trace += product[i][i];
-      c.push(-trace / k);
-      b = product;
-    }
-    let z = Array.from({ length: order }, (_, k) => [Math.cos(2 * k + 0.4), Math.sin(2 * k + 0.4)]);
-    for (let turn = 0; turn < 400; turn += 1) {
-      let moved = 0;
-      z = z.map(([re, im], i) => {
-        let [u, v] = [1, 0], [x, y] = [1, 0];
-        for (let k = 1; k <= order; k += 1) [u, v] = [u * re - v * im + c[k], u * im + v * re];
-        z.forEach(([p, q], j) => { if (j !== i) [x, y] = [x * (re - p) - y * (im - q), x * (im - q) + y * (re - p)]; });
-        const below = x * x + y * y || 1e-300, dx = (u * x + v * y) / below, dy = (v * x - u * y) / below;
-        moved = Math.max(moved, Math.hypot(dx, dy));
-        return [re - dx, im - dy];
-      });
-      if (moved < 1e-15) break;
-    }
-    return z.map(([re, im]) => [largest * re, largest * im]).sort((p, q) => p[0] - q[0] || p[1] - q[1]);
-  }
 
   // ── the loop ──
 
   function again() {
     wanted = false;
     const p = parameters(), step = about.findIndex((slider) => slider.kind === "step");
-    const h = step < 0 ? data.step : values[step], steps = Math.max(1, Math.round(data.step * data.steps / h));
+    const h = step < 0 ? data.step : values[step], steps = Math.max(1, Math.floor(data.step * data.steps / h + 1e-6));
+    if (steps > data.most) {
+      say("A step of " + h.toPrecision(4) + " would make " + steps.toPrecision(3) + " steps; more than " + data.most + " are not run here: the last run stays.");
+      return;
+    }
     const changed = values.some((value, k) => value !== own[k]);
     document.body.classList.toggle("changed", changed);
     const begun = changed ? start(p) : data.start;
@@ -274,15 +235,29 @@ function living(section) {
       say("No state near this start keeps the program: the last run stays.");
       return;
     }
-    const every = Math.max(1, Math.floor(steps / 4000)), from = performance.now();
+    const every = stride(steps), from = performance.now();
     const run = hf_run(begun, p, { t0: data.begin, h, steps, every });
     section.dataset.milliseconds = (performance.now() - from).toFixed(3);
     section.dataset.last = JSON.stringify([...run.states.subarray(run.states.length - size)]);
     redraw(run, p, h);
     const ended = run.status === 0 ? "completed" : run.status === 1 ? "stopped: not finite" : "stopped: the equations are singular";
-    say((changed ? "Not the run that was judged: " : "The run that was judged: ") + run.done + " steps of " + h.toPrecision(4)
-      + ", " + ended + (changed ? ". Verdict and promises above are not this run's." : "."));
+    say((changed ? "Not the run that was judged: " : "The run that was judged: ") + run.done + " steps of " + Number(h.toPrecision(4))
+      + " to t = " + Number(run.times[run.times.length - 1].toPrecision(5)) + ", " + ended + off(run) + (changed ? ". Verdict and promises above are not this run's." : "."));
     share(changed);
+  }
+
+  // Rows are kept so that the last one is the end of the run, at most some 4000 of them where that can be.
+  function stride(steps) {
+    for (let every = Math.ceil(steps / 4000); every <= steps / 500; every += 1) if (steps % every === 0) return every;
+    return Math.max(1, steps <= 20000 ? 1 : Math.ceil(steps / 4000));
+  }
+
+  // How large the deviation is at the end, in words; nothing where nothing is held.
+  function off(run) {
+    const place = data.drawn.indexOf("deviation_norm"), wide = data.drawn.length + data.depth * data.points;
+    if (place < 0) return "";
+    const norm = run.observables[(run.times.length - 1) * wide + place];
+    return Number.isFinite(norm) ? ", \u2016z\u2016 = " + norm.toPrecision(3).replace("e-", " \u00d7 10^\u2212").replace("e+", " \u00d7 10^") + " there" : "";
   }
 
   function say(text) { said.textContent = text; }
@@ -310,7 +285,7 @@ function living(section) {
     set(k, slider.log ? slider.low * Math.pow(slider.high / slider.low, part) : slider.low + part * (slider.high - slider.low));
     numbers[k].value = String(Number(values[k].toPrecision(6)));
   }));
-  numbers.forEach((input, k) => input.addEventListener("change", () => { set(k, Number(input.value)); show(k); }));
+  numbers.forEach((input, k) => input.addEventListener("change", () => { set(k, input.value.trim() === "" ? NaN : Number(input.value)); show(k); }));
   document.getElementById("live-reset").addEventListener("click", () => {
     values = [...own];
     about.forEach((_, k) => show(k));
@@ -321,6 +296,7 @@ function living(section) {
     event.target.textContent = done ? "copied" : "not allowed";
     setTimeout(() => { event.target.textContent = "Copy link"; }, 1500);
   });
+  if (!own_start()) return;  // a page that does not find the start of its own run would show another one
   section.hidden = false;
   document.querySelector('nav a[href="#live"]')?.removeAttribute("hidden");
   if (location.hash.startsWith("#live&")) {

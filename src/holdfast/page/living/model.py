@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
 from holdfast.engine.code.js_run import run_text
 from holdfast.engine.code.kernel_source import stepping
-from holdfast.engine.emit.body import Body, lowered
+from holdfast.engine.emit.body import CodeBody, lowered
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector
 from holdfast.errors import HoldfastError
@@ -23,13 +22,14 @@ from holdfast.graph.derivatives import jacobian
 from holdfast.graph.linear_algebra import Rows
 from holdfast.graph.nodes import Node
 from holdfast.page.facts import PageFacts
-from holdfast.results.motion import VIEW
 from holdfast.results.runs.joined import JoinedRun
+from holdfast.results.shapes import drawn_points
 from holdfast.results.start.start import chosen_policy
 from holdfast.results.trajectory import Trajectory
 
 LARGEST = 120_000  # characters of code: beyond, a page is alive only if it is asked to be
 MOST_STEPS = 20_000  # of a run that is repeated at each move of a slider
+MOST_MOVED_STEPS = 200_000  # of one whose step was made smaller: about a second of the four-bar
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ class LivingModel:
         }
         return run_text(stepped, observing, further)
 
-    def _body(self, nodes: Sequence[Node]) -> Body:
+    def _body(self, nodes: Sequence[Node]) -> CodeBody:
         field = self.equations.field
         return lowered(dict(enumerate(nodes)), field.time, field.state, field.parameters)
 
@@ -77,20 +77,17 @@ class LivingModel:
 
     @cached_property
     def _places(self) -> list[Node]:
-        """Where the points of the mechanism are drawn: two numbers each."""
-        points, walk = self.equations.problem.system.points, self.equations.inputs.walk
+        """Where the points of the mechanism are: two numbers each, or three."""
+        points, walk = drawn_points(self.equations.problem), self.equations.inputs.walk
         zero, found = self.equations.inputs.graph.zero, list[Node]()
-        spatial = any(len(position) == 3 for position in points.values())
         for position in points.values():
-            nodes = [walk(position[k]) if k < len(position) else zero for k in range(3 if spatial else 2)]
-            if spatial:
-                graph = self.equations.inputs.graph
-                nodes = [
-                    graph.sum([graph.const(Fraction(view)) * x for view, x in zip(row, nodes, strict=True)])
-                    for row in VIEW
-                ]
-            found += nodes
+            found += [walk(position[k]) if k < len(position) else zero for k in range(self._depth)]
         return found
+
+    @property
+    def _depth(self) -> int:
+        """Numbers for each point."""
+        return max((len(position) for position in self.equations.problem.system.points.values()), default=2)
 
     @cached_property
     def _stated(self) -> list[Node]:
@@ -141,7 +138,9 @@ class LivingModel:
             "step": run.step,
             "steps": steps_of(run),
             "drawn": list(self.drawn_names),
-            "points": len(equations.problem.system.points),
+            "points": len(drawn_points(equations.problem)),
+            "depth": self._depth,
+            "most": max(MOST_MOVED_STEPS, steps_of(run)),
             "blocks": [len(block.indices) for block in self.subject.spectrum.blocks],
         }
 
@@ -174,6 +173,9 @@ def why_not(subject: PageFacts) -> str:
         equations.require_unsampled("a living page")
     except HoldfastError as error:
         return error.what
+    stated = equations.problem.events
+    if any(event.terminal for event in stated.values()) or set(run.events) - set(stated):
+        return "events are watched along its run"
     if equations.problem.program.keep or equations.deviations.states or equations.problem.system.noise:
         return "its start or its motion is not one that follows from the statement alone"
     if equations.solver.form in ("redundant", "eased"):
@@ -189,5 +191,7 @@ def _starts_alike(subject: PageFacts) -> bool:
     stated = state_vector(equations, None, {name: float(run.parameters[name]) for name in equations.parameter_names})
     names = list(equations.problem.start)
     used = dict(zip(equations.state_names, run.start.state, strict=True))
+    if any(used[name] for name in equations.problem.system.states if name not in equations.problem.start):
+        return False  # states that were found from the program: a page finds coordinates and rates only
     own = dict(zip(equations.state_names, stated, strict=True))
     return bool(np.allclose([used[name] for name in names], [own[name] for name in names], rtol=1e-9, atol=1e-12))

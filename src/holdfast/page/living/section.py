@@ -7,8 +7,10 @@ import json
 from holdfast.page.facts import PageFacts
 from holdfast.page.living.model import LARGEST, LivingModel, why_not
 from holdfast.page.living.sliders import Slider, sliders_of
-from holdfast.page.markup.html import Markup, details, element, joined, paragraph
+from holdfast.page.markup.html import Child, Markup, details, element, paragraph
+from holdfast.page.markup.mathml import mathml
 from holdfast.page.section import heading
+from holdfast.problem.quantities import latex_name
 
 OPEN = 8  # sliders that stand there at once; the rest is folded away
 HEADS = {"gain": "Gains", "parameter": "Parameters", "start": "Start", "step": "Step"}
@@ -20,9 +22,15 @@ def living_of(subject: PageFacts, wanted: bool | None) -> LivingModel | None:
     if wanted is False or why_not(subject):
         return None
     equations = subject.equations
-    names = (*equations.state_names, *equations.observables, *FIXED)
+    names = (*equations.state_names, *equations.observables, *FIXED, *_of_bodies(subject))
     model = LivingModel(subject, tuple(dict.fromkeys(names)))
     return model if wanted or len(model.code) <= LARGEST else None
+
+
+def _of_bodies(subject: PageFacts) -> list[str]:
+    """The columns that turn wheels and draw arrows."""
+    bodies = subject.motion.bodies if subject.motion is not None else ()
+    return [name for body in bodies for name in body.get("columns", {}).values() if isinstance(name, str)]
 
 
 def living_section(model: LivingModel) -> Markup:
@@ -53,19 +61,23 @@ def living_section(model: LivingModel) -> Markup:
     )  # fmt: skip
 
 
+def _label(slider: Slider) -> Child:
+    """A name as formulas set it; gains by their words, as the file states them."""
+    if slider.kind == "gain" or slider.kind == "step":
+        return slider.name.removeprefix("law.").replace(".", " ").replace("_", " ")
+    return mathml(latex_name(slider.name))
+
+
 def _row(number: int, slider: Slider) -> Markup:
     name = f"{HEADS[slider.kind]}: {slider.name}"
-    unit = element("span", slider.unit, class_="quiet") if slider.unit else None
+    unit = element("span", f" [{slider.unit}]", class_="quiet") if slider.unit else None
     return element(
         "div",
-        element("label", slider.name.removeprefix("law."), for_=f"slider-{number}"),
+        element("label", _label(slider), unit, for_=f"slider-{number}"),
         element(
             "input", type="range", id=f"slider-{number}", min="0", max="1", step="any", value="0.5",
             data_slider=str(number), aria_label=name,
         ),
-        joined(
-            element("input", type="number", step="any", data_number=str(number), aria_label=f"{name}, as a number"),
-            unit,
-        ),
+        element("input", type="number", step="any", data_number=str(number), aria_label=f"{name}, as a number"),
         class_="slider",
     )  # fmt: skip

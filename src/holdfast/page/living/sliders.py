@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass
 
+import numpy as np
+
 from holdfast.page.facts import PageFacts
 
-FOLDED = 8  # sliders that stand open; the rest is folded away
-MOST = 40
+STILL = 1e-9  # of the largest state: one that moves less says nothing of how far it may
+MOST = 40  # sliders, the step's among them
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,7 @@ def sliders_of(subject: PageFacts) -> list[Slider]:
     """Gains first, then parameters, the start, and the step."""
     equations, run = subject.equations, subject.trajectory
     gains = {f"law.{name}" if not name.startswith("law.") else name for name in equations.inputs.gains}
-    found: dict[str, list[Slider]] = {"gain": [], "parameter": [], "start": [], "step": []}
+    found: dict[str, list[Slider]] = {"gain": [], "parameter": [], "start": []}
     for place, name in enumerate(equations.parameter_names):
         kind = "gain" if name in gains or name.startswith("law.") else "parameter"
         found[kind].append(_slider(subject, kind, place, name, float(run.parameters[name])))
@@ -42,8 +44,10 @@ def sliders_of(subject: PageFacts) -> list[Slider]:
         if name in equations.problem.start:
             found["start"].append(_slider(subject, "start", place, name, start[name]))
     assert run.step is not None
-    found["step"].append(_slider(subject, "step", 0, "step", run.step))
-    return [slider for kind in found.values() for slider in kind][:MOST]
+    if sum(map(len, found.values())) >= MOST:  # some of each kind: forty gains would hide the parameters
+        found = {kind: sliders[: (MOST - 1) // len(found)] for kind, sliders in found.items()}
+    listed = [slider for sliders in found.values() for slider in sliders]
+    return [*listed, _slider(subject, "step", 0, "step", run.step)]
 
 
 def _slider(subject: PageFacts, kind: str, place: int, name: str, value: float) -> Slider:
@@ -51,7 +55,9 @@ def _slider(subject: PageFacts, kind: str, place: int, name: str, value: float) 
     if kind in ("gain", "step") and value > 0:
         return Slider(kind, place, name, unit, value, value / 10, value * 10, True)
     if kind == "start":
-        reach = max(abs(value), _extent(subject, name), 1e-9)
+        reach = max(abs(value), _extent(subject, name))
+        size = float(np.nanmax(np.abs(subject.trajectory.y), initial=0.0))
+        reach = reach if reach > STILL * size else size or 1.0
         return Slider(kind, place, name, unit, value, value - reach, value + reach, False)
     reach = abs(value) if value else 1.0
     return Slider(kind, place, name, unit, value, value - 0.9 * reach, value + 2 * reach, False)

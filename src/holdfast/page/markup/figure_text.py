@@ -15,6 +15,8 @@ GREEK = f"{UPPER} {LOWER} phi chi psi omega".split()  # in the order of the ital
 FIRST_GREEK, FIRST_UPPER, FIRST_LOWER = 0x1D6E2, 0x1D434, 0x1D44E
 PLANCK = "\u210e"  # the italic h stands elsewhere
 DOTS = {"_dot": "\u0307", "_ddot": "\u0308"}
+TALL = frozenset("b d f h i j k l t beta delta zeta theta lambda xi".split())
+RATES = {"\u0307": "d/dt ", "\u0308": "d²/dt² "}
 NARROW, WIDE = frozenset("fijlrtI ,.:;'()[]|!"), frozenset("mwMWQOGDHNUVAC−×+=")
 SMALL = 0.72  # of the size: what is raised or lowered
 
@@ -69,7 +71,8 @@ def quantity(name: str, unit: str = "") -> FigureText:
     letters = re.fullmatch(r"([A-Za-z]+?)([0-9]+)", stem)
     if letters:
         stem, rest = letters[1], [letters[2], *rest]
-    spans = [TextRun(_letter(stem) + dot)]
+    tall = len(_letter(stem)) > 1 or stem[:1].isupper() or stem in TALL  # a dot over it is lost: d/dt stands before it
+    spans = [TextRun((RATES[dot] if dot and tall else "") + _letter(stem) + ("" if tall else dot))]
     below = " ".join(_letter(part) for part in rest if part)
     if below:
         spans.append(TextRun(below, -1))

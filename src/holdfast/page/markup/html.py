@@ -36,7 +36,12 @@ def _attribute(key: str, value: Any) -> str:
 
 def joined(*children: Child) -> Markup:
     """Children one after the other, each escaped unless it is markup."""
-    return Markup("".join(child if isinstance(child, Markup) else escape(child) for child in children if child))
+    return Markup("".join(child if isinstance(child, Markup) else _text(child) for child in children if child))
+
+
+def _text(text: str) -> str:
+    """Escaped; a number and its power of ten, and a bound and its sign, stay in one line."""
+    return escape(text).replace(" × 10", "\u00a0×\u00a010").replace("≤ ", "≤\u00a0")
 
 
 def paragraph(*children: Child, class_: str | None = None) -> Markup:

@@ -153,7 +153,7 @@ def _dotted(parent: Element) -> None:
         elif len(letter) > 1:
             parent[place] = _derivative(child[0], accent.text or "", raised=parent.tag in RAISED and place == 0)
         else:
-            lifted = Element("mpadded", {"voffset": "-0.3em"})
+            lifted = Element("mpadded", {"voffset": "-0.42em", "height": "0.12em"})  # so that a power stays beside it
             lifted.append(accent)
             child.set("accent", "true")
             child[1] = lifted

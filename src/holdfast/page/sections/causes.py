@@ -47,7 +47,7 @@ def _figure(subject: PageFacts, holder: str) -> Markup:
         axes.set_ylabel(subject.label(holder))
         axes.legend()
 
-    return figure(f"cause-{holder}", f"The parts of {holder}", draw)
+    return figure(f"cause-{holder}", f"The parts of {holder}", draw, said=subject.prose(f"The parts of {holder}"))
 
 
 def _label(holder: str, degree: int) -> FigureText:

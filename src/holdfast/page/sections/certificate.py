@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from holdfast.common.rounded import rounded_down
-from holdfast.page.facts import PageFacts, bound, counted, inward, number, sentence, spoken
+from holdfast.page.facts import PageFacts, bound, counted, inward, limit, number, spoken
 from holdfast.page.figures.ranges import Range, ranges
 from holdfast.page.markup.html import Child, Markup, bullets, details, element, joined, paragraph, table
 from holdfast.page.markup.mathml import mathml
@@ -28,36 +27,47 @@ def write(subject: PageFacts) -> Markup:
     if not certificate.blocks:
         return paragraph(f"{Label.nothing.value.capitalize()}. {Label.nothing.meaning}")
     size = f", step {number(certificate.step)}" if certificate.step else ""
+    blocks = certificate.blocks
+    first = " The one with the least margin first:" if len(blocks) > MOST_BLOCKS else ""
     intro = paragraph(
         f"For {certificate.scheme}{size}, over {number(certificate.duration)} from t = {number(certificate.begin)}."
+        f"{first}"
     )
-    blocks = certificate.blocks
     if len(blocks) <= MOST_BLOCKS:
-        return joined(intro, *(_block(subject, block) for block in blocks))
+        pictured = next((block for block in blocks if isinstance(block.proof, Proof)), None)
+        return joined(intro, *(_block(subject, block, pictured=block is pictured) for block in blocks))
     worst, *rest = sorted(blocks, key=_margin)
     return joined(
         intro,
-        paragraph("The one with the least margin first:", class_="quiet"),
         _block(subject, worst),
-        details(f"All {len(blocks)}, by their margin", _bounds((worst, *rest), labelled=True)),
-        details(f"The other {len(rest)} in words", *(_block(subject, block) for block in rest[:MOST_TOLD])),
+        details(
+            f"All {len(blocks)}, by their margin, and the other {len(rest)} in words",
+            _bounds((worst, *rest), labelled=True),
+            *(_block(subject, block, pictured=False) for block in rest[:MOST_TOLD]),
+        ),
     )
 
 
-def _block(subject: PageFacts, block: BlockCertificate) -> Markup:
+def _block(subject: PageFacts, block: BlockCertificate, pictured: bool = True) -> Markup:
+    """One block; the picture of Omega stands open once, and is folded away where it would say the same again."""
     names = ", ".join(map(spoken, block.constraints))
     head = element("h3", names, " ", element("span", block.label.value, class_=f"label {block.label.name}"))
     said = block.promise(subject.trajectory.scheme, subject.trajectory.step or 0.0)
     return element(
         "div",
         head,
-        paragraph(sentence(said), class_="promise") if said else paragraph(block.label.meaning, class_="quiet"),
-        None if said else paragraph(sentence(block.reason)),
+        paragraph(subject.prose(said), class_="promise") if said else paragraph(block.label.meaning, class_="quiet"),
+        None if said else paragraph(subject.prose(_sentence(block.reason))),
         _stayed(block),
         _bounds([block]),
-        _hypotheses(subject, block),
+        _hypotheses(subject, block, pictured),
         class_="block",
     )
+
+
+def _sentence(text: str) -> str:
+    """A reason with its capital and its stop."""
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}." if text else ""
 
 
 def _stayed(block: BlockCertificate) -> Markup | None:
@@ -85,7 +95,7 @@ def _bounds(blocks: Sequence[BlockCertificate], labelled: bool = False) -> Marku
         for k, (name, most) in enumerate(zip(block.names, block.bounds, strict=False)):
             seen = block.observed[k] if block.observed else float("nan")
             if seen > 0 and most >= seen:
-                margin = f"{number(float(rounded_down(most / seen, 3)), 3)} times"
+                margin = f"{limit(most / seen)} times"
             else:
                 margin = "holds once settled" if block.settles else "reached"
             rows.append([mathml(latex_name(name)), *label, bound(most), bound(seen), margin])
@@ -95,7 +105,7 @@ def _bounds(blocks: Sequence[BlockCertificate], labelled: bool = False) -> Marku
     return table(head, rows) if rows else None
 
 
-def _hypotheses(subject: PageFacts, block: BlockCertificate) -> Markup | None:
+def _hypotheses(subject: PageFacts, block: BlockCertificate, pictured: bool) -> Markup | None:
     facts: list[Child] = []
     if block.gamma is not None:
         facts.append(f"One step contracts by γ = {bound(block.gamma, 6)} in the norm of the certificate.")
@@ -111,7 +121,9 @@ def _hypotheses(subject: PageFacts, block: BlockCertificate) -> Markup | None:
         facts.append(f"Along this run no step used more than {used} % of what the theorem allows it to add.")
     if not facts:
         return None
-    return joined(_picture(subject, block), details("What it rests on", bullets(facts), _place(block)))
+    picture = _picture(subject, block)
+    folded = None if pictured else picture
+    return joined(picture if pictured else None, details("What it rests on", bullets(facts), folded, _place(block)))
 
 
 def _picture(subject: PageFacts, block: BlockCertificate) -> Markup | None:
@@ -142,10 +154,9 @@ def _place(block: BlockCertificate) -> Markup | None:
 def _tube(proof: TubeProof) -> Markup:
     tube = proof.tube
     rows: list[list[Child]] = [
-        [mathml(latex_name(name)), number(scale), number(float(rounded_down(tube.width * scale, 3)))]
-        for name, scale in tube.scales
+        [mathml(latex_name(name)), number(scale), limit(tube.width * scale)] for name, scale in tube.scales
     ]
-    width = number(float(rounded_down(100 * tube.width, 3)))
+    width = limit(100 * tube.width)
     return joined(
         paragraph(f"The tube of the proof is {width} % of {range_words(tube)}, to both sides:"),
         table(["state", "range", "half-width of the tube"], rows),
@@ -163,10 +174,7 @@ def _region(proof: Proof) -> Markup:
     return joined(
         paragraph("The region Omega of the proof:"),
         table(["quantity", "from", "to"], rows),
-        paragraph(
-            f"The tube has the radius {number(float(rounded_down(proof.tube, 3)))}; "
-            f"shown over {counted(proof.cells, 'cell')}."
-        ),
+        paragraph(f"The tube has the radius {limit(proof.tube)}; shown over {counted(proof.cells, 'cell')}."),
     )
 
 

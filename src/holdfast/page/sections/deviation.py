@@ -23,12 +23,18 @@ def write(subject: PageFacts) -> Markup:
     if not subject.held:
         return Markup("")
     blocks = sorted(subject.spectrum.blocks, key=lambda block: -_largest(subject, list(block.names)))
+    still = [block for block in blocks if all(_largest(subject, [name]) == 0 for name in block.names)]
+    if len(still) < len(blocks):  # of those that never moved, words say all
+        blocks = [block for block in blocks if block not in still]
     many = len(blocks) > MOST_FIGURES
     made = [_block(subject, k, list(block.names)) for k, block in enumerate(blocks[: 1 if many else None])]
     bounded = any(_bounds(subject, name) for block in blocks for name in block.names)
     words = "Dashed: what the certificate promises." if bounded else "There is no bound to draw in."
     if len(blocks) > 1:
         words += " The largest deviation comes first."
+    if still and still[0] not in blocks:
+        held = ", ".join(spoken(name) for block in still for name in block.constraints)
+        words += f" Exactly zero throughout: {held}."
     everyone = _heat(subject, [name for block in blocks for name in block.names[:1]]) if many else None
     return joined(_norm_words(subject), paragraph(words, class_="quiet"), everyone, side_by_side(_norm(subject), *made))
 

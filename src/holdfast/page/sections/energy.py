@@ -16,7 +16,7 @@ from holdfast.results.trajectory import EnergyBalance
 
 KINETIC, POTENTIAL = quantity("T"), quantity("P")
 ENERGIES = {"kinetic": KINETIC, "potential": POTENTIAL, "energy": KINETIC + words(" + ") + POTENTIAL}
-COLOURS = {"energy": "faint", "kinetic": "C0", "potential": "C1"}
+COLOURS = {"energy": "wide", "kinetic": "C0", "potential": "C1"}
 COLOURS |= {"forces": "C1", "dissipation": "C4", "held": "C2", "explicit": "C3"}  # one for each, on every page
 QUADRATURE = 2.0  # times its estimate: what the sum over rows may miss
 WORDS = {
@@ -72,7 +72,7 @@ def _balance(subject: PageFacts) -> Markup:
     left = unexplained(balance)
 
     def draw(axes: Any) -> None:
-        axes.plot(*thinned(run.times, balance.change), label="change of energy", color="C0")
+        axes.plot(*thinned(run.times, balance.change), label="change of energy", color="wide", linewidth=6.0)
         for name in drawn:
             axes.plot(*thinned(run.times, getattr(balance, name)), label=name, color=COLOURS[name])
         if left.any():

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import sympy as sp
 
+from holdfast.equations.writing.bodies import unread_operations
 from holdfast.equations.writing.text import formula as latex
 from holdfast.equations.writing.text import latex_of_states
 from holdfast.page.facts import PageFacts, counted
@@ -13,13 +16,17 @@ from holdfast.page.section import Section
 from holdfast.problem.quantities import Acceleration, latex_name
 
 MOST_LINES = 12  # equations that stand there at once; of more the first few
-FEW = 3
+FEW = 2
 MOST_ENTRIES = 60  # of a matrix that is written out
+WIDEST = 95  # letters of a row of a matrix that fits the page; a wider one is told entry by entry
+COMMAND = re.compile(r"\\[a-z]+|[{}_^ ]+")
 LONGEST_LINE = 700  # letters of LaTeX of an equation that is written out in one line
 
 
 def write(subject: PageFacts) -> Markup:
     equations = subject.equations
+    if unread_operations(equations):
+        return _in_words(subject)
     rows = [_row(subject, i) for i in range(len(equations.coordinates))]
     states = [formula(line) for line in latex_of_states(equations)]
     if all(len(row) <= LONGEST_LINE for row in rows):
@@ -30,6 +37,21 @@ def write(subject: PageFacts) -> Markup:
         return joined(*lines, details("In matrix form", _matrices(subject)))
     note = paragraph("The equations are long; in matrix form they read:")
     return joined(note, _matrices(subject), *states)
+
+
+def _in_words(subject: PageFacts) -> Markup:
+    """Equations of many bodies, which nobody would read."""
+    equations, inertia, free = subject.equations, subject.letter("M"), subject.letter("h")
+    accelerations = sp.Matrix([Acceleration(f"{name}_ddot") for name in equations.coordinates])
+    n, count = len(equations.coordinates), unread_operations(equations)
+    held = rf" + {subject.letter('E')}\,\mu" if equations.constraints else ""
+    return joined(
+        formula(rf"{inertia}\,{latex(accelerations)} = {free}{held}", "motion"),
+        paragraph(
+            f"The mass matrix ({n} × {n}) and the free forces come from recursions over the bodies, {count} operations "
+            "in all; `holdfast derive --json` and `equations.statements` have them line by line."
+        ),
+    )
 
 
 def _row(subject: PageFacts, i: int) -> str:
@@ -85,7 +107,7 @@ def _matrices(subject: PageFacts) -> Markup:
 def _matrix(letter: str, matrix: sp.Matrix, note: str) -> Markup:
     """A matrix as a whole where it fits, otherwise entry by entry."""
     whole = f"{letter} = {latex(matrix)}"
-    if len(whole) <= 1.6 * LONGEST_LINE:
+    if len(whole) <= 1.6 * LONGEST_LINE and _width(matrix) <= WIDEST:
         return formula(whole, note)
     rows, columns = matrix.shape
     count = sum(entry != 0 for entry in matrix)
@@ -93,15 +115,20 @@ def _matrix(letter: str, matrix: sp.Matrix, note: str) -> Markup:
         return paragraph(
             f"{letter}: the {note}, {rows} × {columns} with {count} entries that are not 0.", class_="quiet"
         )
-    entries = [
-        formula(
-            f"{letter}_{{{i + 1}{j + 1 if columns > 1 else ''}}} = {latex(matrix[i, j])}", note if i == j == 0 else ""
-        )
+    shown = [
+        f"{letter}_{{{i + 1}{j + 1 if columns > 1 else ''}}} = {latex(matrix[i, j])}"
         for i in range(rows)
         for j in range(columns)
-        if matrix[i, j] != 0 and not (matrix.is_symmetric() and j < i)
+        if matrix[i, j] != 0 and not (matrix.is_symmetric(simplify=False) and j < i)
     ]
-    return joined(*entries)
+    zero = "; what is not written is 0" if count < rows * columns else ""
+    return joined(*(formula(line, "" if k else f"{note}{zero}") for k, line in enumerate(shown)))
+
+
+def _width(matrix: sp.Matrix) -> int:
+    """Letters in a row of it, about."""
+    letters = [[len(COMMAND.sub("x", latex(entry))) for entry in matrix.row(i)] for i in range(matrix.rows)]
+    return sum(max(column) for column in zip(*letters, strict=True)) + 2 * matrix.cols
 
 
 SECTION = Section("equations", "Equations of motion", write)

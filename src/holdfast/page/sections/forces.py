@@ -22,7 +22,7 @@ CURVES, FEW_CURVES = 9, 2
 def write(subject: PageFacts) -> Markup:
     if not subject.held:
         return Markup("")
-    shared = [paragraph(f"{line}.") for line in effort_lines(subject.equations)]
+    shared = [paragraph(subject.prose(f"{line}.")) for line in effort_lines(subject.equations)]
     return joined(_ideal(subject), _formulas(subject), *shared, side_by_side(*_curves(subject)), causes(subject))
 
 
@@ -58,8 +58,12 @@ def _formulas(subject: PageFacts) -> Markup:
     rest, held = len(statements) - most, equations.holder_names
     names = ", ".join(held) if len(held) <= MOST_STATEMENTS // 10 else f"{held[0]}, {held[1]}, …, {held[-1]}"
     return joined(
-        paragraph(f"No short closed form: {names} follow by elimination, in {counted(len(statements), 'statement')}."),
-        None if equations.friction is None else paragraph(equations.friction.note),
+        paragraph(
+            subject.prose(
+                f"No short closed form: {names} follow by elimination, in {counted(len(statements), 'statement')}."
+            )
+        ),
+        None if equations.friction is None else paragraph(subject.prose(equations.friction.note)),
         details(
             f"The {len(lines)} statements" if rest <= 0 else f"The first {most} of {len(statements)} statements",
             *lines,
@@ -75,7 +79,7 @@ def _curves(subject: PageFacts) -> list[Markup]:
         shown.sort(key=lambda name: -float(np.nanmax(np.abs(subject.trajectory[name]), initial=0.0)))
     most = FEW_CURVES if subject.large else CURVES
     rest = f" (the largest {most} of {len(shown)})" if subject.large and len(shown) > most else ""
-    return curves(subject, shown[:most], "forces", f"Held forces over time{rest}")
+    return curves(subject, shown[:most], "forces", f"Held forces over time{rest}", 1 if subject.large else 3)
 
 
 SECTION = Section("forces", "Multipliers and control forces", write)

@@ -9,7 +9,7 @@ from holdfast.equations.writing.text import formula as latex
 from holdfast.errors import HoldfastError
 from holdfast.page.facts import PageFacts, bound, number, spoken
 from holdfast.page.figures.roots import figures
-from holdfast.page.markup.html import Child, Markup, code, details, element, joined, paragraph, table
+from holdfast.page.markup.html import Child, Markup, details, element, joined, paragraph, table
 from holdfast.page.markup.mathml import formula, mathml
 from holdfast.page.section import Section, merged, side_by_side
 from holdfast.problem.laws.linear import Gain, Unstabilised
@@ -27,11 +27,12 @@ GREEK = {"alpha": "α", "beta": "β", "kappa": "κ", "omega": "ω", "zeta": "ζ"
 def write(subject: PageFacts) -> Markup:
     if not subject.held:
         return Markup("")
-    first = (_equations(subject), _blocks(subject), side_by_side(*figures(subject)))
+    roots = side_by_side(*figures(subject))
     rest = (_dialects(subject), _transients(subject), _conditions(subject), _matrix(subject))
     if subject.large:
-        return joined(*first, details("Dialects, transients, and which gains attract", *rest))
-    return joined(first[0], rest[0], *first[1:], *rest[1:])
+        more = details("Roots drawn, dialects, transients, and which gains attract", roots, *rest)
+        return joined(_equations(subject), _blocks(subject), more)
+    return joined(_equations(subject), rest[0], _blocks(subject), roots, *rest[1:])
 
 
 def _equations(subject: PageFacts) -> Markup:
@@ -46,7 +47,7 @@ def _equations(subject: PageFacts) -> Markup:
     note = paragraph(
         "Deviations y are the values of the holonomic functions; w are their rates, and the nonholonomic functions."
     )
-    degrees = [paragraph(f"{line[0].upper()}{line[1:]}.") for line in degree_lines(equations)]
+    degrees = [paragraph(subject.prose(f"{line[0].upper()}{line[1:]}.")) for line in degree_lines(equations)]
     if len(lines) > MOST_LINES:
         lines = [*lines[:1], details(f"The further {len(lines) - 1} equations", *lines[1:])]
     return joined(note, *degrees, *lines, paragraph("with ", *gains) if gains else None)
@@ -80,7 +81,7 @@ def _dialects(subject: PageFacts) -> Markup:
 
 
 def _said(values: dict[str, float]) -> str:
-    return ", ".join(f"{GREEK.get(key, key)} = {number(value)}" for key, value in values.items()) or "–"
+    return ", ".join(f"{GREEK.get(key, key)}\u00a0=\u00a0{number(value)}" for key, value in values.items()) or "–"
 
 
 def _blocks(subject: PageFacts) -> Markup:
@@ -115,7 +116,7 @@ def _limit(verdict: BlockStability, step: float) -> str:
 def _complex(root: complex) -> str:
     if abs(root.imag) < 1e-12 * max(1.0, abs(root)):
         return number(root.real + 0.0)
-    return f"{number(root.real)} {'+' if root.imag > 0 else '−'} {number(abs(root.imag))}i"
+    return f"{number(root.real)}\u00a0{'+' if root.imag > 0 else '−'}\u00a0{number(abs(root.imag))}i"
 
 
 def _transients(subject: PageFacts) -> Markup:
@@ -152,7 +153,7 @@ def _conditions(subject: PageFacts) -> Markup:
         return Markup("")
     rows: list[list[Child]] = []
     for block in found.blocks:
-        shown = joined(*(piece for r in block.inequalities for piece in (mathml(latex(r)), "  ")))
+        shown = joined(*(p for k, r in enumerate(block.inequalities) for p in (" and " if k else "", mathml(latex(r)))))
         if block.constant and len(latex(block.polynomial)) <= LONGEST:
             never: Child = "for no values" if not block.attainable else "for all values"
             held = shown if block.attainable and block.inequalities else never
@@ -173,11 +174,13 @@ def _matrix(subject: PageFacts) -> Markup:
         return Markup("")
     shown = latex(matrix)
     column = r"\left(\begin{matrix}y\\w\end{matrix}\right)"
-    names = ", ".join(subject.spectrum.names)
+    names = [
+        piece for k, name in enumerate(subject.spectrum.names) for piece in (", " * (k > 0), mathml(latex_name(name)))
+    ]
     return details(
         "The matrix of the deviations",
         formula(rf"\frac{{d}}{{dt}}{column} = H{column}, \quad H = {shown}"),
-        paragraph("in the order ", code(names)),
+        paragraph("in the order ", *names),
     )
 
 

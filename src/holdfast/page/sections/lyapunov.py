@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from holdfast.equations.writing.text import formula as latex
 from holdfast.errors import HoldfastError, InternalError
-from holdfast.page.facts import PageFacts, number, sentence
+from holdfast.page.facts import PageFacts, bound, limit, number, sentence
 from holdfast.page.markup.html import Child, Markup, details, element, joined, paragraph, table
 from holdfast.page.markup.mathml import formula
 from holdfast.page.section import Section
@@ -60,7 +60,7 @@ def _theorems(subject: PageFacts, study: LyapunovStudy) -> Markup:
     ]
     ball = any(NEVER in answer.why for answer in found)
     return joined(
-        element("h3", f"Theorems on ‖z‖ ≤ ε = {number(found.epsilon)}, Euler's scheme"),
+        element("h3", f"Theorems on ‖z‖ ≤ ε = {bound(found.epsilon, 6)}, Euler's scheme"),
         table(["theorem", "answer", "because", "label"], rows),
         paragraph(f"Why a ball of z cannot be kept: {NEVER}.", class_="quiet") if ball else None,
     )
@@ -74,9 +74,9 @@ def _rule(subject: PageFacts, study: LyapunovStudy) -> Markup:
     options = {"curvature": stated["curvature"], "alpha": stated.get("alpha"), "epsilon": stated.get("epsilon")}
     found: StepRule = step_rule(study, start=float(study.along(run).norms[0]), **options)
     rows: list[list[Child]] = [
-        [f"Theorem A, W = {number(found.curvature)} ({found.label})", number(found.step, 6)],
-        ["by the start alone", number(found.step_by_start, 6)],
-        ["limit of α", number(found.alpha_limit, 6)],
+        [f"Theorem A, W = {number(found.curvature)} ({found.label})", limit(found.step, 6)],
+        ["by the start alone", limit(found.step_by_start, 6)],
+        ["limit of α", limit(found.alpha_limit, 6)],
     ]
     if found.tau_1 is not None and found.tau_2 is not None:
         rows.append([f"τ₁ at α = {number(found.alpha or 0.0)}", number(found.tau_1, 6)])

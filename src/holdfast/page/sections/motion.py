@@ -15,7 +15,7 @@ from holdfast.page.section import Section, side_by_side
 from holdfast.results.bodies import plain_bodies
 from holdfast.results.runs.joined import JoinedRun
 
-MOST_CURVES, FEW_CURVES = 12, 3  # curves; and where there are so many that the first speak for all
+MOST_CURVES, FEW_CURVES = 12, 2  # curves; and where there are so many that the first speak for all
 MOST_NAMES = 8  # of points in the caption
 CAPTION = "The mechanism in motion, drawn to scale"
 
@@ -54,7 +54,7 @@ def _player(subject: PageFacts) -> Markup:
     if motion is None:
         return Markup("")
     about = {
-        "count": len(motion.names),
+        "count": motion.frames.shape[1],
         "names": motion.names,
         "links": motion.links,
         "traces": motion.traces,
@@ -107,10 +107,12 @@ def _packed(values: np.ndarray) -> str:
 
 
 def _curves(subject: PageFacts) -> list[Markup]:
-    names = [*subject.equations.coordinates, *subject.problem.system.states]
+    system = subject.problem.system
+    states = system.states
+    names = [*(name for name in subject.equations.coordinates if name not in system.spun), *states]
     most = FEW_CURVES if subject.large else MOST_CURVES
     rest = f" (the first {most} of {len(names)})" if len(names) > most else ""
-    return curves(subject, names[:most], "motion", f"Coordinates over time{rest}")
+    return curves(subject, names[:most], "motion", f"Coordinates{' and states' if states else ''} over time{rest}")
 
 
 SECTION = Section("motion", "Motion", write)

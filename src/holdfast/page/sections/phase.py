@@ -43,7 +43,8 @@ def _portrait(subject: PageFacts, across: str, up: str) -> Markup:
         axes.set_ylabel(subject.label(up))
         axes.legend()
 
-    return figure(f"phase-{across}-{up}", f"{_said(up)} against {_said(across)}", draw)
+    caption = f"{_said(up)} against {_said(across)}"
+    return figure(f"phase-{across}-{up}", caption, draw, said=subject.prose(caption))
 
 
 def _said(name: str) -> str:

@@ -10,10 +10,11 @@ import sympy as sp
 
 from holdfast.equations.writing.text import formula as latex
 from holdfast.page.facts import PageFacts, counted, number, spoken
-from holdfast.page.markup.html import Child, Markup, code, details, element, joined, paragraph, table
+from holdfast.page.markup.html import Child, Markup, details, element, joined, paragraph, table
 from holdfast.page.markup.mathml import formula, mathml
 from holdfast.page.markup.stated import Unwritten, stated_latex
 from holdfast.page.section import Section
+from holdfast.page.sections.stated_bodies import stated_bodies
 from holdfast.problem.data import Data
 from holdfast.problem.functions import StatedFunction
 from holdfast.problem.program import Program
@@ -40,7 +41,8 @@ def _in_words(subject: PageFacts) -> Markup:
 
 def _energies(subject: PageFacts) -> Markup:
     system, written = subject.problem.system, _Written(subject)
-    lines = [("kinetic energy", "T", "kinetic")] if system.kinetic != 0 or not system.masses else []
+    shown = system.kinetic != 0 or not (system.masses or system.bodies)
+    lines = [("kinetic energy", "T", "kinetic")] if shown else []
     lines += [("potential", "P", "potential")] if system.potential != 0 else []
     lines += [("dissipation", "D", "dissipation")] if system.dissipation != 0 else []
     parts = [
@@ -51,16 +53,18 @@ def _energies(subject: PageFacts) -> Markup:
         formula(f"Q_{{{latex_name(name)}}} = {written(value, 'system', 'forces', name)}", "force")
         for name, value in system.forces.items()
     ]
-    named = [f"{latex_name(n)} = {written(value, 'definitions', n)}" for n, value in system.definitions.items()]
+    own = [item for item in system.definitions.items() if item[0] not in system.produced]
+    named = [f"{latex_name(n)} = {written(value, 'definitions', n)}" for n, value in own]
     named += [f"{latex_name(name)} = {place}" for name, place in written.points()]
     named += [
         rf"\dot{{{latex_name(name)}}} = {written(value, 'system', 'states', name)}"
         for name, value in system.states.items()
+        if name not in system.produced
     ]
     where = [formula(line, "" if k else "where") for k, line in enumerate(named)]
     rest = where[MOST_NAMED:]
     more = details(f"The further {counted(len(rest), 'definition')}", *rest) if rest else None
-    return joined(*parts, *where[:MOST_NAMED], more, *_masses(subject))
+    return joined(stated_bodies(subject), *parts, *where[:MOST_NAMED], more, *_masses(subject))
 
 
 class _Written:
@@ -123,37 +127,41 @@ def _program(subject: PageFacts) -> Markup:
         formula(f"{written(value, 'program', kind, name)} = 0", f"{spoken(name)}, {_holder(subject, name)}")
         for kind, name, value in kept
     ]
-    shown = lines if len(lines) <= MOST_LINES else lines[:FEW]
+    few = 1 if subject.large else FEW
+    shown = lines if len(lines) <= MOST_LINES else lines[:few]
     if len(lines) > MOST_LINES:
-        shown.append(details(f"The further {len(lines) - FEW} constraints", *lines[FEW:]))
+        shown.append(details(f"The further {len(lines) - few} constraints", *lines[few:]))
     controls = [
-        joined(code(name), " acts on ", ", ".join(direction), _limits(program, name))
+        joined(
+            mathml(latex_name(name)),
+            " acts on ",
+            *_listed([mathml(latex_name(q)) for q in direction]),
+            _limits(program, name),
+        )
         for name, direction in program.controls.items()
     ]
     return joined(
         element("h3", "Program: what the motion must keep"),
         *shown,
         paragraph("Controls: ", *_listed(controls), ".") if controls else None,
-        *_controller(program),
+        *map(paragraph, map(subject.prose, _controller(program))),
     )
 
 
-def _controller(program: Program) -> list[Markup]:
-    """What the controller believes, and how it measures."""
+def _controller(program: Program) -> list[str]:
+    """What the controller believes, and how it measures, a sentence each."""
     said = []
     if program.model:
         known = ", ".join(f"{name} = {_plain(value)}" for name, value in program.model.items())
-        said.append(paragraph(f"The controller's model has {known}."))
+        said.append(f"The controller's model has {known}.")
     if program.sampling is not None:
         sampling = program.sampling
         noise = ", ".join(f"{name} {number(size)}" for name, size in sampling.noise.items() if size)
         said.append(
-            paragraph(
-                f"It measures every {number(sampling.step)}"
-                + (f", {number(sampling.delay)} late" if sampling.delay else "")
-                + (f", with noise of the standard deviations {noise}" if noise else "")
-                + ", and holds its controls in between."
-            )
+            f"It measures every {number(sampling.step)}"
+            + (f", {number(sampling.delay)} late" if sampling.delay else "")
+            + (f", with noise of the standard deviations {noise}" if noise else "")
+            + ", and holds its controls in between."
         )
     return said
 

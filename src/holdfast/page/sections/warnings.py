@@ -6,7 +6,7 @@ import numpy as np
 
 from holdfast.equations.solving.redundant import repeats_note
 from holdfast.errors import HoldfastError
-from holdfast.page.facts import PageFacts, number, sentence
+from holdfast.page.facts import PageFacts, bound, limit, number, sentence
 from holdfast.page.markup.html import Markup, bullets, paragraph
 from holdfast.page.section import Section
 from holdfast.stability.certificate.certificate import Label
@@ -23,7 +23,11 @@ SMALL_ERROR = 0.01  # of its range: an error of a state beyond this is worth a w
 
 def write(subject: PageFacts) -> Markup:
     found = warnings_of(subject)
-    return bullets([*found], class_="warnings") if found else paragraph("Nothing was found that calls for a warning.")
+    return (
+        bullets([subject.prose(text) for text in found], class_="warnings")
+        if found
+        else paragraph("Nothing was found that calls for a warning.")
+    )
 
 
 def warnings_of(subject: PageFacts) -> list[str]:
@@ -90,12 +94,12 @@ def _of_law(subject: PageFacts) -> list[str]:
             found.append(f"{', '.join(block.constraints)}: {block.verdict.value}. {block.reason}")
     for name, growth in subject.transients.items():
         if growth.peak > GROWTH:
-            found.append(f"{name}: deviations may grow {number(growth.peak, 3)} times before they die away.")
-    for name, limit in subject.limits.items():
-        step, most = subject.trajectory.step or 0.0, limit.spectral.step
+            found.append(f"{name}: deviations may grow {bound(growth.peak)} times before they die away.")
+    for name, allowed in subject.limits.items():
+        step, most = subject.trajectory.step or 0.0, allowed.spectral.step
         if 0 < most < np.inf and step > NEAR_LIMIT * most:
             beyond = "beyond" if step >= most else "close to"
-            found.append(f"{name}: the step {number(step)} is {beyond} the linear limit {number(most)}.")
+            found.append(f"{name}: the step {number(step)} is {beyond} the linear limit {limit(most, 4)}.")
     return found
 
 
@@ -110,7 +114,7 @@ def _of_certificate(subject: PageFacts) -> list[str]:
     if certificate.attracted is Label.tube:
         wide = max(tubes_of(certificate.blocks), key=lambda tube: tube.width)
         return [
-            f"The proof speaks of runs that stay within {number(100 * wide.width)} % of {range_words(wide)}, at "
+            f"The proof speaks of runs that stay within {limit(100 * wide.width)} % of {range_words(wide)}, at "
             "the same time; it says nothing of others, nor that a neighbour stays."
         ]
     return []
@@ -122,19 +126,19 @@ def _of_energy(subject: PageFacts) -> list[str]:
         return []
     balance, found = run.energy_balance, []
     if subject.lost_energy > UNEXPLAINED:
-        part = number(100 * subject.lost_energy, 2)
+        part = bound(100 * subject.lost_energy, 2)
         found.append(
             f"The energy changed by {part} % of what is in motion, though nothing does work: an error of the run."
         )
     residual = float(np.nanmax(np.abs(balance.residual), initial=0))
     if residual > UNEXPLAINED * subject.energy_size:
-        part, missed = number(100 * residual / subject.energy_size, 2), float(np.nanmax(balance.quadrature, initial=0))
+        part, missed = bound(100 * residual / subject.energy_size, 2), float(np.nanmax(balance.quadrature, initial=0))
         why = "the rows are too far apart to sum its causes" if missed > residual / 3 else "the step may be too large"
         found.append(f"Up to {part} % of the energy in motion is unexplained by any cause: {why}.")
     if subject.held:
         work = float(np.nanmax(np.abs(balance.correction), initial=0))
         if work > UNEXPLAINED * subject.energy_size:
-            part = number(100 * work / subject.energy_size, 2)
+            part = bound(100 * work / subject.energy_size, 2)
             found.append(f"Driving deviations away did work of up to {part} % of the energy in motion.")
     return found
 

@@ -19,6 +19,7 @@ from holdfast.problem.text.spelling import Unreadable
 from holdfast.problem.vocabulary import Kinds, Vocabulary
 
 MAX_ENTRIES = 1000  # of one table
+ENERGIES = (("system", "kinetic"), ("system", "potential"), ("system", "dissipation"))  # sums, which lists may give
 
 HOMES = {
     "coordinates": "[system]", "kinetic": "[system]", "potential": "[system]", "dissipation": "[system]",

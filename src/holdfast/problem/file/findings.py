@@ -39,6 +39,8 @@ class Findings:
     ) -> None:
         """An error at the value (or the key) of a path, or at some characters within its text."""
         start, end = self._offsets(path, within, on_key)
+        if instance := self.places.instances.get(self.places.known(path)):
+            what = f"{what} (in {instance})"
         line, column = self.places.line_and_column(start) if end else (0, 0)
         source = self.places.line_text(line) if line else ""
         width = max(1, min(end - start, len(source) - column + 1)) if line else 1

@@ -26,6 +26,7 @@ from holdfast.problem.file.findings import Findings
 from holdfast.problem.file.given import blamed_on_given, with_given
 from holdfast.problem.file.places import Places
 from holdfast.problem.file.read import read_problem
+from holdfast.problem.file.repeat import with_instances
 from holdfast.problem.file.write import written
 from holdfast.problem.problem import Problem
 from holdfast.problem.text.file_text import FileText
@@ -77,7 +78,10 @@ def _read(text: str, name: str, folder: Path | None, values: Mapping[str, Any]) 
         raise _not_toml(name, text, str(error)) from None
     try:
         with distribute(False):  # set once: SymPy empties its cache at each change
-            problem = read_problem(with_given(raw, values), Findings(name, Places(text)), folder)
+            findings = Findings(name, Places(text))
+            raw = with_instances(raw, findings)
+            findings.raise_if_any()
+            problem = read_problem(with_given(raw, values), findings, folder)
     except BadFile as error:
         raise blamed_on_given(error, values) from None
     object.__setattr__(problem, "source", None if values else FileText(text, problem.system, problem.program))

@@ -39,6 +39,7 @@ class Places:
         self.text = text
         self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
         self.spans: dict[Path, Span] = {}
+        self.instances: dict[Path, str] = {}  # of what repeats: for which numbers a path stands
         with contextlib.suppress(IndexError, RecursionError):  # what was found serves; the rest is named by its key
             _Scanner(text, self.spans).run()
 

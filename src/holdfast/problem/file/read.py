@@ -16,6 +16,8 @@ import sympy as sp
 
 from holdfast.common.frozen import Frozen
 from holdfast.errors import BadExpression, BadStatement
+from holdfast.problem.bodies.rows import JointRows
+from holdfast.problem.bodies.statement import constant_names
 from holdfast.problem.file.entries import Entries, kind_of, plain
 from holdfast.problem.file.family_table import read_family
 from holdfast.problem.file.findings import Findings
@@ -26,6 +28,7 @@ from holdfast.problem.file.mass_table import read_masses
 from holdfast.problem.file.phase_table import read_events, read_output, read_phases
 from holdfast.problem.file.places import Path
 from holdfast.problem.file.sampling_table import read_sampling
+from holdfast.problem.file.tables.body_table import read_bodies, read_together
 from holdfast.problem.functions import StatedFunction
 from holdfast.problem.keep import VALUE, depends_on_rates, names_integral, start_states
 from holdfast.problem.laws.law import HIGHEST
@@ -41,13 +44,13 @@ from holdfast.problem.vocabulary import CONSTANT, FORCE, MOTION, POSITION, STATE
 
 SCHEMA = 1
 LARGEST_PLAIN = 10**300  # of a number that stands as it is, in [certificate], [ensemble] and the like
-SYSTEM_KEYS = "coordinates kinetic potential dissipation forces masses states noise".split()
+SYSTEM_KEYS = "coordinates kinetic potential dissipation forces masses states noise gravity placing norm_rate".split()
 PROGRAM_KEYS = "holonomic nonholonomic keep controls reactions effort limits law redundant model sampling".split()
 RUN_KEYS = [field.name for field in fields(Run)]
 PLAIN_TABLES = "certificate ensemble units animation".split()
 TOP_KEYS = (
-    "schema title expect system definitions points parameters functions program events phases output family start run "
-    "lyapunov".split()
+    "schema title expect system bodies joints definitions points parameters functions program events phases output "
+    "family start run lyapunov".split()
 )
 TOP_KEYS += PLAIN_TABLES
 
@@ -77,6 +80,8 @@ class _Reading:
 
     def __init__(self, raw: Mapping[str, Any], entries: Entries, folder: FilePath | None) -> None:
         self.folder = folder
+        self._rows = JointRows()
+        self._known: set[str] = set()  # definitions and points that were read before the bodies
         self.raw, self.entries, self.names = raw, entries, entries.names
         self.note = entries.findings.add
         entries.check_keys(raw, (), TOP_KEYS)
@@ -96,7 +101,8 @@ class _Reading:
     def system(self) -> dict[str, Any]:
         """What `System` needs, with names declared on the way."""
         table = self.system_table
-        if not table.get("coordinates"):
+        mechanism = "bodies" in self.raw or "joints" in self.raw
+        if not table.get("coordinates") and not mechanism:
             self.note(("system", "coordinates"), "the system has no coordinates", 'e.g. coordinates = ["x", "phi"]')
         found: dict[str, Any] = {"coordinates": self._coordinates()}
         found["parameters"] = self._parameters()
@@ -106,13 +112,17 @@ class _Reading:
         found["functions"] = self._functions()
         found["letters"] = tuple(Parameter(name) for name in found["parameters"] if found["parameters"][name] is None)
         self._announce_multipliers()
-        found["definitions"] = self._definitions()
-        found["points"] = self._points()
+        if mechanism:
+            self._bodies(found)
+        found["definitions"] = found.get("definitions", {}) | self._definitions()
+        found["points"] = found.get("points", {}) | self._points()
         masses = self.entries.table(table, ("system", "masses"))
-        if "kinetic" not in table and not masses and "family" not in self.raw:  # a family needs no energies
+        if (
+            "kinetic" not in table and not masses and not mechanism and "family" not in self.raw
+        ):  # a family needs no energies
             self.note(("system", "kinetic"), "the system has no kinetic energy", 'e.g. kinetic = "m*x_dot**2/2"')
         for key, allowed in (("kinetic", MOTION), ("potential", POSITION), ("dissipation", FORCE)):
-            found[key] = self._expression(table.get(key, 0), ("system", key), allowed)
+            found[key] = self._sum(table.get(key, 0), ("system", key), allowed)
         found["forces"] = self._direction(
             self.entries.table(table, ("system", "forces")), ("system", "forces"), allowed=FORCE
         )
@@ -123,6 +133,20 @@ class _Reading:
         self._announce_controls(states)
         found["states"] = self._expressions(states, ("system", "states"), STATE_RATE)
         return found
+
+    def _bodies(self, found: dict[str, Any]) -> None:
+        """Bodies and joints, after the constants that they use; what they name is known to all that follows."""
+        tables = {key: self.entries.table(self.raw, (key,)) for key in ("definitions", "points")}
+        fixed = constant_names({**tables["definitions"], **tables["points"]}, found["parameters"])
+        found["definitions"], found["points"] = self._definitions(fixed), self._points(fixed)
+        self._known = fixed
+        for key, allowed in (("norm_rate", CONSTANT),):
+            if key in self.system_table:
+                found[key] = self._expression(self.system_table[key], ("system", key), allowed)
+        found["placing"] = self.entries.text(self.system_table, ("system", "placing"), "relative")
+        gravity = self.system_table.get("gravity")
+        found |= read_bodies(self.raw, self.entries, gravity, found)
+        self._rows = found.pop("rows", self._rows)
 
     def _announce_controls(self, states: Mapping[str, Any]) -> None:
         """Controls whose values the rates of states use are quantities there, before the program is read."""
@@ -192,9 +216,9 @@ class _Reading:
         """Whether a parameter is stated by other parameters."""
         return isinstance(value, str) and value != OPEN and bool({*WORD.findall(value)} & {*table})
 
-    def _definitions(self) -> dict[str, sp.Expr]:
+    def _definitions(self, chosen: set[str] | None = None) -> dict[str, sp.Expr]:
         found = {}
-        table = self.entries.table(self.raw, ("definitions",))
+        table = self._chosen("definitions", chosen)
         waiting = list(table)
         for name, value in table.items():
             path = ("definitions", name)
@@ -220,9 +244,14 @@ class _Reading:
         except Refusal as refusal:
             self.note(path, refusal.what, refusal.hint)
 
-    def _points(self) -> dict[str, tuple[sp.Expr, ...]]:
+    def _chosen(self, key: str, chosen: set[str] | None) -> dict[str, Any]:
+        """Of a table those entries, or those that are not known yet."""
+        table = self.entries.table(self.raw, (key,))
+        return {n: v for n, v in table.items() if (n in chosen if chosen is not None else n not in self._known)}
+
+    def _points(self, chosen: set[str] | None = None) -> dict[str, tuple[sp.Expr, ...]]:
         points = {}
-        for name, value in self.entries.table(self.raw, ("points",)).items():
+        for name, value in self._chosen("points", chosen).items():
             path = ("points", name)
             position = self._position(value, path)
             self._declare_name(name, "point", path)
@@ -262,6 +291,12 @@ class _Reading:
         """The expression, or 0 in place of one that failed: the file is refused anyway, and reading goes on."""
         found = self.entries.expression(value, path, allowed)
         return sp.S.Zero if found is None else found
+
+    def _sum(self, value: Any, path: Path, allowed: Kinds) -> sp.Expr:
+        """An expression, or the terms of one in a list."""
+        if not isinstance(value, list):
+            return self._expression(value, path, allowed)
+        return sp.Add(*(self._expression(term, (*path, k), allowed) for k, term in enumerate(value)))
 
     def _expressions(self, table: Mapping[str, Any], path: Path, allowed: Kinds) -> dict[str, sp.Expr]:
         return {name: self._expression(value, (*path, name), allowed) for name, value in table.items()}
@@ -346,9 +381,11 @@ class _Reading:
     def law(self, program: Mapping[str, Any]) -> Law:
         """The law, judged against the constraints."""
         fast = tuple(name for name, e in program["keep"].items() if depends_on_rates(e, self.names))
-        holonomic = (*program["holonomic"], *(name for name in program["keep"] if name not in fast))
-        nonholonomic = (*program["nonholonomic"], *fast)
-        held = [n for n in (*holonomic, *nonholonomic) if program["controls"] and n not in program["reactions"]]
+        slow = tuple(name for name in program["keep"] if name not in fast)
+        holonomic = (*program["holonomic"], *self._rows.holonomic, *slow)
+        nonholonomic = (*program["nonholonomic"], *self._rows.nonholonomic, *fast)
+        own = {*program["reactions"], *self._rows.names}
+        held = [n for n in (*holonomic, *nonholonomic) if program["controls"] and n not in own]
         words = self._with_rates(holonomic, nonholonomic, held)
         law = read_law(
             self.program_table, self.entries, self.entries.expressions.with_names(words), bool(holonomic + nonholonomic)
@@ -374,11 +411,15 @@ class _Reading:
 
     # ── the rest ──────────────────────────────────────────────────────────────────────────────────
 
-    def start(self) -> dict[str, sp.Expr]:
+    def start(self) -> dict[str, Any]:
         table = self.entries.table(self.raw, ("start",))
-        for name in table:
+        known = "bodies" in self.raw  # quaternions and spins come several at a time
+        several = {n: v for n, v in table.items() if known and n not in self.names and isinstance(v, (list, dict))}
+        single = {name: value for name, value in table.items() if name not in several}
+        for name in single:
             self._find(name, (Coordinate, Rate, State), ("start", name))
-        return self._expressions(table, ("start",), CONSTANT)
+        found: dict[str, Any] = {n: read_together(value, ("start", n), self.entries) for n, value in several.items()}
+        return found | self._expressions(single, ("start",), CONSTANT)
 
     def run(self) -> Run:
         """How to run; each setting is judged by itself."""

@@ -28,6 +28,12 @@ class Mechanism:
             raise BadStatement(
                 f"{self.system!r} is not a System", where="system", fix="hf.System(coordinates=..., ...)"
             )
+        if self.system is not None and self.system.bodies:
+            what, fix = (
+                "elements join mechanisms that are stated by energies",
+                "state the bodies by kinetic and potential",
+            )
+            raise BadStatement(what, where="system.bodies", fix=fix)
         for name in self.coordinates:
             if name in self.domains and self.domains[name].shape == "loops":
                 raise BadStatement(

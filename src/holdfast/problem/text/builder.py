@@ -29,7 +29,8 @@ T = TypeVar("T")
 NUMBER_COST = 40  # nodes: a function of numbers is evaluated, which takes SymPy longer
 SLOW_COST = 15  # and so do exp, log, fractional powers and derivatives
 VECTOR_FUNCTIONS = ("ddt", "dot", "cross")
-ARGUMENTS = {"atan2": 2, "dot": 2, "cross": 2, "min": None, "max": None}
+PLACE_FUNCTIONS = ("distance", "angle", "omega")  # names that quantities may take from them
+ARGUMENTS = {"atan2": 2, "dot": 2, "cross": 2, "distance": 2, "angle": 2, "min": None, "max": None}
 
 
 class Builder:
@@ -231,7 +232,8 @@ class Builder:
 
     def _call(self, node: ast.Call, depth: int) -> Value:
         name = node.func.id if isinstance(node.func, ast.Name) else ""
-        if name not in FUNCTIONS and name not in VECTOR_FUNCTIONS:
+        of_places = name in PLACE_FUNCTIONS and name not in self.reader.names and name not in self.reader.points
+        if name not in FUNCTIONS and name not in VECTOR_FUNCTIONS and not of_places:
             raise self._no_function(node, name)
         if node.keywords or any(isinstance(argument, ast.Starred) for argument in node.args):
             raise self._error(node, "only plain arguments are allowed", f"write {name}(...)")
@@ -239,7 +241,9 @@ class Builder:
         if (wanted is None and not node.args) or (wanted is not None and len(node.args) != wanted):
             count = "at least one argument" if wanted is None else f"{wanted} argument" + "s" * (wanted > 1)
             raise self._error(node, f"{name} takes {count}, not {len(node.args)}", f"write {name}({_example(wanted)})")
-        if name in VECTOR_FUNCTIONS:
+        if of_places and name == "omega":
+            return self._omega(node.args[0])
+        if name in VECTOR_FUNCTIONS or of_places:
             return self._vector_call(node, name, depth)
         arguments = [self._scalar(argument, depth + 1) for argument in node.args]
         if any(argument.magnitude for argument in arguments):
@@ -265,7 +269,18 @@ class Builder:
         a, b = (self._parts(argument, name, depth) for argument in node.args)
         if len(a) != len(b):
             raise self._error(node, f"{name} needs two vectors of equal length, not {len(a)} and {len(b)}")
-        return self._guarded(node, lambda: vectors.dot(a, b) if name == "dot" else vectors.cross(a, b))
+        if name in PLACE_FUNCTIONS:
+            self._charge(node, SLOW_COST + sum(part.size for part in (*a, *b)))
+        return self._guarded(node, lambda: vectors.OF_TWO[name](a, b))
+
+    def _omega(self, node: ast.expr) -> Value:
+        """The spin of a body in its own axes; in the plane a number."""
+        body, names = node.id if isinstance(node, ast.Name) else "", self.reader.names
+        spin = [f"{body}_w{c}" for c in "xyz"]
+        if names.other_word(body) == "body":
+            found = tuple(Scalar(names[name], 1) for name in spin if name in names)
+            return found or Scalar(names[f"{body}_w"], 1)
+        raise self._error(node, "omega is that of a body", "write omega(arm), with the name of a body")
 
     def _ddt(self, node: ast.Call, depth: int) -> Value:
         self.ddt_depth += 1

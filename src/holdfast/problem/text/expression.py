@@ -4,7 +4,7 @@
     operations     + - * / **  ( )
     functions      sqrt exp log sin cos tan asin acos atan atan2 sinh cosh tanh abs sign min max
     time           ddt(e)                   the total time derivative
-    vectors        C  [a, b]  C.x  dot(a, b)  cross(a, b)
+    vectors        C  [a, b]  C.x  dot(a, b)  cross(a, b)  distance(a, b)  angle(a, b)  omega(body)
     constant       pi
 
 Python's parser makes the tree (`ast.parse`, nothing is compiled), and each kind of node that is allowed has its lines

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 
 from holdfast.problem.text import scalars
 from holdfast.problem.text.magnitude import Refusal
@@ -58,6 +59,24 @@ def cross(a: Parts, b: Parts) -> Value:
         return scalars.add([scalars.multiply([a[i], b[j]]), scalars.subtracted(scalars.multiply([a[j], b[i]]))])
 
     return minor(0, 1) if len(a) == 2 else (minor(1, 2), minor(2, 0), minor(0, 1))
+
+
+def distance(a: Parts, b: Parts) -> Scalar:
+    """|b − a|."""
+    away = [scalars.add([q, scalars.subtracted(p)]) for p, q in zip(a, b, strict=True)]
+    squares = [scalars.power(part, scalars.number(Fraction(2))) for part in away]
+    return scalars.call("sqrt", [scalars.add(squares)])
+
+
+def angle(a: Parts, b: Parts) -> Scalar:
+    """The angle from a to b: with its sign in the plane, from 0 to π in space."""
+    across = cross(a, b)
+    if isinstance(across, tuple):
+        across = scalars.call("sqrt", [dot(across, across)])
+    return scalars.call("atan2", [across, dot(a, b)])
+
+
+OF_TWO: dict[str, Callable[[Parts, Parts], Value]] = {"dot": dot, "cross": cross, "distance": distance, "angle": angle}
 
 
 def component(value: Value, name: str) -> Scalar:

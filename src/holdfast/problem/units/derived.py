@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from holdfast.problem.problem import Problem
 
 SECOND: Dimension = {"s": Fraction(1)}
+FREQUENCY: Dimension = {"s": Fraction(-1)}
+ANGLES = ("rad", "deg", "°")
 ENERGIES = ("energy", "kinetic", "potential")
 
 
@@ -35,8 +37,14 @@ class DerivedUnits:
                 known = self._dimension(name)
             except HoldfastError:
                 known = None
-            self._found[name] = str(self._problem.units.get(name, "")) or ("" if known is None else _written(known))
+            stated = str(self._problem.units.get(name, "")) or self._turning(name)
+            self._found[name] = stated or ("" if known is None else _written(known))
         return self._found[name]
+
+    def _turning(self, name: str) -> str:
+        """The unit of the rate of an angle, whose own unit is no dimension: rad/s, not Hz."""
+        angle = str(self._problem.units.get(name.removesuffix("_dot"), ""))
+        return f"{angle}/s" if name.endswith("_dot") and angle in ANGLES else ""
 
     def _dimension(self, name: str) -> Dimension | None:
         problem = self._problem
@@ -100,7 +108,7 @@ def _quotient(above: Dimension | None, below: Dimension | None) -> Dimension | N
 
 def _written(found: Dimension) -> str:
     """N, m/s, kg m/s²: known units first, else what is above and below the line."""
-    known = text_of(found)
+    known = "1/s" if found == FREQUENCY else text_of(found)  # a rate is seldom a frequency
     if " " not in known and "^" not in known:
         return "" if known == "1" else known
     above = [_power(name, power) for name, power in sorted(found.items()) if power > 0]

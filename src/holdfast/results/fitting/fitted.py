@@ -17,6 +17,7 @@ from holdfast.errors import BadRequest
 from holdfast.problem.problem import Problem
 from holdfast.results.fitting.measured import MeasuredData
 from holdfast.results.sensitivity.directions import spelling
+from holdfast.results.style import in_house_style
 
 Array = np.ndarray
 
@@ -153,6 +154,7 @@ class Fit:
             "runs": self.runs,
         }
 
+    @in_house_style
     def plot(self) -> Any:
         """Data and run above, residuals below, a column for each quantity; returns the axes."""
         import matplotlib.pyplot as plt

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from holdfast.common.rounded import rounded_up
 from holdfast.results.judgement.finding import Finding
 
 if TYPE_CHECKING:
@@ -40,4 +41,4 @@ def _words(run: Trajectory, name: str, at: np.ndarray) -> str:
     worst = max(columns, key=lambda c: float(np.nanmax(np.abs(run[c][since]), initial=0.0)))
     peak = float(np.nanmax(np.abs(run[worst][since]), initial=0.0))
     begin = "From the start on" if at[0] else f"The law was held until t = {first:.4g}; from there"
-    return f"{begin} {name} is at its limit for {spans:.3g} in all, and |{worst}| reaches {peak:.3g}."
+    return f"{begin} {name} is at its limit for {spans:.3g} in all, and |{worst}| reaches {rounded_up(float(peak))}."

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from holdfast.common.rounded import rounded_up
 from holdfast.equations.equations import Equations
 from holdfast.results.judgement.finding import Finding
 
@@ -63,7 +64,8 @@ def tracking_found(run: Trajectory) -> list[Finding]:
         name = equations.deviation_names[k]
         if name.startswith("y_") or equations.deviations.owners[k] not in program.holonomic:
             seen = np.abs(run[name])
-            said.append(f"|{name}| up to {np.nanmax(seen):.3g}, {np.sqrt(np.nanmean(seen**2)):.3g} in the mean square")
+            most, mean = rounded_up(float(np.nanmax(seen))), np.sqrt(np.nanmean(seen**2))
+            said.append(f"|{name}| up to {most}, {mean:.3g} in the mean square")
     reasons = []
     if program.model:
         reasons.append(f"the model has its own {', '.join(program.model)}")

@@ -9,6 +9,7 @@ the same.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -23,10 +24,11 @@ from holdfast.equations.values import parameter_vector, state_vector
 from holdfast.errors import BadRequest
 from holdfast.problem.types import ByName, StateLike
 from holdfast.problem.vocabulary import name_of
+from holdfast.results.judgement.judgement import inertia_at
 from holdfast.results.quantities import check_output_names
 from holdfast.results.runs.event import EventWatch, watch_of
 from holdfast.results.runs.job import check_size
-from holdfast.results.runs.request import Request, RunOptions, request_of
+from holdfast.results.runs.request import Request, RunOptions, request_of, resolved
 from holdfast.results.start.native_way_back import native_way_back
 from holdfast.results.start.start import Start, started, stated_names
 from holdfast.schemes.kinds.scheme import Scheme
@@ -49,6 +51,7 @@ class PreparedRuns:
         self._requests: dict[Any, Request] = {}
         self._kernels: dict[Any, Kernel] = {}
         self._last_start: tuple[Any, Start] | None = None
+        self._last_resolved: tuple[Request, Start, Request] | None = None
         self._last_stated: tuple[tuple[float, ...], tuple[float, ...]] | None = None
 
     # ── what is asked ─────────────────────────────────────────────────────────────────────────────
@@ -125,6 +128,18 @@ class PreparedRuns:
             return last[1]
         found = started(self._equations, kernel, np.array(stated), constants, policy, begin, names)
         self._last_start = (policy, begin, list(constants), stated, names), found
+        return found
+
+    def with_tolerances(self, request: Request, start: Start, constants: list[float], kernel: Kernel) -> Request:
+        """A request with the absolute tolerances of each state; that of the last run where nothing has changed."""
+        last = self._last_resolved
+        if last is not None and last[0] is request and last[1] is start:
+            return last[2]  # a start is another one under other constants
+        state = np.array(start.state)
+        rates = kernel.rates(request.begin, state, constants)
+        inertia = inertia_at(self._equations, request.begin, start.state, constants)
+        found = replace(request, absolute=resolved(self._equations, request, state, rates, inertia))
+        self._last_resolved = request, start, found
         return found
 
     def names(self, given: StateLike | None) -> frozenset[str]:

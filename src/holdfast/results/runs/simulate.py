@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
@@ -20,7 +20,6 @@ from holdfast.errors import BadRequest
 from holdfast.problem.laws.linear import Law
 from holdfast.problem.phases import checked_events
 from holdfast.problem.types import ByName, StateLike
-from holdfast.results.judgement.judgement import inertia_at
 from holdfast.results.judgement.outcome import Outcome
 from holdfast.results.runs.crossing import carried
 from holdfast.results.runs.event import EventWatch
@@ -29,7 +28,7 @@ from holdfast.results.runs.job import Job
 from holdfast.results.runs.kernel_call import KernelCall
 from holdfast.results.runs.phased import PhasedRequest, phase_equations, phased
 from holdfast.results.runs.prepared import prepared_runs
-from holdfast.results.runs.request import Request, RunOptions, request_of, resolved, with_stated_times
+from holdfast.results.runs.request import Request, RunOptions, request_of, with_stated_times
 from holdfast.results.runs.sampled import sampled_request
 from holdfast.results.runs.sampled_job import SampledJob
 from holdfast.results.runs.saved import all_rows, save_target, saved_run
@@ -101,10 +100,7 @@ def simulate(
     kernel = prepared.kernel(request.scheme, watch, project)
     begun = prepared.start(start, start_policy, constants, request.begin, kernel)
     if request.step is None:
-        state = np.array(begun.state)
-        rates = kernel.rates(request.begin, state, constants)
-        inertia = inertia_at(equations, request.begin, begun.state, constants)
-        request = replace(request, absolute=resolved(equations, request, state, rates, inertia))
+        request = prepared.with_tolerances(request, begun, constants, kernel)
     back = _ProjectAfterStep(_way_back(equations), constants) if project else None
     if project and request.step is None:
         raise BadRequest("projection after each step needs a fixed step", fix="choose a fixed-step scheme")

@@ -30,6 +30,7 @@ from holdfast.problem.vocabulary import name_of
 from holdfast.results.start.chains import Chains
 from holdfast.results.start.loops import TURN, LoopRows, Loops
 from holdfast.results.start.start import SAME
+from holdfast.results.start.turned_state import downhill
 
 Array = np.ndarray
 PLACES = 40  # random places that branches, and what did not fit at first, are looked for from
@@ -141,6 +142,7 @@ class _Assembly:
         self._random = np.random.default_rng(seed)
         self._q = np.array([k for k in range(n) if loops.names[k] not in kept], dtype=int)
         self._v = np.array([k for k in range(n, 2 * n) if loops.names[k] not in kept], dtype=int)
+        self._spun = loops.turned.places if loops.positions.names else set()
         self._angles = loops.angles() if loops.positions.names else np.zeros(n, dtype=bool)
         lengths = np.abs(loops.start[:n][~self._angles])
         self._reach = float(lengths.max(initial=0.0)) or 1.0
@@ -185,10 +187,12 @@ class _Assembly:
         """Damped least squares over the free components, then Newton's steps to rounding."""
         if not rows.names or not len(free) or self._exact(rows, state):
             return state
-        from scipy.optimize import least_squares
-
         columns = free % len(self._loops.coordinates)
         sizes = self._sizes(rows, state)
+        if self._turns(rows):
+            found = downhill(lambda at: self._scaled(rows, at, sizes), state, free, self._loops.turned)
+            return self._polished(rows, found, free, columns)
+        from scipy.optimize import least_squares
 
         def at(x: Array) -> Array:
             trial = state.copy()
@@ -208,6 +212,14 @@ class _Assembly:
             return state
         return self._polished(rows, at(found.x), free, columns)
 
+    def _turns(self, rows: LoopRows) -> bool:
+        """Whether some of the coordinates that rows of positions are solved for are spins."""
+        return rows is self._loops.positions and bool(self._loops.turned.balls)
+
+    def _scaled(self, rows: LoopRows, state: Array, sizes: Array) -> tuple[Array, Array]:
+        y, slopes, _ = self._loops.values(rows, state)
+        return y / sizes, slopes / sizes[:, None]
+
     def _polished(self, rows: LoopRows, state: Array, free: Array, columns: Array) -> Array:
         state = self._by_themselves(rows, state, free, columns)
         best, smallest = state, self._off(rows, state)
@@ -215,8 +227,14 @@ class _Assembly:
             y, slopes, _ = self._loops.values(rows, best)
             if not np.isfinite(slopes).all():
                 break
+            step = -np.linalg.lstsq(slopes[:, columns], y, rcond=1e-12)[0]
             trial = best.copy()
-            trial[free] -= np.linalg.lstsq(slopes[:, columns], y, rcond=1e-12)[0]
+            if self._turns(rows):
+                whole = np.zeros(len(self._loops.coordinates))
+                whole[columns] = step
+                trial = self._loops.turned.moved(best, whole)
+            else:
+                trial[free] += step
             if not (off := self._off(rows, trial)) < smallest:
                 break
             best, smallest = trial, off
@@ -228,7 +246,7 @@ class _Assembly:
         y, slopes, _ = self._loops.values(rows, state)
         for value, row in zip(y, slopes[:, columns], strict=True):
             (alone,) = np.nonzero(row)
-            if len(alone) == 1 and np.isfinite(value / row[alone[0]]):
+            if len(alone) == 1 and columns[alone[0]] not in self._spun and np.isfinite(value / row[alone[0]]):
                 found[free[alone[0]]] -= value / row[alone[0]]
         return found if self._off(rows, found) <= self._off(rows, state) else state
 
@@ -299,7 +317,7 @@ class _Assembly:
         turned = np.append(self._angles, np.zeros(len(state) - n, dtype=bool))
         throws = self._random.uniform(-1, 1, len(state))
         trial[free] = np.where(turned, np.pi * throws, state + span * throws)[free]
-        return trial
+        return self._loops.turned.thrown(trial, free, self._random)
 
     def _near(self, state: Array, other: Array) -> Array:
         """The same place, its angles within half a turn of the other's."""
@@ -312,7 +330,8 @@ class _Assembly:
 
     def _distance(self, one: Array, other: Array) -> float:
         n = len(self._loops.coordinates)
-        return float(np.linalg.norm((self._near(one, other) - other)[:n]))
+        turns = self._loops.turned.apart(one, other)
+        return float(np.linalg.norm([*(self._near(one, other) - other)[:n], *turns]))
 
 
 def _started(problem: Problem, start: Mapping[str, float], before: Mapping[str, float]) -> Problem:

@@ -15,9 +15,11 @@ from holdfast.equations.dynamics.inputs import inputs_of
 from holdfast.equations.dynamics.sample import start_values
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.derivatives import jacobian
+from holdfast.graph.linear_algebra import Rows
 from holdfast.graph.nodes import Node
 from holdfast.problem.problem import Problem
 from holdfast.results.start.term_sizes import OFF, size_nodes
+from holdfast.results.start.turned_state import TurnedStates, displacement_rows
 
 Array = np.ndarray
 TURN = 2 * np.pi
@@ -26,10 +28,10 @@ TURN = 2 * np.pi
 class LoopRows:
     """Some deviations, their slopes by coordinates (or rates), and the sizes of their terms."""
 
-    def __init__(self, names: Sequence[str], nodes: Sequence[Node], by: Sequence[Node], inputs: Sequence[Node]) -> None:
-        self.names, self._count, self._width = tuple(names), len(nodes), len(by)
-        zero = by[0].graph.zero
-        dense = [row.get(j, zero) for row in jacobian(nodes, by) for j in range(len(by))]
+    def __init__(self, names: Sequence[str], nodes: Sequence[Node], rows: Rows, inputs: Sequence[Node], n: int) -> None:
+        self.names, self._count, self._width = tuple(names), len(nodes), n
+        zero = inputs[0].graph.zero
+        dense = [row.get(j, zero) for row in rows for j in range(n)]
         sizes = size_nodes(nodes, {node: node.graph.call("abs", node) for node in inputs})
         self._tape = Tape(tuple(inputs), (*nodes, *dense, *sizes))
 
@@ -59,8 +61,10 @@ class Loops:
         held = [k for k, name in enumerate(program.constraints) if name not in program.keep]
         y = list(zip(program.holonomic, deviations.y, strict=True))
         w = [(program.constraints[k], deviations.w[k]) for k in held]
-        self.positions = LoopRows([name for name, _ in y], [node for _, node in y], stated.q, inputs)
-        self.rates = LoopRows([name for name, _ in w], [node for _, node in w], stated.v, inputs)
+        self.turned, n = TurnedStates(stated), len(self.coordinates)
+        places, speeds = [node for _, node in y], [node for _, node in w]
+        self.positions = LoopRows([name for name, _ in y], places, displacement_rows(places, stated), inputs, n)
+        self.rates = LoopRows([name for name, _ in w], speeds, jacobian(speeds, stated.v), inputs, n)
 
     def values(self, rows: LoopRows, state: Array) -> tuple[Array, Array, Array]:
         """Deviations, slopes and sizes at a state."""

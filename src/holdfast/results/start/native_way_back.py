@@ -14,7 +14,7 @@ from holdfast.common.memo import remembered
 from holdfast.equations.equations import Equations
 from holdfast.equations.solving.redundant import not_unique
 from holdfast.graph.derivatives import jacobian
-from holdfast.graph.linear_algebra import Rows, SymmetricFactor, factor_symmetric, product, times
+from holdfast.graph.linear_algebra import DefiniteFactor, Rows, factor_symmetric, product, times
 from holdfast.graph.nodes import Node
 from holdfast.graph.way_back import Correction, WayBack
 from holdfast.results.start.term_sizes import deviation_sizes
@@ -32,6 +32,7 @@ def native_way_back(equations: Equations) -> WayBack | None:
         or deviations.degrees
         or deviations.states
         or not_unique(equations.solver)
+        or equations.inputs.balls
     ):
         return None
     mass = equations.mass_factor
@@ -46,7 +47,7 @@ def native_way_back(equations: Equations) -> WayBack | None:
     )
 
 
-def _change(equations: Equations, mass: SymmetricFactor, rows: Rows, deviation: Sequence[Node]) -> tuple[Node, ...]:
+def _change(equations: Equations, mass: DefiniteFactor, rows: Rows, deviation: Sequence[Node]) -> tuple[Node, ...]:
     """M⁻¹Jᵀ (J M⁻¹Jᵀ)⁻¹ z on the graph."""
     graph, n = equations.inputs.graph, len(equations.coordinates)
     if not rows:

@@ -13,10 +13,10 @@ from holdfast.equations.solving.dependence import weak_slope
 from holdfast.equations.solving.redundant import not_unique
 from holdfast.errors import BadRequest
 from holdfast.graph.arithmetics.tape import Tape
-from holdfast.graph.derivatives import jacobian
 from holdfast.graph.linear_algebra import Rows
 from holdfast.graph.nodes import Node
 from holdfast.results.start.term_sizes import OFF, ROUNDING_NOISE, deviation_sizes
+from holdfast.results.start.turned_state import TurnedStates, displacement_rows
 
 ITERATIONS = 50
 
@@ -54,7 +54,8 @@ class Projection:
         self._position_rows = [k for k, name in enumerate(program.holonomic) if name in usual]
         self._rate_rows = [k for k, name in enumerate(program.constraints) if name in usual]
         self._n, self._m, self._r = len(equations.coordinates), len(equations.deviations.y), len(program.constraints)
-        self._free = np.ones(2 * self._n, dtype=bool) if free is None else free[: 2 * self._n]
+        self._turned = TurnedStates(equations.inputs)
+        self._free = np.ones(2 * self._n, dtype=bool) if free is None else self._turned.free(free)
         self._tape, self._sizes = _tape(equations), deviation_sizes(equations)
         self._repeats = bool(not_unique(equations.solver))
 
@@ -119,7 +120,12 @@ class Projection:
                 break
             used, cut = used.copy(), weak_slope(step_number) if repeats else None
             step, moved = _correction(mass[np.ix_(free, free)], slope[:, free], deviation, by_mass=by_mass, weak=cut)
-            used[part.start + free] += step
+            if positions:
+                whole = np.zeros(self._n)
+                whole[free] = step
+                used = self._turned.moved(used, whole)
+            else:
+                used[part.start + free] += step
         return best, float(smallest)
 
     def _term_sizes(self, state: np.ndarray, time: float, constants: Sequence[float], *, positions: bool) -> np.ndarray:
@@ -167,7 +173,7 @@ def _tape(equations: Equations) -> Tape:
         inputs, deviations = equations.inputs, equations.deviations
         n, zero = len(inputs.q), inputs.graph.zero
         outputs = [*deviations.y, *deviations.w]
-        for rows in (equations.dynamics.mass, jacobian(deviations.y, inputs.q), deviations.jacobian):
+        for rows in (equations.dynamics.mass, displacement_rows(deviations.y, inputs), deviations.jacobian):
             outputs += _dense(rows, n, zero)
         return Tape(equations.field.inputs, tuple(outputs))
 

@@ -12,6 +12,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -40,7 +41,7 @@ class FieldValues(Protocol):
     ) -> tuple[np.ndarray, float]: ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Start:
     """The state a run starts from, what was changed to get there, and the deviations that remain."""
 
@@ -51,7 +52,7 @@ class Start:
     units: Frozen[float] = Frozen()  # below this, rounding noise (see `negligible`)
     open: tuple[str, ...] = ()  # what was left out, and so may be solved for
 
-    @property
+    @cached_property
     def off(self) -> dict[str, float]:
         """The deviations that count."""
         return {name: value for name, value in self.deviation.items() if not abs(value) <= self.units.get(name, 0.0)}

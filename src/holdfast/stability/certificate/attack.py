@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from holdfast.common.rounded import compared, rounded_up
 from holdfast.engine.kernel import compiled
 from holdfast.equations.derive import derive
 from holdfast.equations.values import parameter_vector
@@ -123,7 +124,8 @@ class Attack:
         added = self._added(times, states, inside)
         if isinstance(added, str):
             return added
-        self.told = f"every row of its run, made again, is as proved (a step adds at most {added:.2g} of the defect)"
+        most = rounded_up(added, 2)
+        self.told = f"every row of its run, made again, is as proved (a step adds at most {most} of the defect)"
         return None
 
     def _unfinished(self, run: Any) -> str | None:
@@ -170,7 +172,8 @@ class Attack:
             for name, value, bound in zip(self._names, self._balls(times[k], states[k]), bounds[k], strict=False):
                 if float(abs(value).mid()) > bound:
                     size_k = float(abs(value).mid())
-                    return f"|{name}| = {size_k:.3g} in its own run at t = {times[k]:g}, beyond the proved {bound:.3g}"
+                    seen, proved = compared(size_k, float(bound))
+                    return f"|{name}| = {seen} in its own run at t = {times[k]:g}, beyond the proved {proved}"
         return None
 
     def _added(self, times: np.ndarray, states: np.ndarray, inside: np.ndarray) -> float | str:
@@ -179,7 +182,7 @@ class Attack:
         for k in _some(np.flatnonzero(inside[:-1]), STEPS):
             share = self._share((times[k], states[k]), (times[k + 1], states[k + 1]))
             if share > 1:
-                return f"a step of its own run adds {share:.3g} times the claimed defect at t = {times[k]:g}"
+                return f"a step of its own run adds {rounded_up(share)} times the claimed defect at t = {times[k]:g}"
             worst = max(worst, share)
         return worst
 
@@ -195,9 +198,9 @@ class Attack:
                 continue
             share, count = self._share((float(time), state), after), count + 1
             if share > 1:
-                return f"a step from a random state adds {share:.3g} times the claimed defect"
+                return f"a step from a random state adds {rounded_up(share)} times the claimed defect"
             worst = max(worst, share)
-        self.told += f"; {count} random native steps add at most {worst:.2g} of it"
+        self.told += f"; {count} random native steps add at most {rounded_up(worst, 2)} of it"
         return None
 
     def _random(self) -> tuple[np.ndarray, np.ndarray]:

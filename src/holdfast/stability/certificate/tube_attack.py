@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from holdfast.common.rounded import rounded_up
 from holdfast.stability.certificate.attack import RANDOM, Attack, NativeRun
 from holdfast.stability.verifier.check import Reading, Shown
 from holdfast.stability.verifier.numbers.forms import UNIT
@@ -51,9 +52,8 @@ class TubeAttack(Attack):
         added = self._added(times, states, np.ones(len(times), dtype=bool))
         if isinstance(added, str):
             return added
-        self.told = (
-            f"every row of its run, made again, lies in the tube (a step adds at most {added:.2g} of the defect)"
-        )
+        most = rounded_up(added, 2)
+        self.told = f"every row of its run, made again, lies in the tube (a step adds at most {most} of the defect)"
         return None
 
     def _random(self) -> tuple[np.ndarray, np.ndarray]:

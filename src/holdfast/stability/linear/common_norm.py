@@ -17,6 +17,7 @@ import numpy as np
 from scipy.linalg import solve_continuous_lyapunov, solve_discrete_lyapunov
 from scipy.optimize import minimize
 
+from holdfast.common.rounded import rounded_up
 from holdfast.errors import BadRequest
 from holdfast.stability.linear.norms import Norm
 from holdfast.stability.linear.shape import Array, square
@@ -42,7 +43,7 @@ class CommonNorm:
         return self.worst < (1 if self.discrete else 0)
 
     def __str__(self) -> str:
-        size = f"‖A‖_P ≤ {self.worst:.6g}" if self.discrete else f"μ_P(H) ≤ {self.worst:.6g}"
+        size = f"‖A‖_P ≤ {rounded_up(self.worst, 6)}" if self.discrete else f"μ_P(H) ≤ {rounded_up(self.worst, 6)}"
         if self.found:
             return f"One P serves {self.count} matrices: {size}."
         return f"No P was found for {self.count} matrices (the best has {size}); that does not prove there is none."

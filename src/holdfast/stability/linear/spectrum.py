@@ -15,6 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
+from holdfast.common.rounded import rounded_up
 from holdfast.equations.dynamics.blocks import decoupled_blocks
 from holdfast.equations.dynamics.demand import bent_rows
 from holdfast.equations.equations import Equations
@@ -238,7 +239,7 @@ def _verdict(matrix: Array, place: RootPlace, *, constant: bool, linear: bool) -
         )
     near = "" if linear else " Near the program the nonlinear terms do not change that."
     if place.hurwitz:
-        return BlockStability.asymptotically_stable, f"Every root has Re λ ≤ {abscissa:.4g} < 0.{near}"
+        return BlockStability.asymptotically_stable, f"Every root has Re λ ≤ {rounded_up(abscissa, 4)} < 0.{near}"
     if place.right:
         return BlockStability.unstable, f"A root has Re λ = {abscissa:.4g} > 0.{near}"
     if not linear:

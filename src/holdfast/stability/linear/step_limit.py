@@ -26,6 +26,7 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.optimize import brentq
 
+from holdfast.common.rounded import rounded_down, rounded_up
 from holdfast.errors import BadRequest
 from holdfast.problem.types import MatrixLike
 from holdfast.schemes.algebra.stability_function import StabilityFunction
@@ -56,7 +57,7 @@ class StepLimit:
             return f"{self.scheme}: no step passes the {self.criterion} criterion. {self.note}"
         if np.isinf(self.step):
             return f"{self.scheme}: the {self.criterion} criterion does not limit the step. {self.note}"
-        return f"{self.scheme}: {self.criterion} limit {self.step:.6g}. {self.note}"
+        return f"{self.scheme}: {self.criterion} limit {rounded_down(self.step, 6)}. {self.note}"
 
 
 def spectral_limit(scheme: Scheme | str, matrix: MatrixLike, *, positions: int | None = None) -> StepLimit:
@@ -249,10 +250,10 @@ def judged_step(size: float, tolerance: float, defect: float | None) -> StepCond
     """The condition for a step of which ‖·‖_P is known."""
     allowance = max(0.0, (1 - size) * tolerance)
     if size >= 1:
-        reason = f"the step does not contract in this norm: {size:.8g}"
+        reason = f"the step does not contract in this norm: {rounded_up(size, 8)}"
     elif defect is None:
-        reason = f"the step contracts by {size:.8g}; whether deviations stay small depends on the defect"
+        reason = f"the step contracts by {rounded_up(size, 8)}; whether deviations stay small depends on the defect"
     else:
         verb = "keeps within" if defect <= allowance else "exceeds"
-        reason = f"the step contracts by {size:.8g} and the defect {verb} {allowance:.4g}"
+        reason = f"the step contracts by {rounded_up(size, 8)} and the defect {verb} {rounded_down(allowance, 4)}"
     return StepCondition(size, allowance, defect, reason)

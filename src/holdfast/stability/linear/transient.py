@@ -18,6 +18,7 @@ import numpy as np
 from scipy.linalg import expm
 from scipy.optimize import minimize, minimize_scalar
 
+from holdfast.common.rounded import rounded_up
 from holdfast.errors import BadRequest
 from holdfast.problem.types import MatrixLike
 from holdfast.schemes.by_name import scheme_named
@@ -47,7 +48,8 @@ class Transient:
         units = ", ".join(f"{x:.4g}" for x in self.scaling)
         return (
             f"decay {self.spectral_abscissa:.6g}, first growth {self.numerical_abscissa:.6g}, Kreiss constant "
-            f"{self.kreiss:.6g}, largest growth {self.peak:.6g} at t = {self.peak_time:.6g} (deviations times {units})"
+            f"{self.kreiss:.6g}, largest growth {rounded_up(self.peak, 6)} at t = {self.peak_time:.6g} "
+            f"(deviations times {units})"
         )
 
 
@@ -65,7 +67,7 @@ class DiscreteTransient:
     def __str__(self) -> str:
         return (
             f"{self.scheme}, step {self.step:g}: spectral radius {self.spectral_radius:.6g}, "
-            f"largest growth {self.peak:.6g} after {self.peak_step} steps"
+            f"largest growth {rounded_up(self.peak, 6)} after {self.peak_step} steps"
         )
 
 

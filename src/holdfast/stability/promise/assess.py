@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.common.rounded import rounded_down
+from holdfast.common.rounded import rounded_down, rounded_up
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest, HoldfastError, InternalError
@@ -214,6 +214,12 @@ class Assessment:
             return block.obstacle
         if self.scheme.unproved:
             return self.scheme.unproved
+        system, controls = self.equations.problem.system, self.equations.problem.program.controls
+        if system.bodies:
+            return "it is stated by bodies, whose equations nobody else derives"
+        along = [name for direction in controls.values() for name in direction if name in system.definitions]
+        if along:
+            return f"a control pushes along {along[0]!r}, which nobody else verifies"
         given = [name for name, f in self.equations.problem.system.functions.items() if isinstance(f.value, Data)]
         if given:
             return f"{given[0]!r} is given by data, which nobody else verifies"
@@ -272,9 +278,8 @@ class Assessment:
         return self._estimated(block, told, step, unproved, granted) if self.sample else unproved
 
     def _beyond(self, radius: float) -> str:
-        return (
-            f"the step is beyond the linear limit of {self.scheme.name}: one step multiplies deviations by {radius:.4g}"
-        )
+        factor = rounded_up(radius, 4)
+        return f"the step is beyond the linear limit of {self.scheme.name}: one step multiplies deviations by {factor}"
 
     def _step_matrices(self, block: ProofBlock, run: Trajectory, step: float) -> np.ndarray:
         """R(step·H) along the run: one matrix where H is constant."""
@@ -295,7 +300,7 @@ class Assessment:
         if excess > ROUNDING:
             return told.refused(
                 f"the law does not attract it, and {self.scheme.name} with this step drives it away: a deviation grows "
-                f"by {excess:.3g} of itself at each step"
+                f"by {rounded_up(excess)} of itself at each step"
             )
         return told.neutral()
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.common.rounded import rounded_up
+from holdfast.common.rounded import compared
 from holdfast.equations.equations import Equations
 from holdfast.errors import InternalError
 from holdfast.graph.nodes import operation_count
@@ -92,9 +92,10 @@ class Promise:
         broken = np.flatnonzero(~(seen <= promised))
         if len(broken):
             k = int(broken[0])
+            reached, most = compared(float(seen[k]), float(promised[k]))
             raise InternalError(
-                f"a run contradicts its proof: {what} is {seen[k]:.6g} at t = {times[k]:.6g}, where at most "
-                f"{rounded_up(float(promised[k]))} is proved",
+                f"a run contradicts its proof: {what} is {reached} at t = {times[k]:.6g}, where at most {most} "
+                "is proved",
                 where=f"the certificate of {', '.join(self.names)}",
             )
 

@@ -11,6 +11,7 @@ import numpy as np
 from holdfast.common.nearest import did_you_mean
 from holdfast.errors import BadRequest
 from holdfast.problem.vocabulary import name_of
+from holdfast.results.style import in_house_style
 from holdfast.stability.linear.equilibria import Equilibrium
 
 Array = np.ndarray
@@ -167,6 +168,7 @@ class EquilibriumBranches:
             ],
         }
 
+    @in_house_style
     def plot(self, name: Any = None) -> Any:
         """A state (the first coordinate unless named) over the parameter: solid where stable, dashed where not."""
         import matplotlib.pyplot as plt

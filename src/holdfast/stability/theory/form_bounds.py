@@ -14,7 +14,6 @@ V is twice differentiable in z; a V or a law that branches (|y|, sign, ...) is t
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from holdfast.common.rounded import rounded_down, rounded_up
 from holdfast.graph.arithmetics.arrays import ARRAYS
 from holdfast.graph.arithmetics.balls import ball, ball_between, balls, precision
 from holdfast.graph.arithmetics.tape import Evaluator, Tape
@@ -195,11 +195,7 @@ def inward(low: float, high: float) -> tuple[str, str]:
 
 def rounded(value: float, *, upward: bool) -> str:
     """Six digits, never on the wrong side of the number."""
-    shown = float(f"{value:.6g}")
-    step = 10.0 ** (math.floor(math.log10(abs(value))) - 5) if value else 0.0
-    if (shown < value) if upward else (shown > value):
-        shown += step if upward else -step
-    return f"{shown:.6g}"
+    return rounded_up(value, 6) if upward else rounded_down(value, 6)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.common.arguments import clear_arguments
+from holdfast.common.rounded import rounded_up
 from holdfast.equations.derive import derive
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
@@ -51,8 +52,8 @@ class TheoremAnswers:
         return any(answer for answer in self.answers if answer.label == "checked")
 
     def summary(self) -> str:
-        largest = self.series.norms.max()
-        lines = [f"For |z| <= epsilon = {self.epsilon:.6g} at every step of this run (largest {largest:.6g}):"]
+        largest, most = rounded_up(float(self.series.norms.max()), 6), rounded_up(self.epsilon, 6)
+        lines = [f"For |z| <= epsilon = {most} at every step of this run (largest {largest}):"]
         for answer in self.answers:
             lines.append("  " + str(answer).replace(NEVER, "(*)"))
         if any(NEVER in answer.why for answer in self.answers):

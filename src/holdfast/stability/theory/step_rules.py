@@ -16,6 +16,7 @@ from math import inf, isfinite, sqrt
 from typing import Any
 
 from holdfast.common.arguments import clear_arguments
+from holdfast.common.rounded import rounded_down
 from holdfast.errors import BadRequest
 from holdfast.stability.theory.estimated_defect import estimated_defect
 from holdfast.stability.theory.inverse_design import GainDesign
@@ -55,15 +56,16 @@ class StepRule:
     def summary(self) -> str:
         lines = [
             f"epsilon = {self.epsilon:.6g}, W = {self.curvature:.6g} ({self.label})",
-            f"Theorem A: step <= {self.step:.6g}; by the start alone: step <= {self.step_by_start:.6g}",
+            f"Theorem A: step <= {rounded_down(self.step, 6)}; "
+            f"by the start alone: step <= {rounded_down(self.step_by_start, 6)}",
         ]
         if self.tau_1 is not None:
             verb = "tau1 < tau2" if self.consistent else "tau1 >= tau2: no step"
             found = f"tau1 = {self.tau_1:.6g}, tau2 = {self.tau_2:.6g} ({verb})"
             lines.append(f"the paper's chain at alpha = {self.alpha:.6g}: {found}")
-        lines.append(f"tau1 < tau2 for alpha < {self.alpha_limit:.6g}")
+        lines.append(f"tau1 < tau2 for alpha < {rounded_down(self.alpha_limit, 6)}")
         if self.step_before is not None:
-            lines.append(f"Theorem B: step <= {self.step_before:.6g} (estimated)")
+            lines.append(f"Theorem B: step <= {rounded_down(self.step_before, 6)} (estimated)")
         return "\n".join(lines) + "\n"
 
     def __str__(self) -> str:

@@ -28,6 +28,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from holdfast.common.frozen import Frozen
+from holdfast.common.rounded import over, rounded_down, rounded_up, within
 from holdfast.errors import BadRequest
 from holdfast.stability.linear.shape import Array, positions_of
 from holdfast.stability.theory.lyapunov import LyapunovFunction, LyapunovSeries
@@ -161,8 +162,8 @@ def _ball(
     if broken:
         return Answer(name, "no", f"{words} fails at {broken} of {len(lacking)} steps", shown)
     if record.norms[0] > tolerance:
-        return Answer(name, "no", f"the run starts at ‖z₀‖ = {record.norms[0]:.4g} > ε", shown)
-    return Answer(name, "no", f"Ṽ reaches {record.largest_remainder:.4g} > {allowed:.4g}", shown)
+        return Answer(name, "no", f"the run starts at ‖z₀‖ = {over(record.norms[0], tolerance, ' ε = ')}", shown)
+    return Answer(name, "no", f"Ṽ reaches {over(record.largest_remainder, allowed)}", shown)
 
 
 def theorem_3(record: Record, tolerance: float, alpha: float | None = None) -> Answer:
@@ -180,11 +181,11 @@ def theorem_3(record: Record, tolerance: float, alpha: float | None = None) -> A
     if record.rate <= 0:
         return Answer("3", "no", f"V does not fall: p = {record.rate:.4g}", shown)
     if start > limit:
-        return Answer("3", "no", f"the run starts at ‖z₀‖ = {start:.6g} > ε√(l₁/l₂) = {limit:.6g}", shown)
+        return Answer("3", "no", f"the run starts at ‖z₀‖ = {over(start, limit, ' ε√(l₁/l₂) = ')}", shown)
     if not 0 <= share < reach < 1:
         return Answer("3", "no", f"0 ≤ α < τp < 1 fails: α = {share:.4g}, τp = {reach:.4g}", shown)
     if needed > share:
-        return Answer("3", "no", f"Ṽ reaches {record.largest_remainder:.4g} > α l₁‖z₀‖² = {share * unit:.4g}", shown)
+        return Answer("3", "no", f"Ṽ reaches {over(record.largest_remainder, share * unit, ' α l₁‖z₀‖² = ')}", shown)
     return Answer("3", "yes", "Ṽ ≤ α l₁‖z₀‖² held at every step", shown)
 
 
@@ -207,13 +208,15 @@ def theorem_a(record: Record, tolerance: float, alpha: float | None = None) -> A
     if not 0 <= share < 1:
         return Answer("A", "no", f"α = {share:.4g} is not in [0, 1): the step is beyond 1/p, or V does not fall", shown)
     if record.values[0] > level:
-        return Answer("A", "no", f"V(0) = {record.values[0]:.4g} > l₁ε² = {level:.4g}", shown)
+        return Answer("A", "no", f"V(0) = {over(record.values[0], level, ' l₁ε² = ')}", shown)
     excess = record.values + record.step * record.derivatives - share * record.values
     if (excess[:-1] > 1e-12 * record.values[:-1]).any():
         return Answer("A", "no", f"V + τV̇ ≤ αV fails at {int((excess[:-1] > 0).sum())} steps", shown)
     if slack < 0:
-        return Answer("A", "no", f"Ṽ reaches {record.largest_remainder:.4g} > {(1 - share) * level:.4g}", shown)
-    return Answer("A", "yes", f"V + τV̇ ≤ αV and Ṽ ≤ (1−α) l₁ε² held at every step, with {slack:.4g} to spare", shown)
+        return Answer("A", "no", f"Ṽ reaches {over(record.largest_remainder, (1 - share) * level)}", shown)
+    return Answer(
+        "A", "yes", f"V + τV̇ ≤ αV and Ṽ ≤ (1−α) l₁ε² held at every step, with {rounded_down(slack, 4)} to spare", shown
+    )
 
 
 def theorem_b(
@@ -234,12 +237,14 @@ def theorem_b(
     begin = 0.0 if start is None else float(function.norm(start))
     shown = Frozen({"rho": rho, "defect": defect, "radius": radius, "allowed": allowed, "start": begin})
     if rho >= 1:
-        return Answer("B", "no", f"the step does not contract: ρ = {rho:.6g}", shown, label)
+        return Answer("B", "no", f"the step does not contract: ρ = {rounded_up(rho, 6)}", shown, label)
     if begin > allowed:
-        return Answer("B", "no", f"it starts at ‖z₀‖_V = {begin:.4g} > √l₁ ε = {allowed:.4g}", shown, label)
+        return Answer("B", "no", f"it starts at ‖z₀‖_V = {over(begin, allowed, ' √l₁ ε = ')}", shown, label)
     if radius > allowed:
-        return Answer("B", "no", f"τ²D/(1−ρ) = {radius:.4g} > √l₁ ε = {allowed:.4g}", shown, label)
-    return Answer("B", "yes", f"ρ = {rho:.6g} and τ²D/(1−ρ) = {radius:.4g} ≤ √l₁ ε = {allowed:.4g}", shown, label)
+        return Answer("B", "no", f"τ²D/(1−ρ) = {over(radius, allowed, ' √l₁ ε = ')}", shown, label)
+    return Answer(
+        "B", "yes", f"ρ = {rounded_up(rho, 6)} and τ²D/(1−ρ) = {within(radius, allowed, ' √l₁ ε = ')}", shown, label
+    )
 
 
 def largest_step_b(function: LyapunovFunction, tolerance: float, defect: Callable[[float], float]) -> float:

@@ -6,11 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from holdfast.results.style import in_house_style
 from holdfast.stability.tuning.tuning import GainMap, MarkedGains, Tuning
 
+MARKERS = "osD^vP*X<>"  # of the textbook rules, in their order
 LEGEND = {"loc": "upper left", "bbox_to_anchor": (0.0, -0.17), "ncols": 2, "frameon": False, "fontsize": 8}
 
 
+@in_house_style
 def plot(tuning: Tuning) -> Any:
     """The map with the choice and the textbook rules marked (a curve where the ratio plays no part)."""
     import matplotlib.pyplot as plt
@@ -45,6 +48,7 @@ def _surface(figure: Any, axes: Any, tuning: Tuning) -> None:
         _edges(gains.rates), _edges(gains.ratios), finite, norm=LogNorm(low, max(high, 2 * low)), cmap="viridis",
     )  # fmt: skip
     axes.set_facecolor("0.82")  # where runs diverge
+    axes.grid(visible=False)  # the cells are one
     axes.add_collection(_hatched(gains))
     axes.plot([], [], "s", color="0.82", label="diverges")
     axes.plot([], [], "s", color="none", markeredgecolor="k", markeredgewidth=0.4, label="hatched: errors beyond twice")
@@ -57,15 +61,26 @@ def _surface(figure: Any, axes: Any, tuning: Tuning) -> None:
     axes.set_yticks([0.2, 0.5, 1, 2, 3], ["0.2", "0.5", "1", "2", "3"])
     axes.minorticks_off()
     edges = _edges(gains.rates), _edges(gains.ratios)
-    for mark, style in zip(tuning.textbook, "osD^vP*X<>", strict=False):
+    for mark, style in zip(tuning.textbook, MARKERS, strict=False):
         inside = edges[0][0] <= mark.rate <= edges[0][-1]
         height = float(np.clip(mark.ratio, edges[1][0], edges[1][-1]))
         if inside:
-            axes.plot(mark.rate, height, style, color="white", markeredgecolor="k", markersize=7, label=_told(mark))
+            axes.plot(
+                mark.rate,
+                height,
+                style,
+                color="white",
+                markeredgecolor="k",
+                markersize=7,
+                clip_on=False,
+                label=_told(mark),
+            )
     if tuning.rate is not None and tuning.ratio is not None:
         height = float(np.clip(tuning.ratio, edges[1][0], edges[1][-1]))
         label = f"chosen: {_short(tuning.numbers)}"
-        axes.plot(tuning.rate, height, "*", color="gold", markeredgecolor="k", markersize=19, label=label)
+        axes.plot(
+            tuning.rate, height, "*", color="gold", markeredgecolor="k", markersize=19, clip_on=False, label=label
+        )
     axes.set_xlim(edges[0][0], edges[0][-1])
     axes.set_ylim(edges[1][0], edges[1][-1])
 
@@ -89,7 +104,7 @@ def _curve(axes: Any, tuning: Tuning) -> None:
     axes.loglog(gains.rates, np.where(allowed, np.nan, shown), "x", color="0.4", label="errors beyond twice")
     if not tuning.unstabilised.diverged:
         axes.axhline(tuning.unstabilised.deviation, color="crimson", label=f"no gains: {_short(tuning.unstabilised)}")
-    for mark, style in zip(tuning.textbook, "osD^vP*X<>", strict=False):
+    for mark, style in zip(tuning.textbook, MARKERS, strict=False):
         if not mark.numbers.diverged:
             axes.plot(mark.rate, mark.numbers.deviation, style, color="white", markeredgecolor="k", label=_told(mark))
     if tuning.rate is not None:

@@ -23,6 +23,7 @@ from holdfast.errors import BadRequest, HoldfastError
 from holdfast.problem.laws.linear import Law, Tuned, Unstabilised, critically_damped
 from holdfast.results.runs.request import Request
 from holdfast.results.runs.simulate import simulate
+from holdfast.results.style import in_house_style
 from holdfast.results.trajectory import Trajectory
 
 GRID = 21  # rates that are tried at first, evenly in their logarithm
@@ -106,6 +107,7 @@ class TrackingTuning:
             ],
         }
 
+    @in_house_style
     def plot(self) -> Any:
         """The cost of every rate that was tried; returns the axes."""
         import matplotlib.pyplot as plt

@@ -24,6 +24,7 @@ from itertools import combinations
 
 import sympy as sp
 
+from holdfast.equations.dynamics.bodies.spins import refuse_spins
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
 from holdfast.problem.types import ByName, Expression, Key
@@ -226,6 +227,7 @@ def helmholtz(
     """The conditions for f_i = E_i[L] + ∂D/∂v_i, for expressions or for derived equations (see `hf.lagrangian`)."""
     if isinstance(f, Equations):
         f.require_given_forces("a Lagrange function")
+        refuse_spins(f.inputs, "a Lagrange function")
     if isinstance(f, Equations) and too_large(f, solved=solved):
         return _at_points(f, solved=solved)
     return Helmholtz(second_order(f, coordinates, solved=solved, parameters=parameters, near=state))

@@ -83,6 +83,7 @@ def statement(text: str) -> Statement:
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise Refused(f"the problem text is not TOML: {str(error)[:80]}") from None
     require(data.get("schema") == 1, "the problem text is not of schema 1")
+    require(not {"bodies", "joints"} & set(data), "the problem is stated by bodies, whose equations are not known here")
     made = Statement(Dag(), str(data.get("title", "")))
     dag, system, program = made.dag, _table(data, "system"), _table(data, "program")
     made.coordinates = _names(system.get("coordinates"), "system.coordinates")

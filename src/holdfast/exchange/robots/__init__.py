@@ -1,0 +1,1 @@
+"""Mechanisms described for robots: URDF, and a part of MJCF."""

@@ -1,0 +1,1 @@
+"""Tables of a problem file that take a page of their own."""
