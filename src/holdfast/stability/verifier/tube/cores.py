@@ -77,7 +77,7 @@ class Workers:
             "-P",
             "-m",
             "holdfast.stability.verifier.tube.worker",
-        ]  # -P: nothing out of this folder
+        ]  # -P: not this folder
         process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
         )
