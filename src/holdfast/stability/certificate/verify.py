@@ -68,7 +68,7 @@ def verify(
     With `problem` (a `Problem`, or its file) the certificate must be about that problem: the same mathematical
     statement with the same numbers. `cells` is the budget of the whole check, the same on every
     machine; `seconds` ends it earlier, where that is asked for. `progress` is called
-    with the fraction of a tube that is done.
+    with the fraction of a tube or of a region that is done. Cells of a tube are looked at on all cores.
     """
     try:
         stated = claims(certificate.to_dict() if isinstance(certificate, Certificate) else read(certificate))
@@ -85,7 +85,7 @@ def verify(
         return Verification(False, (str(refusal),))
     except Unconfirmed as doubt:
         return Verification(False, (str(doubt),), doubts=(str(doubt),))
-    return _verified(made, Budget(math.inf if seconds is None else seconds, cells), progress)
+    return _verified(made, Budget(math.inf if seconds is None else seconds, cells, progress=progress), progress)
 
 
 def _verified(made: Reading, budget: Budget, progress: Callable[[float], None] | None) -> Verification:

@@ -36,15 +36,12 @@ from holdfast.stability.verifier.tube.adjoint import AdjointRounding, RegionRoun
 
 CELLS = 100_000  # of one verification, unless said otherwise
 ORDER = 3  # of the forms that give the defect; those that give its last part are of order 1
+MANY = 7  # directions of a cell; with more of them, order 2 is five times as quick a box and needs hardly more of them
 OBSERVABLES = ("kinetic", "potential", "energy")  # that a region may bound; not derived for variable masses, where
 # the claim is shown without such a bound
 ALIKE = 0.99  # of the largest share of its width through which a direction moves a variable: others count as much
 BEYOND = 2.0  # times its width: a variable through which a direction moves further does not hold it
-PIECES = (
-    1,
-    4,
-    16,
-)  # of a step over which the defect's last part is taken, the next where one is all that is in the way
+PIECES = 8  # of a step over which the last part of a defect is taken, where that alone is in the way of a small cell
 HOPE = 0.9  # of the claim: what a defect without its last part is below, where that part is in the way
 POINTS = 64  # states of a block at which the code is compared with the equations
 UNSEEN = 1e-100  # a rounding below this is one of underflow: enclosures in doubles are not as sharp near 0
@@ -269,8 +266,9 @@ def _defect_cover(
     order = read.tableau.order
 
     def judge(cells: Cells) -> tuple[Array, Array, Array]:
-        near = space(cells.weights(), ORDER, order + 3)
-        far = space((*[1] * cells.basis.shape[2], 1), 1, order + 4)
+        directions = cells.basis.shape[2]
+        near = space(cells.weights(), ORDER if directions <= MANY else ORDER - 1, order + 3)
+        far = space((*[1] * directions, 1), 1, order + 4)
         with np.errstate(all="ignore"):
             close = nearby(motion, read.tableau, cells.values(near))
             return _within_step(cells, close, cells.values(far))
@@ -280,11 +278,12 @@ def _defect_cover(
         hopes, _, shares = _judged(combination(factor, without_rest(close, order, step)), cells)
         if (hopes > proof.coefficient).all() and not small(cells, region).any():  # each is to be cut in any case
             return hopes, np.zeros_like(hopes), shares
-        for pieces in PIECES:
-            found = coefficients(motion, read.tableau, step, close, far, pieces)
+        found = coefficients(motion, read.tableau, step, close, far)
+        bounds, least, shares = _judged(combination(factor, found), cells)
+        cramped = small(cells, region) & (bounds > proof.coefficient) & (hopes <= HOPE * proof.coefficient)
+        if cramped.any():  # not to be helped by cutting the cell: the step is cut
+            found = coefficients(motion, read.tableau, step, close, far, PIECES)
             bounds, least, shares = _judged(combination(factor, found), cells)
-            if not ((bounds > proof.coefficient) & (hopes <= HOPE * proof.coefficient)).any():
-                break
         return bounds, least, shares
 
     return covered(region, cutter, judge, proof.coefficient, "defect", budget)

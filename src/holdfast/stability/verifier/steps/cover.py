@@ -27,6 +27,7 @@ class Budget:
     cells: int
     spent: int = 0  # cells
     started: float = field(default_factory=time.perf_counter)
+    progress: Callable[[float], None] | None = None  # told the part of a region that is done
 
     def left(self) -> tuple[int, float]:
         """Cells and seconds."""
@@ -43,6 +44,7 @@ class Budget:
 Judge = Callable[[Cells], tuple[Array, Array, Array]]
 """For a batch of cells: a bound of each, a bound from below all over the cell, and how much each variable adds."""
 SLENDER = 2.0**-8  # of a box's relatively longest side: one so much shorter is not cut, whatever it is thought to add
+LEAST_SPREAD = 1e-3  # of its size: a variable that changes by less may still count, as a late time does
 SMALL = 2.0**-7  # of the region's width: a cell that small, all of which exceeds the claim, ends the search
 
 
@@ -57,13 +59,15 @@ class Cover:
 
 def covered(region: Array, cutter: Cutter, judge: Judge, claimed: float, what: str, budget: Budget) -> Cover:
     """Confirm that no cell of the region exceeds what is claimed."""
-    waiting: list[tuple[Array, Array]] = [(region[:, 0].copy(), region[:, 1].copy())]
+    waiting: list[tuple[Array, Array, float]] = [(region[:, 0].copy(), region[:, 1].copy(), 1.0)]
     found = Cover()
     while waiting:
+        if budget.progress is not None:
+            budget.progress(max(0.0, 1 - sum(share for _, _, share in waiting)))
         batch = [waiting.pop() for _ in range(min(BATCH, len(waiting)))]
         budget.spend(len(batch))
-        low, high = np.array([a for a, _ in batch]), np.array([b for _, b in batch])
-        _, cells = cutter.cells(low, high)
+        low, high = np.array([a for a, _, _ in batch]), np.array([b for _, b, _ in batch])
+        alive, cells = cutter.cells(low, high)
         if not len(cells):
             continue
         bounds, least, shares = judge(cells)
@@ -78,7 +82,9 @@ def covered(region: Array, cutter: Cutter, judge: Judge, claimed: float, what: s
         least_cuts = int(np.log2(max(1.0, TOGETHER / max(1, len(wrong) + len(waiting)))))
         for k in wrong:
             cuts = max(least_cuts, _cuts(bounds[k] / max(claimed, 1e-300)))
-            waiting += _pieces(cells.low[k], cells.high[k], shares[k], region, what, cuts)
+            pieces = _pieces(cells.low[k], cells.high[k], shares[k], region, what, cuts)
+            part = batch[alive[k]][2] / len(pieces)
+            waiting += [(a, b, part) for a, b in pieces]
     return found
 
 
@@ -101,6 +107,13 @@ def _pieces(low: Array, high: Array, share: Array, region: Array, what: str, cut
     return [(a, b) for a, b, _ in pieces]
 
 
+def _spread(region: Array) -> Array:
+    """The width of each variable beside its size: where nothing is told, one that hardly changes is cut last."""
+    size = np.maximum(np.abs(region).max(axis=1), 1e-300)
+    found: Array = np.clip((region[:, 1] - region[:, 0]) / size, LEAST_SPREAD, 1.0)
+    return found
+
+
 def _halves(low: Array, high: Array, share: Array, region: Array, what: str) -> list[tuple[Array, Array, Array]]:
     """The box cut in the middle of the variable that adds most, or of its relatively longest."""
     width = high - low
@@ -110,7 +123,7 @@ def _halves(low: Array, high: Array, share: Array, region: Array, what: str) -> 
         raise Unconfirmed(f"the {what} is not confirmed: over a box too small to be cut it may be larger than stated")
     stout = usable & (relative >= SLENDER * np.where(usable, relative, 0.0).max())
     told = np.isfinite(share).all() and share[stout].max(initial=0) > 0
-    j = int(np.where(stout, share if told else relative, -1.0).argmax())
+    j = int(np.where(stout, share if told else relative * _spread(region), -1.0).argmax())
     below, above, left = high.copy(), low.copy(), share.copy()
     below[j] = above[j] = low[j] + width[j] / 2
     left[j] /= 2

@@ -72,7 +72,12 @@ class Workers:
         paths = [str(root), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
         alone = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         environment = {**os.environ, **alone, "PYTHONPATH": os.pathsep.join(path for path in paths if path)}
-        command = [sys.executable, "-m", "holdfast.stability.verifier.tube.worker"]
+        command = [
+            sys.executable,
+            "-P",
+            "-m",
+            "holdfast.stability.verifier.tube.worker",
+        ]  # -P: not this folder
         process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
         )
