@@ -1,10 +1,10 @@
-"""Bodies and joints beside Pinocchio and MuJoCo: accelerations of random trees and loops, and the time of a step.
+"""Bodies and joints beside Pinocchio: accelerations of random trees and loops, and the time of a step.
 
     make rivals
 
 Trees are written as URDF, which Pinocchio reads by itself and Holdfast by `hf.read_urdf`; loops close them by a ball
-joint at a place where both ends are. Steps of Holdfast are those of long runs; of Pinocchio four bare calls of `aba` (or
-`constraintDynamics`) from Python, which is less than a step of RK4 needs; of MuJoCo its own RK4.
+joint at a place where both ends are. Steps of Holdfast are those of long runs; of Pinocchio four bare calls of `aba`
+from Python, which is less than a step of RK4 needs.
 """
 
 from __future__ import annotations
@@ -240,8 +240,8 @@ def table() -> list[str]:
     trees, loops = tree_errors(), loop_errors()
     lines = [
         "", "## Bodies and joints", "",
-        f"Accelerations of {len(trees)} random trees differ from Pinocchio's by {max(trees):.1e} of the largest at most, "
-        f"those of {len(loops)} trees with a loop by {max(loops):.1e}.", "",
+        f"Accelerations of {len(trees)} random trees differ from Pinocchio's by {max(trees):.1e} of the largest at "
+        f"most, those of {len(loops)} trees with a loop by {max(loops):.1e}.", "",
         "| mechanism | Holdfast RK4, us a step | Pinocchio, four bare calls of aba | ratio |", "|---|---|---|---|",
     ]  # fmt: skip
     return [*lines, *(f"| {name} | {ours:.2f} | {bare:.1f} | {bare / ours:.1f} |" for name, ours, bare in step_times())]
