@@ -130,7 +130,7 @@ LIES = {  # what is changed (a path of keys, and a function of the old value), a
         both(((*PROOF, "coefficient"), lambda x: x / 4)), "the defect is larger than stated"
     ),
     "the coefficient is negative": ([((*PROOF, "coefficient"), lambda x: -1.0)], "coefficient is negative"),
-    "the rounding is smaller": ([((*PROOF, "rounding"), lambda x: x / 400)], "the rounding is larger than stated"),
+    "the rounding is smaller": ([((*PROOF, "rounding"), lambda x: x / 400)], "the rounding is not confirmed"),
     "the rounding is negative": ([((*PROOF, "rounding"), lambda x: -x)], "rounding is negative"),
     # the region
     "a wider region": (
