@@ -304,7 +304,7 @@ def test_a_changed_file_has_another_checksum(honest, lie, tmp_path):
 @pytest.mark.parametrize(
     ("place", "change", "why"),
     [
-        ("rounding", lambda x: x / 40, "rounding is larger"),
+        ("rounding", lambda x: x / 40, "rounding is not confirmed"),
         ("radius", lambda x: x / 4, "radius is smaller"),
         ("coefficient", lambda x: -1.0, "is negative"),
     ],
