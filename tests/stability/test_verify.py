@@ -130,7 +130,7 @@ LIES = {  # what is changed (a path of keys, and a function of the old value), a
         both(((*PROOF, "coefficient"), lambda x: x / 4)), "the defect is larger than stated"
     ),
     "the coefficient is negative": ([((*PROOF, "coefficient"), lambda x: -1.0)], "coefficient is negative"),
-    "the rounding is smaller": ([((*PROOF, "rounding"), lambda x: x / 400)], "the rounding is larger than stated"),
+    "the rounding is smaller": ([((*PROOF, "rounding"), lambda x: x / 400)], "the rounding is not confirmed"),
     "the rounding is negative": ([((*PROOF, "rounding"), lambda x: -x)], "rounding is negative"),
     # the region
     "a wider region": (
@@ -304,7 +304,7 @@ def test_a_changed_file_has_another_checksum(honest, lie, tmp_path):
 @pytest.mark.parametrize(
     ("place", "change", "why"),
     [
-        ("rounding", lambda x: x / 40, "rounding is larger"),
+        ("rounding", lambda x: x / 40, "rounding is not confirmed"),
         ("radius", lambda x: x / 4, "radius is smaller"),
         ("coefficient", lambda x: -1.0, "is negative"),
     ],

@@ -32,7 +32,7 @@ from holdfast.stability.verifier.steps.law import UniformContraction, VaryingLaw
 from holdfast.stability.verifier.steps.motion import AffineMotion, WholeMotion
 from holdfast.stability.verifier.steps.rounding import Agreement, RoundingModel
 from holdfast.stability.verifier.steps.step import coefficients, nearby, without_rest
-from holdfast.stability.verifier.tube.adjoint import AdjointRounding, RegionRounding
+from holdfast.stability.verifier.tube.adjoint import AdjointRounding, BoxRounding
 
 CELLS = 100_000  # of one verification, unless said otherwise
 ORDER = 3  # of the forms that give the defect; those that give its last part are of order 1
@@ -348,7 +348,7 @@ def _rounding_cover(read: Reading, block: BlockClaim, proof: Claim, widths: list
     def slopes() -> AdjointRounding:
         return AdjointRounding(made, code, [block.names], read.tableau, step, factors, claims.parameters, latest)
 
-    both = RegionRounding(model, slopes, made.inputs[1:])
+    both = BoxRounding(model, slopes, made.inputs[1:])
     cutter = Cutter(made.inputs, _limits(read, block, proof, widths, made.inputs), turned=False)
     region = np.array([proof.region[name] for name in made.inputs])
     try:

@@ -235,7 +235,7 @@ class AdjointRounding:
         return enclosed(matrix, right)
 
 
-class RegionRounding:
+class BoxRounding:
     """Rounding of one block over boxes: errors added up, or, where that is too large, by their slopes."""
 
     def __init__(self, quick: RoundingModel, by_slopes: Callable[[], AdjointRounding], names: list[str]) -> None:
