@@ -53,5 +53,5 @@ def test_a_kinetic_energy_that_is_not_positive_is_told():
     system = hf.System(coordinates=(x,), kinetic=mass * x.rate**2 / 2, potential=x**2, parameters={mass: -2})
     page = hf.report(hf.simulate(hf.derive(hf.Problem(system, start={x: 0.1})), hf.RK4, step=0.01, duration=0.1))
     assert page.word == "failed"
-    assert any("not positive" in fault and "-2" in fault for fault in page.faults)
+    assert any("not positive" in fault and "−2" in fault for fault in page.faults)
     assert "not positive" in page.html

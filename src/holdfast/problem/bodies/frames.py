@@ -87,7 +87,7 @@ class Frames:
             angle = self._named(f"{body}_angle", angle, coordinates)
             axes = _turned_in_plane(angle)
         else:
-            axes = tuple(tuple(self._short(f"{body}_r{i + 1}{j + 1}", axes[i][j]) for j in range(3)) for i in range(3))
+            axes = tuple(tuple(self._named(f"{body}_r{i + 1}{j + 1}", axes[i][j]) for j in range(3)) for i in range(3))
         place = added(place, tuple(-part for part in times(axes, self.offset(body, link.inner))))
         size = 2 if self.layout.plane else 3
         return Frame(in_space(self._vector(body, place[:size], coordinates)), axes, self._spin(body, spin), angle)
@@ -116,10 +116,6 @@ class Frames:
             return ball_matrix(p, scale), tuple(Coordinate(name).rate for name in step.coordinates)
         value = Coordinate(step.coordinates[0])
         return axis_matrix(step.axis, sp.cos(value), sp.sin(value)), tuple(part * value.rate for part in step.axis)
-
-    def _short(self, name: str, value: sp.Expr) -> sp.Expr:
-        """A number as it is, anything else by name."""
-        return value if value.is_number else self._named(name, value)
 
 
 def axis_matrix(axis: Vector, c: sp.Expr, s: sp.Expr) -> Matrix:

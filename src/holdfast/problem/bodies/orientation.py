@@ -85,6 +85,13 @@ def unit_axis(axis: Any, where: str) -> Vector:
 
 def quaternion(value: Any, plane: bool, where: str) -> Vector:
     """An orientation as it is stated: four numbers, a table with `axis` and `angle` or `rpy`, an angle in the plane."""
+    parts = _quaternion(value, plane, where)
+    if plane and (parts[1] != 0 or parts[2] != 0):
+        raise BadStatement("this turn leaves the plane", where=where, fix="give the angle about z, a number")
+    return parts
+
+
+def _quaternion(value: Any, plane: bool, where: str) -> Vector:
     if isinstance(value, Mapping):
         given = {str(key): part for key, part in value.items()}
         if not set(given) <= {"axis", "angle", "rpy"}:

@@ -42,9 +42,12 @@ def by_component(system: System, given: Mapping[str, Any]) -> dict[str, Any]:
     """Values by single names, where some were given as the turn or the spin of a joint."""
     links = () if system.frames is None else system.frames.layout.links
     balls = {link.joint: step for link in links for step in link.steps if step.kind == "ball"}
+    backward = {link.joint: link for link in links if link.backward and link.joint in balls}
     found: dict[str, Any] = {}
     for name, value in given.items():
         joint = name.removesuffix(SPIN)
+        if joint in backward:
+            _refuse_backward(backward[joint], f"start.{name}")
         if name in balls:
             found |= _turned(balls[name], value, f"start.{name}")
         elif joint in balls and name != joint:
@@ -53,6 +56,16 @@ def by_component(system: System, given: Mapping[str, Any]) -> dict[str, Any]:
         else:
             found[name] = value
     return found
+
+
+def _refuse_backward(link: Link, where: str) -> None:
+    """Of a ball joint that names first what it carries, a turn could be that of either body."""
+    ball = next(step for step in link.steps if step.kind == "ball")
+    raise BadStatement(
+        f"{link.joint!r} leads to {link.body!r}, which it names first: whose turn this is can be read in two ways",
+        where=where,
+        fix=f"name {link.parent!r} first in the joint, or state {', '.join(ball.states)} of {link.body!r}",
+    )
 
 
 def quaternions_at_rest(system: System, stated: Mapping[str, Any]) -> dict[str, float]:

@@ -36,6 +36,7 @@ class Link:
     inner: str  # the point of the body
     turn_at_zero: Vector
     steps: tuple[Step, ...]
+    backward: bool = False  # whether the joint names the body that it carries first
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,4 +182,4 @@ def _backward(name: str, steps: tuple[Step, ...], turn: Vector, near: End, far: 
     moved = tuple(
         step if step.kind == "ball" else replace(step, axis=seen(step.axis)) for step in reversed_steps(steps)
     )
-    return Link(far.body, name, near.body, near.point, far.point, conjugate(turn), moved)
+    return Link(far.body, name, near.body, near.point, far.point, conjugate(turn), moved, backward=True)
