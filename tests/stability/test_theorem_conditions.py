@@ -89,7 +89,7 @@ def test_theorem_a_counts_the_steps_that_do_not_fall():
 
 
 def test_theorem_a_needs_small_remainders():
-    assert_no(theorem_a(record(remainders=remaining(0.25 + LITTLE)), 1.0), "Ṽ reaches 0.25 > 0.25")
+    assert_no(theorem_a(record(remainders=remaining(0.25 + LITTLE)), 1.0), "Ṽ reaches 0.250000001 > 0.25")
     least = theorem_a(record(remainders=remaining(1.0)), 1.0).numbers["least_tolerance"]
     assert least == 2.0  # Ṽ = 1 ≤ (1 − 3/4)·4
     assert theorem_a(record(remainders=remaining(1.0)), 2.0)
@@ -111,13 +111,13 @@ def test_theorem_3_at_its_borders():
     held = record(remainders=remaining(0.125))
     assert theorem_3(held, 1.0, 0.125)
     assert theorem_3(record(), 1.0, 0.0)
-    assert_no(theorem_3(held, 1.0, 0.125 - LITTLE), "Ṽ reaches 0.125 > α l₁‖z₀‖² = 0.125")
+    assert_no(theorem_3(held, 1.0, 0.125 - LITTLE), "Ṽ reaches 0.125 > α l₁‖z₀‖² = 0.124999999")
     assert_no(theorem_3(held, 1.0, 0.25), "0 ≤ α < τp < 1 fails: α = 0.25, τp = 0.25")
     assert theorem_3(held, 1.0, 0.25 - LITTLE)
     assert_no(theorem_3(record(), 1.0, -LITTLE), "0 ≤ α < τp < 1 fails")
     assert_no(theorem_3(record(rate=4.0), 1.0), "τp = 1")
     assert_no(theorem_3(record(rate=0.0), 1.0), "V does not fall: p = 0")
-    assert_no(theorem_3(record(), 1 - LITTLE), "the run starts at ‖z₀‖ = 1 > ε√(l₁/l₂) = 1")
+    assert_no(theorem_3(record(), 1 - LITTLE), "the run starts at ‖z₀‖ = 1 > ε√(l₁/l₂) = 0.999999999")
 
 
 def test_theorem_3_shrinks_its_start_by_the_shape_of_v():
@@ -205,8 +205,8 @@ def test_theorem_b_at_its_borders():
     answer = theorem_b(LINE, 0.25, 1.0, 8.0, start=np.array([1.0]))
     assert answer
     assert (answer.numbers["rho"], answer.numbers["radius"], answer.numbers["allowed"]) == (0.5, 1.0, 1.0)
-    assert_no(theorem_b(LINE, 0.25, 1.0, 8 + LITTLE), "τ²D/(1−ρ) = 1 > √l₁ ε = 1")
-    assert_no(theorem_b(LINE, 0.25, 1.0, 1.0, start=np.array([1 + LITTLE])), "it starts at ‖z₀‖_V = 1 > √l₁ ε")
+    assert_no(theorem_b(LINE, 0.25, 1.0, 8 + LITTLE), "τ²D/(1−ρ) = 1.0000000001 > √l₁ ε = 1")
+    assert_no(theorem_b(LINE, 0.25, 1.0, 1.0, start=np.array([1 + LITTLE])), "it starts at ‖z₀‖_V = 1.000000001 > √l₁ ε")
     still = theorem_b(LINE, 1.0, 1.0, 0.0)
     assert_no(still, "the step does not contract: ρ = 1")
     assert still.numbers["radius"] == math.inf
