@@ -217,6 +217,7 @@ def test_controls_that_never_reach_a_program_are_refused_by_name():
         hf.derive(hf.Problem(system, program))
 
 
+@pytest.mark.prove
 def test_everything_else_knows_higher_orders(tmp_path):
     equations = hf.derive(crane())
     again = pickle.loads(pickle.dumps(equations))

@@ -12,7 +12,7 @@ FOLDER = resources.files("holdfast") / "examples"
 EXAMPLES = sorted(entry.name for entry in FOLDER.iterdir() if entry.name.endswith(".toml"))
 
 
-SLOW = {"bead_on_hoop.toml", "four_bar.toml"}  # up to a minute to re-check
+SLOW = {"bead_on_hoop.toml", "crane.toml", "four_bar.toml", "quadrotor.toml", "skate.toml", "ur5.toml"}  # to re-check
 NAMED = [pytest.param(name, marks=[pytest.mark.prove] * (name in SLOW)) for name in EXAMPLES]
 
 

@@ -9,7 +9,7 @@ import pytest
 import holdfast as hf
 from holdfast.common.frozen import Frozen
 
-QUICK = {"pendulum": 1.0, "cart_rod": 1.0, "rlc": 1.0, "skate": 1.0}
+QUICK = {"pendulum": 1.0, "cart_rod": 1.0, "rlc": 1.0, "mixed_holders": 1.0}
 
 
 def shipped(name):

@@ -71,6 +71,7 @@ def test_a_rate_for_constraints_of_different_orders():
     assert hf.spectrum(hf.derive(elastic(law=found.law))).verdict.value == "asymptotically stable"
 
 
+@pytest.mark.prove
 def test_tuned_problems_and_studies_know_it():
     problem = hf.tuned(elastic(0.2), hf.RK4, step=0.01, duration=4)
     run = hf.simulate(hf.derive(problem), hf.RK4, step=0.01, duration=4)

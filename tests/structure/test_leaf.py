@@ -62,6 +62,7 @@ def test_on_the_leaf_the_motion_is_the_problems_and_off_it_another():
     assert accelerations(off) != pytest.approx(equations.evaluate(off).accelerations.tolist(), rel=1e-3)
 
 
+@pytest.mark.prove
 def test_the_command_tells_it():
     done = CliRunner().invoke(main, ["lagrangian", str(BERTRAND)])
     assert done.exit_code == 1  # the equations as they stand have none
