@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -94,3 +96,12 @@ def test_points_that_carry_shapes_have_no_names(tmp_path):
     assert right - left < 3  # shapes count, their carriers do not
     assert run.animate(tmp_path / "b.gif", frames=3).stat().st_size > 1000
     assert "mesh" in hf.report(run).html
+
+
+def test_the_middle_is_the_centre_of_mass_in_numbers():
+    l, half = hf.parameters("l half")
+    body = hf.Body(mass=1, center=(0, 0, half), inertia=(1, 1, 1), shape={"kind": "sphere", "radius": 1})
+    stated = hf.Problem(hf.System(bodies={"b": body}, parameters={l: 3, half: l / 2}))
+    assert meshes_of(stated, {"l": 3.0}).bodies[0]["ball"] == [0, 0, 1.5, 1]
+    plain = hf.Problem(hf.System(bodies={"b": replace(body, center=(0, 0, l))}, parameters={l: 3}))
+    assert meshes_of(plain, {"l": 3.0}).bodies[0]["ball"] == [0, 0, 3, 1]

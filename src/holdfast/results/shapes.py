@@ -75,7 +75,7 @@ def meshes_of(problem: Problem, parameters: Mapping[str, float]) -> Meshes:
         carriers = list(range(place, place + count))
         place += count
         stated = body.shape if isinstance(body.shape, tuple) else (body.shape,)
-        reader = _Shape(name, parameters, _center(body.center, parameters), count - 1, made.complaints)
+        reader = _Shape(name, parameters, _center(system, body.center, parameters), count - 1, made.complaints)
         for shape in stated:
             mesh = reader.mesh(shape)
             if mesh is not None:
@@ -83,11 +83,17 @@ def meshes_of(problem: Problem, parameters: Mapping[str, float]) -> Meshes:
     return made
 
 
-def _center(center: Any, parameters: Mapping[str, float]) -> np.ndarray:
-    if center is None:
-        return np.zeros(3)
-    values = [float(sp.sympify(part).subs(dict(parameters.items()))) if part else 0.0 for part in center]
-    return np.array([*values, 0.0][:3])
+def _center(system: System, center: Any, parameters: Mapping[str, float]) -> np.ndarray:
+    """The centre of mass in numbers; what parameters alone do not say is drawn at 0."""
+    values = []
+    for part in center or ():
+        expression = sp.sympify(part)
+        while named := {s: system.definitions[s.name] for s in expression.free_symbols if s.name in system.definitions}:
+            expression = expression.xreplace(named)
+        known = {s: sp.Float(parameters[s.name]) for s in expression.free_symbols if s.name in parameters}
+        found = expression.xreplace(known)
+        values.append(float(found) if found.is_number else 0.0)
+    return np.array([*values, 0.0, 0.0, 0.0][:3])
 
 
 class _Shape:

@@ -94,7 +94,7 @@ class _Written:
             said = {str(stated.get(name)) for name in more}
         found = []
         for name in self._points if isinstance(stated, dict) else ():
-            if name not in used:
+            if name not in used or name not in stated:  # points of bodies stand with these
                 continue
             with suppress(Unwritten):
                 found.append((name, rf"\left({', '.join(map(stated_latex, stated.get(name, [])))}\right)"))
