@@ -187,3 +187,8 @@ def test_an_inertia_in_turned_axes_is_read_at_once(tmp_path):
 @pytest.mark.parametrize("name", ["dot", "lambda", "class", "sin", "x_dot", "R", "deviation_norm"])
 def test_any_name_of_a_robot_becomes_one_of_a_problem(tmp_path, name):
     assert len(urdf(tmp_path, name, "j").bodies) == len(urdf(tmp_path, "b", name).joints) == 1
+
+
+def test_a_point_that_is_nowhere_is_refused():
+    with pytest.raises(hf.BadStatement, match="None is not a vector"):
+        hf.System(bodies={"a": hf.Body(mass=1, inertia=(1, 1, 1), points={"p": None})})
