@@ -1,10 +1,12 @@
 """What attacks on bodies and joints found false: each case once, against plain numbers."""
 
+import time
+
 import numpy as np
 import pytest
 
 import holdfast as hf
-from tests.bodies.newton_euler import _move, mass_and_bias
+from tests.bodies.newton_euler import _move, about, mass_and_bias
 from tests.bodies.random_trees import random_tree
 
 PARTS = ("fx", "fy", "fz", "mx", "my", "mz")
@@ -133,3 +135,60 @@ def test_the_turn_of_a_ball_joint_that_names_its_carrier_last_is_refused():
         with pytest.raises(hf.BadStatement, match="names first"):
             hf.Problem(system, start={name: value})
         hf.Problem(system, start={"j_e0": 1})
+
+
+# ── files of other tools ──────────────────────────────────────────────────────────────────────────
+
+LINK = '<inertial pos="0 0 .5" mass="1" diaginertia="1 1 1"/>'
+ARM = f'<body name="b" pos="0 0 1" euler="0.5 0 0"><joint name="j" axis="1 0 0"/>{LINK}</body>'
+
+
+def mjcf(folder, inside):
+    path = folder / "robot.xml"
+    path.write_text(f"<mujoco>{inside}</mujoco>")
+    return hf.read_mjcf(path)
+
+
+def test_sections_of_a_robot_may_be_repeated(tmp_path):
+    """A second compiler was ignored, so that radians became degrees; a second worldbody was lost without a word."""
+    one = mjcf(tmp_path, f'<compiler angle="radian"/><worldbody>{ARM}</worldbody>')
+    other = f'<body name="c"><freejoint/>{LINK}</body>'
+    compilers = '<compiler eulerseq="xyz"/><compiler angle="radian"/>'
+    found = mjcf(tmp_path, f"{compilers}<worldbody>{ARM}</worldbody><worldbody>{other}</worldbody>")
+    assert found.joints["j"] == one.joints["j"]
+    assert list(found.bodies) == ["b", "c"]
+    with pytest.raises(hf.BadFile, match="has an inertia and no mass"):
+        mjcf(tmp_path, "<worldbody>" + ARM.replace('mass="1"', 'mass="0"') + "</worldbody>")
+
+
+def urdf(folder, body, joint):
+    inertia = '<inertia ixx="1" iyy="1.5" izz="2" ixy="0.1" ixz="-0.05" iyz="0.02"/>'
+    link = f'<inertial><origin xyz="0.1 0.2 0.3" rpy="0.4 0.5 0.6"/><mass value="2"/>{inertia}</inertial>'
+    ends = f'<parent link="base"/><child link="{body}"/><origin xyz="1 2 3" rpy="0.1 0.2 0.3"/><axis xyz="0 1 1"/>'
+    path = folder / "robot.urdf"
+    path.write_text(
+        f'<robot name="r"><link name="base"/><link name="{body}">{link}</link>'
+        f'<joint name="{joint}" type="revolute">{ends}</joint></robot>'
+    )
+    return hf.read_urdf(path)
+
+
+def test_an_inertia_in_turned_axes_is_read_at_once(tmp_path):
+    """Products of sines were expanded: half a minute a link. Its three angles are no fractions of a circle."""
+    began = time.perf_counter()
+    moments = [float(part) for part in urdf(tmp_path, "b", "j").bodies["b"].inertia]
+    assert time.perf_counter() - began < 3
+    turn = about((0, 0, 1), 0.6) @ about((0, 1, 0), 0.5) @ about((1, 0, 0), 0.4)
+    whole = turn @ np.array([[1, 0.1, -0.05], [0.1, 1.5, 0.02], [-0.05, 0.02, 2]]) @ turn.T
+    wanted = [whole[i, j] for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))]
+    assert moments == pytest.approx(wanted, abs=1e-14)
+
+
+@pytest.mark.parametrize("name", ["dot", "lambda", "class", "sin", "x_dot", "R", "deviation_norm"])
+def test_any_name_of_a_robot_becomes_one_of_a_problem(tmp_path, name):
+    assert len(urdf(tmp_path, name, "j").bodies) == len(urdf(tmp_path, "b", name).joints) == 1
+
+
+def test_a_point_that_is_nowhere_is_refused():
+    with pytest.raises(hf.BadStatement, match="None is not a vector"):
+        hf.System(bodies={"a": hf.Body(mass=1, inertia=(1, 1, 1), points={"p": None})})

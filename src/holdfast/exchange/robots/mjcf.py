@@ -56,38 +56,43 @@ class _MjcfReading:
 
     def __init__(self, document: Document) -> None:
         self.document, self.defaults = document, _Defaults()
+        self.degrees, self.sequence = True, "xyz"
         root = document.root
         document.skip_all_but(root, ("compiler", "default", "option", "worldbody", "equality"))
-        compiler = root.first("compiler")
-        self.degrees = compiler is None or compiler.get("angle", "degree") != "radian"
-        self.sequence = "xyz" if compiler is None else compiler.get("eulerseq", "xyz")
-        if compiler is not None:
-            if compiler.get("coordinate", "local") != "local":
-                document.refuse(
-                    compiler, "global coordinates are not read", "MuJoCo itself gave them up: use local ones"
-                )
-            document.skip_attributes_but(compiler, ("angle", "eulerseq", "coordinate"))
+        for compiler in root.all("compiler"):  # sections may be repeated: what comes later counts
+            self._compile(compiler)
         for element in root.all("default"):
-            self.defaults.read(element, {}, element.get("class", "main"), document)
+            name = element.get("class", "main")
+            self.defaults.read(element, self.defaults.classes.get(name, {}), name, document)
         self.robot = Robot(document, root.get("model"), WORLD, self._gravity())
         self.poses: dict[str, Pose] = {WORLD: Pose()}  # where bodies are drawn
         self.sites: dict[str, tuple[str, Vector]] = {}
 
+    def _compile(self, compiler: XmlElement) -> None:
+        document = self.document
+        self.degrees = compiler.get("angle", "degree" if self.degrees else "radian") != "radian"
+        self.sequence = compiler.get("eulerseq", self.sequence)
+        if compiler.get("coordinate", "local") != "local":
+            document.refuse(compiler, "global coordinates are not read", "MuJoCo itself gave them up: use local ones")
+        document.skip_attributes_but(compiler, ("angle", "eulerseq", "coordinate"))
+
     def _gravity(self) -> Vector:
+        found: Vector = (sp.S.Zero, sp.S.Zero, sp.Rational("-9.81"))
         for option in self.document.root.all("option"):
             self.document.skip_attributes_but(option, ("gravity",))
             self.document.skip_all_but(option, ())
             if "gravity" in option.attributes:
-                return self.document.numbers(option, "gravity", 3)
-        return (sp.S.Zero, sp.S.Zero, sp.Rational("-9.81"))
+                found = self.document.numbers(option, "gravity", 3)
+        return found
 
     def all(self) -> Robot:
         root, document = self.document.root, self.document
-        world = root.first("worldbody")
-        if world is None:
+        worlds = root.all("worldbody")
+        if not worlds:
             document.refuse(root, "there is no <worldbody> in it")
-        self.robot.links[WORLD] = RobotLink(WORLD, world)
-        self._content(world, WORLD, "")
+        self.robot.links[WORLD] = RobotLink(WORLD, worlds[0])
+        for world in worlds:
+            self._content(world, WORLD, world.get("childclass"))
         for equality in root.all("equality"):
             for element in equality.children:
                 self._equality(self.defaults.of(element, "", document))
@@ -136,6 +141,8 @@ class _MjcfReading:
         moments = turned_inertia(pose.turn, moments)
         if mass < 0 or any(moment < 0 for moment in moments[:3]):
             document.refuse(inertial, f"the body {name!r} has a negative mass or moment of inertia")
+        if mass == 0 and any(moments):
+            document.refuse(inertial, f"the body {name!r} has an inertia and no mass", "give it a mass, or neither")
         return RobotLink(name, element, mass, pose.offset, moments)
 
     def _joints(self, element: XmlElement, body: str, parent: str, pose: Pose, childclass: str) -> None:

@@ -10,10 +10,12 @@ import sympy as sp
 
 from holdfast.exchange.robots.xml_reading import Document, XmlElement
 from holdfast.problem.bodies.orientation import UNIT, Vector, product, rotation
-from holdfast.problem.quantities import RESERVED_STARTS
+from holdfast.problem.quantities import FUNCTIONS, RESERVED_STARTS, RESERVED_WORDS
+from holdfast.problem.vocabulary import COLUMNS
 
 NOWHERE: Vector = (sp.S.Zero,) * 3
-TAKEN = {"t", "pi", "ground", "energy", "kinetic", "potential"}
+TAKEN = RESERVED_WORDS | set(FUNCTIONS) | COLUMNS | {"ground"}
+DIGITS = 40  # of turns by angles that are no fractions of a circle: beyond all that doubles see
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,9 @@ class Pose:
 
     offset: Vector = NOWHERE
     turn: Vector = UNIT
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "turn", tuple(_decimal(part) for part in self.turn))
 
     def of(self, point: Vector) -> Vector:
         """A point of the frame, in the other."""
@@ -111,8 +116,10 @@ class RobotNames:
     def take(self, stated: str, suffix: str) -> str:
         """A name like the stated one that is still free."""
         name = re.sub(r"\W+", "_", stated, flags=re.ASCII).strip("_")[:32] or suffix
-        if not name[0].isalpha() or name.startswith(tuple(RESERVED_STARTS)) or name.endswith("dot"):
+        if not name[0].isalpha() or f"{name}_".startswith(RESERVED_STARTS):
             name = f"{suffix}_{name}"
+        if name.endswith("dot"):
+            name = f"{name}_{suffix}"
         found, number = name, 1
         while found in self._taken:
             found = f"{name}_{suffix}" if number == 1 else f"{name}_{suffix}{number}"
@@ -121,6 +128,12 @@ class RobotNames:
         if found != stated:
             self.changed[stated] = found
         return found
+
+
+def _decimal(value: sp.Expr) -> sp.Expr:
+    """The number itself where that is short, else to `DIGITS`: products of sines would take seconds to expand."""
+    short = value.q < 10**DIGITS if value.is_Rational else not value.has(sp.sin, sp.cos)
+    return value if short else sp.Rational(str(sp.N(value, DIGITS)))
 
 
 def _times(matrix: tuple[Vector, ...], vector: Vector) -> Vector:

@@ -78,7 +78,7 @@ class Body:
             inertia=self._moments(names, size, where),
             orientation=orientation,
             spin=self._spin(names, size, where),
-            points=Frozen({name: vector(value, f"points.{name}") for name, value in self.points.items()}),
+            points=Frozen({n: _vector(v, names, size, f"{where}.points.{n}") for n, v in self.points.items()}),
             **{key: vector(getattr(self, key), key) for key in VECTORS},
         )
         for key, values in (("mass", (found.mass,)), ("inertia", found.inertia[:3])):

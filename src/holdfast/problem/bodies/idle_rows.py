@@ -27,8 +27,8 @@ def idle_rows(
     parameters: Mapping[str, sp.Expr | None],
 ) -> tuple[str, ...]:
     """The rows that are zero at every state."""
-    stated = [_IdleLook(definitions, parameters, seed) for seed in SEEDS]
-    others = [_IdleLook(definitions, dict.fromkeys(parameters), 3, seed) for seed in SEEDS]
+    stated = [_RowLook(definitions, parameters, seed) for seed in SEEDS]
+    others = [_RowLook(definitions, dict.fromkeys(parameters), 3, seed) for seed in SEEDS]
     found = []
     for name, row in rows.items():
         values = [look.value(row) for look in stated]
@@ -47,13 +47,13 @@ def idle_rows(
     return tuple(found)
 
 
-def _rests(row: sp.Expr, looks: list[_IdleLook]) -> bool:
+def _rests(row: sp.Expr, looks: list[_RowLook]) -> bool:
     """Whether the row does not move for other parameters either; values that do not exist decide nothing."""
     values = [look.value(row) for look in looks]
     return not abs(values[1] - values[0]) > STILL * max(look.size(row) for look in looks)
 
 
-class _IdleLook:
+class _RowLook:
     """All definitions at one random state, each with the size of the terms it is made of.
 
     Parameters without a value are random, by a seed of their own: two looks may differ in their states only.
