@@ -174,7 +174,7 @@ def urdf(folder, body, joint):
 
 
 def test_an_inertia_in_turned_axes_is_read_at_once(tmp_path):
-    """Products of sines were expanded: half a minute a link. Its three angles are no fractions of a circle."""
+    """Products of sines were expanded: seconds a link. Its three angles are no fractions of a circle."""
     began = time.perf_counter()
     moments = [float(part) for part in urdf(tmp_path, "b", "j").bodies["b"].inertia]
     assert time.perf_counter() - began < 3
@@ -192,3 +192,13 @@ def test_any_name_of_a_robot_becomes_one_of_a_problem(tmp_path, name):
 def test_a_point_that_is_nowhere_is_refused():
     with pytest.raises(hf.BadStatement, match="None is not a vector"):
         hf.System(bodies={"a": hf.Body(mass=1, inertia=(1, 1, 1), points={"p": None})})
+
+
+@pytest.mark.parametrize(("spin", "step", "duration"), [(2.0, 1.0, 20_000.0), (2.0, 0.01, 10.0), (1000.0, 0.01, 10.0)])
+def test_a_turn_that_steps_do_not_follow_is_told(spin, step, duration):
+    """The quaternion shrinks or grows with steps that are too long for the spin: its turns are wrong by then."""
+    body = hf.Body(mass=1, inertia=(1, 1, 1), spin=(0, 0, spin))
+    run = hf.simulate(hf.derive(hf.Problem(hf.System(bodies={"b": body}))), hf.RK4, step=step, duration=duration)
+    followed = spin * step < 0.1
+    assert run.success == followed
+    assert followed or "the turn is wrong" in run.message

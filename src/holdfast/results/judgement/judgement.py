@@ -37,6 +37,7 @@ from holdfast.results.judgement.finding import Finding, Judgement
 from holdfast.results.judgement.friction import friction_end
 from holdfast.results.judgement.outcome import Outcome
 from holdfast.results.judgement.passages import branch_found, singular_end
+from holdfast.results.judgement.quaternions import turn_lost
 from holdfast.results.judgement.tracking import loose, running_away
 from holdfast.results.start.start import Start
 from holdfast.results.start.term_sizes import EPSILON, deviation_sizes
@@ -129,7 +130,9 @@ def _of_deviations(facts: Facts, outcome: Outcome) -> Judgement | None:
 
 def _of_the_rest(facts: Facts, outcome: Outcome) -> Judgement:
     """Energy, states that ran away, a start that nothing brings back, undefined quantities, negative masses."""
-    lost = energy_found(facts)
+    lost, turned = energy_found(facts), turn_lost(facts.equations, facts.rows)
+    if turned is not None:
+        return Judgement(Outcome.diverged, (turned,) if lost is None else (turned, lost))
     if outcome in (Outcome.rank_lost, Outcome.not_finite):
         away = _ran_away(facts) if outcome is Outcome.rank_lost else None
         if lost is not None or away is not None:
