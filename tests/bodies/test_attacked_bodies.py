@@ -202,3 +202,14 @@ def test_a_turn_that_steps_do_not_follow_is_told(spin, step, duration):
     followed = spin * step < 0.1
     assert run.success == followed
     assert followed or "the turn is wrong" in run.message
+
+
+def test_a_weld_is_closed_by_its_own_turn_and_no_other():
+    """Entries of C vanish at turns of 120 degrees, too, and C − Cᵀ at half a turn; 2 tan(θ/2) n at none."""
+    system = hf.System(
+        bodies={"a": hf.Body(mass=1, inertia=(1, 2, 3))}, joints={"foot": hf.Weld("ground", "a")}, placing="absolute"
+    )
+    start = {"a_e0": 1.0, "a_e1": 1.0, "a_e2": 1.0, "a_e3": 0.9}
+    length = np.sqrt(sum(part**2 for part in start.values()))
+    found = hf.assemble_start(hf.Problem(system, start={name: part / length for name, part in start.items()}))
+    assert abs(found.start["a_e0"]) == pytest.approx(1, abs=1e-6)

@@ -5,11 +5,12 @@ Of a cut joint the two places coincide, d = 0, and the turn C of a's axes as b s
     d = r_a − r_b,      C = R_bᵀ R_a R₀
 
     revolute     d = 0, e₁·Cu = 0, e₂·Cu = 0             spherical    d = 0
-    prismatic    e₁·d = 0, e₂·d = 0, C off its diagonal  weld         d = 0, C off its diagonal
+    prismatic    e₁·d = 0, e₂·d = 0, 2 tan(θ/2) n = 0    weld         d = 0, 2 tan(θ/2) n = 0
     cylindrical  e₁·d = 0, e₂·d = 0, e₁·Cu = e₂·Cu = 0   planar       u·d = 0, e₁·Cu = e₂·Cu = 0
     universal    d = 0, u₂·Cu₁ = u₂·u₁
 
-where u is the axis and e₁, e₂ are across it, all fixed to b. A component of d is written as a difference of the two
+where u is the axis and e₁, e₂ are across it, all fixed to b, and C turns by θ about n: 2 tan(θ/2) n has the parts
+2 (C_ij − C_ji)/(1 + tr C), and is 0 for no turn but none. A component of d is written as a difference of the two
 places' components: what is large for it is then seen. Dot products do not tell a direction from its opposite: the
 start does.
 """
@@ -185,7 +186,8 @@ class _RowsOfJoint:
 
     def _turns(self, turns: str, turned: Matrix, axis: Vector, sides: tuple[Vector, Vector]) -> tuple[sp.Expr, ...]:
         if turns == "all":
-            return (turned[0][1], turned[1][2], turned[2][0])
+            share = (1 + turned[0][0] + turned[1][1] + turned[2][2]) / 2
+            return tuple((turned[i][j] - turned[j][i]) / share for i, j in ((2, 1), (0, 2), (1, 0)))
         if turns == "across":
             seen = times(turned, axis)
             return tuple(_dot(side, seen) for side in sides)

@@ -345,7 +345,10 @@ class BodyReader:
             self._keep(f"{name}_p{k + 1}", row)
         turned = product(dag, transposed(b.axes), product(dag, a.axes, self._turn_at_zero(joint)))
         seen = times(dag, turned, axis)
-        found = {"all": [turned[0][1], turned[1][2], turned[2][0]], "": []}.get(turns)
+        trace = dag.add(dag.one, dag.add(turned[0][0], dag.add(turned[1][1], turned[2][2])))
+        share = dag.div(trace, dag.const(2))
+        skew = [dag.div(dag.sub(turned[i][j], turned[j][i]), share) for i, j in ((2, 1), (0, 2), (1, 0))]
+        found = {"all": skew, "": []}.get(turns)
         if turns == "across":
             found = [dot(dag, first, seen), dot(dag, second, seen)]
         if turns == "two":
