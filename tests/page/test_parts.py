@@ -314,3 +314,16 @@ def test_whatever_a_run_gives_can_be_drawn(values, log, equal):
     made = figure("extreme", "", draw, equal=equal)
     ElementTree.fromstring(made)
     assert not re.search(r"\b(nan|inf)\b", made)
+
+
+def test_a_block_says_where_its_run_stayed():
+    """In Omega, or in the tube: a proof along a run says nothing of Omega."""
+    found = {}
+    for name, tube in (("pendulum", False), ("pendulum", True)):
+        problem = hf.load(next(file for file in EXAMPLES if file.stem == name))
+        equations = hf.derive(problem)
+        run = hf.simulate(equations, duration=1, every=1)
+        found[tube] = hf.report(run, hf.certify(equations, trajectory=run, effort=1, tube=tube)).html
+    assert "this run stayed in Omega." in found[False]
+    assert "this run stayed in the tube." in found[True]
+    assert "stayed in Omega" not in found[True]

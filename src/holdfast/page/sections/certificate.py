@@ -73,10 +73,9 @@ def _sentence(text: str) -> str:
 def _stayed(block: BlockCertificate) -> Markup | None:
     if block.stayed is None:
         return None
-    text = (
-        "Checked: this run stayed in Omega." if block.stayed else "This run LEFT Omega: the proof does not speak of it."
-    )
-    return paragraph(element("b", text))
+    where = "the tube" if block.label is Label.tube else "Omega"
+    kept, left = f"Checked: this run stayed in {where}.", f"This run LEFT {where}: the proof does not speak of it."
+    return paragraph(element("b", kept if block.stayed else left))
 
 
 def _margin(block: BlockCertificate) -> float:
