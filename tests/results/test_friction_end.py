@@ -84,6 +84,7 @@ def test_a_run_that_broke_off_diverged_where_energy_or_states_say_so(lost, away,
     said = {name: Finding(name, name, True) for name in (lost, away) if name}
     monkeypatch.setattr(where + "energy_found", lambda facts: said.get(lost))
     monkeypatch.setattr(where + "_ran_away", lambda facts: said.get(away))
+    monkeypatch.setattr(where + "turn_lost", lambda equations, rows: None)
     for name in ("friction_end", "authority_end"):
         monkeypatch.setattr(where + name, lambda *ending: None)
     monkeypatch.setattr(where + "singular_end", lambda *ending: Finding("singular", "why", True))

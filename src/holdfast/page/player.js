@@ -7,12 +7,13 @@ function floats(text) {
 
 function player(canvas) {
   const about = JSON.parse(canvas.dataset.about);
-  let times = floats(canvas.dataset.times), frames = floats(canvas.dataset.frames), last = times.length - 1;
+  let times = floats(canvas.dataset.times), last = times.length - 1;
   const count = about.count, fixed = new Set(about.fixed);
   const pen = canvas.getContext("2d"), scrub = document.getElementById("scrub");
   const button = document.getElementById("play"), clock = document.getElementById("clock");
   const margin = 46;
-  let space = canvas.dataset.space ? floats(canvas.dataset.space) : null, yaw = Math.PI / 6, pitch = 0.2928, turned = false;
+  let space = canvas.dataset.space ? floats(canvas.dataset.space) : null;
+  let frames = space ? new Float32Array(2 * count * times.length) : floats(canvas.dataset.frames), yaw = Math.PI / 6, pitch = 0.2928, turned = false;
   let box = about.box, scale, originX, originY;
 
   function fit() {
@@ -418,6 +419,7 @@ function player(canvas) {
   };
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
   document.fonts.ready.then(() => draw());
+  if (space) project();
   fit();
   draw();
   play(playing);

@@ -77,7 +77,7 @@ def _player(subject: PageFacts) -> Markup:
         aria_label=CAPTION,
         data_about=json.dumps(about),
         data_times=_packed(motion.times),
-        data_frames=_packed(motion.frames),
+        data_frames=_packed(motion.frames) if motion.space is None else None,
         data_space=None if motion.space is None else _packed(motion.space),
     )
     controls = element(
