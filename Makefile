@@ -38,9 +38,9 @@ lint: $(READY) ## style and types
 bench: $(READY) ## measure, and write benchmarks/results
 	$(BIN)/python -m benchmarks.run
 
-rivals: ## the same problems by MuJoCo, in an environment of its own; writes docs/benchmarks.md
+rivals: ## the same problems by MuJoCo and Pinocchio, in an environment of its own; writes docs/benchmarks.md
 	$(PY) -m venv .venv-rivals
-	.venv-rivals/bin/pip install $(PIP_FLAGS) -r requirements.lock mujoco
+	.venv-rivals/bin/pip install $(PIP_FLAGS) -r requirements.lock mujoco pin
 	PYTHONPATH=src .venv-rivals/bin/python -m benchmarks.rivals
 
 prove: $(READY) ## the long proofs and scans
