@@ -217,3 +217,11 @@ def test_the_command_writes_a_problem_file_once(tmp_path, monkeypatch):
     assert again.exit_code == 2
     told = CliRunner().invoke(main, ["import", "ur5.urdf", "--force", "--json"])
     assert json.loads(told.stdout)["bodies"] == 6
+
+
+def test_what_closes_a_loop_carries_nothing(tmp_path):
+    """A body without mass between two hinges carries the next one, also where an equality names that one second."""
+    middle = LOOP.replace('<joint axis="0 1 0"/></body>', '<joint axis="0 1 0"/><joint axis="1 0 0"/></body>', 1)
+    assert middle != LOOP
+    system = hf.read_mjcf(written(tmp_path, middle.replace('body1="b" body2="c"', 'body1="c" body2="b"')))
+    assert system.bodies["b_1"].mass == 0

@@ -117,9 +117,9 @@ class _RobotAssembly:
         called = {hinge.name: self.names.take(hinge.name, "joint") for hinge in self.robot.hinges if self._moves(hinge)}
         for hinge in self._outward():
             self._join(hinge, called.get(hinge.name, ""))
+        self._refuse_massless_ends()
         for tie in self.robot.ties:
             self._tie(tie, called)
-        self._refuse_massless_ends()
         return ImportedRobot(
             self.robot.title.strip() or f"from {self.kind}",
             self._system(),
@@ -238,7 +238,7 @@ class _RobotAssembly:
         """A body without mass must carry one that has some."""
         heavy = {name for name, given in self.bodies.items() if given["mass"]}
         owners = {point: name for name, given in self.bodies.items() for point in given["points"]}
-        parents = {owners.get(j.b, j.b): owners.get(j.a, j.a) for j in self.joints.values() if not isinstance(j, Gear)}
+        parents = {owners.get(joint.b, joint.b): owners.get(joint.a, joint.a) for joint in self.joints.values()}
         for name in list(heavy):
             while (name := parents.get(name, GROUND)) in self.bodies and name not in heavy:
                 heavy.add(name)
