@@ -213,3 +213,17 @@ def test_a_weld_is_closed_by_its_own_turn_and_no_other():
     length = np.sqrt(sum(part**2 for part in start.values()))
     found = hf.assemble_start(hf.Problem(system, start={name: part / length for name, part in start.items()}))
     assert abs(found.start["a_e0"]) == pytest.approx(1, abs=1e-6)
+
+
+@pytest.mark.parametrize("along", [0, 1], ids=["beside", "above"])
+def test_a_door_whose_hinges_do_not_line_up_is_refused_at_its_run(along):
+    """At `off` = 0 one of two hinges holds nothing; at others it cannot close, whether its row was left out or not."""
+    off = hf.parameters("off")
+    high = (0, 0, 2 + off) if along else (off, 0, 2)
+    door = hf.Body(mass=1, center=(0.5, 0, 0), inertia=(1, 1, 1), points={"low": (0, 0, 0), "high": high})
+    joints = {"a": hf.Revolute("ground", "low", axis="z"), "b": hf.Revolute("top", "high", axis="z")}
+    system = hf.System(bodies={"door": door}, joints=joints, points={"top": (0, 0, 2)}, parameters={off: 0})
+    equations = hf.derive(hf.Problem(system, start={"a_dot": 1.0}))
+    assert hf.simulate(equations, hf.RK4, step=0.01, duration=0.1, parameters={"off": 0}).success
+    with pytest.raises(hf.HoldfastError, match="cannot close" if along else "deviates from 'b_p1'"):
+        hf.simulate(equations, hf.RK4, step=0.01, duration=0.1, parameters={"off": 0.1})

@@ -70,5 +70,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def repetition(names: Sequence[str]) -> str:
-    """'c' repeats what 'a' and 'b' already fix."""
+    """'c' repeats what 'a' and 'b' already fix; alone, it asks for nothing."""
+    if len(names) == 1:
+        return f"{names[0]!r} holds by itself, whatever moves"
     return f"{names[-1]!r} repeats what {listed(names[:-1])} already {'fixes' if len(names) == 2 else 'fix'}"

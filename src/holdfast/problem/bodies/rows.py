@@ -62,6 +62,7 @@ class JointRows:
     nonholonomic: dict[str, sp.Expr] = field(default_factory=dict)
     owners: dict[str, str] = field(default_factory=dict)
     idle: tuple[str, ...] = ()  # kept at every state by what the tree itself allows
+    left_out: dict[str, sp.Expr] = field(default_factory=dict)  # those rows
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -82,7 +83,15 @@ def joint_rows(
         cut = {name: row for name, row in found.holonomic.items() if found.owners[name] in made.layout.cut}
         idle = idle_rows(cut, found.owners, definitions, parameters) if cut else ()
     kept = {name: row for name, row in found.holonomic.items() if name not in idle}
-    return replace(found, holonomic=kept, idle=idle)
+    return replace(found, holonomic=kept, idle=idle, left_out={name: found.holonomic[name] for name in idle})
+
+
+def require_closed(system: System, parameters: Mapping[str, float]) -> None:
+    """Refuse values of parameters at which a row that was left out is not kept: its joint cannot close then."""
+    rows = system.rows
+    if rows is not None and rows.idle:
+        values = {name: sp.sympify(parameters.get(name, value)) for name, value in system.parameters.items()}
+        idle_rows(rows.left_out, rows.owners, system.definitions, values)
 
 
 def with_joint_rows(system: System, program: Program) -> Program:

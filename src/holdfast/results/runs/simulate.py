@@ -17,6 +17,7 @@ from holdfast.equations.equations import Equations
 from holdfast.equations.forms.canonical import Canonical
 from holdfast.equations.quasi.form import QuasiForm
 from holdfast.errors import BadRequest
+from holdfast.problem.bodies.rows import require_closed
 from holdfast.problem.laws.linear import Law
 from holdfast.problem.phases import checked_events
 from holdfast.problem.types import ByName, StateLike
@@ -97,6 +98,8 @@ def simulate(
         request = request_of(equations, scheme, **all_rows(equations, run))
         target = save_target(save, equations, request, project=project)
     constants, watch = prepared.constants(parameters), prepared.watch(events)
+    if parameters:
+        require_closed(equations.problem.system, dict(zip(equations.parameter_names, constants, strict=True)))
     kernel = prepared.kernel(request.scheme, watch, project)
     begun = prepared.start(start, start_policy, constants, request.begin, kernel)
     if request.step is None:
