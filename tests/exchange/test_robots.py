@@ -150,7 +150,7 @@ BAD = [
     (LAUGHS, "a document type is not read", 1),
     ('<!DOCTYPE r SYSTEM "file:///etc/hostname"><robot/>', "a document type is not read", 1),
     ("<a>" * 1_000_000, "within each other", 1),
-    ("<robot>" + "<link/>" * 150_000, "in all", 1),
+    ("<robot>" + "<link/>" * 30_000, "in all", 1),
     ("<robot><link>", "not XML", 1),
     ("", "not XML", 1),
     ("<html/>", "neither a URDF", 1),

@@ -20,7 +20,7 @@ from holdfast.errors import BadFile, Misstatement
 
 LARGEST = 4_000_000  # bytes
 DEEPEST = 200  # elements within each other
-MOST = 100_000  # elements
+MOST = 20_000  # elements
 NUMBER = re.compile(r"[+-]?(\d{1,30}(\.\d{0,30})?|\.\d{1,30})([eE][+-]?\d{1,3})?")
 
 
