@@ -158,7 +158,7 @@ def outside(cells: Cells, run: Trajectory) -> list[int]:
 
 
 def room_around(cells: Cells, run: Trajectory) -> Array:
-    """Half-widths [row, state] of boxes around the rows of a run that lie in the cells, not above; 0 or less for none."""
+    """Half-widths [row, state] of boxes around the rows of a run, not above, that lie in the cells; at most 0: none."""
     which = np.clip(np.searchsorted(cells.spans[:, 0], run.times, side="right") - 1, 0, len(cells) - 1)
     start, end = cells.spans[which].T
     s = (run.times - start) / (end - start)
