@@ -13,7 +13,6 @@ from holdfast.common.rounded import rounded_down, rounded_up
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest, HoldfastError, InternalError
-from holdfast.problem.data import Data
 from holdfast.problem.file.load_dump import dumps
 from holdfast.results.runs.simulate import simulate
 from holdfast.results.trajectory import Trajectory
@@ -218,9 +217,6 @@ class Assessment:
         unknown = unverified_bodies(self.equations.problem.system)
         if unknown:
             return unknown
-        given = [name for name, f in self.equations.problem.system.functions.items() if isinstance(f.value, Data)]
-        if given:
-            return f"{given[0]!r} is given by data, which nobody else verifies"
         return None if is_named(self.scheme) else unshown_order(self.scheme)
 
     # ── one block ─────────────────────────────────────────────────────────────────────────────────

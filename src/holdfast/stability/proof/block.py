@@ -315,17 +315,22 @@ def _demand(
     return None if any(node in foreign for node in ancestors(demand)) else demand
 
 
+def _of_time(node: Node, moving: set[Node]) -> bool:
+    """Whether a node is read off data at a time, whatever the state is."""
+    return node.op == "table" and not moving & set(ancestors((node,)))
+
+
 def _affine(equations: Equations, held: Sequence[int], numbers: dict[Node, Node]) -> bool:
     """Whether y = J q + e(t) with a constant J for these constraints.
 
     Judged by slopes: J must be constant and γ depend on time alone. A jump has no slope, and a first-order state moves
-    without one, so there must be none of these.
+    without one, so there must be none of these; but data that are read at times alone are part of e(t).
     """
     deviations = [*(equations.deviations.y[i] for i in held), *(equations.deviations.w[i] for i in held)]
     inner = ancestors(substitute(deviations, numbers))
-    if any(node in equations.inputs.s or node.op in JUMPING for node in inner):
-        return False
     moving = {*equations.inputs.q, *equations.inputs.v, *equations.inputs.s}
+    if any(node in equations.inputs.s or (node.op in JUMPING and not _of_time(node, moving)) for node in inner):
+        return False
     slopes = [node for i in held for node in equations.deviations.jacobian[i].values()]
     drifts = [equations.deviations.drift[i] for i in held]
     nodes = substitute([*slopes, *drifts], numbers)
