@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -161,6 +162,7 @@ class Assessment:
         for block in made:
             words = self._assumed(block, shown, set(self.equations.deviation_names) - set(shown))
             note = f" Its Omega takes {words} for granted, which is not proved." if words else ""
+            note += f" Not re-checked by a verifier: {self._unverified}." if block.proof and self._unverified else ""
             yield replace(block, reason=block.reason + note)
 
     def _certificate(
@@ -214,10 +216,12 @@ class Assessment:
             return block.obstacle
         if self.scheme.unproved:
             return self.scheme.unproved
-        unknown = unverified_bodies(self.equations.problem.system)
-        if unknown:
-            return unknown
         return None if is_named(self.scheme) else unshown_order(self.scheme)
+
+    @cached_property
+    def _unverified(self) -> str:
+        """What nobody else derives of the equations: no region is tried, and a tube says that it is not re-checked."""
+        return unverified_bodies(self.equations.problem.system)
 
     # ── one block ─────────────────────────────────────────────────────────────────────────────────
 
@@ -264,7 +268,7 @@ class Assessment:
             return self._estimated(block, told, step, None, granted) or checked
         if step is None or seen.norm is None or seen.defects is None:
             return checked
-        why = obstacle or self._why_not(block) or block.tube_only
+        why = obstacle or self._why_not(block) or block.tube_only or self._unverified
         found = why or self._proved(told, step, seen.norm, checked, seen.defects, work, granted)
         if isinstance(found, BlockCertificate):
             return found
