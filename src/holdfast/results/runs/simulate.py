@@ -100,7 +100,7 @@ def simulate(
     constants, watch = prepared.constants(parameters), prepared.watch(events)
     if parameters:
         require_closed(equations.problem.system, dict(zip(equations.parameter_names, constants, strict=True)))
-    kernel = prepared.kernel(request.scheme, watch, project)
+    kernel = prepared.kernel(request.scheme, watch, project, quick=target is None)
     begun = prepared.start(start, start_policy, constants, request.begin, kernel)
     if request.step is None:
         request = prepared.with_tolerances(request, begun, constants, kernel)
