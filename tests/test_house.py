@@ -272,7 +272,7 @@ CHANGING = {  # what counts, collects or is filled in as the work goes on; every
     "page": {"Panel"},
     "problem": {"ReadingBudget"},
     "results": {"_ProjectAfterStep"},
-    "stability": {"Piece", "Cells", "Shown", "Reading", "Rounded", "Budget", "Cover", "Statement"},
+    "stability": {"Piece", "Cells", "ChartCells", "Shown", "Reading", "Rounded", "Budget", "Cover", "Statement"},
     "structure": {"Clock"},
 }
 
