@@ -114,7 +114,7 @@ def test_a_run_whose_branch_is_stretched_out_goes_on_by_the_equations(monkeypatc
     assert alone.status == Status.rank_lost
     last = alone.steps
     assert 100 < last < 900
-    assert np.abs(alone.states[last] - run.y[:, last]).max() < 1e-8
+    assert np.abs(alone.states[last] - run.y[:, last]).max() < 1e-6  # of a motion that is true to 1e-4 at this step
     stopped = dict(zip(run.state_names, run.y[:, last + 1], strict=True))
     again = hf.simulate(equations, hf.RK4, step=1e-3, duration=0.05, start=stopped, start_policy="keep")
     assert again.outcome.name == "completed"
