@@ -124,3 +124,12 @@ def test_equations_that_could_be_proved_run_as_they_are():
     """Without quaternions there is no second order, however many branches there are."""
     assert quick.quick_field(hf.derive(in_plane())) is None
     assert quick.quick_field(hf.derive(bennett())) is None
+
+
+def test_what_is_run_in_an_order_that_no_proof_speaks_of_is_not_called_proved(monkeypatch):
+    monkeypatch.setattr(quick, "FEWER", 10)
+    equations = hf.derive(cranks())
+    assert quick.quick_field(equations) is not None
+    certificate = hf.certify(equations, hf.RK4, step=1e-3, duration=0.02, effort=0.1)
+    assert not any(block.label.is_proof for block in certificate.blocks)
+    assert "branch by branch" in certificate.summary()

@@ -10,7 +10,6 @@ EXAMPLES = resources.files("holdfast") / "examples"
 WHY = {
     "gusts": "driven by noise, which no bound holds for",
     "kepler": "the law is eased where the first integrals become dependent",
-    "measured_path": "'track' is given by data",
     "slide_with_friction": "forces use lambda_slide",
     "weak_motor": "the law holds only within the limits of tau",
 }

@@ -29,7 +29,7 @@ from holdfast.stability.verifier.schemes import TABLEAUS
 from holdfast.stability.verifier.steps.cells import Cutter, Limit, boxes
 from holdfast.stability.verifier.steps.motion import WholeMotion
 from holdfast.stability.verifier.steps.step import coefficients, nearby
-from holdfast.stability.verifier.steps.unknowns import System, _bounded, enclosed
+from holdfast.stability.verifier.steps.unknowns import System, bounded, enclosed
 from holdfast.stability.verifier.steps.unknowns import _parts as unknowns_parts
 from tests.stability.held import pendulum
 
@@ -164,7 +164,7 @@ def test_what_bounds_the_unknowns_solves_its_inequality_exactly(scale):
     start = scale * rng.uniform(0, 1, (20, size, terms)) * (rng.random((20, size, terms)) < 0.7)
     start[3] = 0
     start[4, 0, 0] = np.nan
-    found = _bounded(distance, start)
+    found = bounded(distance, start)
     lost = [1, 2, 4]
     assert np.isinf(found[lost]).all()
     for g, s, d in (tuple(x[k] for x in (distance, start, found)) for k in range(20) if k not in lost):

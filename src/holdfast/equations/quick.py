@@ -2,8 +2,8 @@
 
 It is no way to derive equations, for it loses its pivots where a branch is stretched out though nothing is lost
 (decision 0013). So it serves long runs only: one that ends in it is run again by the equations themselves. And it is
-taken only where quaternions turn bodies, of which nothing is ever proved: what is proved, rounding included, is proved
-of the operations that run.
+taken only where quaternions turn bodies, and what takes it is never called proved: proofs bound the rounding of the
+operations that run.
 """
 
 from __future__ import annotations

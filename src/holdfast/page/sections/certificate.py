@@ -19,6 +19,17 @@ MOST_BLOCKS, MOST_TOLD = 6, 40  # that are told one by one; more stand in one ta
 
 
 def write(subject: PageFacts) -> Markup:
+    if subject.by_phase:
+        said = (
+            "Each phase is a program of its own, from where this run entered it. Nothing is said of the shorter step "
+            "by which an event is met, nor of what happens between phases."
+        )
+        parts = [joined(element("h3", f"Phase {name}"), _one(part)) for name, part in subject.phases()]
+        return joined(paragraph(said), *parts)
+    return _one(subject)
+
+
+def _one(subject: PageFacts) -> Markup:
     certificate = subject.certificate
     if certificate is None and subject.doubt:
         return paragraph(f"{subject.doubt} Nothing of it is shown.")

@@ -55,7 +55,8 @@ def ensemble(
     The columns are taken together, case by case; `hf.grid` makes columns of all combinations. Without `cases`, those
     of the problem's own ``[ensemble]`` table are run (`results.table` describes it). The rest is as in
     `hf.simulate`, and each case is, to the last bit, what `simulate` gives; neither `threads` nor `lanes` change that.
-    (Under `redundant="allow"`, where `simulate` runs in pieces, to rounding; singular states are crossed as there.)
+    (To rounding under `redundant="allow"`, where `simulate` runs in pieces, and for closed loops of bodies that turn by
+    quaternions, which it may solve branch by branch. Singular states are crossed as there.)
     Cases of an adaptive scheme have rows at common times: those of `at`, or 201 equidistant ones.
 
     `reduce` asks for numbers of each case, such as ``{"pull": "max(abs(lambda_rod))"}``, gathered over every step

@@ -215,7 +215,7 @@ def _key(scheme: Scheme | str | None, options: RunOptions) -> Any:
     """What tells requests apart, types included; None where options cannot be compared so."""
     values = tuple(options.values())
     plain = all(value is None or type(value) in (int, float) for value in values)
-    if not plain or not isinstance(scheme, Scheme | str | None):
+    if not plain or not (scheme is None or isinstance(scheme, (Scheme, str))):
         return None
     return scheme, tuple(options), values, tuple(map(type, values))
 

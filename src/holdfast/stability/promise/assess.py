@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from holdfast.common.rounded import rounded_down, rounded_up
 from holdfast.equations.equations import Equations
+from holdfast.equations.quick import quick_field
 from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest, HoldfastError, InternalError
-from holdfast.problem.data import Data
 from holdfast.problem.file.load_dump import dumps
 from holdfast.results.runs.simulate import simulate
 from holdfast.results.trajectory import Trajectory
@@ -162,6 +163,7 @@ class Assessment:
         for block in made:
             words = self._assumed(block, shown, set(self.equations.deviation_names) - set(shown))
             note = f" Its Omega takes {words} for granted, which is not proved." if words else ""
+            note += f" Not re-checked by a verifier: {self._unverified}." if block.proof and self._unverified else ""
             yield replace(block, reason=block.reason + note)
 
     def _certificate(
@@ -215,13 +217,14 @@ class Assessment:
             return block.obstacle
         if self.scheme.unproved:
             return self.scheme.unproved
-        unknown = unverified_bodies(self.equations.problem.system)
-        if unknown:
-            return unknown
-        given = [name for name, f in self.equations.problem.system.functions.items() if isinstance(f.value, Data)]
-        if given:
-            return f"{given[0]!r} is given by data, which nobody else verifies"
+        if quick_field(self.equations) is not None:
+            return "it is run branch by branch, an order of elimination whose rounding is not bounded"
         return None if is_named(self.scheme) else unshown_order(self.scheme)
+
+    @cached_property
+    def _unverified(self) -> str:
+        """What nobody else derives of the equations: no region is tried, and a tube says that it is not re-checked."""
+        return unverified_bodies(self.equations.problem.system)
 
     # ── one block ─────────────────────────────────────────────────────────────────────────────────
 
@@ -268,7 +271,7 @@ class Assessment:
             return self._estimated(block, told, step, None, granted) or checked
         if step is None or seen.norm is None or seen.defects is None:
             return checked
-        why = obstacle or self._why_not(block)
+        why = obstacle or self._why_not(block) or block.tube_only or self._unverified
         found = why or self._proved(told, step, seen.norm, checked, seen.defects, work, granted)
         if isinstance(found, BlockCertificate):
             return found

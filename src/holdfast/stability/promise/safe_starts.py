@@ -69,10 +69,11 @@ def safe_starts(equations: Equations, certificate: Certificate) -> SafeStarts:
         raise BadRequest("the certificate was made of other equations", where="safe_starts(certificate)")
     numbers = {name: certificate.parameters[name] for name in equations.parameter_names}
     flow = tube_flow(equations, numbers, whole=True)
-    widths = np.min([_room(tube, run) for tube in tubes], axis=0)
-    if not (widths > 0).all():
+    room = np.min([_room(tube, run) for tube in tubes], axis=0)
+    if not (room > 0).all():
         return SafeStarts(0.0, Frozen())
-    part = Neighbours(flow, scheme, certificate.step, run, widths).largest_start()
+    neighbours = Neighbours(flow, scheme, certificate.step, run, room)
+    part, widths = neighbours.largest_start(), neighbours.widths
     told = {name: float(part * width) for name, width in zip(run.state_names, widths, strict=True)}
     return SafeStarts(part, Frozen(told) if part else Frozen())
 

@@ -158,14 +158,14 @@ def outside(cells: Cells, run: Trajectory) -> list[int]:
 
 
 def room_around(cells: Cells, run: Trajectory) -> Array:
-    """Half-widths, not above, of boxes around all rows of a run that lie in the cells; 0 or less for none."""
+    """Half-widths [row, state] of boxes around the rows of a run, not above, that lie in the cells; at most 0: none."""
     which = np.clip(np.searchsorted(cells.spans[:, 0], run.times, side="right") - 1, 0, len(cells) - 1)
     start, end = cells.spans[which].T
     s = (run.times - start) / (end - start)
     terms = cells.curves[which] * np.stack([s**k for k in range(DEGREE + 1)], axis=-1)[:, None, :]
     error = ROUNDED * (np.abs(terms).sum(axis=-1) + np.abs(run.y.T))
     room = cells.halves[which] * (1 - ROUNDED) - np.abs(run.y.T - terms.sum(axis=-1)) - error
-    return np.asarray(room.min(axis=0))
+    return np.asarray(room)
 
 
 def _inside(cells: Cells, cell: int, moment: float, state: Array) -> bool:

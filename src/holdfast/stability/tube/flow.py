@@ -14,7 +14,7 @@ from typing import Any
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector
 from holdfast.graph.nodes import Node, ancestors, substitute
-from holdfast.stability.proof.block import bound_numbers
+from holdfast.stability.proof.block import bound_numbers, unsure_controls
 
 Entries = dict[tuple[int, int], Node]
 TURNING = ("sin", "cos")
@@ -81,11 +81,14 @@ def tube_flow(equations: Equations, parameters: Mapping[Any, Any], *, whole: boo
 
 
 def _system(equations: Equations) -> tuple[Entries, list[Node]]:
-    """Places and nodes of the matrix, and the right side; where the program alone fixes the accelerations, J only."""
+    """Places and nodes of the matrix, and the right side.
+
+    Where the program alone fixes the accelerations, J only; unless controls might fail, which the whole matrix tells.
+    """
     solution, n = equations.solution, len(equations.inputs.q)
     slopes = {(i, j): node for i, row in enumerate(equations.deviations.jacobian) for j, node in row.items()}
     demand = [y - d for y, d in zip(solution.demand, solution.drift, strict=True)]
-    if equations.solver.form == "inverse":
+    if equations.solver.form == "inverse" and not unsure_controls(equations):
         return slopes, demand
     entries = {(i, j): node for i, row in enumerate(equations.dynamics.mass) for j, node in row.items()}
     entries |= {(i, n + k): -node for i, row in enumerate(equations.holders) for k, node in row.items()}

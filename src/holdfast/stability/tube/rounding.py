@@ -28,14 +28,15 @@ class RoundingTape:
     """
 
     def __init__(
-        self, flow: TubeFlow, scheme: RungeKutta, step: float, monomials: CellMonomials, *, fine: bool = False
-    ) -> None:
+        self, flow: TubeFlow, scheme: RungeKutta, step: float, monomials: CellMonomials, *, fine: bool = False,
+        chosen: Sequence[list[int]] | None = None,
+    ) -> None:  # fmt: skip
         self.flow, self.scheme = flow, scheme
         self._own = SYMBOLS if fine else RUNNING
         tape = self._tape = Recorder(1, monomials)
         tape.rounds = DIFFERENCE
         self._step = Fraction(step)
-        taken = Stages(flow, scheme, tape, self._step)
+        taken = Stages(flow, scheme, tape, self._step, chosen)
         stages: list[list[Value]] = []
         for node, row in zip(scheme.nodes, scheme.stages, strict=True):
             place = self._advanced(taken, row, stages)

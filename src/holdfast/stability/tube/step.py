@@ -28,9 +28,12 @@ Rates = dict[int, Value]  # by the place of their state
 class Stages:
     """Takes the stages of a scheme on a tape."""
 
-    def __init__(self, flow: TubeFlow, scheme: RungeKutta, tape: Recorder, tau: Value) -> None:
+    def __init__(
+        self, flow: TubeFlow, scheme: RungeKutta, tape: Recorder, tau: Value, chosen: Sequence[list[int]] | None = None
+    ) -> None:
+        """`chosen` are the variables that time and each state depend on, where they are not those of a cell."""
         self.flow, self.scheme, self.tape, self.tau = flow, scheme, tape, tau
-        chosen = variables_of(flow)
+        chosen = variables_of(flow) if chosen is None else chosen
         self.time = tape.input(chosen[0])
         self.state: list[Value] = [tape.input(found) for found in chosen[1:]]
 

@@ -152,7 +152,7 @@ def enclosed(matrix: list[list[Form | Fraction]], right: list[Form]) -> list[For
         z = _followed(table, right, inverse)
         lacking = combination(inverse, _lacking(matrix, right, z))
         start = np.stack([form.bound() for form in lacking], axis=1)
-        error = _bounded(_distance(table, inverse), start)
+        error = bounded(_distance(table, inverse), start)
     for k, form in enumerate(z):
         form.r = error[:, k, :]
     return z
@@ -225,7 +225,7 @@ def _distance(table: list[list[Form]], inverse: Array) -> Array:
     return np.stack(rows).transpose(2, 0, 1, 3)
 
 
-def _bounded(distance: Array, start: Array) -> Array:
+def bounded(distance: Array, start: Array) -> Array:
     """δ̄ ≥ start + distance ∗ δ̄, power by power; infinite where none is found."""
     _cells, size, terms = start.shape
     out = np.full(start.shape, np.inf)

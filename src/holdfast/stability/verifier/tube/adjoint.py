@@ -25,7 +25,8 @@ from holdfast.stability.verifier.reading.code import ROUNDED, Code, Rounded, adv
 from holdfast.stability.verifier.reading.equations import Equations
 from holdfast.stability.verifier.refusal import Unconfirmed
 from holdfast.stability.verifier.schemes import Tableau
-from holdfast.stability.verifier.steps.cells import Cells
+from holdfast.stability.verifier.steps.cells import Cells, boxes
+from holdfast.stability.verifier.steps.probe import middle_one, probed
 from holdfast.stability.verifier.steps.rounding import RoundingModel
 from holdfast.stability.verifier.steps.unknowns import enclosed
 from holdfast.stability.verifier.tube.cells import TubeCells
@@ -238,17 +239,32 @@ class AdjointRounding:
 class BoxRounding:
     """Rounding of one block over boxes: errors added up, or, where that is too large, by their slopes."""
 
-    def __init__(self, quick: RoundingModel, by_slopes: Callable[[], AdjointRounding], names: list[str]) -> None:
+    def __init__(
+        self, quick: RoundingModel, by_slopes: Callable[[], AdjointRounding], names: list[str], relevant: Array
+    ) -> None:
         self._quick, self._make, self._names = quick, by_slopes, names
+        self._relevant = relevant  # of each variable: 1 beside its range in the region, or 0 where it decides nothing
         self._fine: AdjointRounding | None = None
 
     def judge(self, cells: Cells, claimed: float) -> tuple[Array, Array, Array]:
-        bounds, least, shares = self._quick.judge(cells)
+        bounds, shares = self._bounds(cells, claimed), np.zeros_like(cells.low)
+        poor = np.flatnonzero(bounds > claimed)
+        if len(poor):
+            row = middle_one(poor, bounds)
+            helpful = probed(
+                lambda low, high: self._bounds(boxes(cells.variables, low, high), claimed),
+                cells.low[row], cells.high[row], float(bounds[row]),
+            )  # fmt: skip
+            shares[poor] = helpful if helpful.any() else (cells.high - cells.low)[poor] * self._relevant
+        return bounds, np.zeros(len(cells)), shares
+
+    def _bounds(self, cells: Cells, claimed: float) -> Array:
+        bounds: Array = self._quick.judge(cells)[0]
         poor = np.flatnonzero(bounds > claimed)
         if len(poor):
             self._fine = self._fine or self._make()
             bounds[poor] = np.fmin(bounds[poor], self._fine.judged(self._as_tube(cells.chosen(poor)))[0])
-        return bounds, least, shares
+        return bounds
 
     def _as_tube(self, cells: Cells) -> TubeCells:
         """A box is a cell of a tube around a state that rests."""

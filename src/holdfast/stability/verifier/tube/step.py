@@ -24,11 +24,11 @@ from holdfast.stability.verifier.steps.motion import WholeMotion
 from holdfast.stability.verifier.steps.step import after
 from holdfast.stability.verifier.steps.unknowns import (
     System,
-    _bounded,
     _followed,
     _form,
     _inverse,
     _lacking,
+    bounded,
 )
 from holdfast.stability.verifier.tube.cells import TubeCells
 from holdfast.stability.verifier.tube.space import LONG, TubeSpace
@@ -107,7 +107,7 @@ def solved(matrix: list[list[Form | Fraction]], right: list[Form], space: TubeSp
         z = _followed(table, right, inverse)
         rows = np.stack([form.bound() for form in _lacking(matrix, right, z)], axis=1)
         response = _response(mid, inverse)
-        rows = _bounded(_missed(table, mid, response), rows)
+        rows = bounded(_missed(table, mid, response), rows)
     terms = space.terms
     usable = np.isfinite(rows).all(axis=(1, 2)) & np.isfinite(response).all(axis=(1, 2, 3))
     rows, response = np.where(usable[:, None, None], rows, 0.0), np.where(usable[:, None, None, None], response, 0.0)
