@@ -172,7 +172,6 @@ def test_a_referee_is_told_what_is_assumed_of_the_machine():
     text = hf.certify(hf.derive(problem), effort=1).statement()
     assert "rounded to nearest" in text
     assert "sin, cos: our own code, within 2^-49 of the value, which is proved" in text
-    assert "tan" not in text  # accelerations follow from the program alone
     free = hf.Program(holonomic={"way": x - sp.sin(hf.time) - sp.tan(x / 9) / 50}, law=hf.critically_damped(5))
     told = hf.certify(hf.derive(hf.Problem(system, free, start={x.rate: 1.01}, run=problem.run)), effort=1).statement()
     assert "tan: within 2^-49 of the value, which is taken for granted" in told
