@@ -137,6 +137,9 @@ def blocks_of(equations: Equations, parameters: Mapping[Any, Any]) -> list[Proof
 
 def _never_shown(equations: Equations, held: Sequence[str]) -> str:
     """What bounding accelerations does not show of the controls that hold some constraints."""
+    if equations.friction is not None:
+        used = ", ".join(f"lambda_{name}" for name in equations.friction.constraints)
+        return f"forces use {used}, which no region is covered with"
     loose = unsure_controls(equations)
     if not loose or set(held) <= set(equations.problem.program.held_by_reaction):
         return ""
@@ -169,8 +172,6 @@ def _obstacle(equations: Equations, held: Sequence[str]) -> str:
     program = equations.problem.program
     if program.shortfall and not set(held) <= set(program.held_by_reaction):
         return f"the law holds only {program.shortfall}"
-    if equations.friction is not None:
-        return f"forces use {', '.join(f'lambda_{name}' for name in equations.friction.constraints)}"
     if law.jumps:
         return "the law branches on the deviations, so that its slopes say nothing of its values"
     if equations.solver.form == "eased":

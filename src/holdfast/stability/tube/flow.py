@@ -15,6 +15,7 @@ from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector
 from holdfast.graph.nodes import Node, ancestors, substitute
 from holdfast.stability.proof.block import bound_numbers, unsure_controls
+from holdfast.stability.tube.friction import FrictionFlow, friction_flow
 
 Entries = dict[tuple[int, int], Node]
 TURNING = ("sin", "cos")
@@ -40,6 +41,7 @@ class TubeFlow:
     code_rates: tuple[Node, ...]  # of the variables
     code_unknowns: tuple[Node, ...]  # of the system, as they are computed
     parameters: tuple[float, ...]
+    friction: FrictionFlow | None = None  # forces that use their own reactions
 
     @property
     def inputs(self) -> tuple[Node, ...]:
@@ -77,6 +79,7 @@ def tube_flow(equations: Equations, parameters: Mapping[Any, Any], *, whole: boo
         code_rates=tuple(field.rates[k] for k in chosen),
         code_unknowns=(*equations.solution.accelerations, *equations.solution.mu)[: len(right)],
         parameters=tuple(parameter_vector(equations, parameters)),
+        friction=friction_flow(equations, numbers),
     )
 
 

@@ -55,10 +55,14 @@ class Stages:
         """Entries and right side of the system behind the rates, and the rates that need no system."""
         flow = self.flow
         direct = [i for i in range(len(flow.rates)) if i not in flow.unknowns]
-        wanted = [*flow.entries.values(), *flow.right] if flow.unknowns else []
+        apart = 0 if flow.friction is None else len(flow.friction.forces)  # found with their reactions
+        wanted = [*flow.entries.values(), *flow.right[apart:]] if flow.unknowns else []
         found = self.tape.graph(flow.inputs, [moment, *place], [*wanted, *(flow.rates[i] for i in direct)])
         entries = dict(zip(flow.entries, found, strict=False)) if wanted else {}
-        return entries, found[len(entries) : len(wanted)], dict(zip(direct, found[len(wanted) :], strict=True))
+        right = found[len(entries) : len(wanted)]
+        if flow.friction is not None and entries:
+            right = [*flow.friction.solved(self.tape, flow.inputs, [moment, *place], entries, right), *right]
+        return entries, right, dict(zip(direct, found[len(wanted) :], strict=True))
 
     def solved(self, unknowns: Sequence[Value], direct: Rates) -> list[Value]:
         """All rates, in the order of the states."""
