@@ -185,6 +185,7 @@ from holdfast.stability.linear.step_limit import spectral_limit as spectral_limi
 from holdfast.stability.linear.transient import transient as transient
 from holdfast.stability.promise.certify import certify as certify
 from holdfast.stability.promise.phases import certify_phases as certify_phases
+from holdfast.stability.promise.phases import certify_stretches as certify_stretches
 from holdfast.stability.promise.safe_starts import SafeStarts as SafeStarts
 from holdfast.stability.promise.safe_starts import safe_starts as safe_starts
 from holdfast.stability.rests.branches import (

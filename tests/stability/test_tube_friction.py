@@ -65,3 +65,40 @@ def test_other_steps_of_newton_than_those_that_are_run_are_an_error_of_the_produ
 def test_a_step_that_passes_a_reversal_whole_is_not_proved(slider):
     certificate = hf.certify(slider, duration=0.27, effort=0.5)
     assert not certificate.blocks[0].label.is_proof
+
+
+def test_stretches_between_reversals_are_proved_and_the_steps_between_are_in_none(slider):
+    run = hf.simulate(slider, duration=0.4, every=1)
+    found = hf.certify_stretches(slider, trajectory=run, effort=2)
+    assert len(found) == 2
+    assert all(certificate.attracted is hf.Label.tube for certificate in found.values())
+    first, second = found.values()
+    reversal = float(run.times[1:][run["x_dot"][:-1] * run["x_dot"][1:] < 0][0])
+    assert first.begin == 0
+    assert first.begin + first.duration < reversal < second.begin
+    assert second.begin - (first.begin + first.duration) < 20 * run.step
+    row = round(second.begin / run.step)
+    assert second.start == tuple(run.y[:, row])
+    assert second.begin + second.duration == pytest.approx(0.4)
+
+
+@pytest.mark.prove
+def test_all_stretches_of_the_slider_crank_are_proved(slider):
+    found = hf.certify_stretches(slider)
+    assert len(found) == 11
+    assert all(block.label is hf.Label.tube for certificate in found.values() for block in certificate.blocks)
+    assert sum(certificate.duration for certificate in found.values()) > 0.97 * 6
+    for certificate in found.values():
+        assert most_attained(slider, certificate, 5) > 0.1
+
+
+def test_stretches_are_refused_by_name_where_there_are_none():
+    slope = hf.derive(hf.loads(SLOPE))
+    (whole,) = hf.certify_stretches(slope, effort=1).items()
+    assert whole[0] == "0 to 0.6"
+    with pytest.raises(hf.BadRequest, match="takes Equations"):
+        hf.certify_stretches("slope")
+    with pytest.raises(hf.BadRequest, match="has phases"):
+        hf.certify_stretches(hf.derive(hf.load(str(EXAMPLES / "slack_rope.toml"))))
+    with pytest.raises(hf.BadRequest, match="one step, all of them kept"):
+        hf.certify_stretches(slope, trajectory=hf.simulate(slope, every=2))

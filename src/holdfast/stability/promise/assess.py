@@ -27,7 +27,7 @@ from holdfast.stability.linear.hurwitz import place_of_roots
 from holdfast.stability.promise.bodies import unverified_bodies
 from holdfast.stability.promise.checked import BlockAlongRun, MeasuredDefect
 from holdfast.stability.promise.envelope import reading_errors
-from holdfast.stability.promise.in_tube import with_tubes, without_tubes
+from holdfast.stability.promise.in_tube import gaps_along, with_tubes, without_tubes
 from holdfast.stability.promise.law_norm import region_norm
 from holdfast.stability.promise.norm_search import ChosenNorm, search_norm
 from holdfast.stability.promise.proved_block import bounded_in_energy, with_proof
@@ -94,6 +94,19 @@ class Assessment:
         if not stopped:
             made = self._in_tubes(seen, made, step)
         return self._certificate(step, run, tuple(self._said(made, run)))
+
+    def gaps(self, step: float, run: Trajectory) -> list[tuple[float, float]]:
+        """Stretches of a run, with every step kept, in which no tube is proved."""
+        if not isinstance(self.scheme, RungeKutta):
+            return []
+        errors = reading_errors(self.equations, run, parameter_vector(self.equations, self.parameters))
+        blocks = [block for block in self._blocks() if self._why_not(block) is None]
+        seen = [
+            self._measured(BlockAlongRun(block, run, np.array([errors[name] for name in block.names]).T), step)
+            for block in blocks
+        ]
+        work = self.ledger.beside(EFFORT * self.asked.effort)
+        return gaps_along(self.equations, self.scheme, step, self.parameters, seen, work)
 
     def _in_tubes(
         self, seen: list[MeasuredDefect], made: list[BlockCertificate], step: float | None

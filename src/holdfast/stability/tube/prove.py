@@ -151,6 +151,20 @@ class TubeProver:
         flow, least = self._flow, self._seen / self._scale
         return TubeSearch(self._defect(shape), self._centre, flow.places, flow.timed, self.step, self._factors, least)
 
+    def gaps(self) -> list[tuple[float, float]]:
+        """Stretches of time in which steps have no bound that is near enough, in the narrowest of the tubes."""
+        times, shape, width = self.run.times, self._shape(*FORMS[0]), WIDTH / NARROWER ** (TRIES - 1)
+        search, enough = self._cover(shape), WITHIN * self._seen / self._scale
+        ends = np.unique([*times[:: LENGTHS[1]], times[-1]])
+        spans = np.column_stack([ends[:-1], ends[1:]])
+        poor = ~(search.bounds(spans, width) <= enough).all(axis=1)
+        steps = np.column_stack([times[:-1], times[1:]])
+        steps = steps[np.isin(np.searchsorted(ends, steps[:, 0], side="right") - 1, np.flatnonzero(poor))]
+        if not len(steps):
+            return []
+        lost = steps[~(search.bounds(steps, width) <= enough).all(axis=1)]
+        return _joined(lost)
+
     # ── what is the same for all widths ───────────────────────────────────────────────────────────
 
     @cached_property
@@ -299,6 +313,17 @@ class TubeProver:
         tape = deviation_tape(self._flow, found.shape)
         data = found.cover.cells.inputs(found.shape, self._flow.places, self._flow.timed)
         return np.asarray(tape(data).sizes().max(axis=0))
+
+
+def _joined(spans: Array) -> list[tuple[float, float]]:
+    """Stretches that follow each other made one."""
+    found: list[tuple[float, float]] = []
+    for start, end in spans.tolist():
+        if found and start <= found[-1][1]:
+            found[-1] = found[-1][0], end
+        else:
+            found.append((start, end))
+    return found
 
 
 @dataclass(frozen=True, eq=False)
