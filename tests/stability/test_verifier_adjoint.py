@@ -260,7 +260,7 @@ def test_slopes_confirm_what_errors_added_up_do_not(read):
     assert (found._by_slopes.judged(cells).max(axis=1) < added.max(axis=1)).all()
 
 
-def test_a_code_that_needs_a_state_without_a_deviation_is_not_confirmed(read):
+def test_a_code_that_needs_what_is_no_state_is_not_confirmed(read):
     from holdfast.stability.verifier.refusal import Unconfirmed
 
     code = read.claims.code
@@ -274,7 +274,7 @@ def test_a_code_that_needs_a_state_without_a_deviation_is_not_confirmed(read):
     rates = [k + (k >= count) for k in code.rates]
     foreign = Code(more, (*shifted, ("mul", rates[-1], count)), (*rates[:-1], last))
     one = claimed(read)[0]
-    with pytest.raises(Unconfirmed, match="on which no deviation depends"):
+    with pytest.raises(Unconfirmed, match="what is no state"):
         AdjointRounding(
             read.equations, foreign, [one.block.names], read.tableau, 0.005, [np.array(one.proof.factor)],
             read.claims.parameters, 1.0,
