@@ -111,7 +111,7 @@ def _usual(problem: Problem, form: LawForm, degrees: Mapping[str, int] | None = 
     inputs = inputs_of(problem, form, degrees)
     dynamics = dynamics_of(problem.system, inputs)
     tree = dynamics.bodies.tree if dynamics.bodies is not None else None
-    deviations = deviations_of(problem.program, inputs, closing_rows(problem.system, inputs, tree))
+    deviations = deviations_of(problem.program, inputs, closing_rows(problem, inputs, tree))
     check_order(problem, inputs, dynamics, deviations)
     holders = holders_of(problem.program, deviations, inputs, [c.name for c in problem.system.coordinates])
     samples = [] if degrees else samples_of(problem, form, inputs, (*deviations.y, *deviations.w))

@@ -21,6 +21,7 @@ from holdfast.graph.space import Mat, Vec, cross, minus, plus, transpose, turned
 from holdfast.problem.bodies.joints import TreeJoint
 from holdfast.problem.bodies.rows import SHARED
 from holdfast.problem.bodies.topology import end_of
+from holdfast.problem.problem import Problem
 from holdfast.problem.system import System
 
 
@@ -33,12 +34,13 @@ class ClosingRow:
     drift: Node  # γ
 
 
-def closing_rows(system: System, inputs: Inputs, tree: FrameTree | None) -> dict[str, ClosingRow]:
-    """Of all cut joints whose places coincide, the rows of places by name."""
+def closing_rows(problem: Problem, inputs: Inputs, tree: FrameTree | None) -> dict[str, ClosingRow]:
+    """Of all cut joints whose places coincide, the rows of places by name, as far as the program has them."""
+    system, stated = problem.system, problem.program.holonomic
     if tree is None or system.frames is None or system.rows is None:
         return {}
     found: dict[str, ClosingRow] = {}
-    wanted, geometry = system.rows.holonomic, None
+    wanted, geometry = [name for name, row in system.rows.holonomic.items() if stated.get(name) == row], None
     for name in system.frames.layout.cut:
         if _coincide(system, name) and any(f"{name}_p{k + 1}" in wanted for k in range(3)):
             geometry = geometry or _Geometry(system, inputs, tree)
