@@ -253,7 +253,8 @@ class Assessment:
         """What the run itself says of one block."""
         block, run, place = told.block, told.run, place_of_roots(told.block.matrix)
         if self.equations.problem.system.noise:
-            return MeasuredDefect(told, told.refused("the system is driven by noise, which no bound holds for"))
+            why = "the system is driven by noise, which no bound holds for; hf.mean_square says what holds in the mean"
+            return MeasuredDefect(told, told.refused(why))
         if block.constant and place.right:
             root = np.linalg.eigvals(block.matrix).real.max()
             away = f"the law is unstable: it drives deviations away, a root has the real part {root:.4g}"

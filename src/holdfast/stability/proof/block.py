@@ -178,7 +178,9 @@ def _obstacle(equations: Equations, held: Sequence[str]) -> str:
     if law.jumps:
         return "the law branches on the deviations, so that its slopes say nothing of its values"
     if equations.solver.form == "eased":
-        return "the law is eased where the first integrals become dependent"
+        rows, free = len(equations.constraints), len(equations.inputs.q)
+        few = f": {rows} of them, of which {free} accelerations move {free} at a time" if rows > free else ""
+        return f"the law is eased where the first integrals become dependent{few}"
     if equations.solver.form == "redundant":
         return "constraints may depend on each other, and the law of what repeats others holds only where they agree"
     return ""
