@@ -94,7 +94,7 @@ _HOMES = {
     "holdfast.results.exhaust": "exhaust Exhaust",
     "holdfast.stability.promise.certify": "certify",
     "holdfast.stability.promise.phases": "certify_phases certify_stretches",
-    "holdfast.stability.promise.safe_starts": "safe_starts SafeStarts",
+    "holdfast.stability.promise.safe_starts": "safe_starts SafeStarts in_phase",
     "holdfast.stability.certificate.certificate": "Certificate Label",
     "holdfast.stability.certificate.verify": "verify",
     "holdfast.stability.tuning.tune": "tune",

@@ -187,6 +187,7 @@ from holdfast.stability.promise.certify import certify as certify
 from holdfast.stability.promise.phases import certify_phases as certify_phases
 from holdfast.stability.promise.phases import certify_stretches as certify_stretches
 from holdfast.stability.promise.safe_starts import SafeStarts as SafeStarts
+from holdfast.stability.promise.safe_starts import in_phase as in_phase
 from holdfast.stability.promise.safe_starts import safe_starts as safe_starts
 from holdfast.stability.rests.branches import (
     EquilibriumBranch as EquilibriumBranch,

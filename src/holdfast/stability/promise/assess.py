@@ -39,6 +39,7 @@ from holdfast.stability.proof.block import ProofBlock, blocks_of
 from holdfast.stability.proof.omega import Assumptions, peaks_of, region_of, unproved_limits
 from holdfast.stability.proof.prove import Claim, Interrupted, prove
 from holdfast.stability.proof.work import EFFORT, SearchWork
+from holdfast.stability.tube.limits import rows_at_limits
 from holdfast.stability.tube.region_rounding import native_rounding
 
 ROUNDS = 3  # of proving a block again because another is proved to less than was granted of it
@@ -114,7 +115,7 @@ class Assessment:
         """What is not proved in Omega, in a tube along the run where that can be shown; with as much work again."""
         if self.widened:
             return without_tubes(made, self.widened)
-        tried = [self._why_not(one.told.block) is None for one in seen]
+        tried = [self._why_not(one.told.block) is None and not self._at_limits(one.told) for one in seen]
         if step is None or not any(tried) or not isinstance(self.scheme, RungeKutta):
             return made
         work = self.ledger.beside(EFFORT * self.asked.effort)
@@ -234,6 +235,16 @@ class Assessment:
             return "it is run branch by branch, an order of elimination whose rounding is not bounded"
         return None if is_named(self.scheme) else unshown_order(self.scheme)
 
+    def _at_limits(self, told: BlockAlongRun) -> str:
+        """Where controls of a run were at their limits: what they hold then is not attracted, and nothing is proved."""
+        program, run = self.equations.problem.program, told.run
+        if not program.limits or set(told.block.constraints) <= set(program.held_by_reaction):
+            return ""
+        first = next((float(run.times[k]) for k in rows_at_limits(self.equations, run)), None)
+        if first is None:
+            return ""
+        return f"the law holds only {program.shortfall}, and this run is at them, first at t = {first:.6g}"
+
     @cached_property
     def _unverified(self) -> str:
         """What nobody else derives of the equations: no region is tried, and a tube says that it is not re-checked."""
@@ -245,7 +256,8 @@ class Assessment:
         """What the run itself says of one block."""
         block, run, place = told.block, told.run, place_of_roots(told.block.matrix)
         if self.equations.problem.system.noise:
-            return MeasuredDefect(told, told.refused("the system is driven by noise, which no bound holds for"))
+            why = "the system is driven by noise, which no bound holds for; hf.mean_square says what holds in the mean"
+            return MeasuredDefect(told, told.refused(why))
         if block.constant and place.right:
             root = np.linalg.eigvals(block.matrix).real.max()
             away = f"the law is unstable: it drives deviations away, a root has the real part {root:.4g}"
@@ -284,7 +296,7 @@ class Assessment:
             return self._estimated(block, told, step, None, granted) or checked
         if step is None or seen.norm is None or seen.defects is None:
             return checked
-        why = obstacle or self._why_not(block) or block.tube_only or self._unverified
+        why = obstacle or self._why_not(block) or self._at_limits(told) or block.tube_only or self._unverified
         found = why or self._proved(told, step, seen.norm, checked, seen.defects, work, granted)
         if isinstance(found, BlockCertificate):
             return found

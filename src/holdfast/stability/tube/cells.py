@@ -181,3 +181,14 @@ def _inside(cells: Cells, cell: int, moment: float, state: Array) -> bool:
         if abs(Fraction(float(x)) - (p0 + s * (p1 + s * (p2 + s * p3)))) > Fraction(float(half)):
             return False
     return True
+
+
+def joined(spans: Array) -> list[tuple[float, float]]:
+    """Stretches of time, those that follow each other made one."""
+    found: list[tuple[float, float]] = []
+    for start, end in spans.tolist():
+        if found and start <= found[-1][1]:
+            found[-1] = found[-1][0], end
+        else:
+            found.append((start, end))
+    return found

@@ -32,11 +32,11 @@ from holdfast.stability.proof.prove import (
 from holdfast.stability.proof.work import SearchWork
 from holdfast.stability.sampling import Batch
 from holdfast.stability.tube.agreement import require_agreement
-from holdfast.stability.tube.cells import Array, Cells, Centre, outside, scales_of
+from holdfast.stability.tube.cells import Array, Cells, Centre, joined, outside, scales_of
 from holdfast.stability.tube.cover import PROBED, TubeCover, TubeSearch
 from holdfast.stability.tube.flow import TubeFlow, tube_flow
 from holdfast.stability.tube.rounding import RoundingTape
-from holdfast.stability.tube.step import defect_tape, deviation_tape
+from holdfast.stability.tube.step import defect_tape, deviation_tape, limits_hold
 
 WIDTH = 1e-3  # of each state's range: the first tube
 NARROWER, TRIES = 3.0, 5  # each next one is so much narrower
@@ -145,7 +145,10 @@ class TubeProver:
         most = max(int(ROOM * first), int(SHARE * self._cells_left(self._defect(shape))))
         cover = self._cover(shape).made(width, first, most)
         self._charge(self._defect(shape), cover.evaluated)
-        return Attempt(width, shape, cover, self._ratios(cover), self._centre)
+        free = limits_hold(self._flow, self.scheme, self.step, shape, cover.cells).all()
+        return Attempt(
+            width, shape, cover, self._ratios(cover) if free else [math.inf] * len(self.requests), self._centre
+        )
 
     def _cover(self, shape: CellMonomials) -> TubeSearch:
         flow, least = self._flow, self._seen / self._scale
@@ -157,13 +160,14 @@ class TubeProver:
         search, enough = self._cover(shape), WITHIN * self._seen / self._scale
         ends = np.unique([*times[:: LENGTHS[1]], times[-1]])
         spans = np.column_stack([ends[:-1], ends[1:]])
-        poor = ~(search.bounds(spans, width) <= enough).all(axis=1)
+        held = limits_hold(self._flow, self.scheme, self.step, shape, self._centre.cells(spans, width))
+        poor = ~((search.bounds(spans, width) <= enough).all(axis=1) & held)
         steps = np.column_stack([times[:-1], times[1:]])
         steps = steps[np.isin(np.searchsorted(ends, steps[:, 0], side="right") - 1, np.flatnonzero(poor))]
         if not len(steps):
             return []
-        lost = steps[~(search.bounds(steps, width) <= enough).all(axis=1)]
-        return _joined(lost)
+        held = limits_hold(self._flow, self.scheme, self.step, shape, self._centre.cells(steps, width))
+        return joined(steps[~((search.bounds(steps, width) <= enough).all(axis=1) & held)])
 
     # ── what is the same for all widths ───────────────────────────────────────────────────────────
 
@@ -313,17 +317,6 @@ class TubeProver:
         tape = deviation_tape(self._flow, found.shape)
         data = found.cover.cells.inputs(found.shape, self._flow.places, self._flow.timed)
         return np.asarray(tape(data).sizes().max(axis=0))
-
-
-def _joined(spans: Array) -> list[tuple[float, float]]:
-    """Stretches that follow each other made one."""
-    found: list[tuple[float, float]] = []
-    for start, end in spans.tolist():
-        if found and start <= found[-1][1]:
-            found[-1] = found[-1][0], end
-        else:
-            found.append((start, end))
-    return found
 
 
 @dataclass(frozen=True, eq=False)
