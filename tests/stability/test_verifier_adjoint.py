@@ -256,7 +256,7 @@ def spoiled(code, values, place):
 def test_slopes_confirm_what_errors_added_up_do_not(read):
     found = roundings(read)
     cells = whole(read)
-    added = np.array([model.judge(cells)[0] for model in found._added])
+    added = np.array([model.bounds(cells) for model in found._added])
     assert (found._by_slopes.judged(cells).max(axis=1) < added.max(axis=1)).all()
 
 

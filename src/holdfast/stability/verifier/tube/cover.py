@@ -92,7 +92,8 @@ class TubeRoundings:
 
     def judged(self, cells: TubeCells) -> tuple[Array, Array]:
         """Bounds for each block (blocks, parts), and that the cell is what to halve."""
-        bounds = np.array([model.judge(cells)[0] for model in self._added])  # type: ignore[arg-type]
+        reached = self._added[0].after(cells)  # type: ignore[arg-type]
+        bounds = np.array([model.normed(reached) for model in self._added])
         poor = np.asarray((bounds > self._wanted[:, None]).any(axis=0))
         if poor.any():
             bounds[:, poor] = np.fmin(bounds[:, poor], self._by_slopes.judged(cells.chosen(poor)))
