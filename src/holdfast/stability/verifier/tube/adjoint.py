@@ -271,7 +271,7 @@ class BoxRounding:
         return bounds, np.zeros(len(cells)), shares
 
     def _bounds(self, cells: Cells, claimed: float) -> Array:
-        bounds: Array = self._quick.judge(cells)[0]
+        bounds = self._quick.bounds(cells)
         poor = np.flatnonzero(bounds > claimed)
         if len(poor):
             self._fine = self._fine or self._make()
