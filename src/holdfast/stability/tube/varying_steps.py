@@ -64,15 +64,16 @@ class StepNorm:
             for length in lengths.tolist():
                 table = _propagator(scheme, law, flint.arb(length, room))
                 middle = np.array([[float(table[i, j].mid()) for j in range(len(law))] for i in range(len(law))])
+                off = np.array([[upper(table[i, j].rad()) for j in range(len(law))] for i in range(len(law))])
                 gamma = float(np.linalg.svd(factor.T @ middle @ inverse, compute_uv=False)[0])
-                gamma += 1e-7 * (1 - gamma)
+                gamma += 1e-7 * (1 - gamma) + 2 * float(np.linalg.norm(np.abs(factor.T) @ off @ np.abs(inverse)))
                 shown = Contraction(factor, gamma, table)
                 if not (gamma < 1 and shown.holds()):
                     return None
                 widths = widths or shown.widths()
                 gammas.append(gamma)
                 matrices.append(middle)
-                spreads.append([[upper(table[i, j].rad()) for j in range(len(law))] for i in range(len(law))])
+                spreads.append(off)
         return StepNorm(factor, np.array(gammas), np.array(matrices), np.array(spreads), np.array(widths))
 
 
