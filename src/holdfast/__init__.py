@@ -93,6 +93,7 @@ _HOMES = {
     "holdfast.stability.linear.mean_square": "mean_square MeanSquare deviation_covariance",
     "holdfast.results.exhaust": "exhaust Exhaust",
     "holdfast.stability.promise.certify": "certify",
+    "holdfast.stability.own_steps": "own_step_bounds OwnStepBounds",
     "holdfast.stability.promise.phases": "certify_phases certify_stretches",
     "holdfast.stability.promise.safe_starts": "safe_starts SafeStarts in_phase",
     "holdfast.stability.certificate.certificate": "Certificate Label",

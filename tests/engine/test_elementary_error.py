@@ -195,6 +195,7 @@ def test_the_exponential():
     assert 1 < worst / 2.0**-53 < IN_UNITS
 
 
+@pytest.mark.prove
 def test_the_logarithm():
     """log(1 + f) = f − (f²/2 − s (f²/2 + R)) with s = f/(2 + f); f is exact, and so is k LN2_SHORT."""
     truth = [Fraction(2, 2 * k + 3) for k in range(TERMS)]

@@ -62,11 +62,13 @@ def test_other_steps_of_newton_than_those_that_are_run_are_an_error_of_the_produ
         require_agreement(replace(flow, friction=replace(flow.friction, steps=2)), [place])
 
 
+@pytest.mark.prove
 def test_a_step_that_passes_a_reversal_whole_is_not_proved(slider):
     certificate = hf.certify(slider, duration=0.27, effort=0.5)
     assert not certificate.blocks[0].label.is_proof
 
 
+@pytest.mark.prove
 def test_stretches_between_reversals_are_proved_and_the_steps_between_are_in_none(slider):
     run = hf.simulate(slider, duration=0.4, every=1)
     found = hf.certify_stretches(slider, trajectory=run, effort=2)

@@ -48,6 +48,7 @@ def test_a_run_that_reaches_no_limit_is_proved_in_a_tube(peak):
     assert most_attained(arm(1.01 * peak), certificate, 6) > 0.3
 
 
+@pytest.mark.prove
 def test_no_state_of_the_tube_asks_for_more_than_the_limit(peak):
     limit, rng, worst = 1.002 * peak, np.random.default_rng(2), 0.0
     (block,) = hf.certify(arm(limit), effort=1).blocks
@@ -69,6 +70,7 @@ def test_a_run_that_is_at_a_limit_says_since_when():
     assert f"this run is at them, first at t = {first:.6g}" in block.reason
 
 
+@pytest.mark.prove
 def test_stretches_of_the_weak_motor_between_its_limits_are_proved():
     equations = hf.derive(hf.load(str(EXAMPLES / "weak_motor.toml")))
     run = hf.simulate(equations, every=1, duration=1.3)

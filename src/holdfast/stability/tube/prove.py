@@ -86,7 +86,7 @@ class TubeProver:
         """A proof for each block, or why there is none; `rows` are states of the run at which equations are tried."""
         if not self.requests:
             return []
-        self._require_sound(rows)
+        self.require_sound(rows)
         best: list[Attempt | None] = [None] * len(self.requests)
         for attempt in self._attempts(best):
             for k, ratio in enumerate(attempt.ratios):
@@ -221,7 +221,7 @@ class TubeProver:
     def _charge(self, tape: FormTape, cells: int) -> None:
         self.work.charge(cells * self._units(tape))
 
-    def _require_sound(self, rows: Sequence[Place]) -> None:
+    def require_sound(self, rows: Sequence[Place]) -> None:
         """What the proof takes for granted: the rates that are run obey the law and solve the system."""
         require_agreement(self._flow, rows)
         for request in self.requests:
