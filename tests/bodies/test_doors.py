@@ -107,10 +107,26 @@ def test_a_body_on_springs_to_three_axes_rests_in_four_ways():
     springs = "50*(" + " + ".join(terms) + ")"
     rests = hf.equilibria(hf.Problem(hf.System(bodies={"b": sprung}, potential=springs, gravity=(1, 2, -9))), places=40)
     assert len(rests) == 4
-    assert [rest.word for rest in rests].count("unstable") == 3
+    assert [rest.word for rest in rests] == ["stable", *["unstable"] * 3]  # the least energy of all
     assert abs(rests[0]["b_e0"]) == pytest.approx(1, abs=1e-3)
     rests = hf.equilibria(hf.Problem(hf.System(bodies={"b": sprung}, potential=springs)), places=8)
     assert [rest.energy for rest in rests] == pytest.approx(
         [0, 200]
     )  # of no turn, and of half a turn about any of many
     assert rests[1].family == ("b_e1", "b_e2", "b_e3")
+
+
+def test_energy_is_judged_where_bodies_turn_by_quaternions_and_not_where_they_lose_mass():
+    """Quaternions are states that do no work: steps that change the energy by a third are told."""
+    top = hf.Body(mass=1, center=(0, 0, 0.5), inertia=(0.05, 0.06, 0.1))
+    system = hf.System(bodies={"b": top}, joints={"foot": hf.Spherical("ground", "b")}, gravity=(0, 0, -9.81))
+    equations = hf.derive(hf.Problem(system, start={"foot": (0.9, 0.4, 0, 0), "foot_spin": (1, 0, 20)}))
+    outcomes = [hf.simulate(equations, hf.RK4, step=h, duration=4).outcome.name for h in (0.1, 0.01)]
+    assert outcomes == ["energy_changed", "completed"]
+    runs = hf.ensemble(equations, hf.RK4, step=0.1, duration=4, cases={"foot_turn_z_dot": [20.0]})
+    assert runs.outcomes[0].name == "energy_changed"
+    burning = hf.Body(mass="2 - t", center=(0.5, 0, 0), inertia=(0.1, 0.1, 0.1))
+    system = hf.System(bodies={"b": burning}, joints={"j": hf.Revolute("ground", "b", axis="z")}, gravity=(0, -9.81, 0))
+    run = hf.simulate(hf.derive(hf.Problem(system, start={"j": 0.3})), hf.RK4, step=1e-3, duration=1)
+    assert np.ptp(run["energy"]) > 1
+    assert run.outcome.name == "completed"
