@@ -8,12 +8,12 @@ import flint
 import numpy as np
 import pytest
 
-from holdfast.stability.verifier.check import _judged, _shares
 from holdfast.stability.verifier.numbers.dag import Dag
 from holdfast.stability.verifier.numbers.forms import UNIT, Form, combination, space
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed
 from holdfast.stability.verifier.steps.cells import Cells, Cutter, Limit, boxes
 from holdfast.stability.verifier.steps.cover import SLENDER, SMALL, Budget, _cuts, _halves, covered, small
+from holdfast.stability.verifier.steps.defect import _shares, judged
 
 # ── remainders ────────────────────────────────────────────────────────────────────────────────────
 
@@ -69,7 +69,7 @@ def test_the_norm_of_forms_is_between_its_bounds():
     forms = [known(rng, value=v) for v in (7.0, -5.0, 0.1)]
     cells = boxes(["x"], np.zeros((COUNT, 1)), np.ones((COUNT, 1)))
     plain = [Form.constant(space((1,), 1, 1), form.c[:, 0, 0], form.r[:, 0]) for form in forms]
-    most, least, _ = _judged(plain, cells)
+    most, least, _ = judged(plain, cells)
     for k in range(COUNT):
         sizes = [(abs(Fraction(f.c[k, 0, 0])), Fraction(f.r[k, 0])) for f in forms]
         upper = sum((c + r) ** 2 for c, r in sizes)
@@ -77,7 +77,7 @@ def test_the_norm_of_forms_is_between_its_bounds():
         assert upper <= Fraction(most[k]) ** 2 <= upper * (1 + Fraction(1, 10**9))
         assert lower * (1 - Fraction(1, 10**9)) <= Fraction(least[k]) ** 2 <= lower
     nowhere = Form.constant(space((1,), 1, 1), np.full(COUNT, np.nan))
-    most, least, _ = _judged([nowhere], cells)
+    most, least, _ = judged([nowhere], cells)
     assert np.isinf(most).all()
     assert (least == 0).all()
 

@@ -11,7 +11,7 @@ import numpy as np
 from holdfast.stability.verifier.comparison import doubles
 from holdfast.stability.verifier.numbers.dag import inputs_of
 from holdfast.stability.verifier.numbers.evaluate import ball_values
-from holdfast.stability.verifier.numbers.forms import LEAST, Array, Form, combination, space
+from holdfast.stability.verifier.numbers.forms import LEAST, Array
 from holdfast.stability.verifier.reading.chains import (
     ChainAgreement,
     ChainLaw,
@@ -19,30 +19,26 @@ from holdfast.stability.verifier.reading.chains import (
     chain_equations,
 )
 from holdfast.stability.verifier.reading.equations import Equations, equations
+from holdfast.stability.verifier.reading.extension import ExtendedAgreement, agreeing, extended, some_states
 from holdfast.stability.verifier.reading.file import BlockClaim, Claim, Claims
 from holdfast.stability.verifier.reading.law import Law
 from holdfast.stability.verifier.reading.statement import Statement, statement
 from holdfast.stability.verifier.reading.tubes import TubeClaim
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed, require
 from holdfast.stability.verifier.schemes import Tableau, stated_tableau, tableau_named
-from holdfast.stability.verifier.steps.cells import Cells, Cutter, Limit
+from holdfast.stability.verifier.steps.cells import Cutter, Limit
+from holdfast.stability.verifier.steps.charts import ChartCutter
 from holdfast.stability.verifier.steps.contraction import BITS, Contraction, Norm, top
-from holdfast.stability.verifier.steps.cover import Budget, Cover, covered, small
+from holdfast.stability.verifier.steps.cover import Budget, Cover, covered
+from holdfast.stability.verifier.steps.defect import DefectJudge
 from holdfast.stability.verifier.steps.law import UniformContraction, VaryingLaw, varies
 from holdfast.stability.verifier.steps.motion import AffineMotion, WholeMotion
 from holdfast.stability.verifier.steps.rounding import Agreement, RoundingModel
-from holdfast.stability.verifier.steps.step import coefficients, nearby, without_rest
 from holdfast.stability.verifier.tube.adjoint import AdjointRounding, BoxRounding
 
 CELLS = 100_000  # of one verification, unless said otherwise
-ORDER = 3  # of the forms that give the defect; those that give its last part are of order 1
-MANY = 7  # directions of a cell; with more of them, order 2 is five times as quick a box and needs hardly more of them
 OBSERVABLES = ("kinetic", "potential", "energy")  # that a region may bound; not derived for variable masses, where
 # the claim is shown without such a bound
-ALIKE = 0.99  # of the largest share of its width through which a direction moves a variable: others count as much
-BEYOND = 2.0  # times its width: a variable through which a direction moves further does not hold it
-PIECES = 8  # of a step over which the last part of a defect is taken, where that alone is in the way of a small cell
-HOPE = 0.9  # of the claim: what a defect without its last part is below, where that part is in the way
 POINTS = 64  # states of a block at which the code is compared with the equations
 UNSEEN = 1e-100  # a rounding below this is one of underflow: enclosures in doubles are not as sharp near 0
 LEAST_ROUNDING = 1e-150  # of a claim: the norm of what is smaller underflows in doubles
@@ -79,7 +75,7 @@ class Reading:
     stated: Statement
     equations: Equations
     tableau: Tableau
-    agreement: Agreement | ChainAgreement
+    agreement: Agreement | ChainAgreement | ExtendedAgreement
     notes: list[str] = field(default_factory=list)
 
 
@@ -118,7 +114,12 @@ def reading(claims: Claims) -> Reading:
     if isinstance(law, ChainLaw):
         chains = chain_equations(stated, law, claims)
         notes += _start_notes(claims, stated)
-        return Reading(claims, stated, chains, tableau, ChainAgreement(chains, claims.code, claims.parameters), notes)
+        agreed = ChainAgreement(chains, claims.code, claims.parameters)
+        points = some_states(claims, chains.inputs)
+        system = extended(chains, points[0])
+        if system is None or not agreeing(agreed, system, points):
+            return Reading(claims, stated, chains, tableau, agreed, notes)
+        return Reading(claims, stated, system, tableau, ExtendedAgreement(agreed, system), notes)
     notes += _start_notes(claims, stated)
     made = equations(stated, law, claims.parameters)
     agreement = Agreement(made, claims.code, claims.parameters)
@@ -152,7 +153,7 @@ def check_block(read: Reading, block: BlockClaim, budget: Budget) -> Shown:
     assert proof is not None
     assert claims.step is not None
     _require_names(read, block, proof)
-    changing = not made.solved and varies(made, block.names)
+    changing = not made.chained and varies(made, block.names)
     matrix = [] if changing else made.matrix(block.names)  # a law that varies has no one matrix to state
     require(matrix == [[Fraction(x) for x in row] for row in block.matrix], "the law is not the one of the problem")
     require(block.gamma == proof.gamma < 1, "the contraction is not the one of the proof, or none")
@@ -260,32 +261,9 @@ def _defect_cover(
     affine = made.affine(block.constraints) and not changing and not more
     motion = AffineMotion(made, block.names, made.matrix(block.names)) if affine else WholeMotion(made, block.names)
     variables = motion.variables
-    cutter = Cutter(variables, [] if affine else _limits(read, block, proof, widths, variables))
+    cutter = ChartCutter(made.dag, variables, [] if affine else _limits(read, block, proof, widths, variables))
     region = np.array([proof.region[name] for name in variables]).reshape(len(variables), 2)
-    turned = np.array(proof.factor).T
-    order = read.tableau.order
-
-    def judge(cells: Cells) -> tuple[Array, Array, Array]:
-        directions = cells.basis.shape[2]
-        near = space(cells.weights(), ORDER if directions <= MANY else ORDER - 1, order + 3)
-        far = space((*[1] * directions, 1), 1, order + 4)
-        with np.errstate(all="ignore"):
-            close = nearby(motion, read.tableau, cells.values(near))
-            return _within_step(cells, close, cells.values(far))
-
-    def _within_step(cells: Cells, close: list[Form], far: dict[str, Form]) -> tuple[Array, Array, Array]:
-        factor = np.broadcast_to(turned, (len(cells), *turned.shape))
-        hopes, _, shares = _judged(combination(factor, without_rest(close, order, step)), cells)
-        if (hopes > proof.coefficient).all() and not small(cells, region).any():  # each is to be cut in any case
-            return hopes, np.zeros_like(hopes), shares
-        found = coefficients(motion, read.tableau, step, close, far)
-        bounds, least, shares = _judged(combination(factor, found), cells)
-        cramped = small(cells, region) & (bounds > proof.coefficient) & (hopes <= HOPE * proof.coefficient)
-        if cramped.any():  # not to be helped by cutting the cell: the step is cut
-            found = coefficients(motion, read.tableau, step, close, far, PIECES)
-            bounds, least, shares = _judged(combination(factor, found), cells)
-        return bounds, least, shares
-
+    judge = DefectJudge(motion, read.tableau, step, proof.factor, proof.coefficient, region, cutter)
     return covered(region, cutter, judge, proof.coefficient, "defect", budget)
 
 
@@ -299,39 +277,6 @@ def _law_cover(read: Reading, block: BlockClaim, proof: Claim, widths: list[floa
     cutter = Cutter(variables, _limits(read, block, proof, widths, variables))
     region = np.array([proof.region[name] for name in variables]).reshape(len(variables), 2)
     return covered(region, cutter, law.judge, proof.gamma, "contraction", budget)
-
-
-def _judged(forms: list[Form], cells: Cells) -> tuple[Array, Array, Array]:
-    """Bounds of the norm from above and below, and how much each variable of the box moves it."""
-    ends = [form.range() for form in forms]
-    sizes = [np.maximum(np.abs(low), np.abs(high)) for low, high in ends]
-    leasts = [np.where(low > 0, low, np.where(high < 0, -high, 0.0)) for low, high in ends]
-    bounds = np.sqrt(sum(size**2 for size in sizes)) * (1 + 1e-12)
-    least = np.sqrt(sum(size**2 for size in leasts)) * (1 - 1e-12)
-    return np.where(np.isnan(bounds), np.inf, bounds), np.nan_to_num(least), _shares(forms, cells)
-
-
-def _shares(forms: list[Form], cells: Cells) -> Array:
-    """How much each variable of the box adds to the spread of the forms.
-
-    A direction of the cell moves a form by the monomials in which it stands; a remainder, whose terms are not known, is
-    shared out like those of the highest degree. Each direction is laid to the variables that it moves through most of
-    their width: cutting these makes the cell shorter in this direction, cutting others does little. A direction that
-    leaves the box far behind in a variable is not held by that one, but by others.
-    """
-    chosen, count = forms[0].space, cells.basis.shape[2]
-    degrees = np.array(chosen.exponents)[:, :count]
-    highest = chosen.by_degree[-1][:, None] * degrees
-    moved = np.zeros((len(cells), count))
-    for form in forms:
-        size = np.abs(form.c[:, :, 0])
-        last = size @ highest
-        rest = form.r[:, :1] * last / np.maximum(last.sum(axis=1, keepdims=True), LEAST)
-        moved += size @ degrees + rest
-    moves = np.abs(cells.basis) / np.maximum((cells.high - cells.low) / 2, LEAST)[:, :, None]
-    reach = np.minimum(np.minimum(moves, 1.0), BEYOND / np.maximum(moves, LEAST))
-    most = reach >= ALIKE * reach.max(axis=1, keepdims=True, initial=0.0)
-    return np.einsum("njk,nk->nj", np.where(most, reach, 0.0), moved)
 
 
 def _rounding_cover(read: Reading, block: BlockClaim, proof: Claim, widths: list[float], budget: Budget) -> Cover:
@@ -348,15 +293,24 @@ def _rounding_cover(read: Reading, block: BlockClaim, proof: Claim, widths: list
     def slopes() -> AdjointRounding:
         return AdjointRounding(made, code, [block.names], read.tableau, step, factors, claims.parameters, latest)
 
-    both = BoxRounding(model, slopes, made.inputs[1:])
-    cutter = Cutter(made.inputs, _limits(read, block, proof, widths, made.inputs), turned=False)
     region = np.array([proof.region[name] for name in made.inputs])
+    both = BoxRounding(model, slopes, made.inputs[1:], _relevant(read, block, region))
+    cutter = Cutter(made.inputs, _limits(read, block, proof, widths, made.inputs), turned=False)
     try:
         return covered(region, cutter, lambda x: both.judge(x, proof.rounding), proof.rounding, "rounding", budget)
     except (Refused, Unconfirmed):
         if proof.rounding < UNSEEN:
             raise Unconfirmed("the deviation is 0 but for underflow, which is too small to be re-checked") from None
         raise
+
+
+def _relevant(read: Reading, block: BlockClaim, region: Array) -> Array:
+    """Of each variable, one beside its range; 0 for those on which no deviation of the block ever depends."""
+    try:
+        used = WholeMotion(read.equations, block.names).variables
+    except Unconfirmed:
+        used = read.equations.inputs
+    return np.array([name in used for name in read.equations.inputs]) / np.maximum(region[:, 1] - region[:, 0], LEAST)
 
 
 def _agree(read: Reading, proof: Claim, cover: Cover) -> int:

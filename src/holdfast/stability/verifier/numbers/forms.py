@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, cached_property
-from itertools import product as combinations
 
 import numpy as np
 
@@ -21,6 +20,8 @@ Array = np.ndarray
 UNIT = 2.0**-52
 GROWTH = 1 + 2.0**-40
 LEAST = 1e-290  # stands for all that underflows
+FEW = 8  # cells: operations along fewer of them are no gain
+TOGETHER = 60_000  # doubles of an array that stays in a core's own memory (half a megabyte, of the usual one or two)
 
 
 class Space:
@@ -31,8 +32,7 @@ class Space:
     def __init__(self, weights: tuple[int, ...], order: int, terms: int) -> None:
         self.weights, self.order, self.terms = weights, order, terms
         self.depth = order  # factors that vary, of which one more is beyond the order
-        top = [range(order // weight + 1) for weight in weights]
-        inside = [e for e in combinations(*top) if sum(a * w for a, w in zip(e, weights, strict=True)) <= order]
+        inside = _exponents(weights, order)
         self.exponents = sorted(inside, key=lambda e: (sum(a * w for a, w in zip(e, weights, strict=True)), e))
         self.place = {e: k for k, e in enumerate(self.exponents)}
         degrees = [sum(a * w for a, w in zip(e, weights, strict=True)) for e in self.exponents]
@@ -62,7 +62,15 @@ class Space:
     def product(self, a: Array, b: Array, top: int) -> tuple[Array, int]:
         """The polynomials of products (cells, monomials, powers), `top` the last power of a; most terms in one sum."""
         left, right, starts, most = self.pairs
-        return np.add.reduceat(convolved(a[:, left, :], b[:, right, :], top), starts, axis=1), most
+        return multiplied(a, b, (left, right, starts), top), most
+
+
+def _exponents(weights: tuple[int, ...], order: int) -> list[tuple[int, ...]]:
+    """All exponents of weighted degree at most `order`."""
+    found: list[tuple[tuple[int, ...], int]] = [((), order)]
+    for weight in weights:
+        found = [((*e, k), left - k * weight) for e, left in found for k in range(left // weight + 1)]
+    return [e for e, _ in found]
 
 
 @cache
@@ -76,6 +84,25 @@ def convolved(a: Array, b: Array, top: int | None = None) -> Array:
     out = a[..., :1] * b
     for k in range(1, terms if top is None else top + 1):
         out[..., k:] += a[..., k : k + 1] * b[..., : terms - k]
+    return out
+
+
+def multiplied(a: Array, b: Array, pairs: tuple[Array, Array, Array], top: int) -> Array:
+    """The polynomials of products; of many cells, these are laid last, so that each operation runs along them."""
+    left, right, starts = pairs
+    if len(a) < FEW:
+        return np.add.reduceat(convolved(a[:, left, :], b[:, right, :], top), starts, axis=1)
+    out, terms = np.empty((len(a), len(starts), b.shape[2])), b.shape[2]
+    several = max(FEW, TOGETHER // (len(left) * terms))
+    for place in range(0, len(a), several):
+        rows = slice(place, place + several)
+        first = np.ascontiguousarray(a[rows, :, : top + 1].transpose(2, 1, 0))[:, left]
+        second = np.ascontiguousarray(b[rows].transpose(2, 1, 0))[:, right]
+        for k in range(terms):
+            total = first[0] * second[k]
+            for j in range(1, min(k, top) + 1):
+                total += first[j] * second[k - j]
+            out[rows, :, k] = np.add.reduceat(total, starts, axis=0).T
     return out
 
 

@@ -25,7 +25,8 @@ from holdfast.stability.verifier.reading.code import ROUNDED, Code, Rounded, adv
 from holdfast.stability.verifier.reading.equations import Equations
 from holdfast.stability.verifier.refusal import Unconfirmed
 from holdfast.stability.verifier.schemes import Tableau
-from holdfast.stability.verifier.steps.cells import Cells
+from holdfast.stability.verifier.steps.cells import Cells, boxes
+from holdfast.stability.verifier.steps.probe import middle_one, probed
 from holdfast.stability.verifier.steps.rounding import RoundingModel
 from holdfast.stability.verifier.steps.unknowns import enclosed
 from holdfast.stability.verifier.tube.cells import TubeCells
@@ -48,14 +49,9 @@ class AdjointRounding:
         self._clock = 4 * ROUNDED * latest  # of t = begin + count·step, and of the stages within
         self._blocks, self._factors, self._numbers = blocks, factors, numbers
         names = [name for block in blocks for name in block]
-        self.motion = TubeMotion(equations, names)
+        self.motion, self._slopes = _followed(equations, names, code, numbers)
         self.used = [name for name in self.motion.variables if name != "t"]
         self.space = TubeSpace(len(self.used), len(tableau.weights) * self.motion.rows, 1)
-        order = {name: k for k, name in enumerate(equations.inputs[1:])}
-        self._slopes = CodeSlopes(code, [code.rates[order[name]] for name in self.motion.states])
-        known = {"t", *self.used, *numbers}
-        if not self._slopes.inputs <= known:
-            raise Unconfirmed("the code needs states on which no deviation depends: its rounding is not re-checked")
         self._names = ["t", *self.used]
         inputs = [equations.dag.input(name) for name in self._names]
         self._of_psi = equations.dag.partials([equations.psi[name] for name in names], inputs)
@@ -235,20 +231,52 @@ class AdjointRounding:
         return enclosed(matrix, right)
 
 
+def _followed(
+    equations: Equations, names: list[str], code: Code, numbers: Mapping[str, float]
+) -> tuple[TubeMotion, CodeSlopes]:
+    """The motion of all states on which the deviations depend, or which the code uses for their rates."""
+    order = {name: k for k, name in enumerate(equations.inputs[1:])}
+    more = set[str]()
+    while True:
+        motion = TubeMotion(equations, names, more)
+        slopes = CodeSlopes(code, [code.rates[order[name]] for name in motion.states])
+        lacking = slopes.inputs - {"t", *motion.variables, *numbers}
+        if not lacking:
+            return motion, slopes
+        if not lacking <= set(order):
+            raise Unconfirmed("the code needs what is no state: its rounding is not re-checked")
+        more |= lacking
+
+
 class BoxRounding:
     """Rounding of one block over boxes: errors added up, or, where that is too large, by their slopes."""
 
-    def __init__(self, quick: RoundingModel, by_slopes: Callable[[], AdjointRounding], names: list[str]) -> None:
+    def __init__(
+        self, quick: RoundingModel, by_slopes: Callable[[], AdjointRounding], names: list[str], relevant: Array
+    ) -> None:
         self._quick, self._make, self._names = quick, by_slopes, names
+        self._relevant = relevant  # of each variable: 1 beside its range in the region, or 0 where it decides nothing
         self._fine: AdjointRounding | None = None
 
     def judge(self, cells: Cells, claimed: float) -> tuple[Array, Array, Array]:
-        bounds, least, shares = self._quick.judge(cells)
+        bounds, shares = self._bounds(cells, claimed), np.zeros_like(cells.low)
+        poor = np.flatnonzero(bounds > claimed)
+        if len(poor):
+            row = middle_one(poor, bounds)
+            helpful = probed(
+                lambda low, high: self._bounds(boxes(cells.variables, low, high), claimed),
+                cells.low[row], cells.high[row], float(bounds[row]),
+            )  # fmt: skip
+            shares[poor] = helpful if helpful.any() else (cells.high - cells.low)[poor] * self._relevant
+        return bounds, np.zeros(len(cells)), shares
+
+    def _bounds(self, cells: Cells, claimed: float) -> Array:
+        bounds = self._quick.bounds(cells)
         poor = np.flatnonzero(bounds > claimed)
         if len(poor):
             self._fine = self._fine or self._make()
             bounds[poor] = np.fmin(bounds[poor], self._fine.judged(self._as_tube(cells.chosen(poor)))[0])
-        return bounds, least, shares
+        return bounds
 
     def _as_tube(self, cells: Cells) -> TubeCells:
         """A box is a cell of a tube around a state that rests."""

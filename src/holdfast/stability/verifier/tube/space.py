@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from holdfast.stability.verifier.numbers.forms import Array, Space, convolved
+from holdfast.stability.verifier.numbers.forms import Array, Space, convolved, multiplied
 
 DEPTH = 3
 ORDER = 2 * DEPTH
@@ -71,7 +71,7 @@ class TubeSpace(Space):
         """As everywhere; symbols, which are many and mostly 0, meet constants only."""
         left, right, starts, most = self._without_symbols
         out = np.zeros_like(a)
-        out[:, : self.first_symbol] = np.add.reduceat(convolved(a[:, left, :], b[:, right, :], top), starts, axis=1)
+        out[:, : self.first_symbol] = multiplied(a, b, (left, right, starts), top)
         first = self.first_symbol
         in_a, in_b = first + _used(a[:, first:]), first + _used(b[:, first:])
         out[:, first:in_a] += convolved(a[:, first:in_a], b[:, :1], top)

@@ -11,7 +11,7 @@ what solving leaves is carried on as the few numbers it is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -24,11 +24,11 @@ from holdfast.stability.verifier.steps.motion import WholeMotion
 from holdfast.stability.verifier.steps.step import after
 from holdfast.stability.verifier.steps.unknowns import (
     System,
-    _bounded,
     _followed,
     _form,
     _inverse,
     _lacking,
+    bounded,
 )
 from holdfast.stability.verifier.tube.cells import TubeCells
 from holdfast.stability.verifier.tube.space import LONG, TubeSpace
@@ -39,8 +39,8 @@ ACROSS = 0.02  # of what is left over a whole cell: so much is laid to each stat
 class TubeMotion(WholeMotion):
     """Rates of all that matters, with symbols for what solving leaves: a new set of them at each call."""
 
-    def __init__(self, equations: Equations, names: list[str]) -> None:
-        super().__init__(equations, names)
+    def __init__(self, equations: Equations, names: list[str], more: Iterable[str] = ()) -> None:
+        super().__init__(equations, names, more)
         self._eliminated = [name for name in self.states if equations.solved and not self._plain(name)]
         self.rows = sum(len(part.rows) for part in self.parts) + len(self._eliminated)
         self._next = 0
@@ -107,7 +107,7 @@ def solved(matrix: list[list[Form | Fraction]], right: list[Form], space: TubeSp
         z = _followed(table, right, inverse)
         rows = np.stack([form.bound() for form in _lacking(matrix, right, z)], axis=1)
         response = _response(mid, inverse)
-        rows = _bounded(_missed(table, mid, response), rows)
+        rows = bounded(_missed(table, mid, response), rows)
     terms = space.terms
     usable = np.isfinite(rows).all(axis=(1, 2)) & np.isfinite(response).all(axis=(1, 2, 3))
     rows, response = np.where(usable[:, None, None], rows, 0.0), np.where(usable[:, None, None, None], response, 0.0)
