@@ -267,9 +267,8 @@ class Assessment:
         if block.constant and not place.hurwitz:
             return MeasuredDefect(told, self._kept(block, told, step))
         if step is None:
-            return MeasuredDefect(
-                told, told.refused("an adaptive scheme changes its step; a certificate is for one step")
-            )
+            why = "an adaptive scheme changes its step; a certificate is for one step (hf.own_step_bounds: for its own)"
+            return MeasuredDefect(told, told.refused(why))
         if not told.watched(step):
             return MeasuredDefect(told, told.refused("the run was thinned: a check needs every step"), thinned=True)
         matrices = self._step_matrices(block, run, step)
