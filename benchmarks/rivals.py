@@ -27,6 +27,9 @@ from benchmarks.chains import chain
 
 ERROR = 1e-6
 TENTHS = 10  # times at which positions are compared
+COUNTS = [
+    TENTHS * k for k in (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100, 200, 400, 800)
+]  # of steps
 ROOT = Path(__file__).parents[1]
 BARS = ((1.0, 1.0), (3.0, 2.0), (2.5, 1.5))  # length and mass of the four-bar's bars; the ground is 3 long
 GROUND, GRAVITY = 3.0, 9.81
@@ -55,43 +58,40 @@ def shortest(call: Callable[[], Any], seconds: float = 0.4) -> float:
 
 
 def four_bar() -> tuple[str, list[float]]:
-    """Three bars in absolute coordinates (nine of them, eight constraints), and their angles at the start."""
-    first, reach = np.pi / 2, GROUND
-    tip = np.array([BARS[0][0] * np.cos(first), BARS[0][0] * np.sin(first)])
-    away = np.array([reach, 0.0]) - tip
+    """Three bars on hinges whose last end is held by a fourth, as MuJoCo is told it too; and the bars' angles at the
+    start.
+    """
+    (first, _), (second, _), (third, _) = BARS
+    tip = np.array([0.0, first])
+    away = np.array([GROUND, 0.0]) - tip
     distance = float(np.hypot(*away))
-    (_, _), (b, _), (c, _) = BARS
-    bend = np.arccos((b * b + distance**2 - c * c) / (2 * b * distance))
-    second = float(np.arctan2(away[1], away[0]) + bend)
-    joint = tip + b * np.array([np.cos(second), np.sin(second)])
-    third = float(np.arctan2(-joint[1], reach - joint[0]))
-    angles = [float(first), second, third]
-    kinetic, potential, rows, places = [], [], [], []
-    at, ends = ("0", "0"), np.zeros(2)
-    for k, ((length, mass), angle) in enumerate(zip(BARS, angles, strict=True), start=1):
-        inertia = mass * length**2 / 12
-        kinetic.append(f"{mass}*(x{k}_dot**2 + y{k}_dot**2)/2 + {inertia!r}*a{k}_dot**2/2")
-        potential.append(f"{mass * GRAVITY!r}*y{k}")
-        half = length / 2
-        rows.append(f'px{k} = "x{k} - {half!r}*cos(a{k}) - ({at[0]})"\npy{k} = "y{k} - {half!r}*sin(a{k}) - ({at[1]})"')
-        at = (f"x{k} + {half!r}*cos(a{k})", f"y{k} + {half!r}*sin(a{k})")
-        middle = ends + half * np.array([np.cos(angle), np.sin(angle)])
-        places.append(f"x{k} = {float(middle[0])!r}\ny{k} = {float(middle[1])!r}\na{k} = {angle!r}")
-        ends = ends + length * np.array([np.cos(angle), np.sin(angle)])
-    rows.append(f'end_x = "{at[0]} - {GROUND!r}"\nend_y = "{at[1]}"')
-    names = ", ".join(f'"x{k}", "y{k}", "a{k}"' for k in (1, 2, 3))
+    bend = np.arccos((second**2 + distance**2 - third**2) / (2 * second * distance))
+    coupler = float(np.arctan2(away[1], away[0]) + bend)
+    joint = tip + second * np.array([np.cos(coupler), np.sin(coupler)])
+    angles = [float(np.pi / 2), coupler, float(np.arctan2(-joint[1], GROUND - joint[0]))]
+    bodies = [
+        f"[bodies.bar{k}]\nmass = {mass}\ninertia = {mass * length**2 / 12!r}\ncenter = [{length / 2}, 0]\n"
+        f"points = {{ end{k} = [{length}, 0] }}"
+        for k, (length, mass) in enumerate(BARS, start=1)
+    ]
+    ends = (("ground", "bar1"), ("end1", "bar2"), ("end2", "bar3"), ("post", "end3"))
+    joints = [
+        f'[joints.hinge{k}]\nkind = "revolute"\nbetween = ["{one}", "{other}"]'
+        for k, (one, other) in enumerate(ends, start=1)
+    ]
+    turns = [f"hinge{k} = {turn!r}" for k, turn in enumerate(np.diff(angles, prepend=0.0).tolist(), start=1)]
     text = f"""schema = 1
 [system]
-coordinates = [{names}]
-kinetic = "{" + ".join(kinetic)}"
-potential = "{" + ".join(potential)}"
-[program.holonomic]
-{chr(10).join(rows)}
+gravity = [0, {-GRAVITY}]
+{chr(10).join(bodies)}
+[points]
+post = [{GROUND}, 0]
+{chr(10).join(joints)}
 [program.law]
 kind = "critically-damped"
 rate = 20
 [start]
-{chr(10).join(places)}
+{chr(10).join(turns)}
 [run]
 start_policy = "project"
 scheme = "rk4"
@@ -111,7 +111,7 @@ def by_holdfast(text: str, pick: tuple[str, ...], exact: np.ndarray) -> list[Tim
     equations = hf.derive(hf.loads(text))
     found = []
     for name, key, sizes in (
-        ("RK4", "step", [1 / k for k in (30, 50, 100, 150, 200, 250, 400, 500, 800, 1000, 1600, 2000, 4000, 8000)]),
+        ("RK4", "step", [1 / k for k in COUNTS]),
         ("DOP853", "tolerance", [10.0**-k for k in range(4, 12)]),
     ):
         scheme, more = getattr(hf, name), {"longest_step": 1.0} if name == "DOP853" else {}
@@ -130,7 +130,7 @@ def by_holdfast(text: str, pick: tuple[str, ...], exact: np.ndarray) -> list[Tim
 def by_mujoco(xml: Callable[[float], str], pick: Callable[[Any], np.ndarray], exact: np.ndarray) -> Timed | None:
     import mujoco
 
-    for count in (50, 100, 150, 200, 250, 500, 1000, 2000, 4000, 8000):
+    for count in COUNTS:
         model = mujoco.MjModel.from_xml_string(xml(1 / count))
         data = mujoco.MjData(model)
 
@@ -197,7 +197,7 @@ def four_bar_xml(angles: list[float]) -> Callable[[float], str]:
 def measured(name: str) -> list[Timed]:
     if name == "four-bar":
         text, angles = four_bar()
-        pick = ("a1",)
+        pick = ("hinge1",)
         theirs = lambda data: data.qpos[:1] + angles[0]  # noqa: E731
         xml = four_bar_xml(angles)
     else:

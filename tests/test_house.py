@@ -5,6 +5,7 @@ import re
 import subprocess
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -25,6 +26,12 @@ ROOT_NAMES = "holdfast"  # a public name, taken from the package itself
 
 
 # ---------------------------------------------------------------- imports point back
+
+
+@cache
+def parsed(file: Path) -> ast.Module:
+    """The statements of a source file."""
+    return ast.parse(file.read_text("utf-8"))
 
 
 def place(file: Path) -> str:
@@ -215,7 +222,7 @@ def test_no_two_classes_have_one_name():
     for file in SOURCE_FILES:
         if "verifier" in file.parts:  # somebody else, who shares nothing
             continue
-        for statement in ast.parse(file.read_text("utf-8")).body:
+        for statement in parsed(file).body:
             if isinstance(statement, ast.ClassDef):
                 homes.setdefault(statement.name, []).append(file.relative_to(SOURCE).as_posix())
     assert {name: files for name, files in homes.items() if len(files) > 1} == {}
@@ -270,14 +277,17 @@ CHANGING = {  # what counts, collects or is filled in as the work goes on; every
 }
 
 
-def records() -> Iterator[tuple[str, ast.ClassDef, dict[str, bool]]]:
+@cache
+def records() -> list[tuple[str, ast.ClassDef, dict[str, bool]]]:
     """Every dataclass of the house: its room, its class and what its decorator asks for."""
-    for file in sorted(SOURCE.rglob("*.py")):
-        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+    found = []
+    for file in SOURCE_FILES:
+        for node in ast.walk(parsed(file)):
             for decorator in node.decorator_list if isinstance(node, ast.ClassDef) else ():
                 if ast.unparse(decorator).startswith("dataclass"):
                     asked = {k.arg: ast.literal_eval(k.value) for k in getattr(decorator, "keywords", ())}
-                    yield place(file), node, asked
+                    found.append((place(file), node, asked))
+    return found
 
 
 def holds_arrays(node: ast.ClassDef) -> bool:

@@ -20,8 +20,10 @@ def vector(random, size=3):
 
 
 def inertia(random):
+    """tr(S) E − S of second moments S: what masses somewhere have."""
     a = random.uniform(-1, 1, (3, 3))
-    s = np.round(a @ a.T + 0.1 * np.eye(3), 3)
+    s = a @ a.T + 0.1 * np.eye(3)
+    s = np.round(np.trace(s) * np.eye(3) - s, 3)
     return tuple(decimal(s[i, j]) for i, j in ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)))
 
 

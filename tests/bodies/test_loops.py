@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import holdfast as hf
-from tests.bodies.mechanisms import bennett, stewart
+from tests.bodies.mechanisms import UR5, bennett, stewart, ur5
 from tests.bodies.newton_euler import Moving, mass_and_bias
 from tests.bodies.random_trees import decimal, inertia, vector
 
@@ -195,6 +195,52 @@ def test_a_platform_is_put_together_from_rough_places():
         found = hf.assemble_start(hf.Problem(rough.system, rough.program, start=start), places=1)
         assert np.abs(equations.evaluate(dict(found.start)).deviation).max() < 1e-12
         assert sum(found.start[f"top0_e{k}"] ** 2 for k in range(4)) == pytest.approx(1, abs=1e-14)
+
+
+def roughly(seed):
+    """An arm of six joints, every body by itself and 0.4 off in each coordinate."""
+    arm = ur5().system
+    run = hf.simulate(hf.derive(ur5()), hf.RK4, step=1e-9, duration=1e-9)
+    chance, start = np.random.default_rng(seed), {}
+    for body in arm.bodies:
+        axes = np.array([[run.at(f"{body}_r{i}{j}")[0] for j in (1, 2, 3)] for i in (1, 2, 3)])
+        x, y, z, w = Rotation.from_matrix(axes).as_quat() + 0.4 * chance.standard_normal(4)
+        start[body] = (w, x, y, z)
+        start |= {f"{body}_{c}": run.at(f"{body}_{c}")[0] + 0.4 * chance.standard_normal() for c in "xyz"}
+    system = hf.System(
+        bodies=arm.bodies, joints=arm.joints, gravity=(0, 0, -9.81), points={"base": UR5[0][1]}, placing="absolute"
+    )
+    return hf.Problem(system, hf.Program(law=hf.critically_damped(10)), start=start)
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("seed", range(20))
+def test_an_arm_is_put_together_from_bodies_thrown_about(seed):
+    """All of 20: Newton's iteration alone put 7 together. A quaternion is rounded by its length, not by a part."""
+    found = hf.assemble_start(roughly(seed), places=0)
+    equations = hf.derive(found.problem)
+    assert np.abs(equations.evaluate().deviation).max() < 1e-12
+    assert hf.simulate(equations, hf.RK4, step=1e-3, duration=2e-3).outcome.name == "completed"
+
+
+def test_a_hinge_is_put_together_from_a_body_thrown_about():
+    """Free, with its hinge cut: parts of its quaternion that the hinge holds at 0 are judged beside its length."""
+    rod = hf.Body(mass=1, center=(0, 0, -0.5), inertia=(0.1, 0.1, 0.01), points={"top": (0, 0, 0.5)})
+    system = hf.System(bodies={"rod": rod}, joints={"pin": hf.Revolute("ground", "top", axis="x")}, placing="absolute")
+    start = {"rod": (0.9, 0.4, 0.3, -0.2), "rod_x": 0.4, "rod_z": 0.1}
+    rough = hf.Problem(system, hf.Program(law=hf.critically_damped(10)), start=start)
+    found = hf.assemble_start(rough, places=1)
+    assert np.abs(hf.derive(found.problem).evaluate().deviation).max() < 1e-13
+
+
+def test_joints_that_cannot_close_are_named():
+    """Bars of 1, 1 and 1 m do not span 4 m."""
+    bars = {n: hf.Body(mass=1, center=(0.5, 0), inertia=0.1, points={f"{n}_end": (1, 0)}) for n in ("p", "q", "r")}
+    joints = {"a": hf.Revolute("ground", "p"), "b": hf.Revolute("p_end", "q"), "c": hf.Revolute("q_end", "r")}
+    joints["last"] = hf.Revolute("r_end", "far")
+    system = hf.System(bodies=bars, joints=joints, points={"far": (4, 0)}, gravity=(0, -9.81))
+    with pytest.raises(hf.BadRequest, match=r"'last_p1', so that the joint 'last' cannot close: it stays off by -"):
+        hf.assemble_start(hf.Problem(system, hf.Program(law=hf.critically_damped(5)), start={"a": 0.3}), places=4)
 
 
 def test_what_a_start_leaves_out_turns_quaternions_onto_the_program():

@@ -91,7 +91,7 @@ def random_system(shake):
 def test_random_dependent_constraints_agree_with_least_squares():
     shake = np.random.default_rng(11)
     more = 0
-    for _ in range(40):
+    for _ in range(16):
         problem, units = random_system(shake)
         equations = hf.derive(problem)
         assert equations.solver.form == "redundant"
@@ -102,7 +102,7 @@ def test_random_dependent_constraints_agree_with_least_squares():
         wanted = root.T @ wanted
         assert_allclose(units * at.accelerations, units * wanted, atol=1e-9 * np.abs(units * wanted).max() + 1e-300)
         more += len(equations.constraints) > len(equations.coordinates)
-    assert more > 5
+    assert more > 2
 
 
 def test_multipliers_have_the_least_norm_among_all_that_hold_the_same():

@@ -561,3 +561,17 @@ def test_an_exponent_of_many_digits_is_to_be_named(power):
     assert time.process_time() - started < 3
     named = text.replace(power, "x**p") + "[parameters]\np = 3.141592653589793\n[start]\nx = 0.5\n"
     assert hf.derive(hf.loads(named)).coordinates == ("x",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        FREE.replace('["x"]', str([f"x{k}" for k in range(9000)])) + '[program.holonomic]\nrod = "x1 - x2"\n',
+        FREE.replace('["x"]', '"x"') + '[program.holonomic]\nrod = "x - 1"\n',
+        FREE + '[program.holonomic]\nrod = "x - a1"\n[parameters]\n' + "\n".join(f"a{k} = 1" for k in range(9000)),
+    ],
+)
+def test_names_that_could_not_be_taken_are_blamed_once(text):
+    with pytest.raises(BadFile) as refused:
+        hf.loads(text)
+    assert len(refused.value.findings) == 1

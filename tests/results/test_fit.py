@@ -380,3 +380,14 @@ def test_a_frame_and_a_file_are_data(tmp_path):
     file.write_text("", "utf-8")
     with pytest.raises(hf.BadRequest, match="columns"):
         hf.fit(equations, file, ["l", "c"])
+
+
+def test_a_column_of_zeros_that_is_met_determines_nothing():
+    """Its noise was taken for 1e-318, whose inverse is none."""
+    x, y = hf.coordinates("x y")
+    k = hf.parameters("k")
+    system = hf.System(coordinates=(x, y), kinetic=(x.rate**2 + y.rate**2) / 2, potential=k * x**2, parameters={k: 2})
+    equations = hf.derive(hf.Problem(system, start={x: 1}))
+    run = hf.simulate(equations, hf.RK4, step=0.01, duration=1)
+    found = hf.fit(equations, {"t": run.times, "y": run["y"]}, {"k": 2.5}, hf.RK4, step=0.01)
+    assert np.isinf(found.covariance).all()

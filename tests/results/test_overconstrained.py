@@ -91,6 +91,7 @@ def test_a_box_of_bars_swings_a_hundred_times():
     assert run["x2"][-1] - run["x0"][-1] == pytest.approx(2, abs=1e-9)
 
 
+@pytest.mark.prove
 def test_a_planar_four_bar_in_space_stays_in_its_plane_a_hundred_times():
     begin = -1.2
 

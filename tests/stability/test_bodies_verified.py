@@ -1,5 +1,7 @@
 """Certificates of mechanisms by bodies: proved, and derived anew by somebody else."""
 
+from importlib import resources
+
 import flint
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from holdfast.stability.verifier.reading.law import Law
 from holdfast.stability.verifier.reading.statement import statement
 from tests.bodies.mechanisms import chain
 from tests.bodies.random_trees import random_tree
+from tests.stability.tube_truth import most_attained
 
 LAW = hf.critically_damped(10)
 
@@ -74,14 +77,26 @@ def test_a_certificate_of_another_mechanism_is_not_confirmed(tmp_path):
         assert not hf.verify(file, problem=hf.loads(text.replace(old, new)))
 
 
-def test_what_turns_by_quaternions_is_checked_at_most():
-    body = hf.Body(mass=1, center=(0, 0, 0.5), inertia=(1, 1, 1), points={"tip": (0, 0, 1)})
+def test_what_turns_by_quaternions_is_proved_in_a_tube_and_said_not_to_be_re_checked():
+    body = hf.Body(mass=1, center=(0, 0, 0.5), inertia=(1, 1.3, 0.6), points={"tip": (0, 0, 1)})
     system = hf.System(bodies={"b": body}, joints={"foot": hf.Spherical("ground", "b")}, gravity=(0, 0, -9.81))
     program = hf.Program(holonomic={"high": "tip.z - cos(0.3)"}, law=LAW)
-    problem = hf.Problem(system, program, start={"foot": hf.turned("x", 0.3)})
-    certificate = hf.certify(hf.derive(problem), hf.RK4, step=1e-3, duration=0.2)
-    assert {block.label.name for block in certificate.blocks} == {"checked"}
-    assert "quaternions" in certificate.summary()
+    problem = hf.Problem(system, program, start={"foot": hf.turned("x", 0.3), "foot_turn_z_dot": 6})
+    equations = hf.derive(problem)
+    certificate = hf.certify(equations, hf.RK4, step=5e-3, duration=0.5, effort=1)
+    assert {block.label.name for block in certificate.blocks} == {"tube"}
+    assert "Not re-checked by a verifier: bodies turn by quaternions" in certificate.summary()
+    assert hf.verify(certificate).words.startswith("proved; not re-checked here")
+    assert most_attained(equations, certificate, 5) > 0.2
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("name", ["excavator", "stewart", "coin"])
+def test_no_step_in_the_tubes_of_examples_by_bodies_adds_more_than_is_proved(name):
+    equations = hf.derive(hf.load(str(resources.files("holdfast") / "examples" / f"{name}.toml")))
+    certificate = hf.certify(equations)
+    assert certificate.label is hf.Label.tube
+    assert most_attained(equations, certificate, 60) > 0.2
 
 
 HINGES = ("revolute", "prismatic", "cylindrical", "universal", "planar", "weld")

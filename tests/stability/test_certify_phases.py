@@ -1,5 +1,6 @@
 """Certificates of phases: each is a problem of its own, and is verified as one."""
 
+from dataclasses import replace
 from importlib import resources
 
 import pytest
@@ -62,3 +63,46 @@ def test_the_command_writes_one_certificate_a_phase(tmp_path):
     again = CliRunner().invoke(main, ["verify", str(tmp_path / "rope.3-swing.json")])
     assert again.exit_code == 0, again.output
     assert CliRunner().invoke(main, ["certify", str(EXAMPLES / "slack_rope.toml"), "--drift", "1e-6"]).exit_code != 0
+
+
+@pytest.fixture(scope="module")
+def studied():
+    return hf.study(hf.load(str(EXAMPLES / "slack_rope.toml")))
+
+
+def test_a_study_certifies_each_phase_and_says_what_is_left_out(studied, tmp_path):
+    assert list(studied.by_phase) == ["1 swing", "2 fly", "3 swing"]
+    assert studied.certificate is None
+    assert studied.verification.holds
+    assert studied.verdict.word == "checked"  # the steps that meet an event are in no proof
+    assert "1 swing proved while in Omega" in studied.verdict.line
+    assert "of the shorter steps that meet an event nothing is said" in studied.verdict.line
+    assert "phase 3 swing: rope: proved while in Omega" in studied.summary()
+    assert "No certificate" not in studied.summary()
+    names = {path.name for path in studied.save(tmp_path)}
+    assert {"certificate.1-swing.json", "certificate.3-swing.json"} <= names
+    assert hf.verify(tmp_path / "certificate.1-swing.json").holds
+
+
+def test_a_page_shows_certificates_of_phases_for_their_own_run_only(studied, rope):
+    html = studied.report().html
+    assert html.count("Phase 1 swing") == 1
+    assert "nor of what happens between phases" in html
+    run, found = studied.trajectory, studied.by_phase
+    with pytest.raises(hf.BadRequest, match="made for another run"):
+        hf.report(run, {"3 swing": found["1 swing"]}, state_error=False)
+    with pytest.raises(hf.BadRequest, match="was not just made"):
+        hf.report(run, {"1 swing": replace(found["1 swing"], title="other")}, state_error=False)
+    pendulum = hf.derive(hf.load(str(EXAMPLES / "pendulum.toml")))
+    with pytest.raises(hf.BadRequest, match="did not go through phases"):
+        hf.report(hf.simulate(pendulum, duration=0.1), found, state_error=False)
+
+
+def test_a_phase_that_is_refused_leaves_no_promise(studied, rope):
+    run, found = studied.trajectory, dict(studied.by_phase)
+    adaptive = hf.study(replace(rope.problem, run=hf.Run(scheme="dopri5", tolerance=1e-8, duration=0.3)))
+    assert not adaptive.by_phase
+    assert any("an adaptive scheme changes its step" in remark for remark in adaptive.remarks)
+    lacking = hf.report(run, {"1 swing": found["1 swing"]}, state_error=False)
+    assert lacking.word == "no promise"
+    assert "3 swing not certified" in lacking.verdict

@@ -4,7 +4,6 @@ import json
 from dataclasses import replace
 from fractions import Fraction
 
-import flint
 import numpy as np
 import pytest
 import sympy as sp
@@ -13,14 +12,12 @@ import holdfast as hf
 from holdfast.engine.kernel import compiled
 from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest, InternalError
-from holdfast.graph.arithmetics.balls import ball, ball_series, precision
-from holdfast.graph.arithmetics.tape import Tape
 from holdfast.stability.certificate.certificate import made_here
 from holdfast.stability.certificate.tube_proof import TubeProof, proof_from, tube_from
-from holdfast.stability.proof.step_series import combined
 from holdfast.stability.tube.agreement import require_agreement
 from holdfast.stability.tube.cells import Cells, outside
 from holdfast.stability.tube.flow import tube_flow
+from tests.stability.tube_truth import most_attained, random_state
 
 EFFORT = 0.3  # Omega is too wide for these problems with any effort
 
@@ -70,63 +67,10 @@ def edge():
     return equations, hf.certify(equations, effort=EFFORT)
 
 
-def random_state(rng, cell):
-    """A time and a state of a cell, corners more often than not."""
-    t0, t1, curves, halves = cell
-    t = t0 + rng.random() * (t1 - t0)
-    s, e = (t - t0) / (t1 - t0), rng.uniform(-1, 1, len(halves))
-    e = np.sign(e) if rng.random() < 0.6 else e
-    return t, np.array([np.polyval(curve[::-1], s) for curve in curves]) + e * np.array(halves) * (1 - 1e-9)
-
-
-def constant(value):
-    return value[0] if isinstance(value, flint.arb_series) else value
-
-
-class Truth:
-    """Steps in 300 bits by the elimination of the graph, which shares nothing with the forms."""
-
-    def __init__(self, equations, scheme):
-        self.scheme, inputs = scheme, equations.field.inputs
-        self.rates = Tape(inputs, equations.field.rates).compiled(ball_series())
-        self.psi = Tape(inputs, (*equations.deviations.y, *equations.deviations.w)).compiled(ball_series())
-        self.numbers = [flint.arb(float(value)) for value in parameter_vector(equations, {})]
-
-    def after(self, t, x, tau):
-        time, state, stages = flint.arb(float(t)), [flint.arb(float(v)) for v in x], []
-        rows = [[(k, ball(b)) for k, b in enumerate(row) if b] for row in (*self.scheme.stages, self.scheme.weights)]
-        for node, row in zip(self.scheme.nodes, rows, strict=False):
-            stages.append(self.rates([time + ball(node) * tau, *combined(state, tau, row, stages), *self.numbers]))
-        return self.psi([time + tau, *combined(state, tau, rows[-1], stages), *self.numbers])
-
-    def deviation(self, t, x):
-        return [constant(v) for v in self.psi([flint.arb(float(t)), *(flint.arb(float(v)) for v in x), *self.numbers])]
-
-
 @pytest.mark.parametrize("which", ["chain", "edge"])
 def test_random_states_of_the_cells_add_no_more_than_is_proved(which, request):
     equations, certificate = request.getfixturevalue(which)
-    rng, scheme, step = np.random.default_rng(3), hf.RK4, certificate.step
-    kernel, numbers = compiled(equations.field, scheme), parameter_vector(equations, {})
-    names, near = list(equations.deviation_names), 0.0
-    with precision(300, scheme.order + 3):
-        truth = Truth(equations, scheme)
-        for block in certificate.blocks:
-            assert block.label is hf.Label.tube
-            factor, places = np.array(block.proof.factor), [names.index(name) for name in block.names]
-            for _ in range(40):
-                t, x = random_state(rng, block.proof.tube.cells[rng.integers(len(block.proof.tube.cells))])
-                moment = float(rng.choice([0.0, step, step * rng.random()]))
-                series = truth.after(t, x, flint.arb_series([flint.arb(moment), 1]))
-                c = np.array([float(series[k][scheme.order + 1].mid()) for k in places])
-                assert np.linalg.norm(c @ factor) <= block.proof.coefficient
-                near = max(near, np.linalg.norm(c @ factor) / block.proof.coefficient)
-                rows = kernel.run(x, numbers, t0=t, step=step, steps=1)
-                computed = truth.deviation(t + step, rows.states[-1])
-                exact = [constant(v) for v in truth.after(t, x, flint.arb(step))]
-                lost = np.array([float((computed[k] - exact[k]).mid()) for k in places])
-                assert np.linalg.norm(lost @ factor) <= block.proof.rounding
-    assert near > 0.3  # and it is no idle bound
+    assert most_attained(equations, certificate, 40) > 0.3  # and it is no idle bound
 
 
 def test_every_row_of_the_run_lies_in_the_cells_and_a_moved_one_does_not(chain):
@@ -259,7 +203,7 @@ def test_what_forms_do_not_know_is_said_by_name():
 def test_starts_within_the_proved_distance_stay_in_the_tube(edge):
     equations, certificate = edge
     starts, run, rng = hf.safe_starts(equations, certificate), certificate.trajectory, np.random.default_rng(8)
-    assert starts.part >= 1 / 400
+    assert starts.part >= 1 / 60
     tube = certificate.blocks[0].proof.tube
     cells = Cells(*(np.array([cell[k] if k else cell[:2] for cell in tube.cells]) for k in (0, 2, 3)))
     kernel, numbers = compiled(equations.field, hf.RK4), parameter_vector(equations, {})

@@ -128,7 +128,10 @@ def keeps_its_law(made, program, coordinates):
 
 
 @pytest.mark.parametrize("method", ["adapted metric", "cubic"])
-@pytest.mark.parametrize("place", [x - sp.sin(hf.time), y - x**2 * sp.cos(hf.time), x * y - hf.time])
+@pytest.mark.parametrize(
+    "place",
+    [x - sp.sin(hf.time), pytest.param(y - x**2 * sp.cos(hf.time), marks=pytest.mark.prove), x * y - hf.time],
+)
 def test_a_program_that_moves_is_designed(method, place):
     program = hf.Program(holonomic={"moving": place}, law=hf.SpringDamper(stiffness=4, damping=3))
     made = hf.design(program, (x, y), method, start={x: 1, y: 1})
@@ -140,7 +143,11 @@ def test_a_program_that_moves_is_designed(method, place):
 
 @pytest.mark.parametrize(
     "row",
-    [x.rate * sp.sin(y) - x.rate * 0 + y.rate * sp.cos(x), x.rate - y * y.rate - hf.time * x, y.rate - x * x.rate],
+    [
+        pytest.param(x.rate * sp.sin(y) + y.rate * sp.cos(x), marks=pytest.mark.prove),
+        x.rate - y * y.rate - hf.time * x,
+        y.rate - x * x.rate,
+    ],
 )
 def test_a_velocity_constraint_is_designed_by_a_cubic_dissipation(row):
     program = hf.Program(nonholonomic={"roll": row}, law=hf.SpringDamper(damping=3))

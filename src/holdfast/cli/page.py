@@ -92,22 +92,25 @@ def _data(made: hf.Study, page: hf.Report, target: Path) -> dict[str, Any]:
         "interrupted": made.interrupted,
         "outcome": made.trajectory.outcome.name,
         "state_error": _state_error(made),
-        "certificate": None
-        if certificate is None
-        else {
-            "label": certificate.label.name,
-            "blocks": [
-                {
-                    "constraints": list(block.constraints),
-                    "label": block.label.name,
-                    "bounds": dict(zip(block.names, block.bounds, strict=False)),
-                    "reason": block.reason,
-                }
-                for block in certificate.blocks
-            ],
-        },
+        "certificate": None if certificate is None else _promises(certificate),
+        "phases": {name: _promises(found) for name, found in made.by_phase.items()},
         "tuning": None if tuning is None else tuning.to_dict(),
         "page": str(target),
+    }
+
+
+def _promises(certificate: hf.Certificate) -> dict[str, Any]:
+    return {
+        "label": certificate.label.name,
+        "blocks": [
+            {
+                "constraints": list(block.constraints),
+                "label": block.label.name,
+                "bounds": dict(zip(block.names, block.bounds, strict=False)),
+                "reason": block.reason,
+            }
+            for block in certificate.blocks
+        ],
     }
 
 

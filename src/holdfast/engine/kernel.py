@@ -8,6 +8,7 @@ Parameters, start and step are inputs, so a kernel is made once and used for all
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import cached_property
@@ -40,6 +41,7 @@ Tier = Literal["quick", "optimised"]
 
 _MADE: dict[tuple[object, ...], Kernel] = {}
 _KEPT = 32
+SPARE = 4  # memories of runs that are kept for the next: more threads than this make their own
 
 
 def compiled(
@@ -91,6 +93,7 @@ class Kernel:
         self.assembly: KernelSource = stepping(field, scheme, events, back)
         self.machine: Machine = self._machine_for(self.assembly)
         self._lanes: dict[int, Machine] = {1: self.machine}
+        self._spare = deque[Memory](maxlen=SPARE)  # of runs that are over; each is used by one run at a time
 
     def _machine_for(self, assembly: KernelSource, lanes: int = 1) -> Machine:
         if self.target == "python":
@@ -139,7 +142,9 @@ class Kernel:
         check_fixed(self.scheme, step, steps, every)
         memory = self.memory(state, parameters, t0, directions)
         self.machine.expect(self.cost * steps)
-        return self._section(memory, Steps(t0, step, steps, every), parameters, after, stop)
+        rows = self._section(memory, Steps(t0, step, steps, every), parameters, after, stop)
+        self._spare.append(memory)
+        return rows
 
     def sections(
         self, state: Numbers, parameters: Numbers, steps: Steps, rows: int, *,
@@ -190,9 +195,13 @@ class Kernel:
 
     def _evaluations(self, memory: Memory, taken: int) -> int:
         """Of F, in a fixed-step run: a known number in each step, or what the implicit steps have counted."""
-        if self.scheme.explicit:
+        if self._explicit:
             return 1 + taken * self.scheme.stage_count
         return 1 + taken + int(memory.rest[0, 0])
+
+    @cached_property
+    def _explicit(self) -> bool:
+        return self.scheme.explicit
 
     def run_adaptive(
         self,
@@ -236,7 +245,7 @@ class Kernel:
             last = self._last_piece(memory, event, run.time) if dense and wanted is None else None
             gathered.add(np.array([event.time]), event.state[None], last)
         times, states = gathered.together(memory.size)
-        return Rows(
+        rows = Rows(
             times=times,
             states=states,
             observed=self._observed(times, states, parameters),
@@ -248,6 +257,8 @@ class Kernel:
             event=None if event is None else event.number,
             dense=gathered.dense(times, states) if dense and wanted is None else None,
         )
+        self._spare.append(memory)
+        return rows
 
     def _last_piece(self, memory: Memory, event: LocatedEvent, t: float) -> np.ndarray:
         """The interpolant of the part of a step before an event: its own, or a cubic filled up with zeros."""
@@ -263,7 +274,11 @@ class Kernel:
     def memory(self, state: Numbers, parameters: Numbers, t0: float, directions: Sequence[int] | None) -> Memory:
         """The arrays of a run of one case, at its start."""
         x, p = checked_values(self.field, state, parameters)
-        memory = Memory(self.machine.layout, x[None, :, None], p[None, :, None], self._plan)
+        states, constants = x[None, :, None], p[None, :, None]
+        try:
+            memory = self._spare.pop().renewed(states, constants)
+        except IndexError:
+            memory = Memory(self.machine.layout, states, constants, self._plan)
         memory.begin(self.machine, t0, event_directions(self.events, directions) if self.events or directions else None)
         return memory
 

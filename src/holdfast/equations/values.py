@@ -17,6 +17,7 @@ from holdfast.errors import BadRequest, HoldfastError
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.linear_algebra import Rows
 from holdfast.graph.nodes import Node
+from holdfast.problem.bodies.rows import require_closed
 from holdfast.problem.keep import kept_states
 from holdfast.problem.quantities import Coordinate, Parameter, Rate, State
 from holdfast.problem.types import StateLike
@@ -245,6 +246,8 @@ def parameter_vector(equations: Equations, given: Mapping[Any, Any]) -> list[flo
         if name not in values:
             names.find(name, (Parameter,), where="parameters")
         values[name] = _number(equations, value, f"parameters.{name}", {})
+    if named:
+        require_closed(equations.problem.system, values)
     return [values[name] for name in equations.parameter_names]
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -52,6 +53,32 @@ class PageFacts:
     stopped: float | None = None  # where the run came to, if rows of it are not drawn
     states_estimated: bool = True  # whether the error of the states is estimated, by a second run
     doubt: str = ""  # why a certificate that was given is not shown
+    by_phase: Mapping[str, Certificate] = field(default_factory=dict)  # of a run through phases, as `certify_phases`
+
+    @property
+    def certificates(self) -> tuple[Certificate, ...]:
+        """The one certificate, or those of the phases."""
+        return tuple(self.by_phase.values()) if self.certificate is None else (self.certificate,)
+
+    def phases(self) -> list[tuple[str, PageFacts]]:
+        """Each phase that has a certificate, as the subject of a page of its own."""
+        run = self.trajectory
+        if not isinstance(run, JoinedRun):
+            return []
+        named = {f"{k} {name}": part for k, (name, part) in enumerate(zip(run.phases, run.parts, strict=True), 1)}
+        return [
+            (
+                name,
+                replace(
+                    self,
+                    trajectory=named[name],
+                    problem=named[name].problem or self.problem,
+                    certificate=found,
+                    by_phase={},
+                ),
+            )
+            for name, found in self.by_phase.items()
+        ]
 
     @cached_property
     def equations(self) -> Equations:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
@@ -23,6 +23,7 @@ from holdfast.page.sections.warnings import warnings_of
 from holdfast.page.verdict import PageVerdict, verdict_of
 from holdfast.problem.file.load_dump import dumps, loads
 from holdfast.problem.problem import Problem
+from holdfast.results.runs.joined import JoinedRun
 from holdfast.results.trajectory import Trajectory
 from holdfast.stability.certificate.certificate import Certificate, Label, certificate_from, made_here
 from holdfast.stability.certificate.verify import verify
@@ -35,7 +36,7 @@ FONTS = {"text": ("Holdfast Text", 400), "text-semibold": ("Holdfast Text", 600)
 @clear_arguments
 def report(
     trajectory: Trajectory,
-    certificate: Certificate | None = None,
+    certificate: Certificate | Mapping[str, Certificate] | None = None,
     tuning: Any = None,
     *,
     command: str = "",
@@ -43,7 +44,8 @@ def report(
     state_error: bool = True,
     live: bool | None = None,
 ) -> Report:
-    """The page of a run, with its certificate and its tuning where there are any.
+    """The page of a run, with its certificate (of a run through phases, those that `certify_phases` just made) and its
+    tuning where there are any.
 
     `command` is the line that makes this page again, `remarks` are further sentences for its list of warnings. The
     verdict takes in the error of the states, for which the run is made once more, unless `state_error` is False. With
@@ -58,6 +60,9 @@ def report(
         raise BadRequest(
             "this run does not know its problem", where="report", fix="runs made by hf.simulate, or saved by it, do"
         )
+    by_phase = dict(certificate) if isinstance(certificate, Mapping) else {}
+    certificate = None if isinstance(certificate, Mapping) else certificate
+    _require_phases(trajectory, by_phase)
     if certificate is not None:
         _require_own(trajectory, certificate)
     if len(trajectory.times) < 1:
@@ -66,7 +71,7 @@ def report(
     drawn, remark = readable(trajectory)
     said = (*remarks, *remark)
     stopped = float(trajectory.times[-1])
-    facts = PageFacts(drawn, trajectory.problem, shown, tuning, command, said, stopped, state_error, doubt)
+    facts = PageFacts(drawn, trajectory.problem, shown, tuning, command, said, stopped, state_error, doubt, by_phase)
     return Report(facts, live)
 
 
@@ -93,6 +98,28 @@ def _confirmed(trajectory: Trajectory, certificate: Certificate) -> tuple[Certif
     if found.holds:
         return certificate_from(certificate.to_dict()), ""  # what was verified, and no word more
     return None, f"The certificate is not verified: {(found.doubts or found.findings)[0]}."
+
+
+def _require_phases(trajectory: Trajectory, found: Mapping[str, Certificate]) -> None:
+    """Certificates of phases stand on the page of their own run only, and only if they were just made."""
+    if not found:
+        return
+    if not isinstance(trajectory, JoinedRun) or not trajectory.phases:
+        raise BadRequest("the run did not go through phases", where="report(certificate=...)", fix="give hf.certify's")
+    parts = {f"{k} {name}": p for k, (name, p) in enumerate(zip(trajectory.phases, trajectory.parts, strict=True), 1)}
+    for name, certificate in found.items():
+        if not made_here(certificate):
+            raise BadRequest(
+                f"the certificate of phase {name!r} was not just made", where="report(certificate=...)",
+                fix="hf.certify_phases(equations, trajectory=run)",
+            )  # fmt: skip
+        part = parts.get(name)
+        start = () if part is None else tuple(part.y[:, 0].tolist())
+        if part is None or (certificate.start or start) != start or certificate.step != part.step:
+            raise BadRequest(
+                f"the certificate of phase {name!r} was made for another run", where="report(certificate=...)",
+                fix="hf.certify_phases(equations, trajectory=run)",
+            )  # fmt: skip
 
 
 def _require_own(trajectory: Trajectory, certificate: Certificate) -> None:

@@ -35,6 +35,7 @@ from holdfast.stability.certificate.certificate import Certificate
 from holdfast.stability.certificate.tube_proof import TubeProof
 from holdfast.stability.certificate.verify import Verification, verify
 from holdfast.stability.promise.certify import certify
+from holdfast.stability.promise.phases import certify_phases
 from holdfast.stability.tuning.tracking import TrackingTuning
 from holdfast.stability.tuning.tune import tune
 from holdfast.stability.tuning.tuning import Tuning
@@ -72,6 +73,7 @@ class Study:
     seconds: Mapping[str, float] = field(default_factory=dict)  # of each part
     command: str = ""  # the line that makes its page again
     live: bool | None = None  # whether its page runs its own equations; None: where their code is short
+    by_phase: Mapping[str, Certificate] = field(default_factory=dict)  # of a run through phases, as `certify_phases`
 
     def __repr__(self) -> str:
         title = " ".join(self.problem.title.split()) or "untitled"
@@ -85,7 +87,7 @@ class Study:
     @cached_property
     def _page(self) -> Report:
         return report(
-            self.trajectory, self.certificate, self.tuning,
+            self.trajectory, self.by_phase or self.certificate, self.tuning,
             command=self.command, remarks=self.remarks, state_error=not self.interrupted, live=self.live,
         )  # fmt: skip
 
@@ -107,6 +109,8 @@ class Study:
         if self.tuning is not None:
             lines.append("  " + self.tuning.summary().splitlines()[0])
         lines += [f"  {block.line()}" for block in (page.certificate.blocks if page.certificate else ())]
+        for name, found in self.by_phase.items():
+            lines += [f"  phase {name}: {block.line()}" for block in found.blocks]
         if self.verification:
             lines.append(f"  {self.verification.words}")
         lines += [f"  note: {warning}" for warning in page.warnings if warning not in page.faults]
@@ -128,6 +132,9 @@ class Study:
         if self.certificate is not None:
             written.append(target / "certificate.json")
             self.certificate.save(written[-1])
+        for name, found in self.by_phase.items():
+            written.append(target / f"certificate.{name.replace(' ', '-')}.json")
+            found.save(written[-1])
         return tuple(written)
 
 
@@ -179,19 +186,49 @@ class _Desk:
             with self._part("tune"):
                 tuning = tune(equations)
             equations = tuning.equations
-        told = self._progress
-        with self._part("simulate"):
-            shown = None if told is None else lambda share: told("simulate", share)
-            run = simulate(equations, every=problem.run.every, progress=shown)  # a page shows more than rows `at` times
+        with self._part("simulate"):  # a page shows more than rows `at` times
+            run = simulate(equations, every=problem.run.every, progress=self._shown("simulate"))
         interrupted, certificate = run.outcome is Outcome.interrupted, None
-        if certified and not interrupted and equations.constraints:
+        by_phase: dict[str, Certificate] = {}
+        if certified and not interrupted and problem.phases:
+            with self._part("certify"):
+                by_phase = self._by_phase(equations, run, effort)
+        elif certified and not interrupted and equations.constraints:
             with self._part("certify"):
                 certificate, interrupted = self._certificate(equations, run, effort)
-        verification = None if certificate is None else self._verified(certificate)
+        verification = self._verified_phases(by_phase) if certificate is None else self._verified(certificate)
         return Study(
             problem, equations, run, certificate, tuning, verification, tuple(self.remarks), interrupted,
-            dict(self.seconds),
+            dict(self.seconds), by_phase=by_phase,
         )  # fmt: skip
+
+    def _by_phase(self, equations: Equations, run: Trajectory, effort: float | None) -> dict[str, Certificate]:
+        """A certificate for each phase, where there can be one."""
+        whole = run if run.every == 1 else None
+        try:
+            return certify_phases(equations, trajectory=whole, effort=effort, progress=self._shown("certify"))
+        except InternalError:
+            raise  # a fault of our own is never a remark
+        except HoldfastError as error:
+            self.remarks.append(f"No certificate: {error.what.rstrip('.')}.")
+        except KeyboardInterrupt:
+            self.remarks.append("Interrupted before the certificates were finished.")
+        return {}
+
+    def _verified_phases(self, found: Mapping[str, Certificate]) -> Verification | None:
+        """What the verifier says of all phases together."""
+        each = {name: checked for name, one in found.items() if (checked := self._verified(one)) is not None}
+        if not each:
+            return None
+        said = [tuple(f"{name}: {line}" for line in v.findings) for name, v in each.items()]
+        doubts = [
+            tuple(f"{name}: {line}" for line in v.doubts or v.findings) for name, v in each.items() if not v.holds
+        ]
+        return Verification(not doubts, sum(said, ()), doubts=sum(doubts, ()))
+
+    def _shown(self, part: str) -> Callable[[float], None] | None:
+        told = self._progress
+        return None if told is None else lambda share: told(part, share)
 
     def _verified(self, certificate: Certificate) -> Verification | None:
         """What the verifier says of the proved blocks; words where it can say nothing of them."""
@@ -210,9 +247,6 @@ class _Desk:
         self, equations: Equations, run: Trajectory, effort: float | None
     ) -> tuple[Certificate | None, bool]:
         """The certificate, where there can be one, and whether its making was interrupted."""
-        if equations.problem.phases:
-            self.remarks.append("No certificate: the program changes from phase to phase.")
-            return None, False
         if run.step is None:
             self.remarks.append(
                 "No certificate: an adaptive scheme chooses its own steps, and a certificate is for one step."
@@ -220,9 +254,7 @@ class _Desk:
             return None, False
         try:
             whole = run if run.every == 1 else simulate(equations, every=1)  # a check needs every step of this very run
-            told = self._progress
-            shown = None if told is None else lambda share: told("certify", share)
-            made = certify(equations, trajectory=whole, effort=effort, progress=shown)
+            made = certify(equations, trajectory=whole, effort=effort, progress=self._shown("certify"))
             return made, made.interrupted
         except InternalError:
             raise  # a fault of our own is never a remark

@@ -8,16 +8,19 @@ what controls leave free (*no promise* where it runs away by a root with Re > 0)
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from holdfast.page.facts import PageFacts, bound, number, sentence
 from holdfast.results.runs.joined import JoinedRun
+from holdfast.results.trajectory import Trajectory
 from holdfast.stability.certificate.certificate import Label
 from holdfast.stability.linear.spectrum import BlockStability
 
 WORDS = ("proved", "checked", "no promise", "failed")  # from best to worst
+SHORT = 1e-6  # of a step: a last one that lacks less is whole
 PROMISES = {
     Label.proved: "proved",
     Label.tube: "proved",  # the line says where
@@ -83,7 +86,44 @@ def _of_states(subject: PageFacts) -> list[str]:
 def _promised(subject: PageFacts) -> str:
     if not subject.held:
         return "checked" if subject.states_estimated else "no promise"
+    if subject.by_phase:
+        return _promised_by_phase(subject)
     return PROMISES[subject.certificate.label] if subject.certificate is not None else "no promise"
+
+
+def _promised_by_phase(subject: PageFacts) -> str:
+    """The worst of the phases that hold something; not proved where steps of the run are in none of the proofs."""
+    labels = [found.label for found in subject.by_phase.values() if found.label is not Label.nothing]
+    if _silent_phases(subject):
+        return "no promise"
+    word = max((PROMISES[label] for label in labels), key=WORDS.index, default="checked")
+    return "checked" if word == "proved" and not _all_steps(subject) else word
+
+
+def _holding(subject: PageFacts) -> Iterator[tuple[str, Trajectory, float]]:
+    """The phases that hold something, each with its run and its step."""
+    run = subject.trajectory
+    for k, (name, part) in enumerate(zip(run.phases, run.parts, strict=True) if isinstance(run, JoinedRun) else (), 1):
+        if part.problem is not None and part.problem.program.constraints and part.step is not None:
+            yield f"{k} {name}", part, part.step
+
+
+def _silent_phases(subject: PageFacts) -> list[str]:
+    """The phases of a step and more that hold something, and have no certificate."""
+    return [
+        name
+        for name, part, step in _holding(subject)
+        if name not in subject.by_phase and part.times[-1] - part.times[0] >= (1 - SHORT) * step
+    ]
+
+
+def _all_steps(subject: PageFacts) -> bool:
+    """Whether every step of a run through phases is a whole one of a phase that has a certificate."""
+    found = subject.by_phase
+    return all(
+        name in found and found[name].duration >= float(part.times[-1] - part.times[0]) - SHORT * step
+        for name, part, step in _holding(subject)
+    )
 
 
 def _of_run(subject: PageFacts) -> list[str]:
@@ -105,10 +145,10 @@ def _of_law(subject: PageFacts) -> list[str]:
 
 
 def _of_certificate(subject: PageFacts) -> list[str]:
-    if subject.certificate is None:
+    if not subject.certificates:
         return [subject.doubt] if subject.doubt else []
     faults = []
-    for block in subject.certificate.blocks:
+    for block in (block for found in subject.certificates for block in found.blocks):
         names = ", ".join(block.constraints)
         if block.label is Label.refused:
             faults.append(f"No promise for {names}: {block.reason.rstrip('.')}.")
@@ -146,6 +186,8 @@ def _kept(subject: PageFacts) -> str:
 
 def _promise(subject: PageFacts) -> str:
     certificate = subject.certificate
+    if subject.by_phase:
+        return _promise_by_phase(subject)
     if certificate is None:
         return "without a certificate"
     kind = "the drift bound" if subject.trajectory.start.on_program else "the bound it settles below"
@@ -164,3 +206,13 @@ def _promise(subject: PageFacts) -> str:
         Label.nothing: "with nothing to hold",
         Label.refused: "with no promise",
     }[certificate.attracted]
+
+
+def _promise_by_phase(subject: PageFacts) -> str:
+    """The label of each phase, and what none of them speaks of."""
+    told = ", ".join(
+        [f"{name} {found.attracted.value}" for name, found in subject.by_phase.items()]
+        + [f"{name} not certified" for name in _silent_phases(subject)]
+    )
+    rest = "" if _all_steps(subject) else "; of the shorter steps that meet an event nothing is said"
+    return f"and phase by phase the drift bound is: {told}{rest}"

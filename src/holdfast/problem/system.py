@@ -13,6 +13,7 @@ from holdfast.common.frozen import Frozen
 from holdfast.errors import BadStatement
 from holdfast.problem.bodies.body import Body
 from holdfast.problem.bodies.joints import Joint
+from holdfast.problem.bodies.moments import check_moments
 from holdfast.problem.bodies.rows import JointRows, joint_rows
 from holdfast.problem.bodies.statement import (
     NORM_RATE,
@@ -156,6 +157,7 @@ class System:
         put = object.__setattr__
         put(self, "norm_rate", names.admit(self.norm_rate, CONSTANT, where="system.norm_rate"))
         made = body_frames(self.bodies, self.joints, self.gravity, self.points, names, self.placing)
+        check_moments(made.bodies, self.parameters)
         layout = made.layout
         if not self.coordinates and not layout.coordinates:
             raise BadStatement("no body can move", where="joints", fix="state a joint that is no weld")

@@ -80,6 +80,12 @@ class Memory:
         ]
         self.x[...], self.p[...] = states, parameters
 
+    def renewed(self, states: np.ndarray, parameters: np.ndarray) -> Memory:
+        """The same memory at another start, as good as new."""
+        self.block.fill(0.0)
+        self.x[...], self.p[...] = states, parameters
+        return self
+
     @property
     def rest(self) -> np.ndarray:
         """The work space of a step: its stages first."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from holdfast.common.frozen import Frozen
 from holdfast.common.memo import Memo
+from holdfast.equations.dynamics.bodies.closing import ClosingRow
 from holdfast.equations.dynamics.inputs import Inputs
 from holdfast.equations.dynamics.through import split
 from holdfast.graph.derivatives import jacobian
@@ -97,12 +98,19 @@ class Extension:
     last_rate: Node  # an input that stands for Y
 
 
-def deviations_of(program: Program, inputs: Inputs) -> Deviations:
-    """Walk the constraints and differentiate them on the graph."""
+def deviations_of(program: Program, inputs: Inputs, closing: Mapping[str, ClosingRow] | None = None) -> Deviations:
+    """Walk the constraints and differentiate them on the graph, but for rows whose motion is known by geometry."""
+    known = closing or {}
     y = [inputs.walk(f) for f in program.holonomic.values()]
-    w = inputs.rate(y) + [inputs.walk(f) for f in program.nonholonomic.values()]
+    open_rows = [node for name, node in zip(program.holonomic, y, strict=True) if name not in known]
+    rates = iter(inputs.rate(open_rows))
+    w = [known[name].rate if name in known else next(rates) for name in program.holonomic]
+    w += [inputs.walk(f) for f in program.nonholonomic.values()]
     names, owners = program.deviation_names(), (*program.holonomic, *program.constraints)
     follows = tuple(len(y) + i for i in range(len(y)))
-    drift, through = split(inputs.rate(w), program.constraints, inputs, program)
-    rows = jacobian(w, inputs.v)
+    others = [node for name, node in zip(program.constraints, w, strict=True) if name not in known]
+    further, slopes = iter(inputs.rate(others)), iter(jacobian(others, inputs.v))
+    moved = [known[name].drift if name in known else next(further) for name in program.constraints]
+    rows = [known[name].slopes if name in known else next(slopes) for name in program.constraints]
+    drift, through = split(moved, program.constraints, inputs, program)
     return Deviations(tuple(y), tuple(w), rows, drift, names, owners, follows, through=through)

@@ -43,7 +43,7 @@ def require_independent(equations: Equations) -> None:
         raise BadStatement(
             f"independent rates need independent constraints: {equations.solver.dependence.words}",
             where="program",
-            fix="remove the repeats for this form, or use the equations themselves, which bear them",
+            fix="use the equations themselves, which bear them, or state the program without repeats",
         )
 
 

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from holdfast.equations.dynamics.bodies.closing import closing_rows
 from holdfast.equations.dynamics.climb import Ground, climbed
 from holdfast.equations.dynamics.deviation import Deviations, deviations_of
 from holdfast.equations.dynamics.effort import Effort, shared_holders
@@ -109,7 +110,8 @@ def _usual(problem: Problem, form: LawForm, degrees: Mapping[str, int] | None = 
     """Everything in the usual degrees; with `degrees`, beside the inputs that laws of higher order speak of."""
     inputs = inputs_of(problem, form, degrees)
     dynamics = dynamics_of(problem.system, inputs)
-    deviations = deviations_of(problem.program, inputs)
+    tree = dynamics.bodies.tree if dynamics.bodies is not None else None
+    deviations = deviations_of(problem.program, inputs, closing_rows(problem, inputs, tree))
     check_order(problem, inputs, dynamics, deviations)
     holders = holders_of(problem.program, deviations, inputs, [c.name for c in problem.system.coordinates])
     samples = [] if degrees else samples_of(problem, form, inputs, (*deviations.y, *deviations.w))

@@ -259,7 +259,8 @@ def _dependent(problem: Problem, combination: np.ndarray, misfit: float | None, 
         return ConstraintsDependent(
             f"constraint {repetition(names)}, or contradicts it",
             where=where,
-            fix="remove it; its value at a start where the others hold would tell which of the two it does",
+            fix=_of_joint(problem, last)
+            or "remove it; its value at a start where the others hold would tell which of the two it does",
         )
     if misfit:
         return ConstraintsDependent(
@@ -273,8 +274,22 @@ def _dependent(problem: Problem, combination: np.ndarray, misfit: float | None, 
         where=where,
         fix="choose another state: there the multipliers are not determined"
         if state
-        else f"remove it: {_holder_of(program, last)} not determined, and the motion is the same without it",
+        else _of_joint(problem, last)
+        or f"remove it: {_holder_of(program, last)} not determined, and the motion is the same without it",
     )
+
+
+def _of_joint(problem: Problem, name: str) -> str:
+    """What to do about a row that a joint gives; none is left out, for which one may be differs from state to state."""
+    rows = problem.system.rows
+    joint = None if rows is None else rows.owners.get(name)
+    if joint is None:
+        return ""
+    if problem.program.redundant == "refuse":
+        return (
+            f'leave redundant = "refuse" out: rows of joints that repeat each other, as those of {joint!r}, are borne'
+        )
+    return f"look at the places and axes that the joint {joint!r} joins, and at the start"
 
 
 def _holder_of(program: Program, name: str) -> str:

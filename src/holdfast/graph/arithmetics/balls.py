@@ -16,7 +16,7 @@ from typing import Any
 
 from holdfast.errors import Undecided
 from holdfast.graph.arithmetics.arithmetic import Arithmetic
-from holdfast.graph.arithmetics.tables import ball_table, decided_table
+from holdfast.graph.arithmetics.tables import ball_table, clipped_table, decided_table
 
 _BALLS_IN_USE = threading.RLock()
 
@@ -143,6 +143,14 @@ def continuous_balls() -> Arithmetic:
     steady: dict[str, Callable[..., Any]] = {name: _only_decided(name) for name in ("sign", "select")}
     steady |= {"atan2": _continuous_angle, "table": decided_table(ball, lambda a: a)}
     return Arithmetic("continuous balls", base.functions | steady, base.constant, base.pi)
+
+
+@cache
+def clipped_balls() -> Arithmetic:
+    """Balls that read data only where these are: of what would read beyond, nothing is said."""
+    base = balls()
+    table = clipped_table(ball, ball_between)
+    return Arithmetic("clipped balls", base.functions | {"table": table}, base.constant, base.pi)
 
 
 # ── power series of balls ─────────────────────────────────────────────────────────────────────────

@@ -7,14 +7,15 @@ operations over the box.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
 from typing import Any
 
 from holdfast.graph.arithmetics.arithmetic import Arithmetic
-from holdfast.graph.arithmetics.balls import ball, balls, symmetric
-from holdfast.graph.arithmetics.tables import bounds, one_piece
+from holdfast.graph.arithmetics.balls import ball, ball_between, balls, symmetric
+from holdfast.graph.arithmetics.tables import bounds, horner, read_within
 from holdfast.graph.table import TablePart
 
 Ball = Any  # flint.arb
@@ -114,8 +115,28 @@ def _sign(a: Pair) -> Pair:
 
 
 def _table(a: Pair, part: TablePart) -> Pair:
-    """Horner's rule on the piece that holds the box and its rounding."""
-    place = one_piece(part, *bounds(a[0] + a[1] * symmetric(1.0)))
+    """Horner's rule on each piece that the box and its rounding meet; at a knot, doubles may take the other one."""
+    low, high = read_within(part, *bounds(a[0] + a[1] * symmetric(1.0)))
+    first, last, ends = part.place(low), part.place(high), part.table.ends
+    off, found, error = float(size(a[1]).upper()), list[Pair](), ball(0)
+    for place in range(first, last + 1):
+        left, right = (low, high) if first == last else (max(low, ends[place] - off), min(high, ends[place + 1] + off))
+        found.append(_piece((ball_between(left, right), a[1]), part, place))
+        if place < last:
+            knot = ball_between(math.nextafter(ends[place + 1] - off, -math.inf), ends[place + 1] + off)
+            sides = [horner(_coefficients(part, k), knot - ball(ends[k])) for k in (place, place + 1)]
+            error = error.max(size(sides[1] - sides[0]))
+    value, carried = found[0]
+    for other, more in found[1:]:
+        value, carried = value.union(other), carried.max(more)
+    return value, carried + error
+
+
+def _coefficients(part: TablePart, place: int) -> tuple[Ball, ...]:
+    return tuple(ball(c) for c in part.exact(place))
+
+
+def _piece(a: Pair, part: TablePart, place: int) -> Pair:
     coefficients = [rounded_constant(c) for c in part.exact(place)]
     moved, total = _sub(a, (ball(part.table.ends[place]), ball(0))), coefficients[-1]
     for coefficient in reversed(coefficients[:-1]):

@@ -34,6 +34,31 @@ def bounds(box: Any) -> tuple[float, float]:
     return middle - width, middle + width
 
 
+def read_within(part: TablePart, low: float, high: float) -> tuple[float, float]:
+    """The part of a box that data can be read at: what would read beyond has no value, and goes no further."""
+    first, last = part.table.reach
+    if not (low <= last and high >= first):
+        raise Undecided("the box lies beyond the data", fix="bisect the box")
+    return max(low, first), min(high, last)
+
+
+def clipped_table(ball: Callable[[Any], Any], between: Callable[[float, float], Any]) -> Callable[..., Any]:
+    """As `ball_table`, over what of a box lies within the data, each piece over its own part of it."""
+
+    def value(x: Any, part: TablePart) -> Any:
+        low, high = read_within(part, *bounds(x))
+        first, last, ends, total = part.place(low), part.place(high), part.table.ends, None
+        for place in range(first, last + 1):
+            left = low if place == first else ends[place]
+            right = high if place == last else ends[place + 1]
+            coefficients = tuple(ball(c) for c in part.exact(place))
+            own = horner(coefficients, between(left, right) - ball(ends[place]))
+            total = own if total is None else total.union(own)
+        return total
+
+    return value
+
+
 def ball_table(ball: Callable[[Any], Any]) -> Callable[[Any, TablePart], Any]:
     """Over a box across several pieces, the union of what they give; not a number beyond the data."""
 

@@ -19,6 +19,17 @@ MOST_BLOCKS, MOST_TOLD = 6, 40  # that are told one by one; more stand in one ta
 
 
 def write(subject: PageFacts) -> Markup:
+    if subject.by_phase:
+        said = (
+            "Each phase is a program of its own, from where this run entered it. Nothing is said of the shorter step "
+            "by which an event is met, nor of what happens between phases."
+        )
+        parts = [joined(element("h3", f"Phase {name}"), _one(part)) for name, part in subject.phases()]
+        return joined(paragraph(said), *parts)
+    return _one(subject)
+
+
+def _one(subject: PageFacts) -> Markup:
     certificate = subject.certificate
     if certificate is None and subject.doubt:
         return paragraph(f"{subject.doubt} Nothing of it is shown.")
@@ -93,15 +104,22 @@ def _bounds(blocks: Sequence[BlockCertificate], labelled: bool = False) -> Marku
         label: list[Child] = [block.label.value] if labelled else []
         for k, (name, most) in enumerate(zip(block.names, block.bounds, strict=False)):
             seen = block.observed[k] if block.observed else float("nan")
-            if seen > 0 and most >= seen:
-                margin = f"{limit(most / seen)} times"
-            else:
-                margin = "holds once settled" if block.settles else "reached"
-            rows.append([mathml(latex_name(name)), *label, bound(most), bound(seen), margin])
+            rows.append([mathml(latex_name(name)), *label, bound(most), bound(seen), _left(most, seen, block.settles)])
         if labelled and not block.bounds:
             rows.append([", ".join(map(spoken, block.constraints)), *label, "–", "–", "no promise"])
     head: list[Child] = ["deviation", *(["label"] if labelled else []), "bound", "largest along this run", "margin"]
     return table(head, rows) if rows else None
+
+
+def _left(most: float, seen: float, settles: bool) -> str:
+    """What is left between a bound and the largest value seen, nan where none was looked for."""
+    if seen == 0:
+        return "kept exactly"
+    if most >= seen:
+        return f"{limit(most / seen)} times"
+    if settles:
+        return "holds once settled"
+    return "exceeded" if seen > most else "–"
 
 
 def _hypotheses(subject: PageFacts, block: BlockCertificate, pictured: bool) -> Markup | None:

@@ -105,6 +105,8 @@ def _of_law(subject: PageFacts) -> list[str]:
 
 def _of_certificate(subject: PageFacts) -> list[str]:
     certificate = subject.certificate
+    if subject.by_phase:
+        return [f"Phase {name}: {line}" for name, part in subject.phases() for line in _of_certificate(part)]
     if certificate is None and subject.doubt:
         return [subject.doubt]
     if certificate is None:

@@ -85,7 +85,6 @@ class Body:
             for value in values:
                 if value.is_number and value < 0:
                     raise BadStatement(f"the {key} is {value}", where=f"{where}.{key}", fix="it cannot be negative")
-        _refuse_indefinite(found.inertia, f"{where}.inertia")
         return found
 
     def _moments(self, names: Vocabulary, size: int, where: str) -> Vector:
@@ -112,18 +111,6 @@ class Body:
                 raise BadStatement("in the plane a spin is one number", where=f"{where}.spin", fix="e.g. spin = 0.1")
             return (names.admit(parts[0], CONSTANT, where=f"{where}.spin"),)
         return _vector(self.spin, names, 3, f"{where}.spin")
-
-
-def _refuse_indefinite(moments: Vector, where: str) -> None:
-    """An inertia whose products are larger than its moments allow is that of nothing."""
-    if len(moments) != 6 or not all(part.is_number for part in moments) or not any(moments[3:]):
-        return
-    xx, yy, zz, xy, xz, yz = moments
-    minors = (xx * yy - xy**2, xx * zz - xz**2, yy * zz - yz**2)
-    whole = xx * minors[2] - xy * (xy * zz - xz * yz) + xz * (xy * yz - xz * yy)
-    if any(minor < 0 for minor in (*minors, whole)):
-        fix = "products are entries of the matrix, -∫xy dm, about the centre of mass"
-        raise BadStatement("no body has this inertia: about some axis it is negative", where=where, fix=fix)
 
 
 def _count(value: Any) -> int:

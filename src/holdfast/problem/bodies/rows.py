@@ -40,7 +40,7 @@ from holdfast.problem.bodies.held_joints import (
 from holdfast.problem.bodies.idle_rows import idle_rows
 from holdfast.problem.bodies.joints import GROUND, TreeJoint, X, across
 from holdfast.problem.bodies.orientation import Vector, rotation
-from holdfast.problem.bodies.statement import BodyFrames
+from holdfast.problem.bodies.statement import BodyFrames, require_short
 from holdfast.problem.bodies.topology import End, end_of
 from holdfast.problem.quantities import Coordinate, rate
 
@@ -141,6 +141,7 @@ class _RowsOfJoint:
 
     def _keep(self, suffix: str, row: sp.Expr, *, fast: bool = False) -> None:
         name = f"{self.name}{suffix}"
+        require_short(name, self.name, f"joints.{self.name}")
         (self.found.nonholonomic if fast else self.found.holonomic)[name] = row
         self.found.owners[name] = self.name
 

@@ -50,6 +50,9 @@ def named_bodies(bodies: Any, joints: Any) -> tuple[Frozen[Body], Frozen[Joint]]
     return Frozen(given), Frozen(joined)
 
 
+LONGEST_NAME = 41  # letters
+
+
 def in_plane(bodies: Mapping[str, Body], gravity: Any) -> bool:
     """Whether the vectors have two components; a mixture is refused by name."""
     listed = isinstance(gravity, Iterable) and not isinstance(gravity, str)
@@ -90,8 +93,31 @@ def body_frames(
             raise BadStatement(f"this point has {len(points[name])} components", where=where, fix=f"give {size}")
     with distribute(True):  # as SymPy makes them, also while a file is read
         made = BodyFrames(Frozen(admitted), Frozen(joined), weight, layout, Frames(layout, admitted, points))
+    _refuse_long(made)
     _declare(made, names)
     return made
+
+
+def _refuse_long(made: BodyFrames) -> None:
+    """Each name that bodies, joints and points make is short enough to be one."""
+    owners = {f"{kind}.{name}": name for kind in ("bodies", "joints") for name in getattr(made, kind)}
+    owners |= {f"bodies.{b}.points.{name}": name for b, body in made.bodies.items() for name in body.points}
+    states = (name for step in made.layout.balls for name in step.states)
+    for name in (*made.layout.coordinates, *states, *made.frames.definitions):
+        if len(name) > LONGEST_NAME:
+            places = [where for where, owner in owners.items() if name != owner and name.startswith(owner)]
+            if places:
+                where = max(places, key=lambda place: len(owners[place]))
+                require_short(name, owners[where], where)
+
+
+def require_short(name: str, owner: str, where: str) -> None:
+    """Refuse the name of a body, joint or point that makes another one too long."""
+    room = LONGEST_NAME - (len(name) - len(owner))
+    if len(owner) > room:
+        raise BadStatement(
+            f"the name {owner!r} is too long: it makes {name!r}", where=where, fix=f"at most {room} letters"
+        )
 
 
 def _check_points(bodies: Mapping[str, Body], points: Mapping[str, Vector]) -> None:

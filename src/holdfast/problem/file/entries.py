@@ -77,7 +77,10 @@ class Entries:
     def table(
         self, parent: Mapping[str, Any], path: Path, *, known: Iterable[str] | None = None, limit: int = MAX_ENTRIES
     ) -> dict[str, Any]:
-        """A table of the file, empty if it is not there; keys that nobody knows are refused."""
+        """A table of the file, empty if it is not there; keys that nobody knows are refused.
+
+        One too large ends the reading, before all that uses its names is blamed.
+        """
         value = parent.get(str(path[-1]), {})
         if not isinstance(value, dict):
             self.findings.add(
@@ -86,7 +89,7 @@ class Entries:
             return {}
         if len(value) > allowance(limit):
             self.findings.add(path, f"this table has more than {allowance(limit)} entries", MORE, on_key=True)
-            return {}
+            self.findings.raise_if_any()
         if known is not None:
             self.check_keys(value, path, known)
         return value
@@ -111,13 +114,14 @@ class Entries:
         return default
 
     def listed_names(self, table: Mapping[str, Any], path: Path) -> list[str]:
+        """A list of names; one that cannot be taken ends the reading, before all that uses the names is blamed."""
         value = table.get(str(path[-1]), [])
         if not isinstance(value, list):
             self.findings.add(path, f"a list of names belongs here, not {kind_of(value)}", 'e.g. ["x", "phi"]')
-            return []
+            self.findings.raise_if_any()
         if len(value) > allowance(MAX_ENTRIES):
             self.findings.add(path, f"this list has more than {allowance(MAX_ENTRIES)} names", MORE, on_key=True)
-            return []
+            self.findings.raise_if_any()
         for index, name in enumerate(value):
             if not isinstance(name, str):
                 self.findings.add((*path, index), f"a name belongs here, not {kind_of(name)}", "put it in quotes")

@@ -16,10 +16,13 @@ from holdfast.equations.dynamics.sample import constant_value, symbols_within
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector, settled, state_vector
 from holdfast.errors import BadRequest
+from holdfast.problem.bodies.rows import require_closed
 from holdfast.problem.vocabulary import CONSTANT, by_name, name_of
 from holdfast.results.start.start import stated_names
+from holdfast.results.start.turned_start import refuse_wrong_lengths
 
 LARGEST = 10_000_000  # cases
+LOOKED_AT = 32  # cases, for joints that their parameters may open
 MOST_VALUES = 2**28  # start values and constants of all cases together: 2.1 GB
 
 
@@ -61,6 +64,11 @@ class Cases:
     constants: np.ndarray  # (cases, parameters and gains)
     stated: frozenset[str] = frozenset()  # names of the start values that somebody stated
 
+    def some(self, which: slice) -> Cases:
+        """Those of some cases."""
+        columns = self.columns.mapped(lambda values: values[which])
+        return Cases(columns, self.states[which], self.constants[which], self.stated)
+
 
 def cases_of(
     equations: Equations,
@@ -93,7 +101,20 @@ def cases_of(
         begin = equations.problem.run.begin if begin is None else begin
         pairs = zip(states.tolist(), constants.tolist(), strict=True)
         states = np.array([settled(equations, state, own, begin, names) for state, own in pairs])
+    refuse_wrong_lengths(equations, states, names)
+    _require_closed(equations, columns, constants)
     return Cases(Frozen(columns), states, constants, names)
+
+
+def _require_closed(equations: Equations, columns: Mapping[str, np.ndarray], constants: np.ndarray) -> None:
+    """Refuse cases whose parameters open a joint that was closed by itself; many of them are looked at here and there.
+
+    What keeps a row at zero is an identity in the parameters, or it fails at nearly all of them.
+    """
+    system, names = equations.problem.system, equations.parameter_names
+    if system.rows is not None and system.rows.idle and any(name in names for name in columns):
+        for case in np.unique(np.linspace(0, len(constants) - 1, LOOKED_AT).astype(int)):
+            require_closed(system, dict(zip(names, constants[case].tolist(), strict=True)))
 
 
 def _columns(

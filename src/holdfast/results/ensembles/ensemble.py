@@ -218,7 +218,7 @@ class Ensemble:
             yield self.kernel.observe_cases(self.all_times, self.states[some], self.made_of.constants[some])
 
     def run(self, number: int) -> Trajectory:
-        """One case as a run, to the last bit what `simulate` gives for it."""
+        """One case as a run: what `simulate` gives for it (see `hf.ensemble` for where that is to rounding)."""
         if not -len(self) <= number < len(self):
             raise BadRequest(f"there is no case {number}", fix=f"there are {len(self)}, numbered from 0")
         number %= len(self)
@@ -380,7 +380,7 @@ class Ensemble:
         return to_xarray(self)
 
     def save(self, path: str | Path) -> None:
-        """Write all runs to ``.npz`` or ``.nc``, or how each ended to ``.csv``; nothing is half-written."""
+        """Write all runs to ``.npz``, ``.nc`` or ``.zarr.zip``, or how each ended to ``.csv``; never half of it."""
         from holdfast.results.ensembles.store import save
 
         save(self, path)

@@ -167,7 +167,8 @@ class LeastSquares:
         for name, residual in left.items():
             few = self._values_of(name) <= unknowns
             own = max(pooled * sizes[name] if few else 0.0, _rms(residual) / math.sqrt(share))
-            found[name] = max(own, LEAST_NOISE * max(_largest(self.data.columns[name]), np.finfo(float).tiny))
+            noise = max(own, LEAST_NOISE * _largest(self.data.columns[name]))
+            found[name] = noise if noise >= np.finfo(float).tiny else 1.0  # of zeros that are met, any will do
         return found
 
     # ── the sum of squares ────────────────────────────────────────────────────────────────────────

@@ -11,7 +11,9 @@ from holdfast.engine.run.rows import Rows
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import values_at
 from holdfast.graph.arithmetics.tape import Tape
+from holdfast.problem.bodies.joints import Step
 from holdfast.problem.quantities import time
+from holdfast.problem.system import System
 from holdfast.results.start.term_sizes import EPSILON, energy_size
 
 ROUNDINGS = 64 * EPSILON  # of the terms of the energy, in each step
@@ -25,12 +27,21 @@ def conservative(equations: Equations) -> bool:
 
 @remembered
 def undriven(equations: Equations) -> bool:
-    """Whether nothing but forces can raise the energy: as `conservative`, with losses and forces allowed."""
+    """Whether nothing but forces can raise the energy: as `conservative`, with losses and forces allowed.
+
+    Quaternions of bodies are states that only tell how these are turned.
+    """
     system, program = equations.problem.system, equations.problem.program
-    others = (system.states, system.noise, system.masses, program.controls, program.nonholonomic)
-    stated = (system.kinetic, system.potential, *program.holonomic.values())
+    states = set(system.states) - {name for step in _balls(system) for name in step.states}
+    others = (states, system.noise, system.masses, program.controls, program.nonholonomic)
+    bodies = [part for body in system.bodies.values() for part in (body.mass, *(body.center or ()), *body.inertia)]
+    stated = (system.kinetic, system.potential, *program.holonomic.values(), *bodies)
     timely = any(time in equations.problem.names.dependence(expression) for expression in stated)
     return not any(others) and not timely
+
+
+def _balls(system: System) -> tuple[Step, ...]:
+    return () if system.frames is None else system.frames.layout.balls
 
 
 def energy_lost(equations: Equations, rows: Rows, constants: Sequence[float]) -> tuple[float, float]:

@@ -10,6 +10,7 @@ from holdfast.graph.arithmetics.tape import Tape
 from holdfast.results.judgement.energy import energy_places, undriven
 from holdfast.results.judgement.judgement import DOUBTFUL, FEW, PUMPED, deviation_places, moving_sizes
 from holdfast.results.judgement.passages import Strength, strengths
+from holdfast.results.judgement.quaternions import turns_doubtful
 from holdfast.results.start.term_sizes import deviation_sizes
 
 LOOKED_AT = 200  # rows of each case
@@ -26,6 +27,7 @@ def doubtful_cases(
         found = ~np.isfinite(observed.sum(axis=(1, 2)))
         found |= _doubtful_energies(equations, times, observed)
         found |= _doubtful_masses(equations, float(times[0]), states[:, 0], constants)
+        found |= turns_doubtful(equations, states)
         found |= near_singular(equations, times, states, constants)
         places = deviation_places(equations)
         if not places:

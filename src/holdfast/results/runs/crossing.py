@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from holdfast.engine.kernel import Kernel
+from holdfast.engine.kernel import Kernel, compiled
 from holdfast.engine.run.dense import Dense, hermite
 from holdfast.engine.run.rows import Rows
 from holdfast.engine.run.status import Status
@@ -34,14 +34,23 @@ SPANS = (3.0, 5.0, 8.0)  # of them, those that are tried,
 DEGREES = ((7, 5), (9, 7), (11, 9), (13, 11))  # with polynomials of these pairs: the pair that agrees best is used
 AGREE = 1e-3  # of the way across the gap: what they may differ by, and what the program may lie off
 CLOSE = 8  # looks at each step of an adaptive run
+LOST = (Status.rank_lost, Status.not_finite, Status.step_collapsed, Status.not_converged)
 WITHIN = 8  # rows in the gap of an adaptive run
 
 
 def carried(equations: Equations, kernel: Kernel, call: KernelCall, state: Sequence[float]) -> Rows:
-    """The rows of a run: carried across singular states where its solver bears them."""
+    """The rows of a run: carried across singular states where its solver bears them.
+
+    A kernel of another order of elimination (`quick_field`) that loses its way says nothing about the equations: they
+    are run by their own.
+    """
     if equations.solver.form == "redundant":
         return Crossing(equations, kernel, call).run(np.array(state))
-    return call.run(kernel, state)
+    rows = call.run(kernel, state)
+    if rows.status in LOST and kernel.field.fingerprint != equations.fingerprint:
+        own = compiled(equations.field, kernel.scheme, events=kernel.events, back=kernel.back)
+        return call.run(own, state)
+    return rows
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ the same.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,17 +20,19 @@ from holdfast.engine.code import native
 from holdfast.engine.kernel import Kernel, compiled
 from holdfast.equations.dynamics.sample import start_values, symbols_within
 from holdfast.equations.equations import Equations
+from holdfast.equations.quick import quick_field
 from holdfast.equations.values import parameter_vector, state_vector
 from holdfast.errors import BadRequest
 from holdfast.problem.types import ByName, StateLike
 from holdfast.problem.vocabulary import name_of
+from holdfast.results.judgement.check import FieldInFloats
 from holdfast.results.judgement.judgement import inertia_at
 from holdfast.results.quantities import check_output_names
 from holdfast.results.runs.event import EventWatch, watch_of
 from holdfast.results.runs.job import check_size
 from holdfast.results.runs.request import Request, RunOptions, request_of, resolved
 from holdfast.results.start.native_way_back import native_way_back
-from holdfast.results.start.start import Start, started, stated_names
+from holdfast.results.start.start import PLAIN, FieldValues, Start, started, stated_names
 from holdfast.schemes.kinds.scheme import Scheme
 
 KEPT_REQUESTS = 16  # of one `Equations`: a program asks for few different runs
@@ -41,6 +43,25 @@ def prepared_runs(equations: Equations) -> PreparedRuns:
     """What is prepared for runs of these equations; a quantity of `output` that cannot be computed is an error."""
     check_output_names(equations)
     return PreparedRuns(equations)
+
+
+@dataclass(frozen=True, eq=False)
+class _OtherOrder:
+    """A kernel by another order of elimination, as what judges a start: where it is in doubt, the equations say it."""
+
+    equations: Equations
+    kernel: Kernel
+
+    def observe(self, times: np.ndarray, states: np.ndarray, parameters: Sequence[float] = ()) -> np.ndarray:
+        return self.kernel.observe(times, states, parameters)
+
+    def rates_and_margin(
+        self, t: float, state: np.ndarray, parameters: Sequence[float] = ()
+    ) -> tuple[np.ndarray, float]:
+        rates, margin = self.kernel.rates_and_margin(t, state, parameters)
+        if margin > PLAIN and np.isfinite(rates).all():
+            return rates, margin
+        return FieldInFloats(self.equations.field).rates_and_margin(t, state, parameters)
 
 
 class PreparedRuns:
@@ -80,17 +101,18 @@ class PreparedRuns:
     def _own_watch(self) -> EventWatch:
         return watch_of(self._equations, None)
 
-    def kernel(self, scheme: Scheme, watch: EventWatch, project: bool) -> Kernel:
+    def kernel(self, scheme: Scheme, watch: EventWatch, project: bool, *, quick: bool = True) -> Kernel:
         """The kernel that takes the steps, under the events that end a run; back onto the program where that is asked
-        for and can be done natively.
+        for and can be done natively. `quick`: by fewer operations where there is such a way (`carried` knows it).
         """
+        field = (quick_field(self._equations) if quick else None) or self._equations.field
         back = native_way_back(self._equations) if project and not scheme.adaptive else None
         if watch.terminal:
-            return compiled(self._equations.field, scheme, events=tuple(watch.terminal.values()), back=back)
-        key = scheme, project, native.available()
+            return compiled(field, scheme, events=tuple(watch.terminal.values()), back=back)
+        key = scheme, project, quick, native.available()
         found = self._kernels.get(key)
         if found is None:
-            found = compiled(self._equations.field, scheme, back=back)
+            found = compiled(field, scheme, back=back)
             self._kernels = {**self._kernels, key: found}
         return found
 
@@ -126,9 +148,13 @@ class PreparedRuns:
         last = self._last_start
         if last is not None and last[0] == key:
             return last[1]
-        found = started(self._equations, kernel, np.array(stated), constants, policy, begin, names)
+        found = started(self._equations, self._judge(kernel), np.array(stated), constants, policy, begin, names)
         self._last_start = (policy, begin, list(constants), stated, names), found
         return found
+
+    def _judge(self, kernel: Kernel) -> FieldValues:
+        own = kernel.field.fingerprint == self._equations.fingerprint
+        return kernel if own else _OtherOrder(self._equations, kernel)
 
     def with_tolerances(self, request: Request, start: Start, constants: list[float], kernel: Kernel) -> Request:
         """A request with the absolute tolerances of each state; that of the last run where nothing has changed."""
@@ -136,7 +162,7 @@ class PreparedRuns:
         if last is not None and last[0] is request and last[1] is start:
             return last[2]  # a start is another one under other constants
         state = np.array(start.state)
-        rates = kernel.rates(request.begin, state, constants)
+        rates, _ = self._judge(kernel).rates_and_margin(request.begin, state, constants)
         inertia = inertia_at(self._equations, request.begin, start.state, constants)
         found = replace(request, absolute=resolved(self._equations, request, state, rates, inertia))
         self._last_resolved = request, start, found
@@ -189,7 +215,7 @@ def _key(scheme: Scheme | str | None, options: RunOptions) -> Any:
     """What tells requests apart, types included; None where options cannot be compared so."""
     values = tuple(options.values())
     plain = all(value is None or type(value) in (int, float) for value in values)
-    if not plain or not isinstance(scheme, Scheme | str | None):
+    if not plain or not (scheme is None or isinstance(scheme, (Scheme, str))):
         return None
     return scheme, tuple(options), values, tuple(map(type, values))
 

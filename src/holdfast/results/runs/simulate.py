@@ -78,7 +78,7 @@ def simulate(
     Of a canonical form (`hf.canonical`) the motion is run in (q, p, s), and shows the momenta ``p_x`` beside the rates;
     of one in quasi-velocities (`hf.quasi`, `hf.maggi`) in (q, u, s). Such a form takes no `law`, `events` or `project`.
     """
-    if isinstance(equations, Canonical | QuasiForm):
+    if isinstance(equations, (Canonical, QuasiForm)):
         _refuse_for_form(law=law, events=events, project=project or None, save=save)
         request = request_of(equations.equations, scheme, **run)
         return form_motion(equations, request, start, start_policy, parameters or {}, _teller(request, progress, None))
@@ -100,7 +100,7 @@ def simulate(
     constants, watch = prepared.constants(parameters), prepared.watch(events)
     if parameters:
         require_closed(equations.problem.system, dict(zip(equations.parameter_names, constants, strict=True)))
-    kernel = prepared.kernel(request.scheme, watch, project)
+    kernel = prepared.kernel(request.scheme, watch, project, quick=target is None)
     begun = prepared.start(start, start_policy, constants, request.begin, kernel)
     if request.step is None:
         request = prepared.with_tolerances(request, begun, constants, kernel)

@@ -30,6 +30,7 @@ from holdfast.problem.vocabulary import name_of
 from holdfast.results.start.chains import Chains
 from holdfast.results.start.loops import TURN, LoopRows, Loops
 from holdfast.results.start.start import SAME
+from holdfast.results.start.term_sizes import OFF
 from holdfast.results.start.turned_state import downhill
 
 Array = np.ndarray
@@ -272,10 +273,19 @@ class _Assembly:
         worst = int(np.nan_to_num(np.abs(y) / np.fmax(sizes, 1e-300), nan=np.inf).argmax())
         held = f" with {', '.join(sorted(self._kept))} as stated" if self._kept else ""
         raise BadRequest(
-            f"no {what}s were found that keep {rows.names[worst]!r}{held}: it stays off by {y[worst]:.3g}",
+            f"no {what}s were found that keep {rows.names[worst]!r}{self._joint(rows, state)}{held}: it stays off by "
+            f"{y[worst]:.3g}",
             where="start",
             fix="keep fewer values, or look at the lengths: the parts may not reach each other",
         )
+
+    def _joint(self, rows: LoopRows, state: Array) -> str:
+        """The joints that do not close, in words."""
+        y, _, sizes = self._loops.values(rows, state)
+        off = [name for name, value, size in zip(rows.names, y, sizes, strict=True) if not abs(value) <= OFF * size]
+        joints = list(dict.fromkeys(self._loops.owners[name] for name in off if name in self._loops.owners))
+        listed = " and ".join(repr(name) for name in joints)
+        return f", so that the joint{'s' if len(joints) > 1 else ''} {listed} cannot close" if joints else ""
 
     # ── branches ──────────────────────────────────────────────────────────────────────────────────
 

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from holdfast.equations.dynamics.deviation import deviations_of
-from holdfast.equations.dynamics.inputs import inputs_of
+from holdfast.equations.dynamics.inputs import Ball, inputs_of
 from holdfast.equations.dynamics.sample import start_values
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.derivatives import jacobian
 from holdfast.graph.linear_algebra import Rows
 from holdfast.graph.nodes import Node
 from holdfast.problem.problem import Problem
-from holdfast.results.start.term_sizes import OFF, size_nodes
+from holdfast.results.start.term_sizes import OFF, own_sizes, size_nodes
 from holdfast.results.start.turned_state import TurnedStates, displacement_rows
 
 Array = np.ndarray
@@ -28,11 +28,19 @@ TURN = 2 * np.pi
 class LoopRows:
     """Some deviations, their slopes by coordinates (or rates), and the sizes of their terms."""
 
-    def __init__(self, names: Sequence[str], nodes: Sequence[Node], rows: Rows, inputs: Sequence[Node], n: int) -> None:
+    def __init__(
+        self,
+        names: Sequence[str],
+        nodes: Sequence[Node],
+        rows: Rows,
+        inputs: Sequence[Node],
+        n: int,
+        balls: Sequence[Ball] = (),
+    ) -> None:
         self.names, self._count, self._width = tuple(names), len(nodes), n
         zero = inputs[0].graph.zero
         dense = [row.get(j, zero) for row in rows for j in range(n)]
-        sizes = size_nodes(nodes, {node: node.graph.call("abs", node) for node in inputs})
+        sizes = size_nodes(nodes, own_sizes(inputs, balls))
         self._tape = Tape(tuple(inputs), (*nodes, *dense, *sizes))
 
     def at(self, values: Sequence[float]) -> tuple[Array, Array, Array]:
@@ -49,6 +57,7 @@ class Loops:
     def __init__(self, problem: Problem) -> None:
         stated = inputs_of(problem, problem.law_form)
         deviations, program = deviations_of(problem.program, stated), problem.program
+        self.owners = {} if problem.system.rows is None else problem.system.rows.owners  # of rows, their joints
         parameters = {name: float(value) for name, value in problem.system.parameters.items()}
         self._time, self._parameters = problem.run.begin, list(parameters.values())
         inputs = (
@@ -61,10 +70,10 @@ class Loops:
         held = [k for k, name in enumerate(program.constraints) if name not in program.keep]
         y = list(zip(program.holonomic, deviations.y, strict=True))
         w = [(program.constraints[k], deviations.w[k]) for k in held]
-        self.turned, n = TurnedStates(stated), len(self.coordinates)
+        self.turned, n, balls = TurnedStates(stated), len(self.coordinates), stated.balls
         places, speeds = [node for _, node in y], [node for _, node in w]
-        self.positions = LoopRows([name for name, _ in y], places, displacement_rows(places, stated), inputs, n)
-        self.rates = LoopRows([name for name, _ in w], speeds, jacobian(speeds, stated.v), inputs, n)
+        self.positions = LoopRows([name for name, _ in y], places, displacement_rows(places, stated), inputs, n, balls)
+        self.rates = LoopRows([name for name, _ in w], speeds, jacobian(speeds, stated.v), inputs, n, balls)
 
     def values(self, rows: LoopRows, state: Array) -> tuple[Array, Array, Array]:
         """Deviations, slopes and sizes at a state."""

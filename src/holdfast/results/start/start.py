@@ -24,6 +24,7 @@ from holdfast.errors import BadRequest
 from holdfast.results.start.chains import Chains
 from holdfast.results.start.projection import NoState, Projection, Unmet
 from holdfast.results.start.term_sizes import ROUNDING_NOISE, deviation_sizes
+from holdfast.results.start.turned_start import refuse_wrong_lengths
 
 PLAIN = 1e-10  # beside its scale, a pivot above this (sin² of an angle) is far from a singular system
 FEWEST_DIGITS, MOST_DIGITS = 4, 12  # of a decimal that looks rounded: 0.5 is meant, 0.7071 is √½
@@ -127,6 +128,7 @@ def started(
     """
     policy, projected = chosen_policy(equations, policy)
     _refuse_infinite(equations, stated)
+    refuse_wrong_lengths(equations, stated, names)
     keeps = bool(equations.problem.program.keep)
     stated = np.array(settled(equations, stated.tolist(), constants, begin, names)) if keeps else stated
     deviation, used = deviations_at(equations, kernel, stated, constants, begin), stated

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.common.memo import remembered
+from holdfast.equations.dynamics.inputs import Ball
 from holdfast.equations.equations import Equations
 from holdfast.graph.arithmetics.arrays import ARRAYS
 from holdfast.graph.arithmetics.tape import Evaluator, Tape
@@ -45,6 +46,15 @@ def size_nodes(nodes: Sequence[Node], sizes: Mapping[Node, Node]) -> list[Node]:
         if node.index not in known:
             known[node.index] = _size(graph, node, known)
     return [known[node.index] for node in nodes]
+
+
+def own_sizes(inputs: Sequence[Node], balls: Sequence[Ball]) -> dict[Node, Node]:
+    """Of each input its own size; of a part of a quaternion the length, for turns round all parts alike."""
+    found = {node: node.graph.call("abs", node) for node in inputs}
+    for ball in balls:
+        length = ball.quaternion[0].graph.call("sqrt", ball.quaternion[0].graph.dot(ball.quaternion, ball.quaternion))
+        found |= dict.fromkeys(ball.quaternion, length)
+    return found
 
 
 def natural_nodes(nodes: Sequence[Node], sizes: Mapping[Node, Node]) -> list[Node]:
@@ -114,7 +124,7 @@ class Sizes:
         self, equations: Equations, nodes: Sequence[Node], slopes: Mapping[Node, Mapping[Node, Node]] | None = None
     ) -> None:
         """`slopes` by inputs, for nodes that are taken to first order: what is large for them is Σ|slope|·size."""
-        self._slopes = slopes or {}
+        self._slopes, self._balls = slopes or {}, equations.inputs.balls
         self._nodes, states = list(nodes), len(equations.field.state)
         gains = 0 if equations.deviations.degrees else len(equations.inputs.gains)  # the law does not enter, unless
         self._inputs = equations.field.inputs[: len(equations.field.inputs) - gains]  # rates of higher order contain it
@@ -157,7 +167,7 @@ class Sizes:
     @cached_property
     def own_nodes(self) -> tuple[Node, ...]:
         """s of each node on the graph, inputs by their own size."""
-        return tuple(size_nodes(self._nodes, {node: node.graph.call("abs", node) for node in self._inputs}))
+        return tuple(size_nodes(self._nodes, own_sizes(self._inputs, self._balls)))
 
     @cached_property
     def _own_tape(self) -> Tape:

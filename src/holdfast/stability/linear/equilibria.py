@@ -10,7 +10,7 @@ does (Lagrange and Dirichlet): a rest where the energy is least is stable.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,13 +28,11 @@ from holdfast.errors import BadRequest
 from holdfast.problem.problem import Problem
 from holdfast.problem.types import ByName, StateLike
 from holdfast.results.judgement.energy import conservative
+from holdfast.stability.linear.same_rest import SAME, TURN, alike, wrapped
 
 Array = np.ndarray
 BALANCED = 1e-6  # of what each force alone would do: accelerations below this are those of a rest
 PLACES = 60  # random places that rests are looked for from
-APART = 1e-6  # of the size of a state: rests nearer than this are one
-TURN = 2 * np.pi
-SAME = 1e-9  # of its size: what a full turn changes by less does not feel it
 
 WORDS = {  # from best to worst
     "asymptotically stable": "asymptotically stable",
@@ -57,6 +55,7 @@ class Equilibrium:
     rest: Rest
     word: str
     family: tuple[str, ...] = ()  # coordinates that may stand elsewhere too: one of many rests
+    energy: float = 0.0
 
     @property
     def state(self) -> Mapping[str, float]:
@@ -131,12 +130,17 @@ def equilibria(
         usual = np.nanmax([usual, alone, _forces(equations, rough, time, constants)[1]])
         if moved > BALANCED**2 * usual:
             continue  # nothing that stands still, in whatever units
-        state = _wrapped(state, turning)
-        one = judged_rest(equations, state, time, constants)
-        if not any(_alike(one, other, turning) for other in found):
+        state = wrapped(equations, state, turning)
+        one = replace(judged_rest(equations, state, time, constants), energy=_energy(equations, state, time, constants))
+        if not any(alike(one, other, turning) for other in found):
             found.append(one)
     ranks = list(WORDS)
     return tuple(sorted(found, key=lambda one: ranks.index(one.word)))
+
+
+def _energy(equations: Equations, state: Array, time: float, constants: Sequence[float]) -> float:
+    named = dict(zip(equations.parameter_names, constants, strict=True))
+    return values_at(equations, state.tolist(), time, named).energy
 
 
 def _forces(equations: Equations, state: Array, time: float, constants: Sequence[float]) -> tuple[float, float]:
@@ -229,23 +233,3 @@ def _places(equations: Equations, own: Array, turning: Array, places: int, seed:
     for place in found[1:]:
         place[len(own) - len(equations.deviations.states) :] = 0.0
     return found
-
-
-def _wrapped(state: Array, turning: Array) -> Array:
-    """Angles between -π and π."""
-    turned = state.copy()
-    angles = (state[turning] + np.pi) % TURN - np.pi
-    turned[turning] = np.where(angles < -np.pi + SAME, angles + TURN, angles)
-    return turned
-
-
-def _alike(one: Equilibrium, other: Equilibrium, turning: Array) -> bool:
-    """Whether two rests are one: the same place, or places of one family."""
-    a, b = (np.array(list(rest.state.values())) for rest in (one, other))
-    apart = a - b
-    apart[turning] -= TURN * np.round(apart[turning] / TURN)
-    size = 1.0 + max(float(np.abs(a).max(initial=0.0)), float(np.abs(b).max(initial=0.0)))
-    names = list(one.state)
-    fixed = [k for k, name in enumerate(names) if name not in one.family]
-    same = one.word == other.word and one.family == other.family
-    return float(np.abs(apart[fixed] if same else apart).max(initial=0.0)) <= APART * size

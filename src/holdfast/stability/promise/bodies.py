@@ -1,4 +1,4 @@
-"""Which mechanisms of bodies somebody else derives too: of the others nothing is called proved."""
+"""Which mechanisms of bodies somebody else derives too: proofs of the others say that nobody has re-checked them."""
 
 from __future__ import annotations
 

@@ -29,6 +29,22 @@ UNSUITED = ("eased", "redundant")  # ways of solving that are not one linear sys
 LOOKED_AT = 8  # rows of the run at which the equations are held against law and system
 
 
+def gaps_along(
+    equations: Equations,
+    scheme: RungeKutta,
+    step: float,
+    parameters: Mapping[Any, Any],
+    seen: Sequence[MeasuredDefect],
+    work: SearchWork,
+) -> list[tuple[float, float]]:
+    """Stretches of a run in which no tube is proved of some block that the law attracts."""
+    suited = [one for one in seen if _suited(equations, one)]
+    if not suited:
+        return []
+    run = seen[0].told.run
+    return TubeProver(equations, scheme, step, parameters, run, [_request(one) for one in suited], work).gaps()
+
+
 def with_tubes(
     equations: Equations,
     scheme: RungeKutta,

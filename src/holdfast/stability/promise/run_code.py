@@ -21,6 +21,8 @@ def run_code(equations: Equations) -> dict[str, Any]:
         operands = [place[arg.index] for arg in node.args]
         if node.op == "const":
             operations.append(["const", str(node.data)])
+        elif node.op == "table":  # how often data are differentiated, and their name in the problem
+            operations.append([f"table {node.data.order} {node.data.table.name}", *operands])
         else:
             operations.append([node.op, *operands, *([node.data] if node.op == "power" else [])])
     return {"inputs": list(names), "operations": operations, "rates": [place[node.index] for node in field.rates]}

@@ -99,6 +99,7 @@ class ProofBlock:
     obstacle: str = ""  # what keeps H from saying all about the law, where it does not
     moves: bool = False  # H depends on the motion or on time
     varies: bool = False  # the law is smooth, but not linear with coefficients that do not move
+    tube_only: str = ""  # why no region is tried, where a tube may be
 
 
 def bound_numbers(equations: Equations, parameters: Mapping[Any, Any]) -> dict[Node, Node]:
@@ -129,13 +130,25 @@ def blocks_of(equations: Equations, parameters: Mapping[Any, Any]) -> list[Proof
         matrix = full[np.ix_(places, places)]
         chosen = tuple(names[i] for i in places)
         own = tuple(dict.fromkeys(held))
-        result.append(
-            ProofBlock(own, tuple(places), chosen, matrix, not obstacle and not varies, obstacle, bool(movers), varies)
-        )
+        constant, loose = not obstacle and not varies, _never_shown(equations, held)
+        result.append(ProofBlock(own, tuple(places), chosen, matrix, constant, obstacle, bool(movers), varies, loose))
     return result
 
 
-def _unsure_controls(equations: Equations) -> list[str]:
+def _never_shown(equations: Equations, held: Sequence[str]) -> str:
+    """What bounding accelerations does not show of the controls that hold some constraints."""
+    if equations.friction is not None:
+        used = ", ".join(f"lambda_{name}" for name in equations.friction.constraints)
+        return f"forces use {used}, which no region is covered with"
+    if equations.problem.program.limits and not set(held) <= set(equations.problem.program.held_by_reaction):
+        return f"the law holds only {equations.problem.program.shortfall}"
+    loose = unsure_controls(equations)
+    if not loose or set(held) <= set(equations.problem.program.held_by_reaction):
+        return ""
+    return f"{', '.join(loose)} push in directions that change, and that they never fail is not shown over a region"
+
+
+def unsure_controls(equations: Equations) -> list[str]:
     """The controls whose directions change with the motion where as many programs as coordinates are held.
 
     There accelerations follow from the program alone, so that bounding them says nothing of what the controls can do.
@@ -159,17 +172,15 @@ def _obstacle(equations: Equations, held: Sequence[str]) -> str:
     """Why nothing can be proved under this law; nothing where something can."""
     law = equations.demand_law
     program = equations.problem.program
-    if program.shortfall and not set(held) <= set(program.held_by_reaction):
+    short = program.shortfall and (program.model or program.sampling is not None)
+    if short and not set(held) <= set(program.held_by_reaction):
         return f"the law holds only {program.shortfall}"
-    if equations.friction is not None:
-        return f"forces use {', '.join(f'lambda_{name}' for name in equations.friction.constraints)}"
-    loose = _unsure_controls(equations)
-    if loose and not set(held) <= set(program.held_by_reaction):
-        return f"{', '.join(loose)} push in directions that change, and that they never fail is not proved"
     if law.jumps:
         return "the law branches on the deviations, so that its slopes say nothing of its values"
     if equations.solver.form == "eased":
-        return "the law is eased where the first integrals become dependent"
+        rows, free = len(equations.constraints), len(equations.inputs.q)
+        few = f": {rows} of them, of which {free} accelerations move {free} at a time" if rows > free else ""
+        return f"the law is eased where the first integrals become dependent{few}"
     if equations.solver.form == "redundant":
         return "constraints may depend on each other, and the law of what repeats others holds only where they agree"
     return ""
@@ -310,17 +321,22 @@ def _demand(
     return None if any(node in foreign for node in ancestors(demand)) else demand
 
 
+def _of_time(node: Node, moving: set[Node]) -> bool:
+    """Whether a node is read off data at a time, whatever the state is."""
+    return node.op == "table" and not moving & set(ancestors((node,)))
+
+
 def _affine(equations: Equations, held: Sequence[int], numbers: dict[Node, Node]) -> bool:
     """Whether y = J q + e(t) with a constant J for these constraints.
 
     Judged by slopes: J must be constant and γ depend on time alone. A jump has no slope, and a first-order state moves
-    without one, so there must be none of these.
+    without one, so there must be none of these; but data that are read at times alone are part of e(t).
     """
     deviations = [*(equations.deviations.y[i] for i in held), *(equations.deviations.w[i] for i in held)]
     inner = ancestors(substitute(deviations, numbers))
-    if any(node in equations.inputs.s or node.op in JUMPING for node in inner):
-        return False
     moving = {*equations.inputs.q, *equations.inputs.v, *equations.inputs.s}
+    if any(node in equations.inputs.s or (node.op in JUMPING and not _of_time(node, moving)) for node in inner):
+        return False
     slopes = [node for i in held for node in equations.deviations.jacobian[i].values()]
     drifts = [equations.deviations.drift[i] for i in held]
     nodes = substitute([*slopes, *drifts], numbers)

@@ -22,6 +22,7 @@ from holdfast.stability.proof.block import BlockFlow, ProofBlock, bound_numbers,
 from holdfast.stability.proof.contraction import Contraction, propagator
 from holdfast.stability.proof.defect import DefectModel, terms_of
 from holdfast.stability.proof.enclosure import Ball, Box, ball_matrix, column, entries, norm, upper
+from holdfast.stability.proof.knots import DataCover, DataDefect, data_nodes
 from holdfast.stability.proof.lanes.cover import LaneCover
 from holdfast.stability.proof.lanes.region import lane_defect, region_cover
 from holdfast.stability.proof.laws.contraction import LawContraction, StepMatrix, contracts, norm_bound
@@ -47,6 +48,7 @@ GENEROUS = 100  # a tube this wide costs nothing where it is still thin beside t
 THIN = 1e-4  # of what the region lets a deviation change by
 ELSEWHERE = 6  # random states of the region at which the equations are tried, beside those of the run
 LOOKED_AT = 32  # cells of a cover in whose middle they are tried too
+DATA_CLOCK = 2.0**-40  # of the time of Omega: more than its rounding, less than what data allow beyond their ends
 MOST_VARIABLES = 16  # of a region: beyond, halving each of them once already makes more cells than any effort has
 
 
@@ -112,10 +114,36 @@ class Claim:
         )
         return norm(entries(ball_matrix(factor.T) * column(psi)))
 
-    def rounding(self, factor: np.ndarray) -> RoundingModel:
+    def rounding(self, factor: np.ndarray, leaps: Sequence[float] = ()) -> RoundingModel:
         values = parameter_vector(self.equations, self.parameters)
         moment = max(abs(x) for x in (*self.region["t"], self.equations.problem.run.begin)) + self.step
-        return RoundingModel(self.equations, self.block.places, self.scheme, self.step, factor, values, moment)
+        return RoundingModel(self.equations, self.block.places, self.scheme, self.step, factor, values, moment, leaps)
+
+
+def within_data(setting: Claim) -> Claim:
+    """The same for steps that end in Omega too, where data end with it: of others nothing is said, nor is anything run.
+
+    A rounding of the range longer, since times are sums of steps.
+    """
+    low, high = setting.region["t"]
+    if not setting.equations.inputs.graph.tables:
+        return setting
+    last = max(low, high - setting.step + DATA_CLOCK * (high - low))
+    return replace(setting, region={**setting.region, "t": (low, min(high, last))})
+
+
+def data_defect(
+    motion: BlockFlow, scheme: RungeKutta, step: float, factor: np.ndarray, time: tuple[float, float]
+) -> DataDefect | None:
+    """The defect piece by piece where a program follows data; None where it does not."""
+    if not data_nodes((*motion.rates, *motion.psi)):
+        return None
+    if not motion.affine:
+        name = data_nodes((*motion.rates, *motion.psi))[0].data.table.name
+        raise BadRequest(f"{name!r} is given by data, and what moves by it is not affine in the coordinates")
+    found = DataDefect(motion, scheme, step, factor)
+    found.require_provable(time)
+    return found
 
 
 def truncation(coefficient: float, scheme: RungeKutta, step: float) -> float:
@@ -233,12 +261,15 @@ class Trial:
         self.setting, self.factor, self.gamma = setting, factor, gamma
         self.motion, self.contraction = setting.motion(), setting.contraction(factor, gamma)
         _require_few(self.motion)
+        self._stated, self.setting = setting, within_data(setting)
         self.whole = setting.whole_motion()
+        self._data = data_defect(self.motion, setting.scheme, setting.step, factor, self.setting.region["t"])
         self._model = DefectModel(self.motion, setting.scheme, setting.step, factor)
         self._lanes = lane_defect(self.motion, setting.scheme, setting.step, factor)
         self._region = setting.box(self.motion.variable_names)
         self._obedience = Obedience(self.whole, setting.scheme)
-        self._rounding = RegionRounding(setting, self.whole, factor, self.contraction, native)
+        leaps = () if self._data is None else self._data.jumps()
+        self._rounding = RegionRounding(self.setting, self.whole, factor, self.contraction, native, leaps)
         self._law = None if setting.law_terms is None else StepMatrix(setting.law_terms, setting.step)
 
     def is_thin(self, tube: float, place: Place) -> bool:
@@ -271,7 +302,10 @@ class Trial:
         setting, scale = self.setting, self.setting.step ** (self.setting.scheme.order + 1)
         limits = setting.limit_balls(self.motion, self.contraction, tube)
         judged = partial(judge, self._model, limits, self._region)
-        found = region_cover(self._lanes, judged, self._region, limits, wanted=wanted / scale, work=work)
+        if self._data is not None:
+            found: Any = self._data.cover(self.setting.region["t"], limits, wanted=wanted / scale, work=work)
+        else:
+            found = region_cover(self._lanes, judged, self._region, limits, wanted=wanted / scale, work=work)
         if not found.cells:
             raise BadRequest("no state of the region lies near the program", where="certificate.region")
         if not found.bound < math.inf:
@@ -298,7 +332,7 @@ class Trial:
             coefficient=coefficient,
             rounding=rounded,
             radius=radius,
-            region=tuple((name, float(low), float(high)) for name, (low, high) in setting.region.items()),
+            region=tuple((name, float(low), float(high)) for name, (low, high) in self._stated.region.items()),
             limits=tuple((name, float(low), float(high)) for name, (low, high) in setting.limits.items()),
             cells=found.cells,
         )
@@ -321,7 +355,7 @@ class Trial:
             return norm_bound(self.factor, law.enclosed(deviations, anywhere)) <= self.gamma
         return contracts(law, self.factor, self.gamma, deviations, place, region, used, work)
 
-    def _require_obedience_in(self, motion: BlockFlow, found: Cover | LaneCover) -> None:
+    def _require_obedience_in(self, motion: BlockFlow, found: Cover | LaneCover | DataCover) -> None:
         """The same at the middle of the cells of a cover; the states of a reduced motion are none of the whole."""
         if motion.affine:
             return

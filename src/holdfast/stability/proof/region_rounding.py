@@ -52,8 +52,9 @@ class RegionRounding:
 
     def __init__(
         self, setting: Claim, whole: BlockFlow, factor: np.ndarray, contraction: Contraction,
-        native: NativeRounding | None,
+        native: NativeRounding | None, leaps: Sequence[float] = (),
     ) -> None:  # fmt: skip
+        self._leaps = tuple(leaps)
         self.setting, self.whole, self.factor, self.contraction = setting, whole, factor, contraction
         self._native = native
         self.places: tuple[Place, ...] = ()
@@ -94,7 +95,7 @@ class RegionRounding:
 
     @cached_property
     def _model(self) -> RoundingModel:
-        return self.setting.rounding(self.factor)
+        return self.setting.rounding(self.factor, self._leaps)
 
     @cached_property
     def _lanes(self) -> BoxRounding | None:

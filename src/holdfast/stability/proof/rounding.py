@@ -14,7 +14,7 @@ import numpy as np
 
 from holdfast.equations.equations import Equations
 from holdfast.errors import Undecided
-from holdfast.graph.arithmetics.balls import JUMPING, ball, balls, continuous_balls, symmetric
+from holdfast.graph.arithmetics.balls import JUMPING, ball, clipped_balls, continuous_balls, symmetric
 from holdfast.graph.arithmetics.rounded_balls import (
     UNIT,
     Pair,
@@ -43,7 +43,9 @@ class RoundingModel:
         factor: np.ndarray,
         parameters: Sequence[float],
         moment: float,
+        leaps: Sequence[float] = (),
     ) -> None:
+        """`leaps` are what each deviation jumps by at most where its time passes a knot of data."""
         field = equations.field
         self._clock = ball(float(moment)) * 4 * UNIT  # of t = begin + count·step, and of the stages within
         self._scheme, self._step = scheme, step
@@ -53,9 +55,13 @@ class RoundingModel:
         own = [psi[i] for i in places]
         rows = jacobian(own, (field.time, *field.state))
         self._places = [list(row) for row in rows]
-        self._slopes = Tape(field.inputs, tuple(node for row in rows for node in row.values())).compiled(balls())
+        self._slopes = Tape(field.inputs, tuple(node for row in rows for node in row.values())).compiled(
+            clipped_balls()
+        )
         self._parameters = [(ball(float(p)), ball(0)) for p in parameters]
-        jumps = any(node.op in JUMPING for node in ancestors(own))
+        self._leaps = [ball(float(leap)) for leap in leaps] or [ball(0)] * len(own)
+        counted = {"table"} if leaps else set[str]()
+        jumps = any(node.op in JUMPING - counted for node in ancestors(own))
         self._own = Tape(field.inputs, tuple(own)).compiled(continuous_balls()) if jumps else None
 
     def _steady(self, place: Sequence[Ball]) -> bool:
@@ -69,7 +75,14 @@ class RoundingModel:
         return True
 
     def bound(self, time: Ball, state: Sequence[Ball]) -> float:
-        """Over one box: stages with errors, the new state with its error, and what that does to ψ."""
+        """Over one box; infinite where an operation is not decided over all of it."""
+        try:
+            return self._bound(time, state)
+        except Undecided:
+            return math.inf
+
+    def _bound(self, time: Ball, state: Sequence[Ball]) -> float:
+        """Stages with errors, the new state with its error, and what that does to ψ."""
         step = (ball(self._step), ball(0))
         clock = self._clock
         x: list[Pair] = [(value, ball(0)) for value in state]
@@ -85,8 +98,8 @@ class RoundingModel:
         values = self._slopes(wide)
         flat = iter(values)
         moved = []
-        for columns in self._places:
-            total = ball(0)
+        for columns, leap in zip(self._places, self._leaps, strict=True):
+            total = leap
             for j in columns:
                 total = total + size(next(flat)) * (clock if j == 0 else after[j - 1][1])
             moved.append(total * symmetric(1.0))

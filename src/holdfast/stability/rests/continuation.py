@@ -35,12 +35,12 @@ from holdfast.problem.types import ByName, StateLike
 from holdfast.problem.vocabulary import by_name
 from holdfast.stability.linear.equilibria import (
     PLACES,
-    TURN,
     decisive_matrix,
     equilibria,
     judged_rest,
     turning_coordinates,
 )
+from holdfast.stability.linear.same_rest import TURN
 from holdfast.stability.rests.branches import EquilibriumBranch, EquilibriumBranches, SpecialRest
 from holdfast.stability.rests.rest_curve import RestCurve, RestEquations, distance
 

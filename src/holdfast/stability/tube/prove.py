@@ -32,11 +32,11 @@ from holdfast.stability.proof.prove import (
 from holdfast.stability.proof.work import SearchWork
 from holdfast.stability.sampling import Batch
 from holdfast.stability.tube.agreement import require_agreement
-from holdfast.stability.tube.cells import Array, Cells, Centre, outside, scales_of
+from holdfast.stability.tube.cells import Array, Cells, Centre, joined, outside, scales_of
 from holdfast.stability.tube.cover import PROBED, TubeCover, TubeSearch
 from holdfast.stability.tube.flow import TubeFlow, tube_flow
 from holdfast.stability.tube.rounding import RoundingTape
-from holdfast.stability.tube.step import defect_tape, deviation_tape
+from holdfast.stability.tube.step import defect_tape, deviation_tape, limits_hold
 
 WIDTH = 1e-3  # of each state's range: the first tube
 NARROWER, TRIES = 3.0, 5  # each next one is so much narrower
@@ -50,6 +50,7 @@ FEWEST = 4 * FIRST  # cells: less work than that is not worth beginning with
 SHARE = 0.7  # of the work that is left, for one attempt
 LITTLE = 0.1  # of the defect: rounding below is not bounded more finely
 NATIVE = 1.1e-4  # units of work of one product, for each pair of terms in s: 0.1 to 0.15 ns where it was fitted
+NOTHING = 2.0**-30  # of what a tube lets a deviation be: a defect below is as good as none
 CUTS = 7  # of a cell in time, where rounding is not bounded otherwise
 GAIN = 0.7  # a cell whose halves are not below this part of it is not cut again
 ROUNDING_FORMS = (2, 1)  # order and weight of the forms that rounding is bounded with where it is cut
@@ -85,7 +86,7 @@ class TubeProver:
         """A proof for each block, or why there is none; `rows` are states of the run at which equations are tried."""
         if not self.requests:
             return []
-        self._require_sound(rows)
+        self.require_sound(rows)
         best: list[Attempt | None] = [None] * len(self.requests)
         for attempt in self._attempts(best):
             for k, ratio in enumerate(attempt.ratios):
@@ -135,7 +136,7 @@ class TubeProver:
     def _probed(self, width: float, shape: CellMonomials, steps: int, waiting: Sequence[int]) -> Array:
         """The largest ratio of the waiting blocks, for each of a few pieces of so many steps."""
         self._charge(self._defect(shape), PROBED)
-        seen = np.array([request.seen / self._scale for request in self.requests])
+        seen = self._seen / self._scale
         with np.errstate(all="ignore"):
             ratios = (self._cover(shape).probe(width, steps) / seen)[:, list(waiting)]
         return np.asarray(np.nan_to_num(ratios, nan=math.inf, posinf=math.inf).max(axis=1))
@@ -144,11 +145,29 @@ class TubeProver:
         most = max(int(ROOM * first), int(SHARE * self._cells_left(self._defect(shape))))
         cover = self._cover(shape).made(width, first, most)
         self._charge(self._defect(shape), cover.evaluated)
-        return Attempt(width, shape, cover, self._ratios(cover), self._centre)
+        free = limits_hold(self._flow, self.scheme, self.step, shape, cover.cells).all()
+        return Attempt(
+            width, shape, cover, self._ratios(cover) if free else [math.inf] * len(self.requests), self._centre
+        )
 
     def _cover(self, shape: CellMonomials) -> TubeSearch:
-        flow, least = self._flow, np.array([request.seen for request in self.requests]) / self._scale
+        flow, least = self._flow, self._seen / self._scale
         return TubeSearch(self._defect(shape), self._centre, flow.places, flow.timed, self.step, self._factors, least)
+
+    def gaps(self) -> list[tuple[float, float]]:
+        """Stretches of time in which steps have no bound that is near enough, in the narrowest of the tubes."""
+        times, shape, width = self.run.times, self._shape(*FORMS[0]), WIDTH / NARROWER ** (TRIES - 1)
+        search, enough = self._cover(shape), WITHIN * self._seen / self._scale
+        ends = np.unique([*times[:: LENGTHS[1]], times[-1]])
+        spans = np.column_stack([ends[:-1], ends[1:]])
+        held = limits_hold(self._flow, self.scheme, self.step, shape, self._centre.cells(spans, width))
+        poor = ~((search.bounds(spans, width) <= enough).all(axis=1) & held)
+        steps = np.column_stack([times[:-1], times[1:]])
+        steps = steps[np.isin(np.searchsorted(ends, steps[:, 0], side="right") - 1, np.flatnonzero(poor))]
+        if not len(steps):
+            return []
+        held = limits_hold(self._flow, self.scheme, self.step, shape, self._centre.cells(steps, width))
+        return joined(steps[~((search.bounds(steps, width) <= enough).all(axis=1) & held)])
 
     # ── what is the same for all widths ───────────────────────────────────────────────────────────
 
@@ -161,6 +180,20 @@ class TubeProver:
         run = self.run
         slopes = Batch.of(self.equations, self.equations.field.rates, self.parameters)(run.times, run.y.T)
         return Centre(run, slopes, scales_of(run, len(self.equations.inputs.q), self._flow.angles))
+
+    @cached_property
+    def _seen(self) -> Array:
+        """The largest defect that the run showed; where it showed none at all, a nothing beside the tube itself."""
+        seen = np.array([request.seen for request in self.requests])
+        if (seen > 0).all():
+            return seen
+        starts = np.linspace(self.run.times[0], max(self.run.times[0], self.run.times[-1] - self.step), PROBED)
+        pieces = self._centre.cells(np.column_stack([starts, starts + self.step]), WIDTH)
+        shape = self._shape(*FORMS[0])
+        found = deviation_tape(self._flow, shape)(pieces.inputs(shape, self._flow.places, self._flow.timed)).sizes()
+        reach = np.where(np.isfinite(found), found, 0.0).max(axis=0)
+        least = [np.linalg.norm(reach[list(places)] @ np.abs(factor)) for places, factor in self._factors]
+        return np.asarray(np.where(seen > 0, seen, NOTHING * np.array(least)))
 
     @cached_property
     def _factors(self) -> list[tuple[Sequence[int], Array]]:
@@ -188,7 +221,7 @@ class TubeProver:
     def _charge(self, tape: FormTape, cells: int) -> None:
         self.work.charge(cells * self._units(tape))
 
-    def _require_sound(self, rows: Sequence[Place]) -> None:
+    def require_sound(self, rows: Sequence[Place]) -> None:
         """What the proof takes for granted: the rates that are run obey the law and solve the system."""
         require_agreement(self._flow, rows)
         for request in self.requests:

@@ -42,10 +42,10 @@ class LaneRounding:
 
     def __init__(self, setting: Claim, whole: BlockFlow, factor: Array, places: Sequence[Place]) -> None:
         flow, region = tube_flow(setting.equations, setting.parameters), setting.region
-        require_agreement(flow, places)
         self._timed = flow.timed
         self._shape = monomials((1,) * (len(flow.variables) + 2), ORDER)
-        self._tape = RoundingTape(flow, setting.scheme, setting.step, self._shape)
+        self._tape = RoundingTape(flow, setting.scheme, setting.step, self._shape)  # refuses what forms do not know
+        require_agreement(flow, places)
         self._cutter, self._factors = LaneCutter(whole), [(setting.block.places, factor)]
         own = {name: k for k, name in enumerate(whole.variable_names)}
         self._columns = [own.get(name) for name in ("t", *flow.names)]

@@ -64,25 +64,39 @@ def bias(tree: FrameTree, q: list[Node], v: list[Node]) -> dict[int, Node]:
     return found
 
 
+@dataclass(frozen=True, eq=False)
+class FrameMotion:
+    """Of each frame, in its own axes: ω, ω', the acceleration of its origin, and ω' × + ω × ω ×."""
+
+    spin: dict[int, Vec]
+    turning: dict[int, Vec]
+    lift: dict[int, Vec]
+    around: dict[int, Mat]
+
+
+def resting_motion(tree: FrameTree, q: list[Node], v: list[Node], a: Sequence[Node] | None = None) -> FrameMotion:
+    """The motion while coordinates accelerate by `a`, not at all if left out, on a ground that accelerates upward."""
+    nothing = [tree.graph.zero] * 3
+    lift = {GROUND_FRAME: scaled(tree.graph.minus_one, tree.gravity)}
+    motion = FrameMotion({GROUND_FRAME: nothing}, {GROUND_FRAME: nothing}, lift, {})
+    for i, frame in enumerate(tree.frames):
+        _accelerate(i, frame, q, v, a, motion.spin, motion.turning, motion.lift, motion.around)
+    return motion
+
+
 def wrenches(tree: FrameTree, q: list[Node], v: list[Node], a: Sequence[Node] | None = None) -> list[tuple[Vec, Vec]]:
     """Of each frame, the force and moment that it passes on to all that it carries, about its origin, in its axes.
 
     Weight is in it, as a ground that accelerates upward; `a` are the accelerations of coordinates, none if left out.
     """
-    graph, n = tree.graph, len(tree.frames)
-    nothing = [graph.zero] * 3
-    spin: dict[int, Vec] = {GROUND_FRAME: nothing}
-    turning: dict[int, Vec] = {GROUND_FRAME: nothing}  # ω'
-    lift: dict[int, Vec] = {GROUND_FRAME: scaled(graph.minus_one, tree.gravity)}
+    motion, n = resting_motion(tree, q, v, a), len(tree.frames)
     forces: list[Vec] = []
     moments: list[Vec] = []
-    around: dict[int, Mat] = {}
     for i, frame in enumerate(tree.frames):
-        _accelerate(i, frame, q, v, a, spin, turning, lift, around)
-        h, w = frame.first, spin[i]
-        forces.append(plus(scaled(frame.mass, lift[i]), turned_by(around[i], h)))
+        h, w, lift = frame.first, motion.spin[i], motion.lift[i]
+        forces.append(plus(scaled(frame.mass, lift), turned_by(motion.around[i], h)))
         inertia = full(frame.second)
-        moments.append(plus(turned_by(inertia, turning[i]), cross(w, turned_by(inertia, w)), cross(h, lift[i])))
+        moments.append(plus(turned_by(inertia, motion.turning[i]), cross(w, turned_by(inertia, w)), cross(h, lift)))
     for i in reversed(range(n)):
         frame = tree.frames[i]
         if frame.before >= 0:
