@@ -183,9 +183,13 @@ from holdfast.stability.linear.spectrum import spectrum as spectrum
 from holdfast.stability.linear.step_limit import norm_limit as norm_limit
 from holdfast.stability.linear.step_limit import spectral_limit as spectral_limit
 from holdfast.stability.linear.transient import transient as transient
+from holdfast.stability.own_steps import OwnStepBounds as OwnStepBounds
+from holdfast.stability.own_steps import own_step_bounds as own_step_bounds
 from holdfast.stability.promise.certify import certify as certify
 from holdfast.stability.promise.phases import certify_phases as certify_phases
+from holdfast.stability.promise.phases import certify_stretches as certify_stretches
 from holdfast.stability.promise.safe_starts import SafeStarts as SafeStarts
+from holdfast.stability.promise.safe_starts import in_phase as in_phase
 from holdfast.stability.promise.safe_starts import safe_starts as safe_starts
 from holdfast.stability.rests.branches import (
     EquilibriumBranch as EquilibriumBranch,

@@ -3,6 +3,7 @@
 import pytest
 
 import holdfast as hf
+from holdfast.page.sections.certificate import _left
 from tests.stability.held import adaptive_optics
 
 
@@ -55,3 +56,17 @@ def test_a_kinetic_energy_that_is_not_positive_is_told():
     assert page.word == "failed"
     assert any("not positive" in fault and "−2" in fault for fault in page.faults)
     assert "not positive" in page.html
+
+
+@pytest.mark.parametrize(
+    ("most", "seen", "settles", "words"),
+    [
+        (2e-13, 0.0, False, "kept exactly"),
+        (2e-13, 1e-13, False, "2 times"),
+        (1e-13, 1e-3, True, "holds once settled"),
+        (1e-13, 2e-13, False, "exceeded"),
+        (1e-13, float("nan"), False, "–"),
+    ],
+)
+def test_what_is_left_below_a_bound_is_told_in_its_own_words(most, seen, settles, words):
+    assert _left(most, seen, settles) == words

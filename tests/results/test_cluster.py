@@ -2,12 +2,13 @@
 
 import os
 import signal
+import zipfile
 
 import numpy as np
 import pytest
 
 import holdfast as hf
-from holdfast.results.ensembles import cluster
+from holdfast.results.ensembles import cluster, saved
 from tests.results.problems import l, m, pendulum
 
 distributed = pytest.importorskip("distributed", reason="dask is not installed")
@@ -48,6 +49,17 @@ def test_tolerances_of_each_case_come_back(client):
     here, there = (hf.ensemble(pendulum(), cases=columns(5), on=on, **how) for on in (None, client))
     assert np.array_equal(here.states, there.states)
     assert np.array_equal(here[3].y, there[3].y)
+
+
+def test_what_is_written_case_by_case_is_the_same_file(client, monkeypatch, tmp_path):
+    monkeypatch.setattr(saved, "AT_ONCE", 500)
+    for name, on in (("here", None), ("there", client)):
+        hf.ensemble(pendulum(), cases=columns(20), on=on, save=tmp_path / f"{name}.zarr.zip", **HOW)
+    here, there = (zipfile.ZipFile(tmp_path / f"{name}.zarr.zip") for name in ("here", "there"))
+    with here, there:
+        assert sorted(here.namelist()) == sorted(there.namelist())  # parts come in any order
+        assert len([name for name in here.namelist() if name.startswith("x/")]) > 4
+        assert all(here.read(name) == there.read(name) for name in here.namelist())
 
 
 def test_an_error_is_that_of_one_process(client, monkeypatch):

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import sympy as sp
 
 import holdfast as hf
 from holdfast.stability.certificate.certificate import BlockCertificate, Label, Proof
@@ -160,3 +161,17 @@ def test_a_referee_is_told_what_is_not_proved():
     text = hf.certify(equations, hf.RK4, step=0.01, duration=0.2, effort=1e-9).statement()
     assert "Norm" not in text
     assert "rod: checked" in text or "rod: proved in a tube" in text
+
+
+def test_a_referee_is_told_what_is_assumed_of_the_machine():
+    x = hf.coordinates("x")
+    forces = {x: -sp.tan(x / 9) - sp.exp(-(x**2))}
+    system = hf.System(coordinates=(x,), kinetic=x.rate**2 / 2, forces=forces)
+    program = hf.Program(holonomic={"way": x - sp.sin(hf.time)}, controls={"F": {x: 1}}, law=hf.critically_damped(5))
+    problem = hf.Problem(system, program, start={x.rate: 1}, run=hf.Run(scheme="rk4", step=0.01, duration=0.5))
+    text = hf.certify(hf.derive(problem), effort=1).statement()
+    assert "rounded to nearest" in text
+    assert "sin, cos: our own code, within 2^-49 of the value, which is proved" in text
+    free = hf.Program(holonomic={"way": x - sp.sin(hf.time) - sp.tan(x / 9) / 50}, law=hf.critically_damped(5))
+    told = hf.certify(hf.derive(hf.Problem(system, free, run=problem.run)), effort=1).statement()
+    assert "tan: within 2^-49 of the value, which is taken for granted" in told

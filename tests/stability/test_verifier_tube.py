@@ -20,6 +20,7 @@ from holdfast.stability.verifier.reading.tubes import tubes
 from holdfast.stability.verifier.refusal import Refused
 from holdfast.stability.verifier.steps.contraction import Contraction, top
 from holdfast.stability.verifier.tube.cells import TubeCells
+from holdfast.stability.verifier.tube.groups import grouped, groups
 from holdfast.stability.verifier.tube.space import LONG, TubeSpace
 from holdfast.stability.verifier.tube.step import TubeStep, _multiplied, _response
 from tests.stability.held import pendulum
@@ -324,3 +325,43 @@ def test_tubes_of_no_shape_are_refused():
             continue
         with pytest.raises(Refused):
             tubes(wrong, "tubes")
+
+
+# ── several cells as one ──────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("late", [0.0, 1e6])
+@pytest.mark.parametrize("size", [1.0, 1e-9, 1e9])
+def test_a_group_holds_every_state_of_its_cells(size, late):
+    """Cells of unequal lengths whose cubics do not fit each other well, at random and at their borders."""
+    rng = np.random.default_rng(4)
+    ends = late + np.cumsum(rng.uniform(0.01, 0.05, 9))
+    spans = np.stack([ends[:-1], ends[1:]], axis=1)
+    curves = size * rng.normal(size=(8, 2, 4)) * [1.0, 0.3, 0.1, 0.1]
+    halves = size * rng.uniform(1e-4, 1e-2, (8, 2))
+    one = grouped(TubeCells.whole(["x", "v"], spans, curves, halves))
+    assert (one.spans[0] == [spans[0, 0], spans[-1, 1]]).all()
+    for k in range(8):
+        for s in (0.0, 1.0, *rng.uniform(0, 1, 30)):
+            moment = Fraction(spans[k, 0]) + Fraction(s) * (Fraction(spans[k, 1]) - Fraction(spans[k, 0]))
+            sigma = (moment - Fraction(spans[0, 0])) / (Fraction(spans[-1, 1]) - Fraction(spans[0, 0]))
+            for i in range(2):
+                at = sum(Fraction(c) * Fraction(s) ** n for n, c in enumerate(curves[k, i]))
+                middle = sum(Fraction(c) * sigma**n for n, c in enumerate(one.curves[0, i]))
+                far = max(abs(at + sign * Fraction(halves[k, i]) - middle) for sign in (-1, 1))
+                assert far <= Fraction(one.halves[0, i])
+
+
+def test_a_group_along_one_curve_is_hardly_wider_than_its_cells():
+    ends = np.linspace(0, 1, 9)
+    spans = np.stack([ends[:-1], ends[1:]], axis=1)
+    length = 1 / 8
+    curves = np.array([[[np.sin(t), length * np.cos(t), -(length**2) * np.sin(t) / 2, -(length**3) * np.cos(t) / 6]]
+                       for t in ends[:-1]])  # fmt: skip
+    one = grouped(TubeCells.whole(["x"], spans, curves, np.full((8, 1), 1e-3)))
+    assert 1e-3 <= one.halves[0, 0] < 1.5e-3
+
+
+def test_groups_have_every_cell_once():
+    for count in (1, 8, 9, 30):
+        assert np.concatenate(groups(count)).tolist() == list(range(count))

@@ -54,7 +54,12 @@ def run_options(command: F) -> F:
         click.option(
             "--start-policy", type=click.Choice(["project", "keep", "raise"]), help="A start off the program."
         ),
-        click.option("-o", "--output", type=click.Path(dir_okay=False), help="Write to NAME.nc, NAME.npz or NAME.csv."),
+        click.option(
+            "-o",
+            "--output",
+            type=click.Path(dir_okay=False),
+            help="Write to NAME.nc, NAME.npz or NAME.csv; an ensemble also to NAME.zarr.zip, case by case.",
+        ),
         click.option("-q", "--quiet", is_flag=True, help="Show no progress."),
     ]
     for option in reversed(options):

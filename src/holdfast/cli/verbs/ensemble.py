@@ -9,6 +9,7 @@ import click
 import holdfast as hf
 from holdfast.cli.options import FILE, JSON, run_options
 from holdfast.cli.shared import (
+    FORMS,
     check_output,
     equations_in,
     gains_line,
@@ -21,6 +22,7 @@ from holdfast.cli.shared import (
 from holdfast.cli.text import in_one_line, line, say
 
 MOST_CASES = 12  # cases in the table; of more, those that went worst
+GROWING = ".zarr.zip"  # a file that is written case by case, whatever their number
 OBSERVED = 2_000_000  # rows of all cases together up to which their deviations are looked at once more
 
 
@@ -41,12 +43,13 @@ def ensemble(file: str, output: str | None, quiet: bool, as_json: bool, **asked:
 
     Exit code 0: all cases went well; 1: some did not; 130: interrupted, with the rows so far written.
     """
-    check_output(output)
+    grows = output is not None and output.endswith(GROWING)
+    check_output(output, (".nc", ".npz", ".csv", ".zip") if grows else FORMS)
     problem = problem_in(file)
     equations, tuning = equations_in(problem, **asked)
     with progress_bar("ensemble", quiet=quiet) as progress:
-        runs = hf.ensemble(equations, progress=progress, **asked)
-    if output:
+        runs = hf.ensemble(equations, progress=progress, save=output if grows else None, **asked)
+    if output and not grows:
         runs.save(output)
     if as_json:
         print_json(_data(runs, tuning, output))
@@ -81,8 +84,8 @@ def _largest(runs: hf.Ensemble) -> dict[str, Any]:
     import numpy as np
 
     program = runs.equations.problem.program
-    if len(runs) * len(runs.times) > OBSERVED:
-        return {}
+    if len(runs) * len(runs.times) > OBSERVED or len(runs.times) <= 2:
+        return {}  # too much to look at, or too little to tell
     names = [f"y_{name}" if name in program.holonomic else f"w_{name}" for name in program.constraints]
     return {name: np.nan_to_num(abs(runs[name]), nan=0.0).max(axis=1) for name in names}
 

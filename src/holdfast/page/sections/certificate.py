@@ -104,15 +104,22 @@ def _bounds(blocks: Sequence[BlockCertificate], labelled: bool = False) -> Marku
         label: list[Child] = [block.label.value] if labelled else []
         for k, (name, most) in enumerate(zip(block.names, block.bounds, strict=False)):
             seen = block.observed[k] if block.observed else float("nan")
-            if seen > 0 and most >= seen:
-                margin = f"{limit(most / seen)} times"
-            else:
-                margin = "holds once settled" if block.settles else "reached"
-            rows.append([mathml(latex_name(name)), *label, bound(most), bound(seen), margin])
+            rows.append([mathml(latex_name(name)), *label, bound(most), bound(seen), _left(most, seen, block.settles)])
         if labelled and not block.bounds:
             rows.append([", ".join(map(spoken, block.constraints)), *label, "–", "–", "no promise"])
     head: list[Child] = ["deviation", *(["label"] if labelled else []), "bound", "largest along this run", "margin"]
     return table(head, rows) if rows else None
+
+
+def _left(most: float, seen: float, settles: bool) -> str:
+    """What is left between a bound and the largest value seen, nan where none was looked for."""
+    if seen == 0:
+        return "kept exactly"
+    if most >= seen:
+        return f"{limit(most / seen)} times"
+    if settles:
+        return "holds once settled"
+    return "exceeded" if seen > most else "–"
 
 
 def _hypotheses(subject: PageFacts, block: BlockCertificate, pictured: bool) -> Markup | None:

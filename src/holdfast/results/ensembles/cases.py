@@ -64,6 +64,11 @@ class Cases:
     constants: np.ndarray  # (cases, parameters and gains)
     stated: frozenset[str] = frozenset()  # names of the start values that somebody stated
 
+    def some(self, which: slice) -> Cases:
+        """Those of some cases."""
+        columns = self.columns.mapped(lambda values: values[which])
+        return Cases(columns, self.states[which], self.constants[which], self.stated)
+
 
 def cases_of(
     equations: Equations,

@@ -22,7 +22,7 @@ from holdfast.common.frozen import Frozen
 from holdfast.engine.kernel import compiled
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
-from holdfast.results.ensembles.cases import cases_of
+from holdfast.results.ensembles.cases import Cases, cases_of
 from holdfast.results.ensembles.ensemble import Counts, Ensemble
 from holdfast.results.ensembles.means import Means
 from holdfast.results.runs.job import check_size
@@ -38,13 +38,27 @@ TIMEOUT = "20s"  # for an address to answer
 
 def spread(asked: CaseRequest, means: Means, on: Any) -> Ensemble:
     """Run the cases on a cluster: a client, an address, or "local" for a process to each core."""
-    equations = asked.equations
-    cases = cases_of(equations, asked.columns, asked.start, asked.parameters, asked.request.begin)
+    cases = cases_of(asked.equations, asked.columns, asked.start, asked.parameters, asked.request.begin)
     check_size(asked.request, len(cases.states) * cases.states.shape[1])
+    parts = [part for _, part in sorted(_parts(asked, means, on, cases, None), key=lambda found: found[0])]
+    return _ensemble(asked, cases, parts)
+
+
+def spread_parts(asked: CaseRequest, means: Means, on: Any, cases: Cases, size: int) -> Iterator[tuple[int, Ensemble]]:
+    """The same in parts of so many cases, as they come: the number of the first case, and the part."""
+    for first, part in _parts(asked, means, on, cases, size):
+        yield first, _ensemble(asked, cases.some(slice(first, first + size)), [part])
+
+
+def _parts(
+    asked: CaseRequest, means: Means, on: Any, cases: Cases, size: int | None
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """What the workers make of parts of the cases, each with the number of its first case; an error of one ends all."""
     columns = {name: np.asarray(values) for name, values in cases.columns.items()}
     packed = pickle.dumps(replace(asked, columns={}))
     with _client(on, means.threads) as client:
-        bounds = _bounds(len(cases.states), sum(client.nthreads().values()))
+        count = len(cases.states)
+        bounds = _bounds(count, sum(client.nthreads().values())) if size is None else _cut(count, size)
         alone = replace(means, progress=None, threads=means.threads or 1)
         futures = [
             client.submit(
@@ -58,7 +72,14 @@ def spread(asked: CaseRequest, means: Means, on: Any) -> Ensemble:
             )
             for k, (a, b) in enumerate(bounds)
         ]
-        parts = _gathered(client, futures, means)
+        starts = {future.key: a for future, (a, _) in zip(futures, bounds, strict=True)}
+        for key, part in _gathered(client, futures, means):
+            yield starts[key], part
+
+
+def _ensemble(asked: CaseRequest, cases: Cases, parts: Sequence[Mapping[str, Any]]) -> Ensemble:
+    """Parts that follow each other as one ensemble."""
+    equations = asked.equations
     return Ensemble(
         equations=equations,
         request=replace(asked.request, absolute=_together(parts, "absolute")),
@@ -91,23 +112,26 @@ def _together(parts: Sequence[Mapping[str, Any]], name: str) -> Any:
 def _bounds(cases: int, workers: int) -> list[tuple[int, int]]:
     """Where parts begin and end: as many for each worker, and none too small."""
     size = max(FEWEST, -(-cases // (PARTS_EACH * max(1, workers))))
+    return _cut(cases, size)
+
+
+def _cut(cases: int, size: int) -> list[tuple[int, int]]:
     return [(first, min(first + size, cases)) for first in range(0, cases, size)]
 
 
-def _gathered(client: Any, futures: list[Any], means: Means) -> list[dict[str, Any]]:
-    """What the workers made, in the order of the cases; an error of one ends all."""
+def _gathered(client: Any, futures: list[Any], means: Means) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What the workers made, by key, as it comes; the workers keep nothing of what was taken."""
     from distributed import as_completed
 
-    parts: dict[Any, dict[str, Any]] = {}
     try:
         for done, (future, part) in enumerate(as_completed(futures, with_results=True), start=1):
-            parts[future.key] = part
+            yield future.key, part
+            future.release()
             if means.progress is not None:
                 means.progress(done / len(futures))
     except BaseException:
         client.cancel(futures, force=True)
         raise
-    return [parts[future.key] for future in futures]
 
 
 @lru_cache(maxsize=4)

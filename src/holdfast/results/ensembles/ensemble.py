@@ -380,7 +380,7 @@ class Ensemble:
         return to_xarray(self)
 
     def save(self, path: str | Path) -> None:
-        """Write all runs to ``.npz`` or ``.nc``, or how each ended to ``.csv``; nothing is half-written."""
+        """Write all runs to ``.npz``, ``.nc`` or ``.zarr.zip``, or how each ended to ``.csv``; never half of it."""
         from holdfast.results.ensembles.store import save
 
         save(self, path)

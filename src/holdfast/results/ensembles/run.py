@@ -19,6 +19,7 @@ from holdfast.results.ensembles.cluster import spread
 from holdfast.results.ensembles.crossing import cross_cases
 from holdfast.results.ensembles.ensemble import Ensemble
 from holdfast.results.ensembles.means import Means, Progress, checked_reductions, run_cases
+from holdfast.results.ensembles.saved import saved_cases
 from holdfast.results.ensembles.table import stated_cases
 from holdfast.results.judgement.judgement import deviation_places, mass_at
 from holdfast.results.runs.job import check_size
@@ -47,6 +48,7 @@ def ensemble(
     threads: int | None = None,
     lanes: int | None = None,
     on: Any = None,
+    save: Any = None,
     progress: Progress | None = None,
     **run: Unpack[RunOptions],
 ) -> Ensemble:
@@ -64,6 +66,10 @@ def ensemble(
     schemes; holdfast[cuda]), in double as the processor does, or in ``precision="float"``; they are streamed through
     its memory. `on` is a `dask.distributed` client, its address, or ``"local"`` for a process to each core: cases are
     divided among its workers, and each is what it is here, to the last bit (holdfast[dask]).
+
+    ``save="runs.zarr.zip"`` writes every kept row of every case while they are made, to one file that xarray opens
+    (`xarray.open_zarr`), and keeps the first and the last row of each: what is held in memory does not grow with the
+    number of cases.
     """
     equations = under_law(equations, law, verb="ensemble")
     means = Means(device, precision, lanes, threads, progress)
@@ -82,6 +88,8 @@ def ensemble(
         request = replace(request, at=times)
     columns = stated_cases(equations.problem) if cases is None else cases
     asked = CaseRequest(equations, request, columns, start, start_policy, parameters or {}, wanted)
+    if save is not None:
+        return saved_cases(asked, means, on, save)
     return run_request(asked, means) if on is None else spread(asked, means, on)
 
 

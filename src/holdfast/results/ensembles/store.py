@@ -1,4 +1,4 @@
-"""Ensembles on disk: npz with numpy alone, NetCDF through xarray, and a table of cases as csv."""
+"""Ensembles on disk: npz and Zarr with numpy alone, NetCDF through xarray, and a table of cases as csv."""
 
 from __future__ import annotations
 
@@ -16,14 +16,21 @@ from holdfast.errors import BadRequest
 from holdfast.results.ensembles.ensemble import Ensemble
 from holdfast.results.store.netcdf import FORMAT
 from holdfast.results.store.run_file import SCHEMA
+from holdfast.results.store.zarr_zip import SUFFIX
 
 
 def save(runs: Ensemble, path: str | Path) -> None:
     """Write an ensemble in the form that the file's name asks for."""
     target = Path(path)
+    if target.name.endswith(SUFFIX):
+        from holdfast.results.ensembles.saved import save_whole
+
+        return save_whole(runs, target)
     writers: dict[str, Callable[[Ensemble, Path], object]] = {".npz": _save_npz, ".nc": _save_netcdf, ".csv": _save_csv}
     if target.suffix not in writers:
-        raise BadRequest(f"no form of file is known for {target.name!r}", fix="end the name in .npz, .nc or .csv")
+        raise BadRequest(
+            f"no form of file is known for {target.name!r}", fix=f"end the name in .npz, .nc, .csv or {SUFFIX}"
+        )
     writers[target.suffix](runs, target)
 
 

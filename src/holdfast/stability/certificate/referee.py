@@ -8,6 +8,8 @@ from typing import Any
 
 from holdfast.common.rounded import rounded_up
 
+SHOWN = ("sin", "cos", "exp", "log")  # tests/engine/test_elementary_error.py
+TAKEN = ("tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "pow")
 PACKAGES = ("holdfast", "numpy", "scipy", "sympy", "python-flint")
 
 
@@ -32,12 +34,26 @@ def statement(certificate: Any) -> str:
         lines += ["", *_block(block, certificate)]
     lines += [
         "",
+        *_assumed(certificate),
         f"Software  {', '.join(f'{name} {_version(name)}' for name in PACKAGES)}, Python {platform.python_version()}",
         f"Problem   sha256 {data['problem_hash']}",
         f"Content   sha256 {data['digest']}",
         "Check     certificate.save('certificate.json'), then: holdfast verify certificate.json problem.toml",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _assumed(certificate: Any) -> list[str]:
+    """What every proof takes for granted of the machine, by the operations that are run."""
+    if certificate.code is None:
+        return []
+    used = {operation[0] for operation in certificate.code["operations"]}
+    shown = ", ".join(name for name in SHOWN if name in used)
+    taken = ", ".join(name for name in TAKEN if name in used)
+    lines = ["Assumes   doubles are rounded to nearest (IEEE 754), and the code is run as it is listed"]
+    lines += [f"          {shown}: our own code, within 2^-49 of the value, which is proved"] if shown else []
+    lines += [f"          {taken}: within 2^-49 of the value, which is taken for granted"] if taken else []
+    return lines
 
 
 def _block(block: Any, certificate: Any) -> list[str]:

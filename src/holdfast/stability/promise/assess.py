@@ -12,7 +12,7 @@ import numpy as np
 
 from holdfast.common.rounded import rounded_down, rounded_up
 from holdfast.equations.equations import Equations
-from holdfast.equations.quick import quick_field
+from holdfast.equations.quick import UNBOUNDED, quick_field
 from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest, HoldfastError, InternalError
 from holdfast.problem.file.load_dump import dumps
@@ -27,7 +27,7 @@ from holdfast.stability.linear.hurwitz import place_of_roots
 from holdfast.stability.promise.bodies import unverified_bodies
 from holdfast.stability.promise.checked import BlockAlongRun, MeasuredDefect
 from holdfast.stability.promise.envelope import reading_errors
-from holdfast.stability.promise.in_tube import with_tubes, without_tubes
+from holdfast.stability.promise.in_tube import STRETCHES, gaps_along, with_tubes, without_tubes
 from holdfast.stability.promise.law_norm import region_norm
 from holdfast.stability.promise.norm_search import ChosenNorm, search_norm
 from holdfast.stability.promise.proved_block import bounded_in_energy, with_proof
@@ -39,6 +39,7 @@ from holdfast.stability.proof.block import ProofBlock, blocks_of
 from holdfast.stability.proof.omega import Assumptions, peaks_of, region_of, unproved_limits
 from holdfast.stability.proof.prove import Claim, Interrupted, prove
 from holdfast.stability.proof.work import EFFORT, SearchWork
+from holdfast.stability.tube.limits import rows_at_limits
 from holdfast.stability.tube.region_rounding import native_rounding
 
 ROUNDS = 3  # of proving a block again because another is proved to less than was granted of it
@@ -95,13 +96,26 @@ class Assessment:
             made = self._in_tubes(seen, made, step)
         return self._certificate(step, run, tuple(self._said(made, run)))
 
+    def gaps(self, step: float, run: Trajectory) -> list[tuple[float, float]]:
+        """Stretches of a run, with every step kept, in which no tube is proved."""
+        if not isinstance(self.scheme, RungeKutta):
+            return []
+        errors = reading_errors(self.equations, run, parameter_vector(self.equations, self.parameters))
+        blocks = [block for block in self._blocks() if self._why_not(block) is None]
+        seen = [
+            self._measured(BlockAlongRun(block, run, np.array([errors[name] for name in block.names]).T), step)
+            for block in blocks
+        ]
+        work = self.ledger.beside(EFFORT * self.asked.effort)
+        return gaps_along(self.equations, self.scheme, step, self.parameters, seen, work)
+
     def _in_tubes(
         self, seen: list[MeasuredDefect], made: list[BlockCertificate], step: float | None
     ) -> list[BlockCertificate]:
         """What is not proved in Omega, in a tube along the run where that can be shown; with as much work again."""
         if self.widened:
             return without_tubes(made, self.widened)
-        tried = [self._why_not(one.told.block) is None for one in seen]
+        tried = [self._why_not(one.told.block) is None and not self._at_limits(one.told) for one in seen]
         if step is None or not any(tried) or not isinstance(self.scheme, RungeKutta):
             return made
         work = self.ledger.beside(EFFORT * self.asked.effort)
@@ -218,8 +232,18 @@ class Assessment:
         if self.scheme.unproved:
             return self.scheme.unproved
         if quick_field(self.equations) is not None:
-            return "it is run branch by branch, an order of elimination whose rounding is not bounded"
+            return UNBOUNDED
         return None if is_named(self.scheme) else unshown_order(self.scheme)
+
+    def _at_limits(self, told: BlockAlongRun) -> str:
+        """Where controls of a run were at their limits: what they hold then is not attracted, and nothing is proved."""
+        program, run = self.equations.problem.program, told.run
+        if not program.limits or set(told.block.constraints) <= set(program.held_by_reaction):
+            return ""
+        first = next((float(run.times[k]) for k in rows_at_limits(self.equations, run)), None)
+        if first is None:
+            return ""
+        return f"the law holds only {program.shortfall}, and this run is at them, first at t = {first:.6g}{STRETCHES}"
 
     @cached_property
     def _unverified(self) -> str:
@@ -232,7 +256,8 @@ class Assessment:
         """What the run itself says of one block."""
         block, run, place = told.block, told.run, place_of_roots(told.block.matrix)
         if self.equations.problem.system.noise:
-            return MeasuredDefect(told, told.refused("the system is driven by noise, which no bound holds for"))
+            why = "the system is driven by noise, which no bound holds for; hf.mean_square says what holds in the mean"
+            return MeasuredDefect(told, told.refused(why))
         if block.constant and place.right:
             root = np.linalg.eigvals(block.matrix).real.max()
             away = f"the law is unstable: it drives deviations away, a root has the real part {root:.4g}"
@@ -242,9 +267,8 @@ class Assessment:
         if block.constant and not place.hurwitz:
             return MeasuredDefect(told, self._kept(block, told, step))
         if step is None:
-            return MeasuredDefect(
-                told, told.refused("an adaptive scheme changes its step; a certificate is for one step")
-            )
+            why = "an adaptive scheme changes its step; a certificate is for one step (hf.own_step_bounds: for its own)"
+            return MeasuredDefect(told, told.refused(why))
         if not told.watched(step):
             return MeasuredDefect(told, told.refused("the run was thinned: a check needs every step"), thinned=True)
         matrices = self._step_matrices(block, run, step)
@@ -271,7 +295,7 @@ class Assessment:
             return self._estimated(block, told, step, None, granted) or checked
         if step is None or seen.norm is None or seen.defects is None:
             return checked
-        why = obstacle or self._why_not(block) or block.tube_only or self._unverified
+        why = obstacle or self._why_not(block) or self._at_limits(told) or block.tube_only or self._unverified
         found = why or self._proved(told, step, seen.norm, checked, seen.defects, work, granted)
         if isinstance(found, BlockCertificate):
             return found

@@ -1,4 +1,4 @@
-"""A run through phases, certified phase by phase: each is a program of its own, from where this run entered it."""
+"""A run certified part by part, each from where it was entered: phases, and stretches between what no proof crosses."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Unpack
+
+import numpy as np
 
 from holdfast.common.arguments import with_options
 from holdfast.common.frozen import Frozen
@@ -17,10 +19,15 @@ from holdfast.results.runs.joined import JoinedRun
 from holdfast.results.runs.request import StepOptions
 from holdfast.results.runs.simulate import simulate
 from holdfast.results.trajectory import Trajectory
+from holdfast.schemes.by_name import scheme_named
 from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.stability.certificate.certificate import Certificate
+from holdfast.stability.promise.assess import Assessment
 from holdfast.stability.promise.certify import certify
+from holdfast.stability.promise.request import certificate_request
 
+TRIMS = (0, 4, 16, 64)  # steps that are left out at the ends of a stretch, until it is proved
+FEW = 10  # steps: a stretch below is left out
 WHOLE = 1e-6  # of a step: a last one that lacks less is whole
 
 
@@ -77,19 +84,81 @@ def _whole_steps(part: Trajectory) -> int:
     return math.floor(float(part.times[-1] - part.times[0]) / part.step + WHOLE)
 
 
+@with_options(StepOptions)
+def certify_stretches(
+    equations: Equations,
+    scheme: Scheme | str | None = None,
+    *,
+    trajectory: Trajectory | None = None,
+    parameters: ByName | None = None,
+    effort: float | None = None,
+    **run: Unpack[StepOptions],
+) -> dict[str, Certificate]:
+    """A certificate in a tube for each stretch of a run between steps that no tube is proved of, by its times.
+
+    Where a few steps do not follow the motion, such as the reversal of dry friction within one step, nothing is proved
+    of the whole run. Each certificate is about a stretch as a problem of its own, which starts where this run entered
+    it, and is as any other; of the steps between the stretches none says anything.
+
+        certificates = hf.certify_stretches(hf.derive(hf.load("slide_with_friction.toml")))
+        list(certificates)  # ["0 to 0.26", "0.264 to 0.654", ...]
+    """
+    if not isinstance(equations, Equations):
+        raise BadRequest(
+            f"certify_stretches() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first"
+        )
+    if equations.problem.phases:
+        raise BadRequest("this problem has phases", where="certify_stretches", fix="use hf.certify_phases")
+    equations.require_unsampled("certify_stretches")
+    made = trajectory if trajectory is not None else simulate(equations, scheme, parameters=parameters, every=1, **run)
+    if made.step is None or made.every != 1:
+        raise BadRequest(
+            "stretches are of runs with one step, all of them kept", where="certify_stretches",
+            fix="a scheme of fixed steps, and every=1",
+        )  # fmt: skip
+    asked = certificate_request(equations, None, None, effort)
+    job = Assessment(equations, scheme_named(made.scheme), None, asked, None, parameters or {}, None)
+    rows = _between(job.gaps(made.step, made), made)
+    share, found = asked.effort / max(1, len(rows)), dict[str, Certificate]()
+    for first, last in rows:
+        for trim in TRIMS:
+            begin, end = first + (trim if first else 0), last - (trim if last < len(made.times) - 1 else 0)
+            if end - begin < FEW:
+                break
+            own = _from_row(made, begin, end - begin)
+            name = f"{float(made.times[begin]):.6g} to {float(made.times[end]):.6g}"
+            certificate = certify(own, made.scheme, parameters=parameters, effort=share, tube=True)
+            if certificate.attracted.is_proof or trim == TRIMS[-1]:
+                found[name] = certificate
+                break
+    return found
+
+
+def _between(gaps: list[tuple[float, float]], run: Trajectory) -> list[tuple[int, int]]:
+    """The first and the last row of each stretch between gaps, those of a few steps left out."""
+    ends = np.searchsorted(run.times, [0.0 if not gaps else gaps[0][0], *(x for gap in gaps for x in gap)])[1:]
+    rows = [0, *ends.tolist(), len(run.times) - 1]
+    return [(a, b) for a, b in zip(rows[::2], rows[1::2], strict=True) if b - a >= FEW]
+
+
 def _from_entry(part: Trajectory, steps: int) -> Equations:
     """The phase as a problem of its own, from its first row on."""
+    return _from_row(part, 0, steps)
+
+
+def _from_row(part: Trajectory, row: int, steps: int) -> Equations:
+    """What follows a row of a run, as a problem of its own."""
     equations, step = part.equations, part.step
     assert equations is not None
     assert step is not None
     problem = equations.problem
     own = replace(
         problem.run,
-        begin=float(part.times[0]),
+        begin=float(part.times[row]),
         duration=steps * step,
         step=step,
         scheme=part.scheme,
         start_policy="keep",
     )
-    start: dict[str, Any] = dict(zip(equations.state_names, part.y[:, 0].tolist(), strict=True))
+    start: dict[str, Any] = dict(zip(equations.state_names, part.y[:, row].tolist(), strict=True))
     return derive(replace(problem, run=own, start=Frozen(start)))

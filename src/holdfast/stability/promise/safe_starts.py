@@ -1,7 +1,8 @@
-"""Starts near that of a certificate whose whole run is proved to stay in its tube: the condition dropped."""
+"""What more can be said of a certificate in a tube: starts whose runs stay in it, and bounds in phase."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,15 +13,19 @@ from holdfast.common.frozen import Frozen
 from holdfast.common.rounded import rounded_down
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
+from holdfast.graph.arithmetics.balls import precision
 from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.by_name import scheme_named
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.stability.certificate.certificate import Certificate, made_here
-from holdfast.stability.certificate.tube_proof import Tube, tubes_of
+from holdfast.stability.certificate.tube_proof import Tube, TubeProof, tubes_of
 from holdfast.stability.promise.run_code import run_code
+from holdfast.stability.proof.block import blocks_of
+from holdfast.stability.proof.prove import BITS, Claim, truncation
 from holdfast.stability.tube.cells import Cells, room_around
-from holdfast.stability.tube.flow import tube_flow
+from holdfast.stability.tube.flow import TubeFlow, tube_flow
+from holdfast.stability.tube.in_phase import PhaseBounds, cells_at_rows, defect_ranges, phase_bounds
 from holdfast.stability.tube.starts import Neighbours
 
 
@@ -58,24 +63,80 @@ def safe_starts(equations: Equations, certificate: Certificate) -> SafeStarts:
 
     starts = hf.safe_starts(equations, certificate);  starts.part;  starts.distances["x"];  print(starts)
     """
-    if not isinstance(equations, Equations) or not isinstance(certificate, Certificate):
-        raise BadRequest("safe_starts() takes Equations and the certificate that certify() made of them")
-    run, scheme, tubes = certificate.trajectory, _scheme(certificate), tubes_of(certificate.blocks)
-    if not made_here(certificate) or run is None or certificate.step is None:
-        raise BadRequest("the certificate was not made here, so its run is not at hand", fix="hf.certify(...) again")
-    if not tubes or not isinstance(scheme, RungeKutta):
-        raise BadRequest("nothing in this certificate is proved in a tube", where="safe_starts(certificate)")
-    if run_code(equations) != certificate.code:
-        raise BadRequest("the certificate was made of other equations", where="safe_starts(certificate)")
-    numbers = {name: certificate.parameters[name] for name in equations.parameter_names}
-    flow = tube_flow(equations, numbers, whole=True)
+    run, scheme, step = _along(equations, certificate, "safe_starts")
+    tubes = tubes_of(certificate.blocks)
+    flow = tube_flow(equations, _numbers(equations, certificate), whole=True)
     room = np.min([_room(tube, run) for tube in tubes], axis=0)
     if not (room > 0).all():
         return SafeStarts(0.0, Frozen())
-    neighbours = Neighbours(flow, scheme, certificate.step, run, room)
+    neighbours = Neighbours(flow, scheme, step, run, room)
     part, widths = neighbours.largest_start(), neighbours.widths
     told = {name: float(part * width) for name, width in zip(run.state_names, widths, strict=True)}
     return SafeStarts(part, Frozen(told) if part else Frozen())
+
+
+def in_phase(equations: Equations, certificate: Certificate) -> dict[str, PhaseBounds]:
+    """Bounds of each block that is proved in a tube, row by row, with the defects of its steps taken in their order.
+
+    Tighter than those of the certificate, which hold at any time (bead on the hoop: 1.1 times the largest deviation
+    seen in place of 2.3); for runs at the times of this one. The certificate must be the one that `certify` has just
+    made from these equations. By the constraints of the block, joined by "+"; the verifier does not re-check them.
+
+        found = hf.in_phase(equations, certificate);  found["wire"].bounds;  found["wire"].middle;  found["wire"].radius
+    """
+    run, scheme, step = _along(equations, certificate, "in_phase")
+    numbers = _numbers(equations, certificate)
+    flow, blocks = tube_flow(equations, numbers), {b.constraints: b for b in blocks_of(equations, numbers)}
+    ranges: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+    found = {}
+    for block in certificate.blocks:
+        proof = block.proof
+        if not isinstance(proof, TubeProof):
+            continue
+        if id(proof.tube) not in ranges:
+            ranges[id(proof.tube)] = _defects(proof.tube, flow, scheme, step, run)
+        own = blocks[block.constraints]
+        low, high = (ends[:-1, list(own.places)] for ends in ranges[id(proof.tube)])
+        with precision(BITS):
+            contraction = Claim(equations, own, scheme, step, numbers, {}, {}).contraction(
+                np.array(proof.factor), proof.gamma
+            )
+            most = truncation(proof.coefficient, scheme, step)
+        start = math.inf if block.start_size is None else block.start_size
+        found["+".join(block.constraints)] = phase_bounds(
+            contraction, block.names, low, high, most, proof.rounding, start
+        )
+    return found
+
+
+def _defects(
+    tube: Tube, flow: TubeFlow, scheme: RungeKutta, step: float, run: Trajectory
+) -> tuple[np.ndarray, np.ndarray]:
+    """The ends of the defect of a step from each row's part of the tube; both cells count where they meet."""
+    at, rows = cells_at_rows(_cells(tube), run)
+    low, high = defect_ranges(flow, scheme, step, at)
+    least, most = np.full((len(run.times), low.shape[1]), np.inf), np.full((len(run.times), low.shape[1]), -np.inf)
+    np.minimum.at(least, rows, low)
+    np.maximum.at(most, rows, high)
+    return least, most
+
+
+def _along(equations: Equations, certificate: Certificate, where: str) -> tuple[Trajectory, RungeKutta, float]:
+    """Run, scheme and step of a certificate in a tube that was just made from these equations."""
+    if not isinstance(equations, Equations) or not isinstance(certificate, Certificate):
+        raise BadRequest(f"{where}() takes Equations and the certificate that certify() made of them")
+    run, scheme = certificate.trajectory, _scheme(certificate)
+    if not made_here(certificate) or run is None or certificate.step is None:
+        raise BadRequest("the certificate was not made here, so its run is not at hand", fix="hf.certify(...) again")
+    if not tubes_of(certificate.blocks) or not isinstance(scheme, RungeKutta):
+        raise BadRequest("nothing in this certificate is proved in a tube", where=f"{where}(certificate)")
+    if run_code(equations) != certificate.code:
+        raise BadRequest("the certificate was made of other equations", where=f"{where}(certificate)")
+    return run, scheme, certificate.step
+
+
+def _numbers(equations: Equations, certificate: Certificate) -> dict[str, float]:
+    return {name: certificate.parameters[name] for name in equations.parameter_names}
 
 
 def _scheme(certificate: Certificate) -> Scheme:
@@ -89,5 +150,8 @@ def _scheme(certificate: Certificate) -> Scheme:
 
 def _room(tube: Tube, run: Trajectory) -> np.ndarray:
     """The half-widths of boxes around the rows of a run that lie in the tube."""
-    cells = Cells(*(np.array([cell[k] if k else cell[:2] for cell in tube.cells]) for k in (0, 2, 3)))
-    return room_around(cells, run)
+    return room_around(_cells(tube), run)
+
+
+def _cells(tube: Tube) -> Cells:
+    return Cells(*(np.array([cell[k] if k else cell[:2] for cell in tube.cells]) for k in (0, 2, 3)))

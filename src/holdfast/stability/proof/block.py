@@ -137,6 +137,11 @@ def blocks_of(equations: Equations, parameters: Mapping[Any, Any]) -> list[Proof
 
 def _never_shown(equations: Equations, held: Sequence[str]) -> str:
     """What bounding accelerations does not show of the controls that hold some constraints."""
+    if equations.friction is not None:
+        used = ", ".join(f"lambda_{name}" for name in equations.friction.constraints)
+        return f"forces use {used}, which no region is covered with"
+    if equations.problem.program.limits and not set(held) <= set(equations.problem.program.held_by_reaction):
+        return f"the law holds only {equations.problem.program.shortfall}"
     loose = unsure_controls(equations)
     if not loose or set(held) <= set(equations.problem.program.held_by_reaction):
         return ""
@@ -167,14 +172,15 @@ def _obstacle(equations: Equations, held: Sequence[str]) -> str:
     """Why nothing can be proved under this law; nothing where something can."""
     law = equations.demand_law
     program = equations.problem.program
-    if program.shortfall and not set(held) <= set(program.held_by_reaction):
+    short = program.shortfall and (program.model or program.sampling is not None)
+    if short and not set(held) <= set(program.held_by_reaction):
         return f"the law holds only {program.shortfall}"
-    if equations.friction is not None:
-        return f"forces use {', '.join(f'lambda_{name}' for name in equations.friction.constraints)}"
     if law.jumps:
         return "the law branches on the deviations, so that its slopes say nothing of its values"
     if equations.solver.form == "eased":
-        return "the law is eased where the first integrals become dependent"
+        rows, free = len(equations.constraints), len(equations.inputs.q)
+        few = f": {rows} of them, of which {free} accelerations move {free} at a time" if rows > free else ""
+        return f"the law is eased where the first integrals become dependent{few}"
     if equations.solver.form == "redundant":
         return "constraints may depend on each other, and the law of what repeats others holds only where they agree"
     return ""

@@ -32,6 +32,7 @@ def require_agreement(flow: TubeFlow, places: Sequence[Place]) -> None:
             except Undecided:
                 continue  # at a jump, where either side is right
             _check(flow, found, computed, moment)
+            _check_friction(flow, [point[0], *(point[1 + k] for k in flow.places)], found, moment)
 
 
 def _check(flow: TubeFlow, found: list[Any], computed: list[Any], moment: float) -> None:
@@ -50,4 +51,20 @@ def _check(flow: TubeFlow, found: list[Any], computed: list[Any], moment: float)
             raise InternalError(
                 f"the equations that are run do not solve the system they stand for (a row is {total.str(4)})",
                 where=f"t = {moment:.6g}",
+            )
+
+
+def _check_friction(flow: TubeFlow, point: list[Any], found: list[Any], moment: float) -> None:
+    """The forces that are run are those of Newton's steps as the forms take them."""
+    if flow.friction is None:
+        return
+    entries, right = dict(zip(flow.entries, found, strict=False)), found[len(flow.entries) :]
+    count = len(flow.friction.forces)
+    again = flow.friction.in_balls(flow.inputs, point, entries, right[count:])
+    largest = max(magnitude(term) for term in (*right[:count], *again))
+    for force, other in zip(right, again, strict=False):
+        off = force - other
+        if off.is_finite() and (not off.contains(0) or magnitude(off) > VANISHING * largest):
+            raise InternalError(
+                f"friction is not run as it is proved (a force is off by {off.str(4)})", where=f"t = {moment:.6g}"
             )

@@ -24,7 +24,7 @@ FITTED = np.cos(np.pi * (np.arange(9) + 0.5) / 9)  # where a piece is fitted, in
 LOOKED_AT = np.linspace(-1, 1, 33)  # where its error is read off, beside the rows of the run
 ROOM = 1.1  # times that error
 LEAST_RANGE = 1e-6  # of a state's own size: the range of one that hardly moves
-LEAST_OF_KIND = 1e-9  # of the size of a state's kind: the range of one that is always 0
+LEAST_OF_KIND = 1e-9  # of the size of a state's kind: the range of one that is always 0, or moves by rounding alone
 ROUNDED = 2.0**-48  # of the terms of a cubic: more than what doubles lose in it
 
 
@@ -134,7 +134,7 @@ def scales_of(run: Trajectory, positions: int, angles: frozenset[str]) -> Array:
     sizes = state_sizes(run, positions)
     found = []
     for name, row in zip(run.state_names, run.y, strict=True):
-        span = max(float(np.ptp(row)), LEAST_RANGE * float(np.abs(row).max())) or LEAST_OF_KIND * sizes[name]
+        span = max(float(np.ptp(row)), LEAST_RANGE * float(np.abs(row).max()), LEAST_OF_KIND * sizes[name])
         found.append(min(span, 2 * np.pi) if name in angles else span)
     return np.array(found)
 
@@ -181,3 +181,14 @@ def _inside(cells: Cells, cell: int, moment: float, state: Array) -> bool:
         if abs(Fraction(float(x)) - (p0 + s * (p1 + s * (p2 + s * p3)))) > Fraction(float(half)):
             return False
     return True
+
+
+def joined(spans: Array) -> list[tuple[float, float]]:
+    """Stretches of time, those that follow each other made one."""
+    found: list[tuple[float, float]] = []
+    for start, end in spans.tolist():
+        if found and start <= found[-1][1]:
+            found[-1] = found[-1][0], end
+        else:
+            found.append((start, end))
+    return found

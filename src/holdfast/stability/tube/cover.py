@@ -50,6 +50,10 @@ class TubeSearch:
         start = np.linspace(times[0], max(times[0], times[-1] - length), PROBED)
         return self._judged(self._centre.cells(np.column_stack([start, start + length]), width))[0]
 
+    def bounds(self, spans: Array, width: float) -> Array:
+        """Bounds of ‖Lᵀc‖ over pieces of time [piece, block]."""
+        return self._judged(self._centre.cells(spans, width))[0]
+
     def made(self, width: float, first: int, most: int) -> TubeCover:
         """The cover of a tube of this width, from so many pieces on, with at most so many cells evaluated."""
         times = self._centre.run.times

@@ -15,6 +15,8 @@ from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector
 from holdfast.graph.nodes import Node, ancestors, substitute
 from holdfast.stability.proof.block import bound_numbers, unsure_controls
+from holdfast.stability.tube.friction import FrictionFlow, friction_flow
+from holdfast.stability.tube.limits import ControlLimit, limits_of, only_limits, without_limits
 
 Entries = dict[tuple[int, int], Node]
 TURNING = ("sin", "cos")
@@ -40,6 +42,8 @@ class TubeFlow:
     code_rates: tuple[Node, ...]  # of the variables
     code_unknowns: tuple[Node, ...]  # of the system, as they are computed
     parameters: tuple[float, ...]
+    friction: FrictionFlow | None = None  # forces that use their own reactions
+    limits: tuple[ControlLimit, ...] = ()  # of controls, which must not be reached
 
     @property
     def inputs(self) -> tuple[Node, ...]:
@@ -51,7 +55,10 @@ def tube_flow(equations: Equations, parameters: Mapping[Any, Any], *, whole: boo
     inputs, field, numbers = equations.inputs, equations.field, bound_numbers(equations, parameters)
     psi = [*equations.deviations.y, *equations.deviations.w]
     entries, right = _system(equations)
-    nodes = substitute([*field.rates, *psi, *entries.values(), *right], numbers)
+    free = without_limits(equations)
+    code = substitute([*field.rates, *equations.solution.accelerations, *equations.solution.mu], free)
+    code_rates, unknowns = code[: len(field.rates)], code[len(field.rates) :]
+    nodes = substitute([*code_rates, *psi, *entries.values(), *right], numbers)
     cut = len(field.rates), len(field.rates) + len(psi), len(field.rates) + len(psi) + len(entries)
     rates, psi, system, right = nodes[: cut[0]], nodes[cut[0] : cut[1]], nodes[cut[1] : cut[2]], nodes[cut[2] :]
     table = dict(zip(field.state, rates, strict=True))
@@ -74,9 +81,11 @@ def tube_flow(equations: Equations, parameters: Mapping[Any, Any], *, whole: boo
         timed=inputs.time in relevant,
         angles=_angles(dict(zip(variables, (equations.state_names[k] for k in chosen), strict=True)), nodes),
         code_inputs=field.inputs,
-        code_rates=tuple(field.rates[k] for k in chosen),
-        code_unknowns=(*equations.solution.accelerations, *equations.solution.mu)[: len(right)],
+        code_rates=tuple(code_rates[k] for k in chosen),
+        code_unknowns=tuple(unknowns[: len(right)]),
         parameters=tuple(parameter_vector(equations, parameters)),
+        friction=friction_flow(equations, numbers),
+        limits=limits_of(equations, numbers),
     )
 
 
@@ -88,7 +97,7 @@ def _system(equations: Equations) -> tuple[Entries, list[Node]]:
     solution, n = equations.solution, len(equations.inputs.q)
     slopes = {(i, j): node for i, row in enumerate(equations.deviations.jacobian) for j, node in row.items()}
     demand = [y - d for y, d in zip(solution.demand, solution.drift, strict=True)]
-    if equations.solver.form == "inverse" and not unsure_controls(equations):
+    if equations.solver.form == "inverse" and not unsure_controls(equations) and not only_limits(equations):
         return slopes, demand
     entries = {(i, j): node for i, row in enumerate(equations.dynamics.mass) for j, node in row.items()}
     entries |= {(i, n + k): -node for i, row in enumerate(equations.holders) for k, node in row.items()}

@@ -32,11 +32,11 @@ from holdfast.stability.proof.prove import (
 from holdfast.stability.proof.work import SearchWork
 from holdfast.stability.sampling import Batch
 from holdfast.stability.tube.agreement import require_agreement
-from holdfast.stability.tube.cells import Array, Cells, Centre, outside, scales_of
+from holdfast.stability.tube.cells import Array, Cells, Centre, joined, outside, scales_of
 from holdfast.stability.tube.cover import PROBED, TubeCover, TubeSearch
 from holdfast.stability.tube.flow import TubeFlow, tube_flow
 from holdfast.stability.tube.rounding import RoundingTape
-from holdfast.stability.tube.step import defect_tape, deviation_tape
+from holdfast.stability.tube.step import defect_tape, deviation_tape, limits_hold
 
 WIDTH = 1e-3  # of each state's range: the first tube
 NARROWER, TRIES = 3.0, 5  # each next one is so much narrower
@@ -86,7 +86,7 @@ class TubeProver:
         """A proof for each block, or why there is none; `rows` are states of the run at which equations are tried."""
         if not self.requests:
             return []
-        self._require_sound(rows)
+        self.require_sound(rows)
         best: list[Attempt | None] = [None] * len(self.requests)
         for attempt in self._attempts(best):
             for k, ratio in enumerate(attempt.ratios):
@@ -145,11 +145,29 @@ class TubeProver:
         most = max(int(ROOM * first), int(SHARE * self._cells_left(self._defect(shape))))
         cover = self._cover(shape).made(width, first, most)
         self._charge(self._defect(shape), cover.evaluated)
-        return Attempt(width, shape, cover, self._ratios(cover), self._centre)
+        free = limits_hold(self._flow, self.scheme, self.step, shape, cover.cells).all()
+        return Attempt(
+            width, shape, cover, self._ratios(cover) if free else [math.inf] * len(self.requests), self._centre
+        )
 
     def _cover(self, shape: CellMonomials) -> TubeSearch:
         flow, least = self._flow, self._seen / self._scale
         return TubeSearch(self._defect(shape), self._centre, flow.places, flow.timed, self.step, self._factors, least)
+
+    def gaps(self) -> list[tuple[float, float]]:
+        """Stretches of time in which steps have no bound that is near enough, in the narrowest of the tubes."""
+        times, shape, width = self.run.times, self._shape(*FORMS[0]), WIDTH / NARROWER ** (TRIES - 1)
+        search, enough = self._cover(shape), WITHIN * self._seen / self._scale
+        ends = np.unique([*times[:: LENGTHS[1]], times[-1]])
+        spans = np.column_stack([ends[:-1], ends[1:]])
+        held = limits_hold(self._flow, self.scheme, self.step, shape, self._centre.cells(spans, width))
+        poor = ~((search.bounds(spans, width) <= enough).all(axis=1) & held)
+        steps = np.column_stack([times[:-1], times[1:]])
+        steps = steps[np.isin(np.searchsorted(ends, steps[:, 0], side="right") - 1, np.flatnonzero(poor))]
+        if not len(steps):
+            return []
+        held = limits_hold(self._flow, self.scheme, self.step, shape, self._centre.cells(steps, width))
+        return joined(steps[~((search.bounds(steps, width) <= enough).all(axis=1) & held)])
 
     # ── what is the same for all widths ───────────────────────────────────────────────────────────
 
@@ -203,7 +221,7 @@ class TubeProver:
     def _charge(self, tape: FormTape, cells: int) -> None:
         self.work.charge(cells * self._units(tape))
 
-    def _require_sound(self, rows: Sequence[Place]) -> None:
+    def require_sound(self, rows: Sequence[Place]) -> None:
         """What the proof takes for granted: the rates that are run obey the law and solve the system."""
         require_agreement(self._flow, rows)
         for request in self.requests:

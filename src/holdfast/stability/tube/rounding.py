@@ -29,14 +29,16 @@ class RoundingTape:
 
     def __init__(
         self, flow: TubeFlow, scheme: RungeKutta, step: float, monomials: CellMonomials, *, fine: bool = False,
-        chosen: Sequence[list[int]] | None = None,
+        chosen: Sequence[list[int]] | None = None, varying: bool = False,
     ) -> None:  # fmt: skip
+        """With `varying`, the length of the step is the first input, at most `step`."""
         self.flow, self.scheme = flow, scheme
         self._own = SYMBOLS if fine else RUNNING
         tape = self._tape = Recorder(1, monomials)
         tape.rounds = DIFFERENCE
         self._step = Fraction(step)
-        taken = Stages(flow, scheme, tape, self._step, chosen)
+        tau: Value = tape.input([len(flow.variables) + 1]) if varying else self._step
+        taken = Stages(flow, scheme, tape, tau, chosen)
         stages: list[list[Value]] = []
         for node, row in zip(scheme.nodes, scheme.stages, strict=True):
             place = self._advanced(taken, row, stages)

@@ -10,11 +10,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
+import numpy as np
+
 from holdfast.engine.forms.evaluate import FormTape
 from holdfast.engine.forms.monomials import CellMonomials
 from holdfast.engine.forms.tape import Recorder, Value
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
+from holdfast.stability.tube.cells import Array, Cells
 from holdfast.stability.tube.flow import TubeFlow
+
+LIMIT_MARGIN = 1e-9  # of a control: far more than the rounding of one that a tube bounds
 
 
 def variables_of(flow: TubeFlow) -> list[list[int]]:
@@ -55,10 +60,14 @@ class Stages:
         """Entries and right side of the system behind the rates, and the rates that need no system."""
         flow = self.flow
         direct = [i for i in range(len(flow.rates)) if i not in flow.unknowns]
-        wanted = [*flow.entries.values(), *flow.right] if flow.unknowns else []
+        apart = 0 if flow.friction is None else len(flow.friction.forces)  # found with their reactions
+        wanted = [*flow.entries.values(), *flow.right[apart:]] if flow.unknowns else []
         found = self.tape.graph(flow.inputs, [moment, *place], [*wanted, *(flow.rates[i] for i in direct)])
         entries = dict(zip(flow.entries, found, strict=False)) if wanted else {}
-        return entries, found[len(entries) : len(wanted)], dict(zip(direct, found[len(wanted) :], strict=True))
+        right = found[len(entries) : len(wanted)]
+        if flow.friction is not None and entries:
+            right = [*flow.friction.solved(self.tape, flow.inputs, [moment, *place], entries, right), *right]
+        return entries, right, dict(zip(direct, found[len(wanted) :], strict=True))
 
     def solved(self, unknowns: Sequence[Value], direct: Rates) -> list[Value]:
         """All rates, in the order of the states."""
@@ -91,3 +100,33 @@ def deviation_tape(flow: TubeFlow, monomials: CellMonomials) -> FormTape:
     tape = Recorder(1, monomials)
     place = [tape.input(chosen) for chosen in variables_of(flow)]
     return FormTape(tape, [tape.number(value) for value in tape.graph(flow.inputs, place, flow.psi)])
+
+
+def limits_hold(flow: TubeFlow, scheme: RungeKutta, step: float, shape: CellMonomials, cells: Cells) -> Array:
+    """Whether no control reaches a limit at any stage of a step from any state of a cell [cell]."""
+    if not flow.limits:
+        return np.ones(len(cells), bool)
+    data = cells.inputs(shape, flow.places, flow.timed)
+    tau = np.zeros((len(cells), 1, data.shape[2]))
+    tau[:, 0, 0] = tau[:, 0, shape.place[(len(flow.variables) + 1,)]] = step / 2
+    low, high = (np.tile([getattr(limit, end) for limit in flow.limits], len(scheme.nodes)) for end in ("low", "high"))
+    with np.errstate(all="ignore"):
+        found = control_tape(flow, scheme, shape)(np.concatenate([tau, data], axis=1))
+        middle, size = found.polynomials[..., 0], found.sizes()
+        reach = size - np.abs(middle) + LIMIT_MARGIN * size
+        inside = (middle - reach > low) & (middle + reach < high)
+    return np.asarray(inside.all(axis=1))
+
+
+def control_tape(flow: TubeFlow, scheme: RungeKutta, shape: CellMonomials) -> FormTape:
+    """The controls that have limits at every stage of a step of any length up to a whole one."""
+    tape = Recorder(1, shape)
+    taken = Stages(flow, scheme, tape, tape.input([len(flow.variables) + 1]))
+    stages: list[list[Value]] = []
+    wanted: list[int] = []
+    for node, row in zip(scheme.nodes, scheme.stages, strict=True):
+        entries, right, direct = taken.system(taken.moment(node), taken.advanced(row, stages))
+        solved = tape.solve(entries, right)
+        wanted += [solved[limit.unknown] for limit in flow.limits]
+        stages.append(taken.solved(solved, direct))
+    return FormTape(tape, wanted)

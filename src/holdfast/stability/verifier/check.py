@@ -19,6 +19,7 @@ from holdfast.stability.verifier.reading.chains import (
     chain_equations,
 )
 from holdfast.stability.verifier.reading.equations import Equations, equations
+from holdfast.stability.verifier.reading.extension import ExtendedAgreement, agreeing, extended, some_states
 from holdfast.stability.verifier.reading.file import BlockClaim, Claim, Claims
 from holdfast.stability.verifier.reading.law import Law
 from holdfast.stability.verifier.reading.statement import Statement, statement
@@ -74,7 +75,7 @@ class Reading:
     stated: Statement
     equations: Equations
     tableau: Tableau
-    agreement: Agreement | ChainAgreement
+    agreement: Agreement | ChainAgreement | ExtendedAgreement
     notes: list[str] = field(default_factory=list)
 
 
@@ -113,7 +114,12 @@ def reading(claims: Claims) -> Reading:
     if isinstance(law, ChainLaw):
         chains = chain_equations(stated, law, claims)
         notes += _start_notes(claims, stated)
-        return Reading(claims, stated, chains, tableau, ChainAgreement(chains, claims.code, claims.parameters), notes)
+        agreed = ChainAgreement(chains, claims.code, claims.parameters)
+        points = some_states(claims, chains.inputs)
+        system = extended(chains, points[0])
+        if system is None or not agreeing(agreed, system, points):
+            return Reading(claims, stated, chains, tableau, agreed, notes)
+        return Reading(claims, stated, system, tableau, ExtendedAgreement(agreed, system), notes)
     notes += _start_notes(claims, stated)
     made = equations(stated, law, claims.parameters)
     agreement = Agreement(made, claims.code, claims.parameters)
@@ -147,7 +153,7 @@ def check_block(read: Reading, block: BlockClaim, budget: Budget) -> Shown:
     assert proof is not None
     assert claims.step is not None
     _require_names(read, block, proof)
-    changing = not made.solved and varies(made, block.names)
+    changing = not made.chained and varies(made, block.names)
     matrix = [] if changing else made.matrix(block.names)  # a law that varies has no one matrix to state
     require(matrix == [[Fraction(x) for x in row] for row in block.matrix], "the law is not the one of the problem")
     require(block.gamma == proof.gamma < 1, "the contraction is not the one of the proof, or none")

@@ -13,20 +13,26 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from holdfast.stability.verifier.numbers.dag import Node, inputs_of
+from holdfast.stability.verifier.reading.joint_rows import JointRows
+from holdfast.stability.verifier.reading.turns import (
+    Vector,
+    about,
+    across,
+    dot,
+    plus,
+    product,
+    rotation,
+    times,
+    transposed,
+)
 from holdfast.stability.verifier.refusal import Refused, require
 
 if TYPE_CHECKING:
     from holdfast.stability.verifier.reading.statement import Statement
 
-Vector = list[Node]
 FREEDOMS = {  # in space, in the plane
     "revolute": (1, 1), "prismatic": (1, 1), "cylindrical": (2, 2), "universal": (2, 2), "spherical": (3, 1),
     "planar": (3, 3), "weld": (0, 0), "free": (6, 3),
-}  # fmt: skip
-HELD = ("distance", "gear", "rack-and-pinion")
-ROWS = {  # where places and turns are held when a joint is cut
-    "revolute": ("all", "across"), "prismatic": ("across", "all"), "cylindrical": ("across", "across"),
-    "universal": ("all", "two"), "spherical": ("all", ""), "planar": ("along", "across"), "weld": ("all", "all"),
 }  # fmt: skip
 
 
@@ -67,17 +73,19 @@ class BodyReader:
         for body, table in self.bodies.items():
             self._name(body, tuple(self.frames[body].place[: self.size]))
             for point in table.get("points", {}):
-                place = self._at((body, point))[: self.size]
+                place = self.at((body, point))[: self.size]
                 self._name(point, tuple(place))
                 for letter, part in zip("xyz", place, strict=False):
                     self._name(f"{point}_{letter}", part)
+        rows = JointRows(self)
         for name, joint in self.joints.items():
             kind = joint.get("kind")
             if kind in FREEDOMS and name not in taken and kind != "free":
-                self._cut(name, joint)
+                rows.cut(name, joint)
         for name, joint in self.joints.items():
             if joint.get("kind") not in FREEDOMS:
-                self._hold(name, joint)
+                rows.hold(name, joint)
+        self.rows = rows.found
 
     def energies(self) -> tuple[Node, Node]:
         """T and P of all bodies."""
@@ -85,7 +93,7 @@ class BodyReader:
         kinetic, potential = [], []
         for name, table in self.bodies.items():
             frame = self.frames[name]
-            mass = self._constant(table.get("mass"), f"bodies.{name}.mass")
+            mass = self.constant(table.get("mass"), f"bodies.{name}.mass")
             center = plus(dag, frame.place, times(dag, frame.axes, self._vector(table.get("center"), "center")))
             speed = [self.made.rate(part) for part in center]
             kinetic.append(dag.mul(half, dag.mul(mass, dot(dag, speed, speed))))
@@ -110,7 +118,7 @@ class BodyReader:
                 return True
         return any(isinstance(vector, list) and len(vector) == 2 for vector in vectors)
 
-    def _constant(self, value: Any, where: str) -> Node:
+    def constant(self, value: Any, where: str) -> Node:
         node = self.made.scalar(value, where)
         moving = {"t", *self.made.coordinates, *self.made.states, *(f"{q}_dot" for q in self.made.coordinates)}
         require(not inputs_of([node]) & moving, f"{where} changes, which is not known here")
@@ -122,7 +130,7 @@ class BodyReader:
         parts = value if isinstance(value, list) else None
         require(parts is not None and len(parts) in (2, 3), f"the problem text cannot be read: {where} is no vector")
         assert parts is not None
-        found = [self._constant(part, where) for part in parts]
+        found = [self.constant(part, where) for part in parts]
         return [*found, self.dag.zero] if len(found) == 2 else found
 
     def _inertia(self, value: Any, name: str) -> list[Vector]:
@@ -130,12 +138,12 @@ class BodyReader:
         if value is None:
             value = 0 if self.plane else [0, 0, 0]
         if self.plane:
-            return [self.none, self.none, [zero, zero, self._constant(value, f"bodies.{name}.inertia")]]
+            return [self.none, self.none, [zero, zero, self.constant(value, f"bodies.{name}.inertia")]]
         require(isinstance(value, list) and len(value) in (3, 6), f"bodies.{name}.inertia is not known here")
-        m = [self._constant(part, f"bodies.{name}.inertia") for part in value] + [zero] * (6 - len(value))
+        m = [self.constant(part, f"bodies.{name}.inertia") for part in value] + [zero] * (6 - len(value))
         return [[m[0], m[3], m[4]], [m[3], m[1], m[5]], [m[4], m[5], m[2]]]
 
-    def _axis(self, joint: Mapping[str, Any], key: str = "axis") -> Vector:
+    def axis(self, joint: Mapping[str, Any], key: str = "axis") -> Vector:
         value = joint.get(key)
         if value is None:
             value = {"axis2": "y"}.get(key, "x" if joint.get("kind") == "universal" else "z")
@@ -147,21 +155,21 @@ class BodyReader:
         square = dot(self.dag, parts, parts)
         return parts if square is self.dag.one else [self.dag.div(p, self.dag.call("sqrt", square)) for p in parts]
 
-    def _turn_at_zero(self, joint: Mapping[str, Any]) -> list[Vector]:
+    def turn_at_zero(self, joint: Mapping[str, Any]) -> list[Vector]:
         value = joint.get("orientation")
         if value is None:
             return self.unit
         if self.plane and not isinstance(value, (list, dict)):
-            return about(self.dag, self.unit[2], self._constant(value, "orientation"))
+            return about(self.dag, self.unit[2], self.constant(value, "orientation"))
         if isinstance(value, dict):
             require(set(value) == {"axis", "angle"}, "an orientation by rpy is not known here")
-            return about(self.dag, self._axis(value), self._constant(value["angle"], "orientation"))
+            return about(self.dag, self.axis(value), self.constant(value["angle"], "orientation"))
         require(len(value) == 4, "an orientation is not known here")
-        return rotation(self.dag, [self._constant(part, "orientation") for part in value])
+        return rotation(self.dag, [self.constant(part, "orientation") for part in value])
 
     # ── the tree ──────────────────────────────────────────────────────────────────────────────────
 
-    def _ends(self, joint: Mapping[str, Any]) -> list[tuple[str, str]]:
+    def ends(self, joint: Mapping[str, Any]) -> list[tuple[str, str]]:
         between = joint.get("between")
         require(isinstance(between, list) and len(between) == 2, "a joint is not between two things")
         assert isinstance(between, list)
@@ -184,7 +192,7 @@ class BodyReader:
         group = {name: {name} for name in ("ground", *self.bodies)}
         found = []
         for name in sorted(known, key=lambda n: FREEDOMS[self.joints[n]["kind"]][self.plane]):
-            (a, _), (b, _) = self._ends(self.joints[name])
+            (a, _), (b, _) = self.ends(self.joints[name])
             if b not in group[a]:
                 joined = group[a] | group[b]
                 group |= dict.fromkeys(joined, joined)
@@ -198,7 +206,7 @@ class BodyReader:
         }
         for name in self.joints:
             if name in taken:
-                a, b = self._ends(self.joints[name])
+                a, b = self.ends(self.joints[name])
                 around[a[0]].append((name, a, b))
                 around[b[0]].append((name, b, a))
         found, seen = [], {"ground"}
@@ -221,13 +229,13 @@ class BodyReader:
         """One body, on the one that carries it."""
         dag, carrier = self.dag, self.frames[near[0]]
         joint = self.joints.get(name, {"kind": "free"})
-        forward = name not in self.joints or self._ends(joint)[0] == near
-        turn = self._turn_at_zero(joint)
+        forward = name not in self.joints or self.ends(joint)[0] == near
+        turn = self.turn_at_zero(joint)
         steps = self._steps(joint, name)
         if not forward:
             steps = [(kind, [dag.neg(p) for p in times(dag, turn, axis)], q) for kind, axis, q in reversed(steps)]
             turn = transposed(turn)
-        place, spin, angle = self._at(near), carrier.spin, carrier.angle
+        place, spin, angle = self.at(near), carrier.spin, carrier.angle
         axes, spin = product(dag, carrier.axes, turn), times(dag, transposed(turn), spin)
         angle = (
             dag.add(angle, dag.call("atan2", turn[1][0], turn[0][0])) if self.plane and turn is not self.unit else angle
@@ -258,15 +266,15 @@ class BodyReader:
         if kind == "spherical" and self.plane:
             return [("turn", z, name)]
         if kind == "revolute":
-            return [("turn", self._axis(joint), name)]
+            return [("turn", self.axis(joint), name)]
         if kind == "prismatic":
-            return [("slide", self._axis(joint), name)]
+            return [("slide", self.axis(joint), name)]
         if kind == "cylindrical":
-            return [("slide", self._axis(joint), f"{name}_slide"), ("turn", self._axis(joint), name)]
+            return [("slide", self.axis(joint), f"{name}_slide"), ("turn", self.axis(joint), name)]
         if kind == "universal":
-            return [("turn", self._axis(joint), f"{name}_1"), ("turn", self._axis(joint, "axis2"), f"{name}_2")]
+            return [("turn", self.axis(joint), f"{name}_1"), ("turn", self.axis(joint, "axis2"), f"{name}_2")]
         if kind == "planar":
-            first, second, normal = transposed(across(self.dag, self._axis(joint)))
+            first, second, normal = transposed(across(self.dag, self.axis(joint)))
             return [("slide", first, f"{name}_x"), ("slide", second, f"{name}_y"), ("turn", normal, name)]
         if kind == "weld":
             return []
@@ -283,7 +291,7 @@ class BodyReader:
             return [*value, self.dag.zero] if len(value) == 2 else list(value)
         return self._vector(self.bodies[body]["points"][point], f"points.{point}")
 
-    def _at(self, end: tuple[str, str]) -> Vector:
+    def at(self, end: tuple[str, str]) -> Vector:
         frame = self.frames[end[0]]
         return plus(self.dag, frame.place, times(self.dag, frame.axes, self._offset(end)))
 
@@ -307,135 +315,3 @@ class BodyReader:
         for name, value in named.items():
             if name not in self.made.coordinates:
                 self._name(name, value)
-
-    # ── rows ──────────────────────────────────────────────────────────────────────────────────────
-
-    def _keep(self, name: str, row: Node) -> None:
-        require(name not in self.rows, f"the problem text cannot be read: {name!r} is kept twice")
-        require(bool(inputs_of([row]) & set(self.made.coordinates)), f"the row {name!r} depends on nothing that moves")
-        self.rows[name] = row
-
-    def _cut(self, name: str, joint: Mapping[str, Any]) -> None:
-        dag, kind = self.dag, str(joint.get("kind"))
-        near, far = self._ends(joint)
-        here, there = self._at(near), self._at(far)
-        a, b = self.frames[near[0]], self.frames[far[0]]
-        apart = [dag.sub(p, q) for p, q in zip(here, there, strict=True)]
-
-        def along(way: Vector) -> Node:
-            return dot(dag, times(dag, b.axes, way), apart)
-
-        if self.plane:
-            if kind == "prismatic":
-                x, y, _ = self._axis(joint)
-                self._keep(f"{name}_p1", along([dag.neg(y), x, dag.zero]))
-            elif kind != "planar":
-                self._keep(f"{name}_p1", apart[0])
-                self._keep(f"{name}_p2", apart[1])
-            if kind in ("prismatic", "weld"):
-                turn = self._turn_at_zero(joint)
-                at_zero = dag.call("atan2", turn[1][0], turn[0][0]) if turn is not self.unit else dag.zero
-                self._keep(f"{name}_r1", dag.call("sin", dag.sub(dag.sub(b.angle, a.angle), at_zero)))
-            return
-        places, turns = ROWS[kind]
-        axis = self._axis(joint) if kind not in ("spherical", "weld") else self.unit[2]
-        first, second, third = transposed(across(dag, axis))
-        ways = {"all": [], "across": [first, second], "along": [third]}[places]
-        for k, row in enumerate([along(way) for way in ways] or apart):
-            self._keep(f"{name}_p{k + 1}", row)
-        turned = product(dag, transposed(b.axes), product(dag, a.axes, self._turn_at_zero(joint)))
-        seen = times(dag, turned, axis)
-        trace = dag.add(dag.one, dag.add(turned[0][0], dag.add(turned[1][1], turned[2][2])))
-        share = dag.div(trace, dag.const(2))
-        skew = [dag.div(dag.sub(turned[i][j], turned[j][i]), share) for i, j in ((2, 1), (0, 2), (1, 0))]
-        found = {"all": skew, "": []}.get(turns)
-        if turns == "across":
-            found = [dot(dag, first, seen), dot(dag, second, seen)]
-        if turns == "two":
-            other = self._axis(joint, "axis2")
-            found = [dag.sub(dot(dag, other, seen), dot(dag, other, axis))]
-        for k, row in enumerate(found or []):
-            self._keep(f"{name}_r{k + 1}", row)
-
-    def _hold(self, name: str, joint: Mapping[str, Any]) -> None:
-        dag, kind = self.dag, joint.get("kind")
-        require(kind in HELD, f"{name!r} is a joint that is not known here")
-        if kind == "distance":
-            near, far = self._ends(joint)
-            away = [dag.sub(q, p) for p, q in zip(self._at(near), self._at(far), strict=True)]
-            length = self._constant(joint.get("length"), f"joints.{name}.length")
-            square = dag.sub(dot(dag, away, away), dag.power(length, 2))
-            return self._keep(name, dag.div(square, dag.mul(dag.const(2), length)))
-        first, second = (str(end) for end in joint.get("between", ["", ""]))
-        require({first, second} <= set(self.made.coordinates), f"{name!r} is not between coordinates of joints")
-        a, b = dag.input(first), dag.input(second)
-        if kind == "gear":
-            return self._keep(name, dag.sub(a, dag.mul(self._constant(joint.get("ratio"), "ratio"), b)))
-        return self._keep(name, dag.sub(b, dag.mul(self._constant(joint.get("radius"), "radius"), a)))
-
-
-def plus(dag: Any, a: Vector, b: Vector) -> Vector:
-    return [dag.add(p, q) for p, q in zip(a, b, strict=True)]
-
-
-def dot(dag: Any, a: Vector, b: Vector) -> Node:
-    found: Node = dag.sum(dag.mul(p, q) for p, q in zip(a, b, strict=True))
-    return found
-
-
-def times(dag: Any, matrix: list[Vector], vector: Vector) -> Vector:
-    return [dot(dag, row, vector) for row in matrix]
-
-
-def transposed(matrix: list[Vector]) -> list[Vector]:
-    return [list(column) for column in zip(*matrix, strict=True)]
-
-
-def product(dag: Any, a: list[Vector], b: list[Vector]) -> list[Vector]:
-    columns = transposed(b)
-    return [[dot(dag, row, column) for column in columns] for row in a]
-
-
-def about(dag: Any, axis: Vector, angle: Node) -> list[Vector]:
-    """c E + (1 − c) a aᵀ + s [a]."""
-    c, s = dag.call("cos", angle), dag.call("sin", angle)
-    x, y, z = axis
-    skew = [[dag.zero, dag.neg(z), y], [z, dag.zero, dag.neg(x)], [dag.neg(y), x, dag.zero]]
-    rest = dag.sub(dag.one, c)
-    return [
-        [
-            dag.sum([dag.mul(rest, dag.mul(axis[i], axis[j])), c if i == j else dag.zero, dag.mul(s, skew[i][j])])
-            if not (i == j and axis[i] in (dag.one, dag.const(-1)))
-            else dag.one
-            for j in range(3)
-        ]
-        for i in range(3)
-    ]
-
-
-def rotation(dag: Any, p: Vector) -> list[Vector]:
-    """R(p) of a quaternion w x y z of any length."""
-    w, x, y, z = p
-    s = dag.div(dag.const(2), dot(dag, p, p))
-
-    def twice(a: Node, b: Node, c: Node, d: Node, sign: int) -> Node:
-        found: Node = dag.mul(s, dag.add(dag.mul(a, b), dag.mul(dag.const(sign), dag.mul(c, d))))
-        return found
-
-    def less(a: Node, b: Node) -> Node:
-        found: Node = dag.sub(dag.one, dag.mul(s, dag.add(dag.power(a, 2), dag.power(b, 2))))
-        return found
-
-    return [
-        [less(y, z), twice(x, y, w, z, -1), twice(x, z, w, y, 1)],
-        [twice(x, y, w, z, 1), less(x, z), twice(y, z, w, x, -1)],
-        [twice(x, z, w, y, -1), twice(y, z, w, x, 1), less(x, y)],
-    ]
-
-
-def across(dag: Any, axis: Vector) -> list[Vector]:
-    """A rotation that takes z to the axis."""
-    x, y, z = axis
-    if z is dag.const(-1):
-        return rotation(dag, [dag.zero, dag.one, dag.zero, dag.zero])
-    return rotation(dag, [dag.add(dag.one, z), dag.neg(y), x, dag.zero])

@@ -99,6 +99,10 @@ class ChainEquations(Equations):
     def solved(self) -> bool:
         return True
 
+    @property
+    def chained(self) -> bool:
+        return True
+
     def names_of(self, constraint: str) -> set[str]:
         return set(self.chains[constraint])
 

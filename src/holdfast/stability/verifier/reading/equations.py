@@ -46,6 +46,16 @@ class Equations:
         """Whether all rates are known as they are, with no system left to solve: above degree 2 alone."""
         return False
 
+    @property
+    def chained(self) -> bool:
+        """Whether deviations have rates beyond the first: their law is linear, with the gains that are given."""
+        return False
+
+    @property
+    def rows(self) -> tuple[list[list[Node]], list[Node]] | None:
+        """Matrix and right side of accelerations alone, where these are not those of M, E and J."""
+        return None
+
     def names_of(self, constraint: str) -> set[str]:
         """The deviations of a constraint."""
         return {f"w_{constraint}"} | ({f"y_{constraint}"} if constraint in self.stated.holonomic else set())

@@ -9,7 +9,7 @@ and a Runge-Kutta step is linear in (y, w), so that the defect is that of e(t) a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 from holdfast.stability.verifier.numbers.dag import Node, inputs_of
@@ -22,15 +22,15 @@ Values = Mapping[str, Form]
 
 
 class WholeMotion:
-    """dx/dt of all states that matter for a block, with accelerations by Krawczyk's operator."""
+    """dx/dt of all states that matter for a block, or are asked for, with accelerations by Krawczyk's operator."""
 
-    def __init__(self, equations: Equations, names: list[str]) -> None:
+    def __init__(self, equations: Equations, names: list[str], more: Iterable[str] = ()) -> None:
         self.equations, self.names = equations, names
         stated = equations.stated
         solved_already = equations.solved
         self._unknown = {} if solved_already else {f"{name}_dot": k for k, name in enumerate(stated.coordinates)}
         self._system = None if solved_already else System(equations)
-        needed = self._closure({name for name in names for name in inputs_of([equations.psi[name]])})
+        needed = self._closure({*more, *inputs_of([equations.psi[name] for name in names])})
         self.states = [name for name in stated.state_names if name in needed]
         self.variables = [name for name in equations.inputs if name in needed]
         unknown = [self._unknown[name] for name in self.states if name in self._unknown]

@@ -37,16 +37,18 @@ class RoundingModel:
         inputs = [equations.dag.input(name) for name in equations.inputs]
         self._slopes = equations.dag.partials([equations.psi[name] for name in names], inputs)
 
-    def judge(self, cells: Cells) -> tuple[Array, Array, Array]:
-        with np.errstate(all="ignore"):
-            bounds = self._bounds(cells)
-        width = cells.high - cells.low
-        return np.where(np.isnan(bounds), np.inf, bounds), np.zeros(len(cells)), np.full_like(width, np.nan)
+    def bounds(self, cells: Cells) -> Array:
+        return self.normed(self.after(cells))
 
     def _space(self, cells: Cells) -> Space:
         return space((1,) * cells.basis.shape[2], 1, 1)
 
-    def _bounds(self, cells: Cells) -> Array:
+    def after(self, cells: Cells) -> tuple[Forms, list[Array]]:
+        """The states that a step may reach, as computed, and the error of each: the same for all blocks."""
+        with np.errstate(all="ignore"):
+            return self._after(cells)
+
+    def _after(self, cells: Cells) -> tuple[Forms, list[Array]]:
         chosen = self._space(cells)
         values = cells.values(chosen)
         moment, count = values["t"], len(cells)
@@ -64,13 +66,20 @@ class RoundingModel:
         wide = {"t": moment.shifted(np.full(count, self.step), self._clock + 1e-15 * self.step)}
         for name, x in zip(names, after, strict=True):
             wide[name] = Form(chosen, x.form.c, x.form.r + x.error[:, None])
-        forms = Forms(chosen, count, wide)
+        return Forms(chosen, count, wide), errors
+
+    def normed(self, reached: tuple[Forms, list[Array]]) -> Array:
+        """‖Lᵀ(error of ψ)‖ by the slopes of the deviations where a step ends."""
+        forms, errors = reached
         moved = []
-        for slopes in self._slopes:
-            sizes = [form.bound()[:, 0] for form in forms.of(slopes)]
-            moved.append(sum(np.where(size > 0, size * error, 0.0) for size, error in zip(sizes, errors, strict=True)))
-        turned = np.abs(self._factor.T) @ np.array(moved)
-        return np.sqrt((turned**2).sum(axis=0)) * GROWTH
+        with np.errstate(all="ignore"):
+            for slopes in self._slopes:
+                sizes = [form.bound()[:, 0] for form in forms.of(slopes)]
+                parts = zip(sizes, errors, strict=True)
+                moved.append(sum(np.where(size > 0, size * error, 0.0) for size, error in parts))
+            turned = np.abs(self._factor.T) @ np.array(moved)
+            bounds: Array = np.sqrt((turned**2).sum(axis=0)) * GROWTH
+        return np.where(np.isnan(bounds), np.inf, bounds)
 
 
 class Agreement:

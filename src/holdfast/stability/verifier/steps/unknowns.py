@@ -38,21 +38,12 @@ class System:
     """The rows of A and b as nodes, and their parts in an order in which each can be solved."""
 
     def __init__(self, equations: Equations) -> None:
-        dag, stated = equations.dag, equations.stated
-        n, r = len(stated.coordinates), len(stated.constraints)
-        self.count, self.known_rows = n, equations.mass is not None
-        actual = {dag.input(name): node for name, node in equations.psi.items()}
-        demands = dag.substituted(list(equations.demand.values()), actual)
-        empty = [[dag.zero] * n for _ in range(n)]
-        self.matrix: list[list[Node]] = [
-            [*(equations.mass or empty)[i], *(dag.neg(node) for node in equations.holders[i])] for i in range(n)
-        ] + [[*equations.jacobian[name], *[dag.zero] * r] for name in stated.constraints]
-        self.right = equations.bias + [
-            dag.sub(demand, equations.drift[name]) for demand, name in zip(demands, stated.constraints, strict=True)
-        ]
-        full = np.array([[node is not dag.zero for node in row] for row in self.matrix])
+        self.count = len(equations.stated.coordinates)
+        self.known_rows = equations.mass is not None
+        self.matrix, self.right = equations.rows or _saddle(equations)
+        full = np.array([[node is not equations.dag.zero for node in row] for row in self.matrix])
         if not self.known_rows:
-            full[:n, :n] = True  # anything may stand there
+            full[: self.count, : self.count] = True  # anything may stand there
         self.parts = _parts(full)
         self.home = {column: part for part in self.parts for column in part.columns}
         self.pattern = full
@@ -74,6 +65,21 @@ class System:
         if not self.known_rows and any(i < self.count for part in parts for i in part.rows):
             raise Unconfirmed("cannot be re-checked independently: it needs the equations of variable masses")
         return [node for part in parts for i in part.rows for node in (*self.matrix[i], self.right[i])]
+
+
+def _saddle(equations: Equations) -> tuple[list[list[Node]], list[Node]]:
+    """[M −E; J 0] and (h, Y − γ)."""
+    dag, stated = equations.dag, equations.stated
+    n, r = len(stated.coordinates), len(stated.constraints)
+    actual = {dag.input(name): node for name, node in equations.psi.items()}
+    demands = dag.substituted(list(equations.demand.values()), actual)
+    empty = [[dag.zero] * n for _ in range(n)]
+    matrix: list[list[Node]] = [
+        [*(equations.mass or empty)[i], *(dag.neg(node) for node in equations.holders[i])] for i in range(n)
+    ]
+    matrix += [[*equations.jacobian[name], *[dag.zero] * r] for name in stated.constraints]
+    lacking = zip(demands, stated.constraints, strict=True)
+    return matrix, equations.bias + [dag.sub(demand, equations.drift[name]) for demand, name in lacking]
 
 
 def _parts(full: Array) -> list[Part]:

@@ -49,14 +49,9 @@ class AdjointRounding:
         self._clock = 4 * ROUNDED * latest  # of t = begin + count·step, and of the stages within
         self._blocks, self._factors, self._numbers = blocks, factors, numbers
         names = [name for block in blocks for name in block]
-        self.motion = TubeMotion(equations, names)
+        self.motion, self._slopes = _followed(equations, names, code, numbers)
         self.used = [name for name in self.motion.variables if name != "t"]
         self.space = TubeSpace(len(self.used), len(tableau.weights) * self.motion.rows, 1)
-        order = {name: k for k, name in enumerate(equations.inputs[1:])}
-        self._slopes = CodeSlopes(code, [code.rates[order[name]] for name in self.motion.states])
-        known = {"t", *self.used, *numbers}
-        if not self._slopes.inputs <= known:
-            raise Unconfirmed("the code needs states on which no deviation depends: its rounding is not re-checked")
         self._names = ["t", *self.used]
         inputs = [equations.dag.input(name) for name in self._names]
         self._of_psi = equations.dag.partials([equations.psi[name] for name in names], inputs)
@@ -236,6 +231,23 @@ class AdjointRounding:
         return enclosed(matrix, right)
 
 
+def _followed(
+    equations: Equations, names: list[str], code: Code, numbers: Mapping[str, float]
+) -> tuple[TubeMotion, CodeSlopes]:
+    """The motion of all states on which the deviations depend, or which the code uses for their rates."""
+    order = {name: k for k, name in enumerate(equations.inputs[1:])}
+    more = set[str]()
+    while True:
+        motion = TubeMotion(equations, names, more)
+        slopes = CodeSlopes(code, [code.rates[order[name]] for name in motion.states])
+        lacking = slopes.inputs - {"t", *motion.variables, *numbers}
+        if not lacking:
+            return motion, slopes
+        if not lacking <= set(order):
+            raise Unconfirmed("the code needs what is no state: its rounding is not re-checked")
+        more |= lacking
+
+
 class BoxRounding:
     """Rounding of one block over boxes: errors added up, or, where that is too large, by their slopes."""
 
@@ -259,7 +271,7 @@ class BoxRounding:
         return bounds, np.zeros(len(cells)), shares
 
     def _bounds(self, cells: Cells, claimed: float) -> Array:
-        bounds: Array = self._quick.judge(cells)[0]
+        bounds = self._quick.bounds(cells)
         poor = np.flatnonzero(bounds > claimed)
         if len(poor):
             self._fine = self._fine or self._make()

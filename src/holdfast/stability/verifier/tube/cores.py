@@ -37,7 +37,7 @@ def confirmed(
     if count > 1 and cells >= WORTH:
         with contextlib.suppress(OSError):
             workers = Workers(read, place, claims, budget, count)
-    found = cover.confirmed(range(cells)) if workers is None else workers.together(budget, progress)
+    found = cover.confirmed() if workers is None else workers.together(budget, progress)
     cover.agree()
     return found
 

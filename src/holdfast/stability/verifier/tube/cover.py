@@ -18,6 +18,7 @@ from holdfast.stability.verifier.steps.cover import Budget
 from holdfast.stability.verifier.steps.rounding import RoundingModel
 from holdfast.stability.verifier.tube.adjoint import AdjointRounding
 from holdfast.stability.verifier.tube.cells import TubeCells
+from holdfast.stability.verifier.tube.groups import grouped, groups
 from holdfast.stability.verifier.tube.space import TubeSpace
 from holdfast.stability.verifier.tube.step import TubeStep
 
@@ -62,6 +63,7 @@ class TubeRoundings:
 
     def __init__(self, read: Reading, tube: StatedTube, claims: Sequence[Claimed]) -> None:
         self._read, self._claims = read, claims
+        self._made: dict[tuple[int, ...], AdjointRounding] = {}
         self._wanted = np.array([one.proof.rounding for one in claims])
         step = read.claims.step
         assert step is not None
@@ -80,22 +82,27 @@ class TubeRoundings:
             for one in self._claims
         ]  # fmt: skip
 
-    @cached_property
-    def _by_slopes(self) -> AdjointRounding:
-        made, stated = self._read.equations, self._read.claims
-        assert stated.code is not None
-        assert stated.step is not None
-        names, factors = [one.block.names for one in self._claims], [np.array(one.proof.factor) for one in self._claims]
-        return AdjointRounding(
-            made, stated.code, names, self._read.tableau, stated.step, factors, stated.parameters, self._latest
-        )
+    def by_slopes(self, blocks: tuple[int, ...]) -> AdjointRounding:
+        """The slopes of some blocks."""
+        if blocks not in self._made:
+            made, stated, chosen = self._read.equations, self._read.claims, [self._claims[k] for k in blocks]
+            assert stated.code is not None
+            assert stated.step is not None
+            names, factors = [one.block.names for one in chosen], [np.array(one.proof.factor) for one in chosen]
+            self._made[blocks] = AdjointRounding(
+                made, stated.code, names, self._read.tableau, stated.step, factors, stated.parameters, self._latest
+            )
+        return self._made[blocks]
 
     def judged(self, cells: TubeCells) -> tuple[Array, Array]:
         """Bounds for each block (blocks, parts), and that the cell is what to halve."""
-        bounds = np.array([model.judge(cells)[0] for model in self._added])  # type: ignore[arg-type]
-        poor = np.asarray((bounds > self._wanted[:, None]).any(axis=0))
-        if poor.any():
-            bounds[:, poor] = np.fmin(bounds[:, poor], self._by_slopes.judged(cells.chosen(poor)))
+        reached = self._added[0].after(cells)  # type: ignore[arg-type]
+        bounds = np.array([model.normed(reached) for model in self._added])
+        above = bounds > self._wanted[:, None]
+        blocks, poor = tuple(np.flatnonzero(above.any(axis=1)).tolist()), np.flatnonzero(above.any(axis=0))
+        if len(poor):
+            for block, found in zip(blocks, self.by_slopes(blocks).judged(cells.chosen(poor)), strict=True):
+                bounds[block, poor] = np.fmin(bounds[block, poor], found)
         shares = np.zeros_like(cells.low)
         shares[:, 0] = 1.0
         return bounds, shares
@@ -116,13 +123,28 @@ class TubeCover:
         self.factors = [np.array(one.proof.factor) for one in claims]
         self.wanted = np.array([one.proof.coefficient for one in claims])
 
-    def confirmed(self, rows: Sequence[int]) -> int:
-        """How many parts some cells took; `Failing` where a block is not confirmed."""
-        chosen = self.whole.chosen(np.array(rows, dtype=int))
+    def confirmed(self, first: int = 0, every: int = 1) -> int:
+        """How many parts the cells took, or every n-th of them; `Failing` where a block is not confirmed."""
+        chosen = self.whole.chosen(np.arange(first, len(self.whole), every))
+        count = self._rounding(groups(len(self.whole))[first::every])
+        return count + self._covered(chosen, self._defects, self.wanted, "defect", FIRST_PART)
+
+    def _rounding(self, places: Sequence[Array]) -> int:
+        """Groups of cells first; of those of which that says too little, the cells."""
         roundings = TubeRoundings(self.read, self.tube, self.claims)
         stated = np.array([one.proof.rounding for one in self.claims])
-        count = self._covered(chosen, roundings.judged, stated, "rounding", 0.0)
-        return count + self._covered(chosen, self._defects, self.wanted, "defect", FIRST_PART)
+        count, left = 0, list[Array]()
+        for k in range(0, len(places), BATCH):
+            some = places[k : k + BATCH]
+            together = joined_cells([grouped(self.whole.chosen(rows)) for rows in some])
+            self.budget.spend(len(together))
+            wrong = np.asarray((roundings.judged(together)[0] > stated[:, None]).any(axis=0))
+            count += int((~wrong).sum())
+            left += [rows for rows, one in zip(some, wrong, strict=True) if one]
+        if not left:
+            return count
+        cells = self.whole.chosen(np.concatenate(left))
+        return count + self._covered(cells, roundings.judged, stated, "rounding", 0.0)
 
     def require_hope(self) -> None:
         """`Failing` at once where most of a few cells exceed a claim so far that cutting them would not end."""
@@ -161,7 +183,7 @@ class TubeCover:
                     raise Failing(int(excess.argmax()), words)
                 excess = (bounds[:, wrong] / wanted[:, None]).max(axis=0)
                 pieces, deeper = _cut(batch.chosen(wrong), shares[wrong], depths[wrong], excess > TWICE)
-                waiting, depth = _joined(pieces, waiting), np.concatenate([deeper, depth])
+                waiting, depth = joined_cells([pieces, waiting]), np.concatenate([deeper, depth])
                 total += len(pieces) - int(wrong.sum())
             if self.progress is not None:
                 share = FIRST_PART if before == 0 else 1 - FIRST_PART
@@ -198,10 +220,10 @@ def _cut(cells: TubeCells, shares: Array, depths: Array, twice: Array) -> tuple[
     if again.any():
         finer = pieces.chosen(again).halved(_chosen(left[again]))
         depths = np.concatenate([np.tile(depths[again] + 1, 2), depths[~again]])
-        pieces = _joined(finer, pieces.chosen(~again))
+        pieces = joined_cells([finer, pieces.chosen(~again)])
     return pieces, depths
 
 
-def _joined(a: TubeCells, b: TubeCells) -> TubeCells:
-    parts = zip(*((x.spans, x.curves, x.halves, x.low, x.high) for x in (a, b)), strict=True)
-    return TubeCells(a.names, *(np.concatenate(part) for part in parts))
+def joined_cells(several: Sequence[TubeCells]) -> TubeCells:
+    parts = zip(*((x.spans, x.curves, x.halves, x.low, x.high) for x in several), strict=True)
+    return TubeCells(several[0].names, *(np.concatenate(part) for part in parts))

@@ -11,7 +11,7 @@ what solving leaves is carried on as the few numbers it is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -39,8 +39,8 @@ ACROSS = 0.02  # of what is left over a whole cell: so much is laid to each stat
 class TubeMotion(WholeMotion):
     """Rates of all that matters, with symbols for what solving leaves: a new set of them at each call."""
 
-    def __init__(self, equations: Equations, names: list[str]) -> None:
-        super().__init__(equations, names)
+    def __init__(self, equations: Equations, names: list[str], more: Iterable[str] = ()) -> None:
+        super().__init__(equations, names, more)
         self._eliminated = [name for name in self.states if equations.solved and not self._plain(name)]
         self.rows = sum(len(part.rows) for part in self.parts) + len(self._eliminated)
         self._next = 0

@@ -20,7 +20,7 @@ def main() -> None:
         read = reading(claims)
         tube = claims.tubes[place]
         cover = TubeCover(read, tube, [fitting(read, claims.blocks[k]) for k in blocks], budget, _share)
-        count = cover.confirmed(range(first, len(tube.spans), every))
+        count = cover.confirmed(first, every)
     except Failing as failing:
         _say(f"failing {failing.place} {failing.words}")
     except Refused as refusal:

@@ -1,0 +1,169 @@
+"""What can be promised of a run that chose its own steps: bounds for every run near it that takes the same ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from holdfast.common.rounded import rounded_down, rounded_up
+from holdfast.equations.equations import Equations
+from holdfast.equations.quick import UNBOUNDED, quick_field
+from holdfast.errors import BadRequest, HoldfastError
+from holdfast.graph.arithmetics.balls import precision
+from holdfast.results.judgement.outcome import Outcome
+from holdfast.results.trajectory import Trajectory
+from holdfast.schemes.algebra.order_conditions import residuals
+from holdfast.schemes.by_name import scheme_named
+from holdfast.schemes.kinds.embedded import Embedded
+from holdfast.schemes.kinds.runge_kutta import RungeKutta
+from holdfast.stability.linear.hurwitz import place_of_roots
+from holdfast.stability.promise.in_tube import UNSUITED
+from holdfast.stability.proof.block import ProofBlock, blocks_of
+from holdfast.stability.proof.prove import BITS, Claim
+from holdfast.stability.proof.work import SearchWork
+from holdfast.stability.tube.cells import Array, scales_of
+from holdfast.stability.tube.flow import tube_flow
+from holdfast.stability.tube.prove import NARROWER, TRIES, WIDTH, WITHIN, TubeProver, TubeRequest
+from holdfast.stability.tube.varying_steps import StepForms, StepNorm, candidate_factors, carried, largest
+
+LOOKED_AT = 5  # rows of the run at which the equations are held against the law
+FEWEST = 2  # steps
+
+
+@dataclass(frozen=True, eq=False)
+class OwnStepBounds:
+    """Of one block: bounds for every run of the scheme that takes this run's own steps and stays in the tube."""
+
+    constraints: tuple[str, ...]
+    names: tuple[str, ...]
+    bounds: tuple[float, ...]
+    middle: Array  # [row, deviation]
+    radius: Array  # [row, deviation]: |ψ − middle| ≤ radius at each row
+    width: float  # of each state's range: the boxes around the rows
+    gamma: float  # the weakest contraction of a step
+    steps: tuple[float, float]  # the shortest and the longest
+    start_size: float  # ‖ψ₀‖_P of the runs that are spoken of, at most
+
+    def __str__(self) -> str:
+        told = ", ".join(f"|{name}| <= {rounded_up(x)}" for name, x in zip(self.names, self.bounds, strict=True))
+        low, high = rounded_down(self.steps[0]), rounded_up(self.steps[1])
+        return (
+            f"{', '.join(self.constraints)}: proved in a tube along this run's own steps ({low} to {high}): {told}, "
+            "for every run that takes the same steps, starts with no more deviation and stays within "
+            f"{rounded_down(100 * self.width)} % of each state's range of this run's rows. Not re-checked by a "
+            "verifier."
+        )
+
+
+def own_step_bounds(
+    equations: Equations, trajectory: Trajectory, *, parameters: Mapping[Any, Any] | None = None
+) -> dict[str, OwnStepBounds | str]:
+    """Drift bounds along the steps that an adaptive run chose, by constraints joined by "+"; or why there are none.
+
+    For runs of `hf.DOPRI5`, or of any explicit scheme with exact coefficients, that kept every step. Nothing is said of
+    runs that take other steps, nor that a neighbour would choose these.
+
+        run = hf.simulate(equations, hf.DOPRI5, tolerance=1e-8, duration=10, every=1)
+        bounds = hf.own_step_bounds(equations, run);  print(bounds["rod"])
+    """
+    if not isinstance(equations, Equations) or not isinstance(trajectory, Trajectory):
+        raise BadRequest("own_step_bounds() takes Equations and a run of them")
+    scheme = _scheme(trajectory)
+    equations.require_unsampled("own_step_bounds")
+    if equations.problem.phases or equations.problem.system.noise or not trajectory.outcome.holds_program:
+        raise BadRequest("a run of one program, without noise, that ended well is needed", where="own_step_bounds")
+    if trajectory.equations is None or trajectory.equations.problem != equations.problem:
+        raise BadRequest("the run was made by other equations", where="own_step_bounds(trajectory)")
+    whole = trajectory.every == 1 and trajectory.steps == len(trajectory.times) - 1 >= FEWEST
+    if not whole or trajectory.outcome is Outcome.event or trajectory.projected:
+        raise BadRequest(
+            "the rows of the run are not its steps, all of them", where="own_step_bounds",
+            fix="run it with every=1, without at=, events and projection",
+        )  # fmt: skip
+    numbers = {name: trajectory.parameters[name] for name in equations.parameter_names} | dict(parameters or {})
+    found: dict[str, OwnStepBounds | str] = {}
+    for block in blocks_of(equations, numbers):
+        try:
+            found["+".join(block.constraints)] = _of_block(equations, block, scheme, trajectory, numbers)
+        except HoldfastError as error:
+            found["+".join(block.constraints)] = error.what
+    return found
+
+
+def _scheme(run: Trajectory) -> RungeKutta:
+    chosen = scheme_named(run.scheme)
+    main = chosen.main if isinstance(chosen, Embedded) else chosen
+    if not isinstance(main, RungeKutta) or not main.explicit:
+        raise BadRequest(f"{chosen.name} is implicit, or not a tableau", where="own_step_bounds", fix="e.g. hf.DOPRI5")
+    if main.digits is not None or any(residual for _, residual in residuals(main.stages, main.weights, main.order)):
+        raise BadRequest(f"the order of {chosen.name} is not shown", where="own_step_bounds", fix="e.g. hf.DOPRI5")
+    return main
+
+
+def _of_block(
+    equations: Equations, block: ProofBlock, scheme: RungeKutta, run: Trajectory, numbers: Mapping[Any, Any]
+) -> OwnStepBounds | str:
+    if not block.constant or equations.solver.form in UNSUITED or equations.problem.program.limits:
+        return block.obstacle or "the law varies, or its controls have limits"
+    if quick_field(equations) is not None:
+        return UNBOUNDED
+    if not place_of_roots(block.matrix).hurwitz:
+        return "the law does not attract it"
+    psi = np.array([run[name] for name in block.names]).T
+    lengths = np.diff(run.times)
+    matrices = np.array([scheme.propagator(block.matrix, h) for h in lengths])
+    seen = psi[1:] - np.einsum("kij,kj->ki", matrices, psi[:-1])
+    norm = _norm(scheme, block.matrix, run, seen)
+    if norm is None:
+        return "no norm was found in which every step of this run contracts"
+    request = TubeRequest(block, norm.factor, float(norm.gammas.max()), 1.0)
+    prover = TubeProver(equations, scheme, float(lengths.max()), numbers, run, [request], SearchWork(np.inf))
+    rows = np.unique(np.linspace(0, len(run.times) - 1, LOOKED_AT).astype(int))
+    prover.require_sound([(float(run.times[k]), run.y[:, k].tolist()) for k in rows])
+    flow = tube_flow(equations, numbers)
+    forms = StepForms(flow, scheme, run, scales_of(run, len(equations.inputs.q), flow.angles))
+    claim = Claim(equations, block, scheme, float(lengths.max()), numbers, {}, {})
+    with precision(BITS):
+        start = claim.begun(norm.factor, float(run.times[0]), run.y[:, 0].tolist())
+    most = float((np.linalg.norm(seen @ norm.factor, axis=1) / (1 - norm.gammas)).max())
+    return _narrowed(block, norm, forms, start, run, most)
+
+
+def _norm(scheme: RungeKutta, law: Array, run: Trajectory, seen: Array) -> StepNorm | None:
+    """The one in which what the run showed settles lowest, of those in which all steps contract."""
+    best, least = None, np.inf
+    for factor in candidate_factors(law, seen):
+        found = StepNorm.proved(scheme, law, factor, run)
+        if found is not None:
+            size = float((np.linalg.norm(seen @ factor, axis=1) / (1 - found.gammas)).max() * found.widths[0])
+            best, least = (found, size) if size < least else (best, least)
+    return best
+
+
+def _narrowed(
+    block: ProofBlock, norm: StepNorm, forms: StepForms, start: float, run: Trajectory, seen: float
+) -> OwnStepBounds | str:
+    """Narrower and narrower tubes, until the bound is near what the run shows."""
+    best: OwnStepBounds | None = None
+    places: Sequence[int] = list(block.places)
+    for depth in range(TRIES):
+        width = WIDTH / NARROWER**depth
+        middle, radius = (part[:, places] for part in forms.defects(width))
+        radius = radius + forms.rounding(width)[:, places]
+        if not (np.isfinite(middle).all() and np.isfinite(radius).all()):
+            continue
+        centre, reach = carried(norm, middle, radius, start)
+        bounds = largest(norm, centre, reach)
+        if best is None or bounds[0] < best.bounds[0] / 2:
+            lengths = np.diff(run.times)
+            best = OwnStepBounds(
+                block.constraints, block.names, tuple(bounds), centre, reach[:, None] * norm.widths, width,
+                float(norm.gammas.max()), (float(lengths.min()), float(lengths.max())), start,
+            )  # fmt: skip
+        sizes = np.linalg.norm((np.abs(middle) + radius) @ np.abs(norm.factor), axis=1) / (1 - norm.gammas)
+        if float(sizes.max()) <= WITHIN * seen:
+            break
+    return "no tube along the run has a bound, 0.001 of each range wide or narrower" if best is None else best

@@ -1,0 +1,106 @@
+"""Forces that use their own reactions, proved in a tube: Newton's steps of the code, and no others."""
+
+from dataclasses import replace
+from importlib import resources
+
+import pytest
+
+import holdfast as hf
+from holdfast.errors import InternalError
+from holdfast.stability.tube.agreement import require_agreement
+from holdfast.stability.tube.flow import tube_flow
+from tests.stability.tube_truth import most_attained
+
+EXAMPLES = resources.files("holdfast") / "examples"
+SLOPE = """schema = 1
+[system]
+coordinates = ["x", "y"]
+kinetic = "(x_dot**2 + y_dot**2)/2"
+potential = "9.81*y"
+[system.forces]
+x = "-0.2*lambda_track*x_dot/sqrt(x_dot**2 + 1/4)"
+[program.holonomic]
+track = "y + sin(x)/2"
+[program.law]
+kind = "critically-damped"
+rate = 10
+[start]
+x_dot = 2
+[run]
+scheme = "rk4"
+step = 0.005
+duration = 0.6
+"""
+
+
+@pytest.fixture(scope="module")
+def slider():
+    return hf.derive(hf.load(str(EXAMPLES / "slide_with_friction.toml")))
+
+
+def test_friction_is_proved_where_a_step_follows_it(slider):
+    certificate = hf.certify(slider, duration=0.1, effort=2)
+    assert [block.label for block in certificate.blocks] == [hf.Label.tube] * 2
+    assert "forces use lambda_slide" in certificate.blocks[0].reason
+    assert most_attained(slider, certificate, 4) > 0.3
+    assert hf.verify(certificate).words.startswith("proved; not re-checked here")
+
+
+def test_friction_that_is_affine_in_its_reaction_takes_one_step():
+    equations = hf.derive(hf.loads(SLOPE))
+    assert tube_flow(equations, {}).friction.steps == 1
+    certificate = hf.certify(equations, effort=1)
+    assert certificate.label is hf.Label.tube
+    assert most_attained(equations, certificate, 6) > 0.3
+
+
+def test_other_steps_of_newton_than_those_that_are_run_are_an_error_of_the_product(slider):
+    flow = tube_flow(slider, {})
+    place = (0.0, list(hf.simulate(slider, duration=0.01).y[:, -1]))
+    require_agreement(flow, [place])
+    with pytest.raises(InternalError, match="friction is not run as it is proved"):
+        require_agreement(replace(flow, friction=replace(flow.friction, steps=2)), [place])
+
+
+@pytest.mark.prove
+def test_a_step_that_passes_a_reversal_whole_is_not_proved(slider):
+    certificate = hf.certify(slider, duration=0.27, effort=0.5)
+    assert not certificate.blocks[0].label.is_proof
+
+
+@pytest.mark.prove
+def test_stretches_between_reversals_are_proved_and_the_steps_between_are_in_none(slider):
+    run = hf.simulate(slider, duration=0.4, every=1)
+    found = hf.certify_stretches(slider, trajectory=run, effort=2)
+    assert len(found) == 2
+    assert all(certificate.attracted is hf.Label.tube for certificate in found.values())
+    first, second = found.values()
+    reversal = float(run.times[1:][run["x_dot"][:-1] * run["x_dot"][1:] < 0][0])
+    assert first.begin == 0
+    assert first.begin + first.duration < reversal < second.begin
+    assert second.begin - (first.begin + first.duration) < 20 * run.step
+    row = round(second.begin / run.step)
+    assert second.start == tuple(run.y[:, row])
+    assert second.begin + second.duration == pytest.approx(0.4)
+
+
+@pytest.mark.prove
+def test_all_stretches_of_the_slider_crank_are_proved(slider):
+    found = hf.certify_stretches(slider)
+    assert len(found) == 11
+    assert all(block.label is hf.Label.tube for certificate in found.values() for block in certificate.blocks)
+    assert sum(certificate.duration for certificate in found.values()) > 0.97 * 6
+    for certificate in found.values():
+        assert most_attained(slider, certificate, 5) > 0.1
+
+
+def test_stretches_are_refused_by_name_where_there_are_none():
+    slope = hf.derive(hf.loads(SLOPE))
+    (whole,) = hf.certify_stretches(slope, effort=1).items()
+    assert whole[0] == "0 to 0.6"
+    with pytest.raises(hf.BadRequest, match="takes Equations"):
+        hf.certify_stretches("slope")
+    with pytest.raises(hf.BadRequest, match="has phases"):
+        hf.certify_stretches(hf.derive(hf.load(str(EXAMPLES / "slack_rope.toml"))))
+    with pytest.raises(hf.BadRequest, match="one step, all of them kept"):
+        hf.certify_stretches(slope, trajectory=hf.simulate(slope, every=2))
