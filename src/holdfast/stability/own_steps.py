@@ -166,7 +166,7 @@ def _as_run(equations: Equations, flow: TubeFlow, numbers: Mapping[Any, Any]) ->
 def _norm(scheme: RungeKutta, law: Array, run: Trajectory, seen: Array) -> StepNorm | None:
     """The one in which what the run showed settles lowest, of those in which all steps contract."""
     matrices = np.array([scheme.propagator(law, h) for h in np.diff(run.times)])
-    ranked = []
+    ranked: list[tuple[float, int, Array]] = []
     for factor in candidate_factors(law, seen):  # in doubles; what is chosen is then shown in balls
         inverse = np.linalg.inv(factor.T)
         gammas = np.linalg.svd(factor.T @ matrices @ inverse, compute_uv=False)[:, 0]
@@ -183,6 +183,7 @@ def _narrowed(
 ) -> OwnStepBounds | str:  # fmt: skip
     """Narrower and narrower tubes, until the bound is near what the run shows; `limits` where no law is obeyed."""
     best: OwnStepBounds | None = None
+    empty = False  # whether some tube said as much by itself
     places: Sequence[int] = list(block.places)
     for depth in range(TRIES):
         width = WIDTH / NARROWER**depth
@@ -197,18 +198,18 @@ def _narrowed(
             continue
         centre, reach = carried(norm, middle, radius, start)
         bounds = largest(norm, centre, reach)
-        if best is None or bounds[0] < best.bounds[0] / 2:
+        idle = all(bound >= reach for bound, reach in zip(bounds, forms.reaches(width)[places], strict=True))
+        empty = empty or idle
+        if not idle and (best is None or bounds[0] < best.bounds[0] / 2):
             lengths = np.diff(run.times)
             best = OwnStepBounds(
                 block.constraints, block.names, tuple(bounds), centre, reach[:, None] * norm.widths, width,
                 float(norm.gammas.max()), (float(lengths.min()), float(lengths.max())), start, limits is None,
             )  # fmt: skip
         sizes = np.linalg.norm((np.abs(middle) + radius) @ np.abs(norm.factor), axis=1) / (1 - norm.gammas)
-        if float(sizes.max()) <= WITHIN * seen:
+        if float(sizes.max()) <= WITHIN * seen and not idle:
             break
-    if best is None:
-        return "no tube along the run has a bound, 0.001 of each range wide or narrower"
-    reaches = forms.reaches(best.width)[places]
-    if all(bound >= reach for bound, reach in zip(best.bounds, reaches, strict=True)):
-        return "the bounds in a tube say no more than the tube itself"
-    return best
+    if best is not None:
+        return best
+    none = "no tube along the run has a bound, 0.001 of each range wide or narrower"
+    return "the bounds in a tube say no more than the tube itself" if empty else none
