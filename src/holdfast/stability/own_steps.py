@@ -87,7 +87,7 @@ def own_step_bounds(
     if not whole or trajectory.outcome is Outcome.event or trajectory.projected:
         raise BadRequest(
             "the rows of the run are not its steps, all of them", where="own_step_bounds",
-            fix="run it with every=1, without at=, events and projection",
+            fix="keep every step, without chosen times, events and projection",
         )  # fmt: skip
     numbers = {name: trajectory.parameters[name] for name in equations.parameter_names} | dict(parameters or {})
     found: dict[str, OwnStepBounds | str] = {}
@@ -103,9 +103,9 @@ def _scheme(run: Trajectory) -> RungeKutta:
     chosen = scheme_named(run.scheme)
     main = chosen.main if isinstance(chosen, Embedded) else chosen
     if not isinstance(main, RungeKutta) or not main.explicit:
-        raise BadRequest(f"{chosen.name} is implicit, or not a tableau", where="own_step_bounds", fix="e.g. hf.DOPRI5")
+        raise BadRequest(f"{chosen.name} is implicit, or not a tableau", where="own_step_bounds", fix="e.g. dopri5")
     if main.digits is not None or any(residual for _, residual in residuals(main.stages, main.weights, main.order)):
-        raise BadRequest(f"the order of {chosen.name} is not shown", where="own_step_bounds", fix="e.g. hf.DOPRI5")
+        raise BadRequest(f"the order of {chosen.name} is not shown", where="own_step_bounds", fix="e.g. dopri5")
     return main
 
 
