@@ -4,8 +4,10 @@ from importlib import resources
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import holdfast as hf
+from holdfast.cli.main import main
 from holdfast.stability.tube.limits import rows_at_limits
 from tests.stability.tube_truth import most_attained, random_state
 
@@ -81,3 +83,15 @@ def test_stretches_of_the_weak_motor_between_its_limits_are_proved():
         inside = (at >= certificate.begin) & (at <= certificate.begin + certificate.duration)
         assert not inside.any()
     assert sum(certificate.duration for certificate in found.values()) > 0.7
+
+
+def test_the_command_certifies_stretches(tmp_path):
+    target = tmp_path / "motor.json"
+    asked = ["certify", str(EXAMPLES / "weak_motor.toml"), "--stretches", "--duration", "0.2", "-o", str(target)]
+    done = CliRunner().invoke(main, asked)
+    assert done.exit_code == 0, done.output
+    assert "Stretch 0 to 0.1" in done.output
+    assert list(tmp_path.glob("motor.0-to-0.1*.json"))
+    refused = CliRunner().invoke(main, [*asked, "--drift", "1e-6"])
+    assert refused.exit_code == 2
+    assert "--drift is for a whole run" in refused.output

@@ -20,10 +20,13 @@ from holdfast.cli.watch import limited
 @click.option("--drift", type=float, help="Seek the largest step that keeps every held deviation below this.")
 @click.option("--effort", type=float, help="Work of the search for proofs, 1 is about a second; default 5.")
 @click.option("--sample", is_flag=True, help="Estimate over the region what is not proved.")
+@click.option(
+    "--stretches", is_flag=True, help="Certify each stretch of the run between steps that no tube is proved of."
+)
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="Write the certificate to NAME.json.")
 @JSON
 @reports_errors
-def certify(file: str, output: str | None, as_json: bool, **asked: Any) -> None:
+def certify(file: str, output: str | None, as_json: bool, stretches: bool, **asked: Any) -> None:
     """How far can the constraints of FILE drift, and is that proved?
 
     Takes drift, region, weights and effort from the file's [certificate] table where they are not given. Exit code 0:
@@ -34,8 +37,8 @@ def certify(file: str, output: str | None, as_json: bool, **asked: Any) -> None:
     equations, tuning = equations_in(problem_in(file), **asked)
     if tuning is not None:
         say(gains_line(tuning), err=as_json)
-    if equations.problem.phases:
-        _each_phase(equations, asked, output, as_json)
+    if equations.problem.phases or stretches:
+        _each_part(equations, asked, output, as_json, stretches)
         return
     with limited("certifying", more=math.inf):
         certificate = hf.certify(equations, **asked)
@@ -51,13 +54,18 @@ def certify(file: str, output: str | None, as_json: bool, **asked: Any) -> None:
     click.get_current_context().exit(1 if left or certificate.label is hf.Label.refused else 0)
 
 
-def _each_phase(equations: hf.Equations, asked: dict[str, Any], output: str | None, as_json: bool) -> None:
-    """A certificate for each phase; files are named NAME.1-swing.json and so on."""
+def _each_part(
+    equations: hf.Equations, asked: dict[str, Any], output: str | None, as_json: bool, stretches: bool
+) -> None:
+    """A certificate for each phase, or stretch; files are named NAME.1-swing.json and so on."""
     unsuited = [word for word in ("drift", "sample") if asked.pop(word, None)]
+    if unsuited and stretches:
+        raise hf.BadRequest(f"--{unsuited[0]} is for a whole run", where="--stretches", fix="leave one of them out")
     if unsuited:
         raise hf.BadRequest(f"--{unsuited[0]} is for one program, and this problem has phases", where="phases")
     with limited("certifying", more=math.inf):
-        found = hf.certify_phases(equations, **asked)
+        found = (hf.certify_stretches if stretches else hf.certify_phases)(equations, **asked)
+    word = "Stretch" if stretches else "Phase"
     if as_json:
         print_json({name: certificate.to_dict() for name, certificate in found.items()})
     for name, certificate in found.items():
@@ -65,7 +73,7 @@ def _each_phase(equations: hf.Equations, asked: dict[str, Any], output: str | No
         if file is not None:
             certificate.save(file)
         if not as_json:
-            say(f"Phase {name}")
+            say(f"{word} {name}")
             say(certificate.summary(), nl=False)
             if file is not None:
                 say(f"  written to {file}; `holdfast verify {file}` re-checks it")

@@ -27,7 +27,7 @@ from holdfast.stability.linear.hurwitz import place_of_roots
 from holdfast.stability.promise.bodies import unverified_bodies
 from holdfast.stability.promise.checked import BlockAlongRun, MeasuredDefect
 from holdfast.stability.promise.envelope import reading_errors
-from holdfast.stability.promise.in_tube import gaps_along, with_tubes, without_tubes
+from holdfast.stability.promise.in_tube import STRETCHES, gaps_along, with_tubes, without_tubes
 from holdfast.stability.promise.law_norm import region_norm
 from holdfast.stability.promise.norm_search import ChosenNorm, search_norm
 from holdfast.stability.promise.proved_block import bounded_in_energy, with_proof
@@ -243,7 +243,7 @@ class Assessment:
         first = next((float(run.times[k]) for k in rows_at_limits(self.equations, run)), None)
         if first is None:
             return ""
-        return f"the law holds only {program.shortfall}, and this run is at them, first at t = {first:.6g}"
+        return f"the law holds only {program.shortfall}, and this run is at them, first at t = {first:.6g}{STRETCHES}"
 
     @cached_property
     def _unverified(self) -> str:
@@ -267,9 +267,8 @@ class Assessment:
         if block.constant and not place.hurwitz:
             return MeasuredDefect(told, self._kept(block, told, step))
         if step is None:
-            return MeasuredDefect(
-                told, told.refused("an adaptive scheme changes its step; a certificate is for one step")
-            )
+            why = "an adaptive scheme changes its step; a certificate is for one step (hf.own_step_bounds: for its own)"
+            return MeasuredDefect(told, told.refused(why))
         if not told.watched(step):
             return MeasuredDefect(told, told.refused("the run was thinned: a check needs every step"), thinned=True)
         matrices = self._step_matrices(block, run, step)

@@ -25,6 +25,7 @@ from holdfast.stability.proof.work import SearchWork
 from holdfast.stability.tube.prove import TubeProver, TubeRequest
 
 WEAK = (Label.checked, Label.estimated)  # what a tube may better
+STRETCHES = "; hf.certify_stretches leaves out the steps that no tube is proved of"
 UNSUITED = ("eased", "redundant")  # ways of solving that are not one linear system
 LOOKED_AT = 8  # rows of the run at which the equations are held against law and system
 
@@ -72,6 +73,7 @@ def with_tubes(
         claim = Claim(equations, seen[k].told.block, scheme, step, parameters, {}, {})
         better = proof if isinstance(proof, str) else _promised(claim, seen[k], found[k], proof)
         if isinstance(better, str):
+            better += STRETCHES if equations.friction is not None else ""
             found[k] = replace(found[k], reason=f"{found[k].reason.rstrip('.')}; {better}.")
         else:
             found[k] = better
