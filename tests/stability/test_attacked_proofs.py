@@ -2,6 +2,7 @@
 
 from fractions import Fraction as F
 
+import numpy as np
 import pytest
 
 import holdfast as hf
@@ -66,3 +67,16 @@ def test_a_scheme_by_the_name_of_another_has_no_bounds_along_its_steps():
         hf.own_step_bounds(equations, hf.simulate(equations, other, step=0.01, duration=0.05, every=1))
     true = hf.own_step_bounds(equations, hf.simulate(equations, hf.RK4, step=0.01, duration=0.05, every=1))["rod"]
     assert true.bounds[0] < 1e-6
+
+
+def test_the_shortened_step_by_which_an_event_ends_a_run_is_in_no_phase():
+    """Its row was held to lie where a whole step would have ended."""
+    equations, lowest = pendulum(), {"lowest": hf.Event("x", terminal=True)}
+    run = hf.simulate(equations, hf.RK4, step=0.01, duration=2, events=lowest, every=1)
+    certificate = hf.certify(equations, hf.RK4, trajectory=run, tube=True, effort=0.3)
+    found = hf.in_phase(equations, certificate)["rod"]
+    psi = np.array([run[name] for name in found.names]).T
+    assert len(found.middle) == len(psi) - 1
+    assert (np.abs(psi[:-1] - found.middle) <= found.radius).all()
+    starts = hf.safe_starts(equations, certificate)
+    assert starts.part > 0.1
