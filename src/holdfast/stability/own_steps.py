@@ -13,6 +13,7 @@ from holdfast.common.rounded import rounded_down, rounded_up
 from holdfast.equations.equations import Equations
 from holdfast.equations.quick import UNBOUNDED, quick_field
 from holdfast.equations.solving.applied import Applied
+from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest, HoldfastError
 from holdfast.graph.arithmetics.balls import precision
 from holdfast.graph.nodes import Node, substitute
@@ -23,6 +24,7 @@ from holdfast.schemes.by_name import scheme_named
 from holdfast.schemes.kinds.embedded import Embedded
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.linear.hurwitz import place_of_roots
+from holdfast.stability.promise.envelope import reading_errors
 from holdfast.stability.promise.in_tube import UNSUITED
 from holdfast.stability.proof.block import ProofBlock, blocks_of, bound_numbers
 from holdfast.stability.proof.prove import BITS, Claim
@@ -91,13 +93,28 @@ def own_step_bounds(
             fix="keep every step, without chosen times, events and projection",
         )  # fmt: skip
     numbers = {name: trajectory.parameters[name] for name in equations.parameter_names} | dict(parameters or {})
+    errors = reading_errors(equations, trajectory, parameter_vector(equations, numbers))
     found: dict[str, OwnStepBounds | str] = {}
     for block in blocks_of(equations, numbers):
         try:
-            found["+".join(block.constraints)] = _of_block(equations, block, scheme, trajectory, numbers)
+            bounds = _of_block(equations, block, scheme, trajectory, numbers)
         except HoldfastError as error:
-            found["+".join(block.constraints)] = error.what
+            bounds = error.what
+        if isinstance(bounds, OwnStepBounds):
+            _require_kept(bounds, trajectory, np.array([errors[name] for name in block.names]).T)
+        found["+".join(block.constraints)] = bounds
     return found
+
+
+def _require_kept(bounds: OwnStepBounds, run: Trajectory, errors: Array) -> None:
+    """Hold the run against its own bounds, row by row: a run knows its scheme by a name alone."""
+    psi = np.array([run[name] for name in bounds.names]).T
+    wrong = np.flatnonzero(~(np.abs(psi - bounds.middle) <= bounds.radius + errors).all(axis=1))
+    if len(wrong):
+        raise BadRequest(
+            f"the rows of the run are not steps of {run.scheme}: at t = {run.times[wrong[0]]:.6g} they leave what is "
+            "proved of those", where="own_step_bounds", fix="give a scheme of your own a name of its own",
+        )  # fmt: skip
 
 
 def _scheme(run: Trajectory) -> RungeKutta:
