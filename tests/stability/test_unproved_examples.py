@@ -8,6 +8,8 @@ import holdfast as hf
 
 EXAMPLES = resources.files("holdfast") / "examples"
 WHY = {
+    "coin": "bodies turn by quaternions, whose equations nobody else derives",
+    "excavator": "F1, F2 push in directions that change, and that they never fail is not proved",
     "gusts": "driven by noise, which no bound holds for",
     "kepler": "the law is eased where the first integrals become dependent",
     "slide_with_friction": "forces use lambda_slide, which no region is covered with",

@@ -30,6 +30,10 @@ from holdfast.stability.verifier.steps.cover import Budget
 from tests.stability.held import pendulum
 
 EXAMPLES = resources.files("holdfast") / "examples"
+LONGER = (  # all other shipped examples of which something is proved: 1 to 60 s on two cores
+    "portfolio", "pendulum", "mixed_holders", "servo_arm", "hanging_chain", "bead_on_hoop", "bertrand", "skate",
+    "quadrotor", "four_bar", "crane", "ur5",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -582,13 +586,23 @@ def test_proofs_of_other_schemes_are_confirmed(scheme, tmp_path):
         "rocket_ascent",
         "capital",
         "piston_line",
-        pytest.param("portfolio", marks=pytest.mark.prove),
+        *(pytest.param(name, marks=pytest.mark.prove) for name in LONGER),
     ],
 )
 def test_proofs_of_the_examples_are_confirmed(name, tmp_path):
     made = hf.certify(hf.derive(hf.load(str(EXAMPLES / f"{name}.toml"))))
     found = verified(made.to_dict(), tmp_path)
     assert found, found.findings
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("name", ["slack_rope", "pick_and_place"])
+def test_proofs_of_phases_are_confirmed(name):
+    proved = [c for c in hf.certify_phases(hf.derive(hf.load(str(EXAMPLES / f"{name}.toml")))).values() if c.blocks]
+    assert proved
+    for certificate in proved:
+        found = hf.verify(certificate)
+        assert found, found.findings
 
 
 def test_constraints_that_are_left_out_are_named(tmp_path):

@@ -17,6 +17,7 @@ from holdfast.graph.branched import branched_solver, branches_of
 from holdfast.graph.field import Field
 from holdfast.graph.nodes import operation_count
 
+UNBOUNDED = "it is run branch by branch, an order of elimination whose rounding is not bounded"
 FEWER = 0.8  # of the operations: below that, another kernel and another order are worth their while
 LEAST = 2  # branches: one alone saves nothing
 

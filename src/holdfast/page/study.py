@@ -50,10 +50,12 @@ MANY = 7  # variables of a region: with more of them a box takes far longer, and
 def _recheck(certificate: Certificate) -> int:
     """Boxes that the verifier is given within a study; `hf.verify` has more."""
     proofs = [block.proof for block in certificate.blocks if block.proof is not None]
-    cells = sum(len(p.tube.cells) if isinstance(p, TubeProof) else p.cells for p in proofs)
-    wide = max((len(p.region) for p in proofs if not isinstance(p, TubeProof)), default=0)
-    heavier = max(1.0, comb(wide + 3, 3) / comb(MANY + 3, 3)) ** 4  # monomials: of a product, and of what cells need
-    return int((RECHECK[0] + RECHECK[1] * cells) / heavier)
+    regions = [p for p in proofs if not isinstance(p, TubeProof)]
+    along = sum(len(p.tube.cells) for p in proofs if isinstance(p, TubeProof))
+    wide = max((len(p.region) for p in regions), default=0)
+    heavier = max(1.0, comb(wide + 3, 3) / comb(MANY + 3, 3)) ** 2  # monomials: what a product of two forms takes
+    first, each = RECHECK
+    return int((first + each * sum(p.cells for p in regions)) / heavier) + each * along
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ import numpy as np
 
 from holdfast.common.rounded import rounded_down, rounded_up
 from holdfast.equations.equations import Equations
+from holdfast.equations.quick import UNBOUNDED, quick_field
 from holdfast.equations.solving.applied import Applied
 from holdfast.errors import BadRequest, HoldfastError
 from holdfast.graph.arithmetics.balls import precision
@@ -116,6 +117,8 @@ def _of_block(
     loose = bool(program.shortfall) and not set(block.constraints) <= set(program.held_by_reaction)
     if (not block.constant and not loose) or block.varies or equations.solver.form in UNSUITED:
         return block.obstacle or "the law varies"
+    if quick_field(equations) is not None:
+        return UNBOUNDED
     if not place_of_roots(block.matrix).hurwitz:
         return "the law does not attract it"
     psi = np.array([run[name] for name in block.names]).T

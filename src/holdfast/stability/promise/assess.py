@@ -12,7 +12,7 @@ import numpy as np
 
 from holdfast.common.rounded import rounded_down, rounded_up
 from holdfast.equations.equations import Equations
-from holdfast.equations.quick import quick_field
+from holdfast.equations.quick import UNBOUNDED, quick_field
 from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest, HoldfastError, InternalError
 from holdfast.problem.file.load_dump import dumps
@@ -232,7 +232,7 @@ class Assessment:
         if self.scheme.unproved:
             return self.scheme.unproved
         if quick_field(self.equations) is not None:
-            return "it is run branch by branch, an order of elimination whose rounding is not bounded"
+            return UNBOUNDED
         return None if is_named(self.scheme) else unshown_order(self.scheme)
 
     def _at_limits(self, told: BlockAlongRun) -> str:
