@@ -20,6 +20,7 @@ def test_an_inertia_that_no_body_has_is_refused(scale):
         stated = tuple(tuple(scale * x for x in part) if isinstance(part, tuple) else scale * part for part in bad)
         with pytest.raises(hf.BadStatement, match="larger than the others together"):
             one(inertia=stated)
+    assert one(inertia=scale * np.diag([1, 2, 3])) == one(inertia=(scale, 2 * scale, 3 * scale))
     A, C = hf.parameters("A C")
     with pytest.raises(hf.BadStatement, match=r"bodies\.b\.inertia"):
         hf.System(bodies={"b": hf.Body(mass=1, inertia=(A, A, C))}, parameters={A: scale, C: 5 * scale})

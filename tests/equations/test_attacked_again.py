@@ -167,7 +167,7 @@ def test_a_verdict_knows_what_a_later_phase_holds():
     system = hf.System(coordinates=(x, y), kinetic=(x.rate**2 + y.rate**2) / 2, potential=9.81 * y)
     phases = {"fly": hf.Phase(until=hf.Event(x**2 + y**2 - 1, "rising")), "swing": hf.Phase(program=rope)}
     problem = hf.Problem(system, start={x.rate: 1}, phases=phases, run=hf.Run(scheme="rk4", step=0.001, duration=1))
-    assert "nothing to hold" not in hf.study(problem).verdict.line
+    assert "1 fly nothing to hold, 2 swing proved" in hf.study(problem).verdict.line
 
 
 def test_rests_under_limits_are_refused_by_name():

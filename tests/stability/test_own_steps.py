@@ -8,6 +8,7 @@ import holdfast as hf
 from holdfast.engine.kernel import compiled
 from holdfast.equations.values import parameter_vector
 from holdfast.graph.arithmetics.balls import ball, precision
+from holdfast.stability.own_steps import _as_run
 from holdfast.stability.tube.cells import scales_of
 from holdfast.stability.tube.flow import tube_flow
 from holdfast.stability.tube.varying_steps import StepForms, StepNorm, candidate_factors
@@ -88,10 +89,10 @@ def _law(equations):
     return np.block([[np.zeros((2, 2)), np.eye(2)], [-100 * np.eye(2), -20 * np.eye(2)]])
 
 
-def _taken(law, psi, h):
+def _taken(law, psi, h, order=MAIN.order):
     """R(hH)ψ up to the scheme's order."""
     total, term, size = list(psi), list(psi), flint.arb(h)
-    for k in range(1, MAIN.order + 1):
+    for k in range(1, order + 1):
         term = [sum((ball(float(e)) * x for e, x in zip(row, term, strict=True)), ball(0)) * size / k for row in law]
         total = [a + b for a, b in zip(total, term, strict=True)]
     return total
@@ -127,3 +128,75 @@ def test_what_cannot_be_proved_is_refused_by_name(made):
     free = equations.with_law(hf.SpringDamper(stiffness=0, damping=0))
     plain = hf.own_step_bounds(free, hf.simulate(free, hf.DOPRI5, tolerance=1e-8, duration=0.1, every=1))
     assert all(isinstance(why, str) and "does not attract" in why for why in plain.values())
+
+
+WRONG = """schema = 1
+[system]
+coordinates = ["th"]
+kinetic = "m*th_dot**2/2"
+potential = "-5*m*cos(th)"
+[parameters]
+m = 2
+[program.holonomic]
+path = "th - 1 + cos(2*t)"
+[program.controls]
+tau = {{ th = "1 + th**2/20" }}
+[program.model]
+m = 1.7
+{limits}
+[program.law]
+kind = "critically-damped"
+rate = 15
+[run]
+scheme = "rk4"
+step = 0.005
+duration = 1
+"""
+
+
+def test_a_wrong_model_is_bounded_as_one_more_defect():
+    equations = hf.derive(hf.loads(WRONG.format(limits="")))
+    run = hf.simulate(equations, every=1)
+    bounds = hf.own_step_bounds(equations, run)["path"]
+    psi = np.array([run[name] for name in bounds.names]).T
+    assert not bounds.obeyed
+    assert "the law is not obeyed" in str(bounds)
+    assert (np.abs(psi - bounds.middle) <= bounds.radius + 1e-15).all()
+    assert np.abs(psi).max(axis=0)[0] <= bounds.bounds[0] < 1.5 * np.abs(psi).max(axis=0)[0]
+
+
+def test_random_states_under_a_wrong_model_add_what_the_forms_say():
+    equations = hf.derive(hf.loads(WRONG.format(limits="")))
+    run, rng = hf.simulate(equations, every=1, duration=0.3), np.random.default_rng(3)
+    flow, _ = _as_run(equations, tube_flow(equations, {}), {})
+    forms = StepForms(flow, hf.RK4, run, scales_of(run, 1, flow.angles))
+    law = np.array([[0.0, 1.0], [-225.0, -30.0]])
+    norm = next(
+        norm for f in candidate_factors(law, np.array([[1e-6, 1e-5]]))
+        if (norm := StepNorm.proved(hf.RK4, law, f, run)) is not None
+    )  # fmt: skip
+    middle, radius = forms.direct(1e-3, norm, [0, 1])
+    near = 0.0
+    with precision(300):
+        truth = Truth(equations, hf.RK4)
+        for k in rng.integers(0, len(run.times) - 1, 20):
+            t, h = float(run.times[k]), float(run.times[k + 1] - run.times[k])
+            x = run.y[:, k] + 1e-3 * forms.scales * np.sign(rng.uniform(-1, 1, 2)) * (1 - 1e-9)
+            before, after = truth.deviation(t, x), [constant(v) for v in truth.after(t, x, flint.arb(h))]
+            for i, asked in enumerate(_taken(law, before, h, hf.RK4.order)):
+                d = float((after[i] - asked).mid())
+                assert abs(d - middle[k, i]) <= radius[k, i]
+                near = max(near, abs(d - middle[k, i]) / radius[k, i])
+    assert near > 0.3
+
+
+@pytest.mark.prove
+def test_a_wrong_model_at_its_limit_is_not_bounded():
+    equations = hf.derive(hf.loads(WRONG.format(limits="[program.limits]\ntau = 12")))
+    run = hf.simulate(equations, every=1)
+    peak = float(np.abs(run["tau"]).max())
+    if peak < 12:
+        assert not isinstance(hf.own_step_bounds(equations, run)["path"], str)
+    low = hf.derive(hf.loads(WRONG.format(limits=f"[program.limits]\ntau = {0.999 * peak}")))
+    why = hf.own_step_bounds(low, hf.simulate(low, every=1))["path"]
+    assert isinstance(why, str)

@@ -105,20 +105,24 @@ def _require_phases(trajectory: Trajectory, found: Mapping[str, Certificate]) ->
     if not found:
         return
     if not isinstance(trajectory, JoinedRun) or not trajectory.phases:
-        raise BadRequest("the run did not go through phases", where="report(certificate=...)", fix="give hf.certify's")
+        raise BadRequest(
+            "the run did not go through phases",
+            where="report(certificate=...)",
+            fix="give the certificate of the whole run",
+        )
     parts = {f"{k} {name}": p for k, (name, p) in enumerate(zip(trajectory.phases, trajectory.parts, strict=True), 1)}
     for name, certificate in found.items():
         if not made_here(certificate):
             raise BadRequest(
                 f"the certificate of phase {name!r} was not just made", where="report(certificate=...)",
-                fix="hf.certify_phases(equations, trajectory=run)",
+                fix="certify the phases of this very run",
             )  # fmt: skip
         part = parts.get(name)
         start = () if part is None else tuple(part.y[:, 0].tolist())
         if part is None or (certificate.start or start) != start or certificate.step != part.step:
             raise BadRequest(
                 f"the certificate of phase {name!r} was made for another run", where="report(certificate=...)",
-                fix="hf.certify_phases(equations, trajectory=run)",
+                fix="certify the phases of this very run",
             )  # fmt: skip
 
 

@@ -48,6 +48,8 @@ class Body:
 
     def __post_init__(self) -> None:
         put = object.__setattr__
+        if hasattr(self.inertia, "tolist"):  # matrices of NumPy and SymPy
+            put(self, "inertia", self.inertia.tolist())
         put(self, "points", Frozen(by_name(self.points, where="body.points")))
         put(self, "shape", None if self.shape is None else plain_table(self.shape, "body.shape"))
 

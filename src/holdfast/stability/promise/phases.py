@@ -52,10 +52,7 @@ def certify_phases(
         certificates = hf.certify_phases(hf.derive(hf.load("pick_and_place.toml")))
         certificates["1 reach"].label
     """
-    if not isinstance(equations, Equations):
-        raise BadRequest(
-            f"certify_phases() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first"
-        )
+    _require_equations(equations, "certify_phases")
     if not equations.problem.phases:
         raise BadRequest("this problem has no phases", where="certify_phases", fix="use hf.certify")
     made = trajectory
@@ -72,6 +69,11 @@ def certify_phases(
             own = _from_entry(part, steps)
             found[f"{k} {name}"] = certify(own, made.scheme, parameters=parameters, effort=effort, tube=tube)
     return found
+
+
+def _require_equations(given: object, verb: str) -> None:
+    if not isinstance(given, Equations):
+        raise BadRequest(f"{verb}() takes Equations, not {type(given).__name__}", fix="hf.derive(problem) first")
 
 
 def _whole_steps(part: Trajectory) -> int:
@@ -103,12 +105,9 @@ def certify_stretches(
         certificates = hf.certify_stretches(hf.derive(hf.load("slide_with_friction.toml")))
         list(certificates)  # ["0 to 0.26", "0.264 to 0.654", ...]
     """
-    if not isinstance(equations, Equations):
-        raise BadRequest(
-            f"certify_stretches() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first"
-        )
+    _require_equations(equations, "certify_stretches")
     if equations.problem.phases:
-        raise BadRequest("this problem has phases", where="certify_stretches", fix="use hf.certify_phases")
+        raise BadRequest("this problem has phases", where="certify_stretches", fix="certify its phases")
     equations.require_unsampled("certify_stretches")
     made = trajectory if trajectory is not None else simulate(equations, scheme, parameters=parameters, every=1, **run)
     if made.step is None or made.every != 1:

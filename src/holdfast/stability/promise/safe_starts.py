@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -14,6 +14,7 @@ from holdfast.common.rounded import rounded_down
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
 from holdfast.graph.arithmetics.balls import precision
+from holdfast.results.judgement.outcome import Outcome
 from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.by_name import scheme_named
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
@@ -32,9 +33,9 @@ from holdfast.stability.tube.starts import Neighbours
 @dataclass(frozen=True, eq=False)
 class SafeStarts:
     """Every run of the certificate's scheme and step that starts within `distances` of its start, state by state, is
-    proved to stay in its tube to the end, rounding included. So what is proved in the tube holds for it without that
-    condition: the bounds, if it starts with no more deviation than this one (‖ψ₀‖_P ≤ `start_size` of the block);
-    otherwise the same bounds once its own deviation has died away by γ a step.
+    proved to stay in its tube to the last whole step of its run, rounding included. So what is proved in the tube holds
+    for it without that condition: the bounds, if it starts with no more deviation than this one (‖ψ₀‖_P ≤ `start_size`
+    of the block); otherwise the same bounds once its own deviation has died away by γ a step.
 
     `part` is the distance as a part of the tube's half-widths; 0 where nothing is proved.
     """
@@ -79,7 +80,8 @@ def in_phase(equations: Equations, certificate: Certificate) -> dict[str, PhaseB
     """Bounds of each block that is proved in a tube, row by row, with the defects of its steps taken in their order.
 
     Tighter than those of the certificate, which hold at any time (bead on the hoop: 1.1 times the largest deviation
-    seen in place of 2.3); for runs at the times of this one. The certificate must be the one that `certify` has just
+    seen in place of 2.3); for runs at the times of this one, whole steps alone (the one by which an event ends a run is
+    left out). The certificate must be the one that `certify` has just
     made from these equations. By the constraints of the block, joined by "+"; the verifier does not re-check them.
 
         found = hf.in_phase(equations, certificate);  found["wire"].bounds;  found["wire"].middle;  found["wire"].radius
@@ -132,7 +134,14 @@ def _along(equations: Equations, certificate: Certificate, where: str) -> tuple[
         raise BadRequest("nothing in this certificate is proved in a tube", where=f"{where}(certificate)")
     if run_code(equations) != certificate.code:
         raise BadRequest("the certificate was made of other equations", where=f"{where}(certificate)")
-    return run, scheme, certificate.step
+    return _whole_steps(run), scheme, certificate.step
+
+
+def _whole_steps(run: Trajectory) -> Trajectory:
+    """The same without the shortened step by which an event was met: no step of a certificate has its length."""
+    if run.outcome is not Outcome.event or len(run.times) < 3:
+        return run
+    return replace(run, times=run.times[:-1], columns={name: run.columns[name][:-1] for name in run.state_names})
 
 
 def _numbers(equations: Equations, certificate: Certificate) -> dict[str, float]:

@@ -88,6 +88,8 @@ class DataDefect:
                 raise BadRequest(f"{name!r} is read at something else than t")
             if not first <= time[0] <= time[1] <= last:
                 raise BadRequest(f"the time of Omega goes beyond the data of {name!r}")
+        if not all(0 <= node <= 1 for node in self.scheme.nodes):
+            raise BadRequest(f"stages of {self.scheme.name} read the data outside of the step")
         near = min((b - a for a, b in pairwise(self._ends)), default=self.step)
         if near < self.step:
             raise BadRequest(f"a step of {self.step:g} passes more than one knot of the data, {near:g} apart")

@@ -18,8 +18,11 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_continuous_lyapunov
 
+from holdfast.engine.forms.evaluate import FormTape
 from holdfast.engine.forms.monomials import CellMonomials, monomials
+from holdfast.engine.forms.tape import Recorder, Value
 from holdfast.graph.arithmetics.balls import ball, precision
+from holdfast.graph.nodes import Node
 from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.proof.contraction import Contraction
@@ -29,7 +32,7 @@ from holdfast.stability.tube.cells import Array, Cells
 from holdfast.stability.tube.flow import TubeFlow
 from holdfast.stability.tube.prove import CLOCK, FORMS
 from holdfast.stability.tube.rounding import RoundingTape
-from holdfast.stability.tube.step import defect_tape
+from holdfast.stability.tube.step import LIMIT_MARGIN, Stages, defect_tape, deviation_tape
 
 STEP = 2.0**-50  # of the latest time: what a step may differ from the difference of its rows by
 PADDING = 1 + 1e-9  # of sums and products of doubles
@@ -148,6 +151,53 @@ class StepForms:
             short = (self.scheme.order + 1) * (step_lengths(self.run) - lengths + UNIT * lengths) / lengths * 2
             slack = short[:, None] * (np.abs(middle) + spread)  # the step itself is a little shorter than its bound
             return middle, spread * PADDING + slack + UNIT * np.abs(c).sum(axis=-1)
+
+    def direct(self, width: float, norm: StepNorm, places: Sequence[int]) -> tuple[Array, Array]:
+        """Middles and radii of ψ(Φ(x)) − R ψ(x), rounding included, by the forms of both: no law need be obeyed."""
+        lengths, room = np.diff(self.run.times), STEP * float(np.abs(self.run.times).max())
+        data = self._inputs(width, 1.0)
+        data[:, 0, 0], data[:, 0, -3] = lengths, 0.0
+        data[:, 0, self._shape.place[(len(self.flow.variables) + 1,)]] = room
+        data[:, 1, -1] = CLOCK * (float(np.abs(self.run.times).max()) + float(lengths.max()))
+        model = RoundingTape(self.flow, self.scheme, float(lengths.max()) * PADDING, self._shape, varying=True)
+        with np.errstate(all="ignore"):
+            found, before = model.tape(data), deviation_tape(self.flow, self._shape)(data[:, 1:])
+            p, own = before.polynomials[:, places], found.polynomials[:, places]
+            c = own - np.einsum("kij,kjm->kim", norm.matrices, p)
+            size = np.abs(own) + np.einsum("kij,kjm->kim", np.abs(norm.matrices), np.abs(p))
+            rest = found.remainders[:, places] + found.rounding[:, places]
+            rest += np.einsum("kij,kj->ki", np.abs(norm.matrices), before.remainders[:, places])
+            rest += np.einsum("kij,kj->ki", norm.spreads, before.sizes()[:, places])
+            even = self._shape.even
+            middle = c[..., 0] + 0.5 * c[..., even].sum(axis=-1)
+            spread = np.abs(c[..., 1:]).sum(axis=-1) - 0.5 * np.abs(c[..., even]).sum(axis=-1)
+            return middle, (spread + rest) * PADDING + UNIT * len(places) * size.sum(axis=-1)
+
+    def commands_within(self, width: float, limits: Sequence[tuple[Node, float, float]]) -> bool:
+        """Whether controls, by what they are computed from, reach no limit at any stage of any step."""
+        if not limits:
+            return True
+        tape = Recorder(1, self._shape)
+        taken = Stages(self.flow, self.scheme, tape, tape.input([len(self.flow.variables) + 1]))
+        stages: list[list[Value]] = []
+        wanted: list[int] = []
+        for node, row in zip(self.scheme.nodes, self.scheme.stages, strict=True):
+            moment, place = taken.moment(node), taken.advanced(row, stages)
+            found = tape.graph(self.flow.inputs, [moment, *place], [limit[0] for limit in limits])
+            wanted += [tape.number(x) for x in found]
+            stages.append(taken.rates(moment, place))
+        with np.errstate(all="ignore"):
+            forms = FormTape(tape, wanted)(self._inputs(width, 0.0))
+            middle, size = forms.polynomials[..., 0], forms.sizes()
+            reach = size - np.abs(middle) + LIMIT_MARGIN * size
+            low, high = (np.tile([limit[k] for limit in limits], len(self.scheme.nodes)) for k in (1, 2))
+            return bool(((middle - reach > low) & (middle + reach < high)).all())
+
+    def reaches(self, width: float) -> Array:
+        """What the boxes alone say of each deviation, at most."""
+        with np.errstate(all="ignore"):
+            found = deviation_tape(self.flow, self._shape)(self._inputs(width, 0.0)[:, 1:])
+            return np.asarray(found.sizes().max(axis=0))
 
     def rounding(self, width: float) -> Array:
         """What doubles add to each deviation in each step."""
