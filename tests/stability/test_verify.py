@@ -32,7 +32,7 @@ from tests.stability.held import pendulum
 EXAMPLES = resources.files("holdfast") / "examples"
 LONGER = (  # all other shipped examples of which something is proved: 1 to 60 s on two cores
     "portfolio", "pendulum", "mixed_holders", "servo_arm", "hanging_chain", "bead_on_hoop", "bertrand", "skate",
-    "quadrotor", "four_bar", "crane", "ur5",
+    "quadrotor", "four_bar", "crane", "ur5", "excavator",
 )  # fmt: skip
 
 

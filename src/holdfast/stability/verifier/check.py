@@ -41,6 +41,7 @@ OBSERVABLES = ("kinetic", "potential", "energy")  # that a region may bound; not
 # the claim is shown without such a bound
 POINTS = 64  # states of a block at which the code is compared with the equations
 UNSEEN = 1e-100  # a rounding below this is one of underflow: enclosures in doubles are not as sharp near 0
+UNSEEN_BOXES = 100  # that are tried all the same
 LEAST_ROUNDING = 1e-150  # of a claim: the norm of what is smaller underflows in doubles
 
 
@@ -296,8 +297,10 @@ def _rounding_cover(read: Reading, block: BlockClaim, proof: Claim, widths: list
     region = np.array([proof.region[name] for name in made.inputs])
     both = BoxRounding(model, slopes, made.inputs[1:], _relevant(read, block, region))
     cutter = Cutter(made.inputs, _limits(read, block, proof, widths, made.inputs), turned=False)
+    left, seconds = budget.left()
+    spent = budget if proof.rounding >= UNSEEN else Budget(seconds, min(left, UNSEEN_BOXES))
     try:
-        return covered(region, cutter, lambda x: both.judge(x, proof.rounding), proof.rounding, "rounding", budget)
+        return covered(region, cutter, lambda x: both.judge(x, proof.rounding), proof.rounding, "rounding", spent)
     except (Refused, Unconfirmed):
         if proof.rounding < UNSEEN:
             raise Unconfirmed("the deviation is 0 but for underflow, which is too small to be re-checked") from None
