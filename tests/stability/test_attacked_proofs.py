@@ -80,3 +80,53 @@ def test_the_shortened_step_by_which_an_event_ends_a_run_is_in_no_phase():
     assert (np.abs(psi[:-1] - found.middle) <= found.radius).all()
     starts = hf.safe_starts(equations, certificate)
     assert starts.part > 0.1
+
+
+def rope(rate=10, duration=0.1):
+    """A rope that goes slack, in phases."""
+    x, y = hf.coordinates("x y")
+    g = hf.parameters("g")
+    system = hf.System(coordinates=(x, y), kinetic=(x.rate**2 + y.rate**2) / 2, potential=g * y, parameters={g: 9.81})
+    held = hf.Program(holonomic={"rope": (x**2 + y**2 - 1) / 2}, law=hf.critically_damped(rate))
+    phases = {"swing": hf.Phase(until="lambda_rope", then="fly"), "fly": hf.Phase(program=hf.Program(), lasts=9)}
+    run = hf.Run(scheme="rk4", step=0.005, duration=duration)
+    return hf.derive(hf.Problem(system, held, start={x: 0, y: -1, x.rate: 6}, phases=phases, run=run))
+
+
+def test_phases_and_stretches_are_certified_with_the_numbers_of_their_run():
+    """They were certified with those of the problem: another motion than the one that was given."""
+    equations = rope()
+    run = hf.simulate(equations, parameters={"g": 5.0})
+    (found,) = hf.certify_phases(equations, trajectory=run, effort=0.1).values()
+    assert found.parameters["g"] == 5
+    with pytest.raises(hf.BadRequest, match="made with g = 5, not 6"):
+        hf.certify_phases(equations, trajectory=run, parameters={"g": 6.0})
+    with pytest.raises(hf.BadRequest, match="another system, program or law"):
+        hf.certify_phases(rope(rate=3), trajectory=run)
+
+
+def test_stretches_are_whole_steps_of_a_run_of_these_equations():
+    equations, lowest = pendulum(), {"lowest": hf.Event("x", terminal=True)}
+    run = hf.simulate(equations, hf.RK4, step=0.01, duration=2, events=lowest, every=1)
+    ((name, found),) = hf.certify_stretches(equations, trajectory=run, effort=0.3).items()
+    assert name == "0 to 0.51"
+    assert found.begin + found.duration == pytest.approx(run.times[-2])
+    with pytest.raises(hf.BadRequest, match="another system, program or law"):
+        hf.certify_stretches(equations.with_law(hf.critically_damped(3)), trajectory=run)
+    moved = hf.simulate(equations, hf.RK4, step=0.01, duration=0.2, project=True, every=1)
+    with pytest.raises(hf.BadRequest, match="moved back onto the program"):
+        hf.certify_stretches(equations, trajectory=moved)
+
+
+def test_a_page_refuses_certificates_of_phases_of_another_law_number_scheme_or_length():
+    """A page of Euler's run said "proved" of what was proved for RK4."""
+    equations = rope()
+    found = hf.certify_phases(equations, effort=0.1)
+    assert hf.report(hf.simulate(equations), found, state_error=False).word == "proved"
+    others = [
+        hf.simulate(rope(rate=3)), hf.simulate(equations, parameters={"g": 5.0}), hf.simulate(rope(duration=0.15)),
+        hf.simulate(equations, hf.Euler),
+    ]  # fmt: skip
+    for run in others:
+        with pytest.raises(hf.BadRequest, match="made for another run"):
+            hf.report(run, found, state_error=False)

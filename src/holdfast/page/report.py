@@ -27,6 +27,7 @@ from holdfast.results.runs.joined import JoinedRun
 from holdfast.results.trajectory import Trajectory
 from holdfast.stability.certificate.certificate import Certificate, Label, certificate_from, made_here
 from holdfast.stability.certificate.verify import verify
+from holdfast.stability.promise.phases import WHOLE
 from holdfast.stability.verifier.comparison import same_problem
 from holdfast.stability.verifier.reading.file import claims
 
@@ -118,12 +119,24 @@ def _require_phases(trajectory: Trajectory, found: Mapping[str, Certificate]) ->
                 fix="certify the phases of this very run",
             )  # fmt: skip
         part = parts.get(name)
-        start = () if part is None else tuple(part.y[:, 0].tolist())
-        if part is None or (certificate.start or start) != start or certificate.step != part.step:
+        if part is None or not _of_phase(certificate, part):
             raise BadRequest(
                 f"the certificate of phase {name!r} was made for another run", where="report(certificate=...)",
                 fix="certify the phases of this very run",
             )  # fmt: skip
+
+
+def _of_phase(certificate: Certificate, part: Trajectory) -> bool:
+    """Whether it speaks of all whole steps of this part of a run, made by its scheme, numbers and program."""
+    if part.step is None or part.equations is None:
+        return False
+    if not certificate.blocks:
+        return not part.equations.constraints
+    told = (certificate.scheme, certificate.step, certificate.begin, certificate.start)
+    made = (part.scheme, part.step, float(part.times[0]), tuple(part.y[:, 0].tolist()))
+    short = certificate.begin + certificate.duration <= part.times[-1] - (1 - WHOLE) * part.step
+    same = told == made and dict(certificate.parameters) == dict(part.parameters) and not short
+    return same and _about(certificate, part.equations.problem)
 
 
 def _require_own(trajectory: Trajectory, certificate: Certificate) -> None:

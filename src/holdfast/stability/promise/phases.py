@@ -13,8 +13,11 @@ from holdfast.common.arguments import with_options
 from holdfast.common.frozen import Frozen
 from holdfast.equations.derive import derive
 from holdfast.equations.equations import Equations
+from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest
 from holdfast.problem.types import ByName
+from holdfast.problem.vocabulary import by_name
+from holdfast.results.judgement.outcome import Outcome
 from holdfast.results.runs.joined import JoinedRun
 from holdfast.results.runs.request import StepOptions
 from holdfast.results.runs.simulate import simulate
@@ -60,14 +63,15 @@ def certify_phases(
         made = simulate(equations, scheme, parameters=parameters, every=1, **run)
     if not isinstance(made, JoinedRun) or not made.phases:
         raise BadRequest("the run did not go through phases", where="certify_phases(trajectory=...)")
+    _require_of(made, equations, "certify_phases")
     found: dict[str, Certificate] = {}
     for k, (name, part) in enumerate(zip(made.phases, made.parts, strict=True), 1):
         steps = _whole_steps(part)
         if progress is not None:
             progress((k - 1) / len(made.parts))
         if steps:
-            own = _from_entry(part, steps)
-            found[f"{k} {name}"] = certify(own, made.scheme, parameters=parameters, effort=effort, tube=tube)
+            own, numbers = _from_entry(part, steps), _numbers(part, parameters, "certify_phases")
+            found[f"{k} {name}"] = certify(own, made.scheme, parameters=numbers, effort=effort, tube=tube)
     return found
 
 
@@ -115,8 +119,9 @@ def certify_stretches(
             "stretches are of runs with one step, all of them kept", where="certify_stretches",
             fix="a scheme of fixed steps, and every=1",
         )  # fmt: skip
-    asked = certificate_request(equations, None, None, effort)
-    job = Assessment(equations, scheme_named(made.scheme), None, asked, None, parameters or {}, None)
+    _require_of(made, equations, "certify_stretches")
+    asked, numbers = certificate_request(equations, None, None, effort), _numbers(made, parameters, "certify_stretches")
+    job = Assessment(equations, scheme_named(made.scheme), None, asked, None, numbers, None)
     rows = _between(job.gaps(made.step, made), made)
     share, found = asked.effort / max(1, len(rows)), dict[str, Certificate]()
     for first, last in rows:
@@ -126,17 +131,43 @@ def certify_stretches(
                 break
             own = _from_row(made, begin, end - begin)
             name = f"{float(made.times[begin]):.6g} to {float(made.times[end]):.6g}"
-            certificate = certify(own, made.scheme, parameters=parameters, effort=share, tube=True)
+            certificate = certify(own, made.scheme, parameters=numbers, effort=share, tube=True)
             if certificate.attracted.is_proof or trim == TRIMS[-1]:
                 found[name] = certificate
                 break
     return found
 
 
+def _require_of(run: Trajectory, equations: Equations, where: str) -> None:
+    """A run of these equations, moved by its scheme alone."""
+    made, asked = run.problem, equations.problem
+    if made is None or (made.system, made.program, made.phases) != (asked.system, asked.program, asked.phases):
+        raise BadRequest("the run was made by another system, program or law", where=f"{where}(trajectory=...)")
+    if run.projected:
+        raise BadRequest(
+            "the run was moved back onto the program after each step: it is not the scheme's own motion",
+            where=f"{where}(trajectory=...)", fix="run it with project=False",
+        )  # fmt: skip
+
+
+def _numbers(run: Trajectory, given: ByName | None, where: str) -> dict[str, float]:
+    """The parameters of a run that are not those of its problem; others than the run's own are refused."""
+    equations = run.equations
+    assert equations is not None
+    for name, value in by_name(given or {}, where="parameters").items():
+        if name in run.parameters and run.parameters[name] != float(value):
+            raise BadRequest(
+                f"the run was made with {name} = {run.parameters[name]:g}, not {float(value):g}",
+                where=f"{where}(trajectory=...)", fix="give the same parameters=, or none",
+            )  # fmt: skip
+    stated = zip(equations.parameter_names, parameter_vector(equations, {}), strict=True)
+    return {name: run.parameters[name] for name, value in stated if run.parameters[name] != value}
+
+
 def _between(gaps: list[tuple[float, float]], run: Trajectory) -> list[tuple[int, int]]:
     """The first and the last row of each stretch between gaps, those of a few steps left out."""
     ends = np.searchsorted(run.times, [0.0 if not gaps else gaps[0][0], *(x for gap in gaps for x in gap)])[1:]
-    rows = [0, *ends.tolist(), len(run.times) - 1]
+    rows = [0, *ends.tolist(), len(run.times) - (2 if run.outcome is Outcome.event else 1)]  # whole steps alone
     return [(a, b) for a, b in zip(rows[::2], rows[1::2], strict=True) if b - a >= FEW]
 
 
