@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,11 +17,11 @@ from holdfast.problem.bodies.frames import Frames, ball_rates
 from holdfast.problem.bodies.joints import GROUND, Joint
 from holdfast.problem.bodies.orientation import Vector
 from holdfast.problem.bodies.topology import BodyTree, layout_of
-from holdfast.problem.quantities import FUNCTIONS, Coordinate, State
-from holdfast.problem.text.spelling import WORD
+from holdfast.problem.quantities import Coordinate, State
 from holdfast.problem.vocabulary import CONSTANT, Vocabulary, by_name
 
 PLACINGS = ("relative", "absolute")
+NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*\b(?!\s*\()")  # in a text: not the x of A.x, the e of 1e-3, the sin of sin(a)
 NORM_RATE = sp.S.Zero  # of quaternions: turns do not depend on their length
 
 
@@ -171,15 +172,15 @@ def constant_names(stated: Mapping[str, Any], known: Collection[str]) -> set[str
     """Of stated expressions, vectors or texts, those that use nothing but known names and each other, in order."""
     found: set[str] = set()
     for name, value in stated.items():
-        if all(word in known or word in found or word in FUNCTIONS for word in words_in(value)):
+        if all(word in known or word in found or word == "pi" for word in words_in(value)):
             found.add(name)
     return found
 
 
 def words_in(value: Any) -> set[str]:
-    """The names that an expression, a text or a vector of them uses."""
+    """The names that an expression, a text or a vector of them uses: no functions, components and powers of ten."""
     if isinstance(value, str):
-        return {*WORD.findall(value)}
+        return {*NAME.findall(value)}
     if isinstance(value, sp.Basic):
         return {symbol.name for symbol in value.free_symbols}
     if isinstance(value, (tuple, list)):
