@@ -65,8 +65,10 @@ def test_a_scheme_by_the_name_of_another_has_no_bounds_along_its_steps():
     other = hf.RungeKutta(name="rk4", order=2, stages=((), ("1/2",)), weights=(0, 1))
     with pytest.raises(hf.BadRequest, match="are not steps of rk4"):
         hf.own_step_bounds(equations, hf.simulate(equations, other, step=0.01, duration=0.05, every=1))
-    true = hf.own_step_bounds(equations, hf.simulate(equations, hf.RK4, step=0.01, duration=0.05, every=1))["rod"]
-    assert true.bounds[0] < 1e-6
+    run = hf.simulate(equations, hf.RK4, step=0.01, duration=0.05, every=1)
+    assert hf.own_step_bounds(equations, run)["rod"].bounds[0] < 1e-6
+    with pytest.raises(hf.BadRequest, match="other parameters"):
+        hf.own_step_bounds(equations, run, parameters={"law.stiffness.rod": 50})
 
 
 def test_the_shortened_step_by_which_an_event_ends_a_run_is_in_no_phase():
@@ -116,6 +118,9 @@ def test_stretches_are_whole_steps_of_a_run_of_these_equations():
     moved = hf.simulate(equations, hf.RK4, step=0.01, duration=0.2, project=True, every=1)
     with pytest.raises(hf.BadRequest, match="moved back onto the program"):
         hf.certify_stretches(equations, trajectory=moved)
+    begun = hf.simulate(equations, hf.RK4, step=0.01, duration=0.2, every=1)
+    with pytest.raises(hf.BadRequest, match="of one run with one step"):  # it was said to be one stretch
+        hf.certify_stretches(equations, trajectory=begun.continued(0.2, step=0.005))
 
 
 def test_a_page_refuses_certificates_of_phases_of_another_law_number_scheme_or_length():

@@ -17,6 +17,7 @@ from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest, HoldfastError
 from holdfast.graph.arithmetics.balls import precision
 from holdfast.graph.nodes import Node, substitute
+from holdfast.problem.vocabulary import by_name
 from holdfast.results.judgement.outcome import Outcome
 from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.algebra.order_conditions import residuals
@@ -92,7 +93,9 @@ def own_step_bounds(
             "the rows of the run are not its steps, all of them", where="own_step_bounds",
             fix="keep every step, without chosen times, events and projection",
         )  # fmt: skip
-    numbers = {name: trajectory.parameters[name] for name in equations.parameter_names} | dict(parameters or {})
+    numbers = {name: trajectory.parameters[name] for name in equations.parameter_names}
+    if any(numbers.get(name, value) != value for name, value in by_name(parameters or {}, where="parameters").items()):
+        raise BadRequest("the run was made with other parameters", where="own_step_bounds", fix="leave them out")
     errors = reading_errors(equations, trajectory, parameter_vector(equations, numbers))
     found: dict[str, OwnStepBounds | str] = {}
     for block in blocks_of(equations, numbers):

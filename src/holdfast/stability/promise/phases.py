@@ -114,10 +114,10 @@ def certify_stretches(
         raise BadRequest("this problem has phases", where="certify_stretches", fix="certify its phases")
     equations.require_unsampled("certify_stretches")
     made = trajectory if trajectory is not None else simulate(equations, scheme, parameters=parameters, every=1, **run)
-    if made.step is None or made.every != 1:
+    if made.step is None or made.every != 1 or isinstance(made, JoinedRun):
         raise BadRequest(
-            "stretches are of runs with one step, all of them kept", where="certify_stretches",
-            fix="a scheme of fixed steps, and every=1",
+            "stretches are of one run with one step, all of them kept", where="certify_stretches",
+            fix="a scheme of fixed steps, every=1, and nothing joined to it",
         )  # fmt: skip
     _require_of(made, equations, "certify_stretches")
     asked, numbers = certificate_request(equations, None, None, effort), _numbers(made, parameters, "certify_stretches")
@@ -143,6 +143,9 @@ def _require_of(run: Trajectory, equations: Equations, where: str) -> None:
     made, asked = run.problem, equations.problem
     if made is None or (made.system, made.program, made.phases) != (asked.system, asked.program, asked.phases):
         raise BadRequest("the run was made by another system, program or law", where=f"{where}(trajectory=...)")
+    if any(part.equations is None for part in (run.parts if isinstance(run, JoinedRun) else (run,))):
+        raise BadRequest("the run was read from a file, without its equations", where=f"{where}(trajectory=...)",
+                         fix="make it again")  # fmt: skip
     if run.projected:
         raise BadRequest(
             "the run was moved back onto the program after each step: it is not the scheme's own motion",
