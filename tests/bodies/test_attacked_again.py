@@ -37,3 +37,13 @@ def test_a_point_of_the_ground_is_any_constant(hip, expected):
     """Points with pi, powers of ten, components and products of vectors were not taken for points that stand still."""
     run = hf.simulate(hf.derive(hf.loads(HANGING.replace("HIP", hip))), step=0.1, duration=0.1)
     assert run["arm_x"][0] == pytest.approx(expected, abs=1e-15)
+
+
+def test_a_part_of_a_quaternion_that_only_rounding_moves_is_no_error():
+    """Of a pendulum that swings about (1, 3, 0) the part e3 is noise, and as large as the range of this noise."""
+    bob = hf.Body(mass=1, center=(0, 0, -1), inertia=(0.1, 0.1, 0.15))
+    system = hf.System(bodies={"bob": bob}, joints={"j": hf.Spherical("ground", "bob")}, gravity=(0, 0, -9.81))
+    start = {"j": hf.turned((1, 3, 0), 0.7), "j_spin": (0.1, 0.3, 0)}
+    run = hf.simulate(hf.derive(hf.Problem(system, start=start)), hf.RK4, step=1e-3, duration=2)
+    assert 0 < run.state_error.by_name["j_e3"] < 1e-12
+    assert run.state_error.relative < 1e-6
