@@ -20,6 +20,7 @@ from holdfast.equations.equations import Equations
 from holdfast.equations.values import Values, values_at
 from holdfast.results.runs.request import SMALLEST_TOLERANCE, Request
 from holdfast.results.start.term_sizes import EPSILON, energy_size
+from holdfast.results.start.turned_state import TurnedStates
 
 if TYPE_CHECKING:
     from holdfast.results.trajectory import Trajectory
@@ -160,16 +161,10 @@ def _ranges(run: Trajectory, equations: Equations) -> np.ndarray:
             beside = _together(values, inertia, ranges[part])
             floor = np.fmax(MOVING * beside, least)
             ranges[part] = np.fmax(ranges[part], np.where(np.isfinite(floor), floor, 0.0))
-        for turn in _quaternions(equations):
+        for _, turn in TurnedStates(equations.inputs).balls:
             ranges[turn] = np.fmax(ranges[turn], MOVING * ranges[turn].max())
     extended = len(equations.deviations.states)  # deviations: what they do wrong, coordinates and rates show
     return np.concatenate([ranges[: len(ranges) - extended], np.full(extended, np.inf)])
-
-
-def _quaternions(equations: Equations) -> list[list[int]]:
-    """Of each body that turns freely, where its four parts stand among the states."""
-    places = {id(node): k for k, node in enumerate(equations.field.state)}
-    return [[places[id(part)] for part in ball.quaternion] for ball in equations.inputs.balls]
 
 
 def _energy_terms(run: Trajectory, equations: Equations) -> float:
