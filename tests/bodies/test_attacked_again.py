@@ -85,3 +85,11 @@ def test_a_loop_is_linearised_where_its_runs_start():
     found = hf.linearise(equations, parameters={"r": 0.06})
     assert np.abs(found.A - slopes).max() < 1e-7 * np.abs(slopes).max()
     assert found.state == pytest.approx(state, abs=1e-12)
+
+
+def test_a_carried_body_is_told_how_its_ball_joint_starts():
+    """It was told to state j_turn_x, whose value nothing depends on."""
+    body = hf.Body(mass=1, inertia=(1, 1, 1), orientation=hf.turned("x", 0.3))
+    system = hf.System(bodies={"b": body}, joints={"j": hf.Spherical("ground", "b")})
+    with pytest.raises(hf.BadStatement, match="state j, j_spin in the start"):
+        hf.Problem(system)
