@@ -16,7 +16,6 @@ from holdfast.equations.forms.exhaust_formulas import exhaust_formulas as exhaus
 from holdfast.equations.forms.family import Family as Family
 from holdfast.equations.forms.family import family as family
 from holdfast.equations.forms.linearised import Linearisation as Linearisation
-from holdfast.equations.forms.linearised import linearise as linearise
 from holdfast.equations.forms.multiplier_parts import MultiplierParts as MultiplierParts
 from holdfast.equations.forms.multiplier_parts import multiplier_parts as multiplier_parts
 from holdfast.equations.forms.routh import Routh as Routh
@@ -147,6 +146,7 @@ from holdfast.results.runs.phased import phase_equations as phase_equations
 from holdfast.results.runs.request import run_as_stated as run_as_stated
 from holdfast.results.runs.simulate import simulate as simulate
 from holdfast.results.runs.simulate import simulate_canonical as simulate_canonical
+from holdfast.results.sensitivity.linearise import linearise as linearise
 from holdfast.results.sensitivity.sensitivities import Sensitivities as Sensitivities
 from holdfast.results.sensitivity.sensitivities import sensitivities as sensitivities
 from holdfast.results.start.assemble import AssembledStart as AssembledStart

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -26,9 +26,6 @@ from holdfast.graph.nodes import Node
 from holdfast.problem.text.expression import parse
 from holdfast.problem.types import ByName, StateLike
 from holdfast.problem.vocabulary import MOTION, name_of
-
-if TYPE_CHECKING:
-    from holdfast.equations.linear.along_run import LinearisationAlongRun, RunLike
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,65 +73,6 @@ class Linearisation:
             raise BadRequest("python-control is not installed", where="to_control()", fix=fix) from None
         names = {"states": list(self.states), "inputs": list(self.inputs), "outputs": list(self.outputs)}
         return control.ss(self.A, self.B, self.C, self.D, **names)
-
-
-@overload
-def linearise(
-    equations: Equations,
-    at: StateLike | None = None,
-    *,
-    time: float | None = None,
-    inputs: Iterable[Any] = (),
-    outputs: Iterable[Any] | None = None,
-    input_values: ByName | None = None,
-    parameters: ByName | None = None,
-) -> Linearisation: ...
-
-
-@overload
-def linearise(
-    equations: Equations,
-    at: RunLike,
-    *,
-    time: float | Sequence[float] | np.ndarray | None = None,
-    inputs: Iterable[Any] = (),
-    outputs: Iterable[Any] | None = None,
-    input_values: ByName | None = None,
-    parameters: ByName | None = None,
-) -> LinearisationAlongRun: ...
-
-
-def linearise(
-    equations: Equations,
-    at: StateLike | RunLike | None = None,
-    *,
-    time: float | Sequence[float] | np.ndarray | None = None,
-    inputs: Iterable[Any] = (),
-    outputs: Iterable[Any] | None = None,
-    input_values: ByName | None = None,
-    parameters: ByName | None = None,
-) -> Linearisation | LinearisationAlongRun:
-    """A, B, C and D at a state (the start unless given); of a run in its place, at each row or at the times of `time`.
-
-    `inputs` are parameters, or controls of the program, whose values there are those that hold it unless `input_values`
-    says otherwise. `outputs` are expressions in states, rates, time and parameters, or their texts; all states unless
-    given.
-    """
-    from holdfast.equations.linear.along_run import RunLike, along_run
-
-    if not isinstance(equations, Equations):
-        raise BadRequest(f"linearise() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first")
-    field = LinearisedField(equations, tuple(name_of(name) for name in inputs))
-    if isinstance(at, RunLike):
-        return along_run(field, at, time, outputs, field.given(input_values or {}), parameters)
-    moment = None if time is None else _moment(time)
-    return field.at(at, moment, outputs, input_values or {}, parameters or {})
-
-
-def _moment(time: Any) -> float:
-    if np.ndim(time):
-        raise BadRequest("several times need a run to be taken along", where="linearise(time=...)", fix="at=run")
-    return float(time)
 
 
 class LinearisedField:

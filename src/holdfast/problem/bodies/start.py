@@ -101,7 +101,8 @@ def _said(link: Link, body: Body, plane: bool) -> dict[str, Any]:
     if not stated:
         return {}
     if link.joint != link.body:
-        names = [name for step in link.steps for name in step.coordinates]
+        turns = (link.joint, f"{link.joint}{SPIN}")  # of a ball: its coordinates are values that nothing depends on
+        names = [name for step in link.steps for name in (turns if step.kind == "ball" else step.coordinates)]
         raise BadStatement(
             f"{link.body!r} is carried by the joint {link.joint!r}, which says where it is",
             where=f"bodies.{link.body}.{stated[0]}",

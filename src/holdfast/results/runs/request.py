@@ -16,6 +16,7 @@ from holdfast.problem.data import Data
 from holdfast.problem.laws.linear import Tuned
 from holdfast.problem.types import Key
 from holdfast.problem.vocabulary import by_name
+from holdfast.results.start.turned_state import TurnedStates
 from holdfast.schemes.by_name import scheme_named, with_own_steps
 from holdfast.schemes.kinds.scheme import Scheme
 
@@ -184,7 +185,8 @@ def resolved(
     Those that were not stated are the relative tolerance times the size of the state: what it is at the start, or what
     its rate and acceleration make of it within a hundredth of the duration; of a rate, no less than its coordinate over
     the duration. A coordinate or rate that is no more than a residue of rounding beside the others, as the diagonal
-    `inertia` of M weighs them, has a small part of their size; one of which nothing is known has 1.
+    `inertia` of M weighs them, has a small part of their size; one of which nothing is known has 1. The parts of a
+    quaternion share the size of the largest: they say one turn together.
     """
     assert request.tolerance is not None
     if isinstance(request.absolute, float):
@@ -201,6 +203,8 @@ def resolved(
             beside = np.sqrt((np.abs(inertia) * own**2).sum(axis=-1, keepdims=True) / np.abs(inertia))
             beside = np.where(np.isfinite(beside), beside, 0.0)
             sizes[..., part] = np.where(own < RESIDUE * beside, SMALL_PART * beside, own)
+    for _, turn in TurnedStates(equations.inputs).balls:
+        sizes[..., turn] = sizes[..., turn].max(axis=-1, keepdims=True)
     found = request.tolerance * np.where(sizes > 0, sizes, 1.0)
     found = np.maximum(found, np.finfo(float).tiny)
     if isinstance(request.absolute, Mapping):

@@ -162,7 +162,7 @@ class StartSlopes:
         raise BadRequest(
             "how the start changes is not known: it was not found by a plain iteration",
             where="start",
-            fix='state a start on the program, or use start_policy="project"',
+            fix="state a start on the program: hf.assemble_start finds one",
         )
 
     def _iterated(

@@ -20,6 +20,7 @@ from holdfast.equations.equations import Equations
 from holdfast.equations.values import Values, values_at
 from holdfast.results.runs.request import SMALLEST_TOLERANCE, Request
 from holdfast.results.start.term_sizes import EPSILON, energy_size
+from holdfast.results.start.turned_state import TurnedStates
 
 if TYPE_CHECKING:
     from holdfast.results.trajectory import Trajectory
@@ -144,7 +145,8 @@ def _ranges(run: Trajectory, equations: Equations) -> np.ndarray:
     """What an error of each state is measured by: the range it passes through, and no less than what is nothing to it.
 
     A rate is also measured by its own size. A state that stands still is measured by a small part of the motion of what
-    it is coupled to, by masses or by constraints, and by the rounding of the terms of the energy and of the forces.
+    it is coupled to, by masses or by constraints, and by the rounding of the terms of the energy and of the forces. A
+    part of a quaternion that stands still is measured by its other parts: they say one turn together.
     """
     states, n, time = run.y, len(equations.coordinates), float(np.ptp(run.times))
     with np.errstate(all="ignore"):
@@ -159,6 +161,8 @@ def _ranges(run: Trajectory, equations: Equations) -> np.ndarray:
             beside = _together(values, inertia, ranges[part])
             floor = np.fmax(MOVING * beside, least)
             ranges[part] = np.fmax(ranges[part], np.where(np.isfinite(floor), floor, 0.0))
+        for _, turn in TurnedStates(equations.inputs).balls:
+            ranges[turn] = np.fmax(ranges[turn], MOVING * ranges[turn].max())
     extended = len(equations.deviations.states)  # deviations: what they do wrong, coordinates and rates show
     return np.concatenate([ranges[: len(ranges) - extended], np.full(extended, np.inf)])
 
