@@ -1,5 +1,6 @@
 """What a second attack on bodies found false: each case once, against plain numbers."""
 
+import numpy as np
 import pytest
 
 import holdfast as hf
