@@ -133,3 +133,5 @@ def test_what_is_run_in_an_order_that_no_proof_speaks_of_is_not_called_proved(mo
     certificate = hf.certify(equations, hf.RK4, step=1e-3, duration=0.02, effort=0.1)
     assert not any(block.label.is_proof for block in certificate.blocks)
     assert "branch by branch" in certificate.summary()
+    run = hf.simulate(equations, hf.RK4, step=1e-3, duration=0.003, every=1)
+    assert all("branch by branch" in str(why) for why in hf.own_step_bounds(equations, run).values())

@@ -10,6 +10,7 @@ import numpy as np
 
 from holdfast.common.rounded import rounded_down, rounded_up
 from holdfast.equations.equations import Equations
+from holdfast.equations.quick import quick_field
 from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest, HoldfastError
 from holdfast.graph.arithmetics.balls import precision
@@ -127,6 +128,8 @@ def _of_block(
 ) -> OwnStepBounds | str:
     if not block.constant or equations.solver.form in UNSUITED or equations.problem.program.limits:
         return block.obstacle or "the law varies, or its controls have limits"
+    if quick_field(equations) is not None:
+        return "it is run branch by branch, an order of elimination whose rounding is not bounded"
     if not place_of_roots(block.matrix).hurwitz:
         return "the law does not attract it"
     psi = np.array([run[name] for name in block.names]).T
