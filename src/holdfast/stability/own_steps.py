@@ -85,7 +85,7 @@ def own_step_bounds(
         )  # fmt: skip
     numbers = {name: trajectory.parameters[name] for name in equations.parameter_names} | dict(parameters or {})
     found: dict[str, OwnStepBounds | str] = {}
-    for block in blocks_of(equations, numbers):
+    for block in blocks_of(equations, numbers, trajectory):
         try:
             found["+".join(block.constraints)] = _of_block(equations, block, scheme, trajectory, numbers)
         except HoldfastError as error:
