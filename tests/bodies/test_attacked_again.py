@@ -93,3 +93,36 @@ def test_a_carried_body_is_told_how_its_ball_joint_starts():
     system = hf.System(bodies={"b": body}, joints={"j": hf.Spherical("ground", "b")})
     with pytest.raises(hf.BadStatement, match="state j, j_spin in the start"):
         hf.Problem(system)
+
+
+def lifting():
+    """An arm lifted along a path by a cylinder beside it; what the start says nothing of closes the loop."""
+    arm = hf.Body(mass=10, center=(1, 0), inertia=3, points={"lug": (0.5, 0)})
+    cylinder = hf.Body(mass=2, center=(0.2, 0), inertia=0.1)
+    rod = hf.Body(mass=1, center=(0.1, 0), inertia=0.05, points={"eye": (0.3, 0)})
+    system = hf.System(
+        bodies={"arm": arm, "cylinder": cylinder, "rod": rod},
+        joints={
+            "a": hf.Revolute("ground", "arm"),
+            "foot": hf.Revolute("base", "cylinder"),
+            "stroke": hf.Prismatic("cylinder", "rod", axis="x"),
+            "pin": hf.Revolute("eye", "lug"),
+        },
+        points={"base": (0.3, -0.6)},
+        gravity=(0, -9.81),
+    )
+    program = hf.Program(
+        holonomic={"path": "a - 0.3*sin(t)"}, controls={"F": {"stroke": 1}}, law=hf.critically_damped(10)
+    )
+    return hf.derive(hf.Problem(system, program, start={"a": 0, "a_dot": 0.3}))
+
+
+def test_a_loop_whose_start_leaves_its_leg_out_is_certified():
+    """It runs; a certificate was refused, for F cannot move the path where the leg lies flat, unclosed."""
+    equations = lifting()
+    run = hf.simulate(equations, hf.RK4, step=1e-3, duration=0.05)
+    assert run["F"][0] == pytest.approx(217.479784, rel=1e-7)  # G a'' + G' a'²/2 + V' = F ds/da, by hand
+    certificate = hf.certify(equations, hf.RK4, step=1e-3, duration=0.05, effort=0.1)
+    assert {name for block in certificate.blocks for name in block.constraints} == {"path", "pin_p1", "pin_p2"}
+    assert hf.spectrum(equations).blocks[0].constraints == ("path",)
+    assert hf.dialects(equations)["path"]["controller"]["Kp"] == pytest.approx(100)

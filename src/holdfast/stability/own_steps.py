@@ -98,7 +98,7 @@ def own_step_bounds(
         raise BadRequest("the run was made with other parameters", where="own_step_bounds", fix="leave them out")
     errors = reading_errors(equations, trajectory, parameter_vector(equations, numbers))
     found: dict[str, OwnStepBounds | str] = {}
-    for block in blocks_of(equations, numbers):
+    for block in blocks_of(equations, numbers, trajectory):
         try:
             bounds = _of_block(equations, block, scheme, trajectory, numbers)
         except HoldfastError as error:

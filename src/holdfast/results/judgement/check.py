@@ -12,10 +12,12 @@ from holdfast.equations.dynamics.blocks import decoupled_blocks
 from holdfast.equations.equations import Equations
 from holdfast.equations.internal.dynamics import InternalDynamics, internal_or_none
 from holdfast.equations.solving.redundant import repeats_note
-from holdfast.equations.values import parameter_vector, values_at
+from holdfast.equations.values import Values, parameter_vector, values_at
+from holdfast.errors import ConstraintsDependent, NoAuthority, SingularSystem
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.field import Field
 from holdfast.problem.laws.linear import Tuned
+from holdfast.problem.types import ByName
 from holdfast.results.judgement.attraction import law_matrices, unstable
 from holdfast.results.judgement.finding import Finding
 from holdfast.results.judgement.judgement import mass_at, negative_mass
@@ -59,6 +61,16 @@ class CheckedStart:
     def internal(self) -> InternalDynamics | None:
         """What stays free while the program is kept; none where there is no program, or it cannot be looked at."""
         return internal_or_none(self.equations, state=list(self.start.state)) if self.equations.constraints else None
+
+
+def values_at_start(equations: Equations, time: float | None = None, parameters: ByName | None = None) -> Values:
+    """All numbers at the start: as stated, or where that is singular, as in a loop half stated, where runs start."""
+    try:
+        return equations.evaluate(time=time, parameters=parameters)
+    except (ConstraintsDependent, NoAuthority, SingularSystem):
+        begin = equations.problem.run.begin if time is None else time
+        state = consistent_start(equations, None, None, parameters or {}, begin, FieldInFloats(equations.field)).state
+        return equations.evaluate(state, time, parameters=parameters)
 
 
 def checked_start(equations: Equations) -> CheckedStart:

@@ -22,6 +22,7 @@ from holdfast.equations.equations import Equations
 from holdfast.graph.nodes import Node, ancestors
 from holdfast.problem.laws.linear import Law
 from holdfast.problem.types import ByName, MatrixLike, StateLike
+from holdfast.results.judgement.check import values_at_start
 from holdfast.stability.linear.definiteness import Definiteness, excess_definiteness
 from holdfast.stability.linear.hurwitz import RootPlace, place_of_roots
 from holdfast.stability.linear.shape import Array, default_names, positions_of, square
@@ -136,7 +137,10 @@ def spectrum(
     if not isinstance(subject, Equations):
         return _of_matrix(square(subject))
     equations = subject if law is None else subject.with_law(law)
-    values = equations.evaluate(state, time, parameters=parameters)
+    if state is None:
+        values = values_at_start(equations, time, parameters)
+    else:
+        values = equations.evaluate(state, time, parameters=parameters)
     matrix = values.deviation_matrix
     program, m = equations.problem.program, len(values.deviation)
     names = equations.deviation_names

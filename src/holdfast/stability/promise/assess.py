@@ -69,7 +69,7 @@ class Assessment:
         if not self.equations.constraints:
             return self._certificate(step, None, ())
         run = given if given is not None else self._run(step, tolerance)
-        blocks = self._blocks()
+        blocks = self._blocks(run)
         provable = [self._why_not(block) is None and place_of_roots(block.matrix).hurwitz for block in blocks]
         share = EFFORT * self.asked.effort / max(1, sum(provable))
         errors = reading_errors(self.equations, run, parameter_vector(self.equations, self.parameters))
@@ -101,7 +101,7 @@ class Assessment:
         if not isinstance(self.scheme, RungeKutta):
             return []
         errors = reading_errors(self.equations, run, parameter_vector(self.equations, self.parameters))
-        blocks = [block for block in self._blocks() if self._why_not(block) is None]
+        blocks = [block for block in self._blocks(run) if self._why_not(block) is None]
         seen = [
             self._measured(BlockAlongRun(block, run, np.array([errors[name] for name in block.names]).T), step)
             for block in blocks
@@ -215,8 +215,8 @@ class Assessment:
             every=1,
         )
 
-    def _blocks(self) -> list[ProofBlock]:
-        blocks = blocks_of(self.equations, self.parameters)
+    def _blocks(self, run: Trajectory) -> list[ProofBlock]:
+        blocks = blocks_of(self.equations, self.parameters, run)
         if self.constraints is None:
             return blocks
         wanted = set(self.constraints)

@@ -88,7 +88,7 @@ def in_phase(equations: Equations, certificate: Certificate) -> dict[str, PhaseB
     """
     run, scheme, step = _along(equations, certificate, "in_phase")
     numbers = _numbers(equations, certificate)
-    flow, blocks = tube_flow(equations, numbers), {b.constraints: b for b in blocks_of(equations, numbers)}
+    flow, blocks = tube_flow(equations, numbers), {b.constraints: b for b in blocks_of(equations, numbers, run)}
     ranges: dict[int, tuple[np.ndarray, np.ndarray]] = {}
     found = {}
     for block in certificate.blocks:

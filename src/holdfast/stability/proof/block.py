@@ -22,6 +22,7 @@ from holdfast.errors import BadRequest
 from holdfast.graph.arithmetics.balls import JUMPING
 from holdfast.graph.linear_algebra import transposed
 from holdfast.graph.nodes import Node, ancestors, substitute
+from holdfast.results.trajectory import Trajectory
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,10 +111,11 @@ def bound_numbers(equations: Equations, parameters: Mapping[Any, Any]) -> dict[N
     return {node: graph.const(Fraction(value)) for node, value in zip(nodes, values, strict=True)}
 
 
-def blocks_of(equations: Equations, parameters: Mapping[Any, Any]) -> list[ProofBlock]:
-    """The decoupled blocks of the deviation matrix, at the start where it is not constant."""
+def blocks_of(equations: Equations, parameters: Mapping[Any, Any], run: Trajectory | None = None) -> list[ProofBlock]:
+    """The decoupled blocks of the deviation matrix; where it moves, at the start, of a run if there is one."""
     names = equations.deviation_names
-    values = equations.evaluate(parameters=parameters)
+    at = (None, None) if run is None else (run.y[:, 0], float(run.times[0]))
+    values = equations.evaluate(*at, parameters=parameters)
     full = values.deviation_matrix
     inputs = equations.inputs
     moving = dict(zip((inputs.time, *inputs.q, *inputs.v, *inputs.s), ("t", *equations.state_names), strict=True))

@@ -16,13 +16,14 @@ from typing import Any
 
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
+from holdfast.results.judgement.check import values_at_start
 
 Words = dict[str, dict[str, float]]
 
 
 def dialects(equations: Equations) -> dict[str, Words]:
     """The law of the equations, by constraint and dialect. Needs a law whose constraints each go by themselves."""
-    matrix = equations.evaluate().deviation_matrix
+    matrix = values_at_start(equations).deviation_matrix
     holonomic, every = tuple(equations.problem.program.holonomic), equations.constraints
     m, found = len(holonomic), {}
     for row, name in enumerate(every):
