@@ -722,15 +722,13 @@ def test_a_function_by_its_expression_is_read_by_the_verifier_too():
         statement(certificate.problem.replace("sin(t)", "sin(x)"))
 
 
-def test_proofs_along_data_are_not_called_re_checked():
+def test_proofs_along_data_are_re_checked():
     times = np.linspace(0, 2, 41)
     certificate = hf.certify(followed(hf.data(times, np.sin(times) / 10)), hf.RK4, step=0.01, duration=2, effort=2)
     assert certificate.blocks[0].label is hf.Label.proved
     found = hf.verify(certificate)
-    assert not found.holds
-    assert found.words.startswith("proved; not re-checked here")
-    with pytest.raises(Refused, match="data"):
-        statement(certificate.problem)
+    assert found.holds, found.findings
+    assert statement(certificate.problem).data["track"].times == list(times)
 
 
 def test_a_letter_has_no_proof_in_the_verifier():

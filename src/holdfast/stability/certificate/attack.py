@@ -18,6 +18,7 @@ from holdfast.engine.kernel import compiled
 from holdfast.equations.derive import derive
 from holdfast.equations.values import parameter_vector
 from holdfast.errors import HoldfastError
+from holdfast.graph.nodes import ancestors
 from holdfast.problem.file.load_dump import loads
 from holdfast.results.runs.simulate import simulate
 from holdfast.schemes.by_name import scheme_named
@@ -41,6 +42,15 @@ class NativeRun:
         self._claims = read.claims
         self._equations = derive(loads(read.claims.problem, "the certificate's problem"))
         self._scheme = _scheme(read.claims)
+
+    def other_data(self) -> str | None:
+        """Of the data that are read, those whose pieces are other doubles here than the certificate's."""
+        stated = {} if self._claims.code is None else self._claims.code.tables
+        for table in (node.data.table for node in ancestors(self._equations.field.rates) if node.op == "table"):
+            found = stated.get(table.name)
+            if found is None or (found.ends, found.rows) != (table.ends, table.pieces):
+                return str(table.name)
+        return None
 
     @cached_property
     def trajectory(self) -> Any:

@@ -9,11 +9,14 @@ from holdfast.graph.nodes import ancestors
 
 
 def run_code(equations: Equations) -> dict[str, Any]:
-    """Inputs by name, a list of operations on earlier places (inputs first), and the places of the rates."""
+    """Inputs by name, a list of operations on earlier places (inputs first), and the places of the rates; and the
+    pieces of data, where some are read.
+    """
     field = equations.field
     names = ("t", *equations.state_names, *equations.parameter_names)
     place = {node.index: k for k, node in enumerate(field.inputs)}
     operations: list[list[Any]] = []
+    tables: dict[str, Any] = {}
     for node in ancestors(field.rates):
         if node.index in place:
             continue
@@ -22,7 +25,11 @@ def run_code(equations: Equations) -> dict[str, Any]:
         if node.op == "const":
             operations.append(["const", str(node.data)])
         elif node.op == "table":  # how often data are differentiated, and their name in the problem
-            operations.append([f"table {node.data.order} {node.data.table.name}", *operands])
+            table = node.data.table
+            operations.append([f"table {node.data.order} {table.name}", *operands])
+            tables[table.name] = {"ends": list(table.ends), "pieces": [list(row) for row in table.pieces]}
         else:
             operations.append([node.op, *operands, *([node.data] if node.op == "power" else [])])
-    return {"inputs": list(names), "operations": operations, "rates": [place[node.index] for node in field.rates]}
+    rates = [place[node.index] for node in field.rates]
+    found = {"inputs": list(names), "operations": operations, "rates": rates}
+    return {**found, "tables": tables} if tables else found

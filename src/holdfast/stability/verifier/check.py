@@ -30,6 +30,7 @@ from holdfast.stability.verifier.steps.cells import Cutter, Limit
 from holdfast.stability.verifier.steps.charts import ChartCutter
 from holdfast.stability.verifier.steps.contraction import BITS, Contraction, Norm, top
 from holdfast.stability.verifier.steps.cover import Budget, Cover, covered
+from holdfast.stability.verifier.steps.data import DataSteps, data_of
 from holdfast.stability.verifier.steps.defect import DefectJudge
 from holdfast.stability.verifier.steps.law import UniformContraction, VaryingLaw, varies
 from holdfast.stability.verifier.steps.motion import AffineMotion, WholeMotion
@@ -90,6 +91,7 @@ def reading(claims: Claims) -> Reading:
     for name in claims.widened:
         require(stated.states.get(name) is stated.dag.zero, f"{name!r} is said to be a parameter, but may move")
     high = above_usual(claims)
+    stated.take(claims.code.tables if claims.code is not None else {})
     law = ChainLaw(stated, claims) if high else Law(stated)
     notes: list[str] = []
     numbers = doubles({**stated.parameters, **law.gains}, stated)
@@ -261,11 +263,34 @@ def _defect_cover(
     more = len(read.tableau.weights) > read.tableau.order  # what these add to R acts on deviations: not on the program
     affine = made.affine(block.constraints) and not changing and not more
     motion = AffineMotion(made, block.names, made.matrix(block.names)) if affine else WholeMotion(made, block.names)
+    if affine and data_of(made, block.names):
+        return _data_cover(read, block, proof, budget)
     variables = motion.variables
     cutter = ChartCutter(made.dag, variables, [] if affine else _limits(read, block, proof, widths, variables))
     region = np.array([proof.region[name] for name in variables]).reshape(len(variables), 2)
     judge = DefectJudge(motion, read.tableau, step, proof.factor, proof.coefficient, region, cutter)
     return covered(region, cutter, judge, proof.coefficient, "defect", budget)
+
+
+def _data_cover(read: Reading, block: BlockClaim, proof: Claim, budget: Budget) -> Cover:
+    """The same for a block that follows data: piece by piece, each with what a step adds that passes its end."""
+    import flint
+
+    made, step, matrix = read.equations, read.claims.step, read.equations.matrix(block.names)
+    assert step is not None
+    steps = DataSteps(made, block.names, matrix, read.tableau, step, proof.factor)
+    steps.require_within(*proof.region["t"])
+    total = Cover()
+    for low, high, image, crossing in steps.parts(*proof.region["t"]):
+        left = proof.coefficient - top(flint.arb(crossing) / flint.arb(step) ** (read.tableau.order + 1)) * (1 + 1e-12)
+        if left < 0:
+            raise Unconfirmed("the defect is not confirmed: steps across a knot of the data may add more than stated")
+        motion, region = AffineMotion(made, block.names, matrix, image), np.array([[low, high]])
+        cutter = ChartCutter(made.dag, ["t"], [])
+        judge = DefectJudge(motion, read.tableau, step, proof.factor, left, region, cutter)
+        found = covered(region, cutter, judge, left, "defect", budget)
+        total.cells, total.largest = total.cells + found.cells, max(total.largest, found.largest)
+    return total
 
 
 def _law_cover(read: Reading, block: BlockClaim, proof: Claim, widths: list[float], budget: Budget) -> Cover:
@@ -287,7 +312,15 @@ def _rounding_cover(read: Reading, block: BlockClaim, proof: Claim, widths: list
     require(proof.rounding >= LEAST_ROUNDING, "the rounding is stated smaller than doubles can show: squares underflow")
     latest = max(abs(x) for x in (*proof.region["t"], claims.begin)) + claims.step
     model = RoundingModel(
-        made, claims.code, block.names, read.tableau, claims.step, proof.factor, claims.parameters, latest
+        made,
+        claims.code,
+        block.names,
+        read.tableau,
+        claims.step,
+        proof.factor,
+        claims.parameters,
+        latest,
+        _jumps(read, block),
     )
     factors, code, step = [np.array(proof.factor)], claims.code, claims.step
 
@@ -295,7 +328,7 @@ def _rounding_cover(read: Reading, block: BlockClaim, proof: Claim, widths: list
         return AdjointRounding(made, code, [block.names], read.tableau, step, factors, claims.parameters, latest)
 
     region = np.array([proof.region[name] for name in made.inputs])
-    both = BoxRounding(model, slopes, made.inputs[1:], _relevant(read, block, region))
+    both = BoxRounding(model, None if code.tables else slopes, made.inputs[1:], _relevant(read, block, region))
     cutter = Cutter(made.inputs, _limits(read, block, proof, widths, made.inputs), turned=False)
     left, seconds = budget.left()
     spent = budget if proof.rounding >= UNSEEN else Budget(seconds, min(left, UNSEEN_BOXES))
@@ -305,6 +338,14 @@ def _rounding_cover(read: Reading, block: BlockClaim, proof: Claim, widths: list
         if proof.rounding < UNSEEN:
             raise Unconfirmed("the deviation is 0 but for underflow, which is too small to be re-checked") from None
         raise
+
+
+def _jumps(read: Reading, block: BlockClaim) -> list[float]:
+    made = read.equations
+    if not made.stated.data or not data_of(made, block.names):
+        return []
+    assert read.claims.step is not None
+    return DataSteps(made, block.names, made.matrix(block.names), read.tableau, read.claims.step, []).jumps()
 
 
 def _relevant(read: Reading, block: BlockClaim, region: Array) -> Array:

@@ -47,7 +47,11 @@ def same_problem(claims: Claims, text: str) -> list[str]:
                 return [f"{name} = {value:g} is not in the range that it speaks of"]
             del meant.parameters[name]
             meant.states[name] = meant.dag.zero
-    found = []
+    found = [f"the data of {name} differ" for name in {*own.data, *meant.data} if not _same_data(own, meant, name)]
+    if found:
+        return found
+    for stated in (own, meant):
+        stated.take(claims.code.tables if claims.code is not None else {})
     for what in ("coordinates", "reactions"):
         if getattr(own, what) != getattr(meant, what):
             found.append(f"the {what} differ")
@@ -72,6 +76,10 @@ def same_problem(claims: Claims, text: str) -> list[str]:
         if name in numbers and numbers[name] != value:
             found.append(f"{name} is {value:g} in the certificate and {numbers[name]:g} in the problem")
     return found
+
+
+def _same_data(own: Statement, meant: Statement, name: str) -> bool:
+    return name in own.data and name in meant.data and own.data[name].same(meant.data[name])
 
 
 def _energies(stated: Statement) -> dict[str, Node]:

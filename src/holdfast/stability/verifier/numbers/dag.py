@@ -1,7 +1,8 @@
 """Expressions as shared nodes, with exact constants and their derivatives.
 
 A node is an operation on earlier nodes; equal operations are the same node. Operations: const, input, pi, add, mul,
-div, power (whole exponent), pow, and the functions of the problem file by name.
+div, power (whole exponent), pow, table (a derivative of a function by data), and the functions of the problem file by
+name.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
+from holdfast.stability.verifier.numbers.pieces import Data
 from holdfast.stability.verifier.refusal import Refused
 
 UNARY = ("sqrt", "exp", "log", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "abs", "sign")
@@ -19,7 +21,7 @@ MOST_BITS = 4000  # of a constant
 
 
 class Node:
-    """One operation; `data` is a constant, an input's name, or a whole exponent."""
+    """One operation; `data` is a constant, an input's name, a whole exponent, or data and which derivative."""
 
     __slots__ = ("args", "data", "index", "op")
 
@@ -113,6 +115,10 @@ class Dag:
             return self.one
         return self.node(name, *args)
 
+    def table(self, data: Data, order: int, at: Node) -> Node:
+        """A derivative of a function by data."""
+        return self.zero if order > data.degree else self.node("table", at, data=(data, order))
+
     def sum(self, terms: Iterable[Node]) -> Node:
         total = self.zero
         for term in terms:
@@ -162,6 +168,8 @@ class Dag:
             a, b = node.args
             inner = self.mul(b, self.div(slopes[0], a)) if slopes[0] is not self.zero else self.zero
             return self.mul(node, self.add(inner, self.mul(slopes[1], self.call("log", a))))
+        if node.op == "table":
+            return self.mul(self.table(*read(node, further=1), node.args[0]), slopes[0])
         return self.mul(self._slope(node), slopes[0])
 
     def _slope(self, node: Node) -> Node:
@@ -202,14 +210,16 @@ class Dag:
         raise Refused(f"{node.op} cannot be differentiated")
 
     def substituted(self, nodes: Iterable[Node], values: Mapping[Node, Node]) -> list[Node]:
-        """The nodes with some inputs replaced."""
+        """The nodes with some of them, inputs most often, replaced."""
         nodes = list(nodes)
         image: dict[int, Node] = {}
         for node in ordered(nodes):
             args = [image[arg.index] for arg in node.args]
-            if node.op == "input":
-                image[node.index] = values.get(node, node)
-            elif node.op in ("const", "pi"):
+            if node in values:
+                image[node.index] = values[node]
+            elif node.op == "table":
+                image[node.index] = self.node("table", *args, data=node.data)
+            elif node.op in ("input", "const", "pi"):
                 image[node.index] = node
             elif node.op == "power":
                 image[node.index] = self.power(args[0], int(str(node.data)))
@@ -220,6 +230,13 @@ class Dag:
             else:
                 image[node.index] = self.call(node.op, *args)
         return [image[node.index] for node in nodes]
+
+
+def read(node: Node, further: int = 0) -> tuple[Data, int]:
+    """The data that a node reads, and in which derivative."""
+    assert isinstance(node.data, tuple)
+    data, order = node.data
+    return data, order + further
 
 
 def _number(node: Node) -> Fraction:

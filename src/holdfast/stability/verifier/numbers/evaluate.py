@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from holdfast.stability.verifier.numbers import functions
-from holdfast.stability.verifier.numbers.dag import Node, ordered
-from holdfast.stability.verifier.numbers.forms import UNIT, Form, Space
-from holdfast.stability.verifier.refusal import Refused
+from holdfast.stability.verifier.numbers.dag import Node, ordered, read
+from holdfast.stability.verifier.numbers.forms import GROWTH, LEAST, UNIT, Array, Form, Space
+from holdfast.stability.verifier.refusal import Refused, Unconfirmed
 
 
 class Forms:
@@ -55,9 +55,26 @@ class Forms:
             case "power":
                 return functions.power(self._form(args[0]), int(str(node.data)))
         forms = [self._form(arg) for arg in args]
+        if node.op == "table":
+            return self._tabled(node, forms[0])
         if node.op == "div":
             return functions.divided(*forms)
         return functions.raised(*forms) if node.op == "pow" else functions.applied(node.op, *forms)
+
+    def _tabled(self, node: Node, at: Form) -> Form:
+        """Data over all pieces that a cell meets: of values alone, for series end at knots."""
+        data, order = read(node)
+        if self.space.terms > 1:
+            raise Unconfirmed(f"{data.name!r} is given by data, and used otherwise than by a sum with t in it")
+        low, high = data.pieces.ranges(order, *at.range())
+        return between(self.space, low, high)
+
+
+def between(space: Space, low: Array, high: Array) -> Form:
+    """A number between two ends, cell by cell."""
+    with np.errstate(all="ignore"):
+        middle = (low + high) / 2
+        return Form.constant(space, middle, (high - low) / 2 * GROWTH + UNIT * np.abs(middle) + LEAST)
 
 
 def times(a: Form | Fraction, b: Form | Fraction) -> Form | Fraction:
@@ -104,6 +121,9 @@ def _ball(node: Node, args: list[Any], values: Mapping[str, Any], flint: Any) ->
             return ball_power(args[0], int(str(node.data)))
         case "pow":
             return args[0] ** args[1]
+        case "table":
+            data, order = read(node)
+            return data.pieces.ball(order, args[0], flint)
     return ball_function(node.op, args, flint)
 
 
@@ -155,6 +175,9 @@ def double_values(nodes: Sequence[Node], values: Mapping[str, np.ndarray], count
                 known[node.index] = args[0] ** int(str(node.data))
             case "pow":
                 known[node.index] = args[0] ** args[1]
+            case "table":
+                data, order = read(node)
+                known[node.index] = data.pieces.doubles(order, args[0])
             case _:
                 known[node.index] = _NUMPY[node.op](*args)
     return [known[node.index] for node in nodes]

@@ -8,7 +8,7 @@ carried through by the slopes of the operations over the cell (running error ana
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import inf
 from typing import Any
@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from holdfast.stability.verifier.numbers import functions
-from holdfast.stability.verifier.numbers.evaluate import ball_function, ball_power
+from holdfast.stability.verifier.numbers.evaluate import ball_function, ball_power, between
 from holdfast.stability.verifier.numbers.forms import GROWTH, Array, Form, undefined, where
+from holdfast.stability.verifier.numbers.pieces import Pieces
 from holdfast.stability.verifier.refusal import Refused
 
 ROUNDED = 2.0**-51
@@ -35,6 +36,7 @@ class Code:
     inputs: tuple[str, ...]
     operations: tuple[tuple[Any, ...], ...]
     rates: tuple[int, ...]
+    tables: Mapping[str, Pieces] = field(default_factory=dict)  # of data that it reads
 
     def balls(self, values: Mapping[str, Any]) -> list[Any]:
         """The rates in balls at one point."""
@@ -48,6 +50,8 @@ class Code:
                 known.append(flint.arb.pi())
             elif op == "power":
                 known.append(ball_power(known[args[0]], args[1]))
+            elif op == "table":
+                known.append(args[2].ball(args[1], known[args[0]], flint))
             else:
                 known.append(_ball(op, [known[k] for k in args], flint))
         return [known[k] for k in self.rates]
@@ -70,6 +74,8 @@ class Code:
                 known[place] = _made(Form.constant(like.form.space, np.full(like.cells, np.pi), 2e-16), 0.0)
             elif op == "power":
                 known[place] = _power(known[args[0]], args[1])
+            elif op == "table":
+                known[place] = tabled(known[args[0]], *args[1:])
             else:
                 known[place] = _applied(op, [known[k] for k in args])
         return known
@@ -166,6 +172,18 @@ def _power(a: Rounded, exponent: int) -> Rounded:
             assert result is not None
             return result
         a = mul(a, a)
+
+
+def tabled(a: Rounded, order: int, pieces: Pieces) -> Rounded:
+    """A function by data: at a knot, doubles may read the piece on the other side."""
+    low, high = a.widened()
+    least, most = pieces.ranges(order + 1, low, high)
+    slope = np.maximum(np.abs(least), np.abs(most))
+    carried = np.where(a.error > 0, slope * a.error, 0.0) + pieces.jumps(order, low, high)
+    one_knot = 2 * a.error < np.diff(pieces.ends).min()
+    error = (carried + pieces.noise(order, low, high)) * GROWTH + LEAST
+    form = between(a.form.space, *pieces.ranges(order, low, high))
+    return Rounded(form, np.where(one_knot & np.isfinite(error), error, inf))
 
 
 def _applied(op: str, args: list[Rounded]) -> Rounded:

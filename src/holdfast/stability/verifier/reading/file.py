@@ -4,7 +4,7 @@ schema problem problem_hash title scheme step begin duration digest
 parameters   the doubles that the run uses, by name, gains included
 overrides    the names of those that are not the problem text's own
 start        the state of the run that was checked
-code         the operations that are run: inputs, operations, rates
+code         the operations that are run: inputs, operations, rates, and tables, the pieces of data that they read
 blocks       of constraints, each once; `proof` where one is claimed
 """
 
@@ -22,9 +22,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from holdfast.stability.verifier.numbers.pieces import Pieces
 from holdfast.stability.verifier.reading.code import ARITY, Code
+from holdfast.stability.verifier.reading.data import stated_tables, table_operation
 from holdfast.stability.verifier.reading.tubes import StatedTube, TubeClaim, proof_in_tube, tubes
-from holdfast.stability.verifier.refusal import Refused, Unconfirmed, Unreadable, require
+from holdfast.stability.verifier.refusal import Refused, Unreadable, require
 
 SCHEMA = 2
 LARGEST = 20_000_000  # bytes of a certificate
@@ -222,13 +224,16 @@ def _numbers(value: Any, where: str) -> dict[str, float]:
 
 
 def _code(value: Any, where: str) -> Code:
-    data = _table(value, where, {"inputs": _unique, "operations": _list(_raw, MOST_OPERATIONS), "rates": _list(_place)})
+    fields = {"inputs": _unique, "operations": _list(_raw, MOST_OPERATIONS), "rates": _list(_place)}
+    more = {"tables": stated_tables} if isinstance(value, dict) and "tables" in value else {}
+    data = _table(value, where, {**fields, **more})
+    tables = data.get("tables", {})
     known, operations = len(data["inputs"]), []
     for entry in data["operations"]:
-        operations.append(_operation(entry, known))
+        operations.append(_operation(entry, known, tables))
         known += 1
     require(all(place < known for place in data["rates"]), "the code ends before it gives its rates")
-    return Code(tuple(data["inputs"]), tuple(operations), tuple(data["rates"]))
+    return Code(tuple(data["inputs"]), tuple(operations), tuple(data["rates"]), tables)
 
 
 def _raw(value: Any, where: str) -> Any:
@@ -241,7 +246,7 @@ def _place(value: Any, where: str) -> int:
     return int(value)
 
 
-def _operation(entry: list[Any], known: int) -> tuple[Any, ...]:
+def _operation(entry: list[Any], known: int, tables: Mapping[str, Pieces]) -> tuple[Any, ...]:
     op, *args = entry
     require(isinstance(op, str), "the code is not readable")
     if op == "const":
@@ -256,9 +261,9 @@ def _operation(entry: list[Any], known: int) -> tuple[Any, ...]:
     if op == "pi":
         require(not args, "the code is not readable")
         return (op,)
-    if op.startswith("table "):
-        raise Unconfirmed(f"{op.split()[-1][:30]!r} is given by data, which is not re-checked here")
     places = [_place(arg, "the code") for arg in args]
+    if op.startswith("table "):
+        return table_operation(op, places, known, tables)
     if op == "power":
         require(len(args) == 2 and 2 <= places[1] < 1000, "a power of the code has no whole exponent")
     else:

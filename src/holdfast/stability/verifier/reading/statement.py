@@ -14,7 +14,9 @@ from fractions import Fraction
 from typing import Any
 
 from holdfast.stability.verifier.numbers.dag import Dag, Node, inputs_of
+from holdfast.stability.verifier.numbers.pieces import Data, Pieces
 from holdfast.stability.verifier.reading.bodies import BodyReader
+from holdfast.stability.verifier.reading.data import stated_data
 from holdfast.stability.verifier.reading.text import Expression, Value
 from holdfast.stability.verifier.refusal import Refused, require
 
@@ -42,6 +44,7 @@ class Statement:
     law: Mapping[str, Any] = field(default_factory=dict)
     start: dict[str, Node] = field(default_factory=dict)
     names: dict[str, Value] = field(default_factory=dict)
+    data: dict[str, Data] = field(default_factory=dict)  # functions that are given by it
 
     @property
     def constraints(self) -> list[str]:
@@ -50,6 +53,12 @@ class Statement:
     @property
     def state_names(self) -> list[str]:
         return [*self.coordinates, *(f"{name}_dot" for name in self.coordinates), *self.states]
+
+    def take(self, pieces: Mapping[str, Pieces]) -> None:
+        """The pieces by which data are run."""
+        require(set(pieces) <= set(self.data), "the code reads data that the problem does not have")
+        for name, found in pieces.items():
+            self.data[name].take(found)
 
     def rate(self, node: Node) -> Node:
         """The total time derivative; rates of rates are inputs called x_ddot."""
@@ -116,9 +125,12 @@ def _read_functions(made: Statement, data: Mapping[str, Any]) -> None:
     known, found = dict(made.names), dict[str, Value]()
     for name, value in _table(data, "functions").items():
         inside = value if isinstance(value, dict) else {"value": value}
-        require(set(inside) <= {"of", "value"}, f"the function {name!r} is given by data, which is not verified here")
-        require(inside.get("value", "?") != "?", f"the function {name!r} has no value, so nothing can be proved")
-        node = made.scalar(inside["value"], f"functions.{name}")
+        if set(inside) <= {"of", "value"}:
+            require(inside.get("value", "?") != "?", f"the function {name!r} has no value, so nothing can be proved")
+            node = made.scalar(inside["value"], f"functions.{name}")
+        else:
+            made.data[name] = stated_data(name, inside)
+            node = made.dag.table(made.data[name], 0, made.scalar(inside.get("of", "t"), f"functions.{name}.of"))
         values = {name: node}
         if "of" not in inside:
             alone = inputs_of([node]) <= {"t", *made.parameters}

@@ -82,10 +82,17 @@ class WholeMotion:
 class AffineMotion:
     """The reduced motion of an affine block."""
 
-    def __init__(self, equations: Equations, names: list[str], matrix: list[list[Fraction]]) -> None:
+    def __init__(
+        self,
+        equations: Equations,
+        names: list[str],
+        matrix: list[list[Fraction]],
+        data: Mapping[Node, Node] | None = None,
+    ) -> None:
+        """`data`: what takes the place of each that is read, a polynomial of time."""
         self.equations, self.names, self.matrix = equations, names, matrix
         dag = equations.dag
-        still = {dag.input(name): dag.zero for name in equations.stated.state_names}
+        still = {dag.input(name): dag.zero for name in equations.stated.state_names} | dict(data or {})
         self._psi: list[Node] = dag.substituted([equations.psi[name] for name in names], still)
         drifts = [equations.drift[name[2:]] for name in names]
         self._drift = dag.substituted(drifts, still)

@@ -29,11 +29,12 @@ class RoundingModel:
 
     def __init__(
         self, equations: Equations, code: Code, names: Sequence[str], tableau: Tableau, step: float,
-        factor: list[list[float]], numbers: Mapping[str, float], latest: float,
+        factor: list[list[float]], numbers: Mapping[str, float], latest: float, jumps: Sequence[float] = (),
     ) -> None:  # fmt: skip
+        """`jumps`: what each deviation may jump by where the clock rounds, at a knot of data."""
         self.equations, self.code, self.tableau, self.step = equations, code, tableau, step
         self._clock = 4 * ROUNDED * latest  # of t = begin + count·step, and of the stages within
-        self._factor, self._numbers = np.array(factor), numbers
+        self._factor, self._numbers, self._jumps = np.array(factor), numbers, jumps or [0.0] * len(names)
         inputs = [equations.dag.input(name) for name in equations.inputs]
         self._slopes = equations.dag.partials([equations.psi[name] for name in names], inputs)
 
@@ -73,10 +74,10 @@ class RoundingModel:
         forms, errors = reached
         moved = []
         with np.errstate(all="ignore"):
-            for slopes in self._slopes:
+            for slopes, jump in zip(self._slopes, self._jumps, strict=True):
                 sizes = [form.bound()[:, 0] for form in forms.of(slopes)]
                 parts = zip(sizes, errors, strict=True)
-                moved.append(sum(np.where(size > 0, size * error, 0.0) for size, error in parts))
+                moved.append(sum((np.where(size > 0, size * error, 0.0) for size, error in parts), jump))
             turned = np.abs(self._factor.T) @ np.array(moved)
             bounds: Array = np.sqrt((turned**2).sum(axis=0)) * GROWTH
         return np.where(np.isnan(bounds), np.inf, bounds)

@@ -252,7 +252,7 @@ class BoxRounding:
     """Rounding of one block over boxes: errors added up, or, where that is too large, by their slopes."""
 
     def __init__(
-        self, quick: RoundingModel, by_slopes: Callable[[], AdjointRounding], names: list[str], relevant: Array
+        self, quick: RoundingModel, by_slopes: Callable[[], AdjointRounding] | None, names: list[str], relevant: Array
     ) -> None:
         self._quick, self._make, self._names = quick, by_slopes, names
         self._relevant = relevant  # of each variable: 1 beside its range in the region, or 0 where it decides nothing
@@ -273,7 +273,7 @@ class BoxRounding:
     def _bounds(self, cells: Cells, claimed: float) -> Array:
         bounds = self._quick.bounds(cells)
         poor = np.flatnonzero(bounds > claimed)
-        if len(poor):
+        if len(poor) and self._make is not None:
             self._fine = self._fine or self._make()
             bounds[poor] = np.fmin(bounds[poor], self._fine.judged(self._as_tube(cells.chosen(poor)))[0])
         return bounds

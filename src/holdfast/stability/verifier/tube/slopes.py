@@ -11,7 +11,7 @@ import numpy as np
 from holdfast.stability.verifier.numbers import functions
 from holdfast.stability.verifier.numbers.forms import Array, Form, joined, undefined, where
 from holdfast.stability.verifier.reading.code import FUNCTION, FUNCTIONS, ROUNDED, Code, Rounded
-from holdfast.stability.verifier.refusal import Refused
+from holdfast.stability.verifier.refusal import Refused, Unconfirmed
 
 EXACT = ("neg", "min", "max", "select", "abs", "sign")  # operations that do not round
 
@@ -35,6 +35,8 @@ class CodeSlopes:
         if place < self._first:
             return []
         op, *args = self.code.operations[place - self._first]
+        if op == "table":
+            raise Unconfirmed("data are not followed by slopes")
         return [] if op in ("const", "pi") else args[:1] if op == "power" else list(args)
 
     def followed(self, values: Mapping[str, Rounded]) -> dict[int, Rounded]:
