@@ -50,6 +50,7 @@ KINDS = {
     "added states": lambda: hf.certify(example("quadrotor"), duration=0.1, tube=True, effort=1),
     "bodies": lambda: hf.certify(hf.derive(rod()), hf.RK4, step=1e-3, duration=0.2),
     "from the start": beside,
+    "limits": lambda: next(iter(hf.certify_stretches(example("weak_motor")).values())),
     "data": lambda: hf.certify(example("measured_path")),
     "phase": lambda: next(iter(hf.certify_phases(example("slack_rope")).values())),
 }

@@ -40,6 +40,7 @@ class Statement:
     holonomic: dict[str, Node] = field(default_factory=dict)
     nonholonomic: dict[str, Node] = field(default_factory=dict)
     controls: dict[str, dict[str, Node]] = field(default_factory=dict)
+    limits: dict[str, list[Node]] = field(default_factory=dict)  # of controls: low and high
     reactions: list[str] = field(default_factory=list)
     law: Mapping[str, Any] = field(default_factory=dict)
     start: dict[str, Node] = field(default_factory=dict)
@@ -183,7 +184,7 @@ def _read_system(made: Statement, system: Mapping[str, Any], program: Mapping[st
 
 
 def _read_program(made: Statement, program: Mapping[str, Any], rows: Mapping[str, Node]) -> None:
-    known = {"holonomic", "nonholonomic", "keep", "controls", "reactions", "law"}
+    known = {"holonomic", "nonholonomic", "keep", "controls", "reactions", "law", "limits"}
     require(set(program) <= known, f"[program] holds {', '.join(sorted(set(program) - known))}, not known here")
     for kind in ("holonomic", "nonholonomic"):
         for name, value in _table(program, kind).items():
@@ -202,6 +203,18 @@ def _read_program(made: Statement, program: Mapping[str, Any], rows: Mapping[str
         made.reactions += list(rows)
     require(set(made.reactions) <= set(made.constraints), "a reaction is of no constraint")
     made.law = _table(program, "law")
+    for name, value in _table(program, "limits").items():
+        made.limits[name] = _limits(made, name, value)
+
+
+def _limits(made: Statement, name: str, value: Any) -> list[Node]:
+    """The least and the largest of a control: a size, or [low, high], by parameters alone."""
+    require(name in made.controls, f"the problem text limits {name!r}, which is no control")
+    ends = [made.scalar(end, f"limits.{name}") for end in (value if isinstance(value, list) else [value])]
+    ends = [made.dag.neg(ends[0]), *ends] if len(ends) == 1 else ends
+    whole = len(ends) == 2 and inputs_of(ends) <= set(made.parameters)
+    require(whole, f"the limits of {name!r} are not two numbers")
+    return ends
 
 
 def _pushes(made: Statement, name: str, direction: Mapping[str, Any]) -> dict[str, Node]:
