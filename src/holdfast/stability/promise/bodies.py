@@ -5,7 +5,7 @@ from __future__ import annotations
 from holdfast.problem.quantities import Parameter
 from holdfast.problem.system import System
 
-HELD = ("distance", "gear", "rack-and-pinion")  # of the joints that only hold
+HELD = ("distance", "gear", "rack-and-pinion", "rolling-on-plane")  # of the joints that only hold
 
 
 def turned_freely(system: System) -> str:

@@ -25,6 +25,9 @@ from holdfast.stability.verifier.refusal import Unconfirmed, require
 SLACK = 1e-3  # of the solution of (I − |I − CA|) δ = |Cρ|, added to its right side before it is checked to be a bound:
 # each unknown gets room in its own unit, however differently they are scaled
 
+WIDENED = 8  # times that a guess is made larger where it is no bound yet: inverses of rows in very different units are
+# wrong by more than the smallest of them
+
 
 @dataclass(frozen=True, eq=False)
 class Part:
@@ -239,7 +242,7 @@ def bounded(distance: Array, start: Array) -> Array:
     g, s, d = distance[usable], start[usable], np.zeros(start[usable].shape)
     first = g[:, :, :, 0]
     try:
-        guesses = np.linalg.inv(np.eye(size) - first)
+        guesses = np.maximum(np.linalg.inv(np.eye(size) - first), 0.0)  # as where a bound exists, but for rounding
     except np.linalg.LinAlgError:
         return out
     holds = np.ones(len(g), dtype=bool)
@@ -250,6 +253,11 @@ def bounded(distance: Array, start: Array) -> Array:
         known = known * GROWTH + LEAST
         least = np.einsum("nij,nj->ni", guesses, known)
         guess = np.einsum("nij,nj->ni", guesses, known + SLACK * least)
+        for _ in range(WIDENED):
+            image = (known + np.einsum("nij,nj->ni", first, guess)) * GROWTH
+            if (image <= guess).all():
+                break
+            guess = np.maximum(guess, image * (1 + SLACK))
         image = (known + np.einsum("nij,nj->ni", first, guess)) * GROWTH
         holds &= (guess >= 0).all(axis=1) & (image <= guess).all(axis=1)
         d[:, :, k] = guess

@@ -28,6 +28,9 @@ BATCH = 32  # parts of cells at a time: forms with symbols are long
 DEEPEST = 24  # halvings of a cell, after which a bound that is still too large is not confirmed
 DEEPEST_IN_TIME = 8  # the same for rounding, for which cells are halved in time alone
 PROBED = 4  # whole cells that are tried first
+MANY = 256  # cells: of fewer, pairs save less than it takes to try some
+WORTH_PAIRS = 0.6  # of the pairs that are tried: a pair that fails costs half as much again as its two cells
+PAIRS_PART = 0.7  # of the defects' work: what pairs take of it, for progress to be told
 HOPELESS = 1000.0  # times what is stated: cells would have to be cut by ten in several directions, each
 FIRST_PART = 0.2  # of the work: what rounding takes of it, for progress to be told
 TWICE = 2.5  # times what is stated: a part is halved twice before it is looked at again
@@ -142,7 +145,36 @@ class TubeCover:
         """How many parts the cells took, or every n-th of them; `Failing` where a block is not confirmed."""
         chosen = self.whole.chosen(np.arange(first, len(self.whole), every))
         count = self._limits(chosen) + self._rounding(groups(len(self.whole))[first::every])
+        if self._paired:
+            pairs = groups(len(self.whole), 2)[first::every]
+            done, chosen = self._together(pairs, self._defects, self.wanted)
+            count += done
         return count + self._covered(chosen, self._defects, self.wanted, "defect", FIRST_PART)
+
+    @cached_property
+    def _paired(self) -> bool:
+        """Whether two cells at once are mostly below what is stated: tried at a few places, where there are many."""
+        pairs = groups(len(self.whole), 2)
+        if len(self.whole) < MANY:
+            return False
+        rows = np.linspace(0, len(pairs) - 1, 2 * PROBED).astype(int)
+        some = joined_cells([grouped(self.whole.chosen(pairs[k])) for k in rows])
+        fine = (self._defects(some)[0] <= self.wanted[:, None]).all(axis=0)
+        return bool(fine.mean() > WORTH_PAIRS)
+
+    def _together(self, places: Sequence[Array], judge: Judge, wanted: Array) -> tuple[int, TubeCells]:
+        """How many groups of cells are as claimed, and the cells of the others."""
+        count, left = 0, [np.zeros(0, dtype=int)]
+        for k in range(0, len(places), BATCH):
+            some = places[k : k + BATCH]
+            together = joined_cells([grouped(self.whole.chosen(rows)) for rows in some])
+            self.budget.spend(len(together))
+            wrong = np.asarray((judge(together)[0] > wanted[:, None]).any(axis=0))
+            count += int((~wrong).sum())
+            left += [rows for rows, one in zip(some, wrong, strict=True) if one]
+            if self.progress is not None and judge == self._defects:
+                self.progress(FIRST_PART + (1 - FIRST_PART) * PAIRS_PART * min(1.0, (k + BATCH) / len(places)))
+        return count, self.whole.chosen(np.concatenate(left))
 
     def _limits(self, cells: TubeCells) -> int:
         """No limit of a control is reached at any stage of a step from these cells."""
@@ -158,17 +190,7 @@ class TubeCover:
         """Groups of cells first; of those of which that says too little, the cells."""
         roundings = TubeRoundings(self.read, self.tube, self.claims)
         stated = np.array([one.proof.rounding for one in self.claims])
-        count, left = 0, list[Array]()
-        for k in range(0, len(places), BATCH):
-            some = places[k : k + BATCH]
-            together = joined_cells([grouped(self.whole.chosen(rows)) for rows in some])
-            self.budget.spend(len(together))
-            wrong = np.asarray((roundings.judged(together)[0] > stated[:, None]).any(axis=0))
-            count += int((~wrong).sum())
-            left += [rows for rows, one in zip(some, wrong, strict=True) if one]
-        if not left:
-            return count
-        cells = self.whole.chosen(np.concatenate(left))
+        count, cells = self._together(places, roundings.judged, stated)
         return count + self._covered(cells, roundings.judged, stated, "rounding", 0.0)
 
     def require_hope(self) -> None:

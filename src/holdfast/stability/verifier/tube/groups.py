@@ -3,7 +3,7 @@
     |x − P(σ)| ≤ half + |p(s) − P(α + β s)|,      σ = α + β s
 
 A cubic p − P lies within its Bernstein coefficients. Rounding changes little from cell to cell and is mostly far below
-what is stated, so that a group often says it of all its cells at once.
+what is stated, so that a group often says it of all its cells at once; a defect is often small enough for two.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ PLACES = np.linspace(0, 1, 7)  # of each cell, through which the cubic of a grou
 BERNSTEIN = np.array([[1, 0, 0, 0], [1, 1 / 3, 0, 0], [1, 2 / 3, 1 / 3, 0], [1, 1, 1, 1]])  # of powers 0 to 3
 
 
-def groups(count: int) -> list[Array]:
+def groups(count: int, size: int = GROUP) -> list[Array]:
     """The places of all cells, so many together as follow each other."""
-    return [np.arange(first, min(first + GROUP, count)) for first in range(0, count, GROUP)]
+    return [np.arange(first, min(first + size, count)) for first in range(0, count, size)]
 
 
 def grouped(cells: TubeCells) -> TubeCells:
