@@ -16,6 +16,7 @@ import holdfast as hf
 from holdfast.stability.verifier.reading.file import digest
 from tests.stability.held import pendulum
 from tests.stability.test_bodies_verified import rod
+from tests.stability.test_verifier_spins import BOB
 
 EXAMPLES = resources.files("holdfast") / "examples"
 CELLS = 600  # of a verification of a lie: what is not found out by then is not confirmed either
@@ -50,6 +51,8 @@ KINDS = {
     "added states": lambda: hf.certify(example("quadrotor"), duration=0.1, tube=True, effort=1),
     "bodies": lambda: hf.certify(hf.derive(rod()), hf.RK4, step=1e-3, duration=0.2),
     "from the start": beside,
+    "quaternions": lambda: hf.certify(hf.derive(hf.loads(BOB)), effort=1),
+    "limits": lambda: next(iter(hf.certify_stretches(example("weak_motor")).values())),
     "data": lambda: hf.certify(example("measured_path")),
     "phase": lambda: next(iter(hf.certify_phases(example("slack_rope")).values())),
 }

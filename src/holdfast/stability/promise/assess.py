@@ -24,7 +24,7 @@ from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.stability.certificate.certificate import INTERRUPTED, BlockCertificate, Certificate, established
 from holdfast.stability.linear.growth import growth
 from holdfast.stability.linear.hurwitz import place_of_roots
-from holdfast.stability.promise.bodies import unverified_bodies
+from holdfast.stability.promise.bodies import turned_freely, unverified_bodies
 from holdfast.stability.promise.checked import BlockAlongRun, MeasuredDefect
 from holdfast.stability.promise.envelope import reading_errors
 from holdfast.stability.promise.in_tube import STRETCHES, gaps_along, with_tubes, without_tubes
@@ -295,7 +295,8 @@ class Assessment:
             return self._estimated(block, told, step, None, granted) or checked
         if step is None or seen.norm is None or seen.defects is None:
             return checked
-        why = obstacle or self._why_not(block) or self._at_limits(told) or block.tube_only or self._unverified
+        why = obstacle or self._why_not(block) or self._at_limits(told) or block.tube_only
+        why = why or self._unverified or turned_freely(self.equations.problem.system)
         found = why or self._proved(told, step, seen.norm, checked, seen.defects, work, granted)
         if isinstance(found, BlockCertificate):
             return found

@@ -18,10 +18,12 @@ from holdfast.stability.verifier.reading.chains import (
     above_usual,
     chain_equations,
 )
+from holdfast.stability.verifier.reading.code import Code
 from holdfast.stability.verifier.reading.equations import Equations, equations
 from holdfast.stability.verifier.reading.extension import ExtendedAgreement, agreeing, extended, some_states
 from holdfast.stability.verifier.reading.file import BlockClaim, Claim, Claims
 from holdfast.stability.verifier.reading.law import Law
+from holdfast.stability.verifier.reading.limits import Cut, free_code
 from holdfast.stability.verifier.reading.statement import Statement, statement
 from holdfast.stability.verifier.reading.tubes import TubeClaim
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed, require
@@ -36,6 +38,7 @@ from holdfast.stability.verifier.steps.law import UniformContraction, VaryingLaw
 from holdfast.stability.verifier.steps.motion import AffineMotion, WholeMotion
 from holdfast.stability.verifier.steps.rounding import Agreement, RoundingModel
 from holdfast.stability.verifier.tube.adjoint import AdjointRounding, BoxRounding
+from holdfast.stability.verifier.tube.limits import LimitAgreement
 
 CELLS = 100_000  # of one verification, unless said otherwise
 OBSERVABLES = ("kinetic", "potential", "energy")  # that a region may bound; not derived for variable masses, where
@@ -79,6 +82,15 @@ class Reading:
     tableau: Tableau
     agreement: Agreement | ChainAgreement | ExtendedAgreement
     notes: list[str] = field(default_factory=list)
+    cuts: tuple[Cut, ...] = ()  # limits of controls that the code has, and `code` has not
+    free: Code | None = None
+
+    @property
+    def code(self) -> Code:
+        """What is run, as it is where no limit is reached."""
+        found = self.free or self.claims.code
+        assert found is not None
+        return found
 
 
 # ── reading ───────────────────────────────────────────────────────────────────────────────────────
@@ -115,6 +127,8 @@ def reading(claims: Claims) -> Reading:
     require(claims.code is not None, "the code that is run is not in it")
     assert claims.code is not None
     if isinstance(law, ChainLaw):
+        if stated.limits:
+            raise Unconfirmed("limits of controls above degree 2 cannot be re-checked independently")
         chains = chain_equations(stated, law, claims)
         notes += _start_notes(claims, stated)
         agreed = ChainAgreement(chains, claims.code, claims.parameters)
@@ -125,6 +139,10 @@ def reading(claims: Claims) -> Reading:
         return Reading(claims, stated, system, tableau, ExtendedAgreement(agreed, system), notes)
     notes += _start_notes(claims, stated)
     made = equations(stated, law, claims.parameters)
+    if stated.limits:
+        free, cuts = free_code(claims.code, len(made.inputs))
+        limited = LimitAgreement(made, free, cuts, claims.parameters)
+        return Reading(claims, stated, made, tableau, limited, notes, cuts, free)
     agreement = Agreement(made, claims.code, claims.parameters)
     return Reading(claims, stated, made, tableau, agreement, notes)
 
@@ -156,6 +174,8 @@ def check_block(read: Reading, block: BlockClaim, budget: Budget) -> Shown:
     assert proof is not None
     assert claims.step is not None
     _require_names(read, block, proof)
+    if read.cuts:
+        raise Unconfirmed("that no limit of a control is reached is re-checked in tubes alone")
     changing = not made.chained and varies(made, block.names)
     matrix = [] if changing else made.matrix(block.names)  # a law that varies has no one matrix to state
     require(matrix == [[Fraction(x) for x in row] for row in block.matrix], "the law is not the one of the problem")

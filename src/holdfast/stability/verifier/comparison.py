@@ -62,7 +62,7 @@ def same_problem(claims: Claims, text: str) -> list[str]:
         ("parameter", own.parameters, meant.parameters), ("gain", ours.gains, theirs.gains),
         ("law of", ours.demand, theirs.demand), ("constraint", own.holonomic, meant.holonomic),
         ("constraint", own.nonholonomic, meant.nonholonomic), ("rate of", own.states, meant.states),
-        ("force on", own.forces, meant.forces),
+        ("force on", own.forces, meant.forces), ("limit of", _ends(own), _ends(meant)),
         ("energy", _energies(own), _energies(meant)),
     ]  # fmt: skip
     for name in {*own.controls, *meant.controls}:
@@ -85,6 +85,12 @@ def _same_data(own: Statement, meant: Statement, name: str) -> bool:
 def _energies(stated: Statement) -> dict[str, Node]:
     found = {"kinetic": stated.kinetic, "potential": stated.potential, "dissipation": stated.dissipation}
     return {name: node for name, node in found.items() if node is not None}
+
+
+def _ends(stated: Statement) -> dict[str, Node]:
+    """What limits each control, from below and from above."""
+    lows = {f"{name} from below": low for name, (low, _) in stated.limits.items()}
+    return lows | {f"{name} from above": high for name, (_, high) in stated.limits.items()}
 
 
 def _masses(text: str) -> Any:

@@ -3,7 +3,7 @@
     T = Σ m |c'|²/2 + ω·Iω/2,      P = −Σ m g·c
 
 with c the centre of mass in the axes of the ground and ω the spin in the axes of the body. Hinges, sliders, sleeves,
-crosses and welds are known, and free bodies in the plane; not what turns by quaternions, nor what rolls.
+crosses, balls and welds are known, and free bodies. Quaternions are in reading/spins.py.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from holdfast.stability.verifier.numbers.dag import Node, inputs_of
 from holdfast.stability.verifier.reading.joint_rows import JointRows
+from holdfast.stability.verifier.reading.spins import Moving, quaternion_rates
 from holdfast.stability.verifier.reading.turns import (
     Vector,
     about,
@@ -59,11 +60,13 @@ class BodyReader:
             require(isinstance(table, dict), "the problem text cannot be read: a body or joint is no table")
         self.plane = self._in_plane(system)
         self.gravity = self._vector(system.get("gravity", [0, 0] if self.plane else [0, 0, 0]), "gravity")
+        self.norm_rate = self.constant(system.get("norm_rate", 0), "norm_rate")
         zero, one = self.dag.zero, self.dag.one
         self.none = [zero, zero, zero]
         self.unit = [[one, zero, zero], [zero, one, zero], [zero, zero, one]]
         self.frames = {"ground": PlacedFrame(self.none, self.unit, self.none, zero)}
         self.rows: dict[str, Node] = {}
+        self.fast_rows: dict[str, Node] = {}
 
     def read(self) -> None:
         """Coordinates, names and points of the statement; energies and rows are then known here."""
@@ -85,7 +88,7 @@ class BodyReader:
         for name, joint in self.joints.items():
             if joint.get("kind") not in FREEDOMS:
                 rows.hold(name, joint)
-        self.rows = rows.found
+        self.rows, self.fast_rows = rows.found, rows.fast
 
     def energies(self) -> tuple[Node, Node]:
         """T and P of all bodies."""
@@ -97,7 +100,9 @@ class BodyReader:
             center = plus(dag, frame.place, times(dag, frame.axes, self._vector(table.get("center"), "center")))
             speed = [self.made.rate(part) for part in center]
             kinetic.append(dag.mul(half, dag.mul(mass, dot(dag, speed, speed))))
-            turning = times(dag, self._inertia(table.get("inertia"), name), frame.spin)
+            inertia = self._inertia(table.get("inertia"), name)
+            self.made.moving.append(Moving(mass, speed, inertia, frame.spin))
+            turning = times(dag, inertia, frame.spin)
             kinetic.append(dag.mul(half, dot(dag, frame.spin, turning)))
             potential.append(dag.neg(dag.mul(mass, dot(dag, self.gravity, center))))
         return dag.sum(kinetic), dag.sum(potential)
@@ -233,6 +238,7 @@ class BodyReader:
         turn = self.turn_at_zero(joint)
         steps = self._steps(joint, name)
         if not forward:
+            require(all(kind != "ball" for kind, _, _ in steps), f"{name!r} is led backwards, which is not known here")
             steps = [(kind, [dag.neg(p) for p in times(dag, turn, axis)], q) for kind, axis, q in reversed(steps)]
             turn = transposed(turn)
         place, spin, angle = self.at(near), carrier.spin, carrier.angle
@@ -241,6 +247,10 @@ class BodyReader:
             dag.add(angle, dag.call("atan2", turn[1][0], turn[0][0])) if self.plane and turn is not self.unit else angle
         )
         for kind, axis, coordinate in steps:
+            if kind == "ball":
+                matrix, own = self._ball(coordinate)
+                axes, spin = product(dag, axes, matrix), plus(dag, times(dag, transposed(matrix), spin), own)
+                continue
             self._coordinate(coordinate)
             q, v = dag.input(coordinate), dag.input(f"{coordinate}_dot")
             if kind == "slide":
@@ -258,6 +268,19 @@ class BodyReader:
         place = [dag.sub(a, b) for a, b in zip(place, times(dag, axes, inner), strict=True)]
         self.frames[body] = PlacedFrame(place, axes, spin, angle)
         self._name_frame(body)
+
+    def _ball(self, name: str) -> tuple[list[Vector], Vector]:
+        """A turn by a quaternion, and the spin that it adds, in the axes after it."""
+        spins, quaternion = [f"{name}_turn_{c}" for c in "xyz"], [f"{name}_e{k}" for k in range(4)]
+        for word in spins:
+            self._coordinate(word)
+        for word in quaternion:
+            self._name(word, self.dag.input(word))
+        rates = quaternion_rates(self.made, quaternion, spins, self.norm_rate)
+        self.made.states |= rates
+        self.made.quaternions |= rates
+        matrix = rotation(self.dag, [self.dag.input(word) for word in quaternion])
+        return matrix, [self.dag.input(f"{word}_dot") for word in spins]
 
     def _steps(self, joint: Mapping[str, Any], name: str) -> list[tuple[str, Vector, str]]:
         kind, x, y, z = joint.get("kind"), *self.unit
@@ -278,7 +301,14 @@ class BodyReader:
             return [("slide", first, f"{name}_x"), ("slide", second, f"{name}_y"), ("turn", normal, name)]
         if kind == "weld":
             return []
-        raise Refused(f"{name!r} turns freely, by a quaternion, which is not known here")
+        if kind == "spherical":
+            return [("ball", z, name)]
+        if kind == "free":
+            return [
+                *(("slide", way, f"{name}_{c}") for way, c in zip((x, y, z), "xyz", strict=True)),
+                ("ball", z, name),
+            ]
+        raise Refused(f"{name!r} is a joint that is not known here")
 
     def _offset(self, end: tuple[str, str]) -> Vector:
         body, point = end

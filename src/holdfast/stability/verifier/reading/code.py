@@ -40,6 +40,11 @@ class Code:
 
     def balls(self, values: Mapping[str, Any]) -> list[Any]:
         """The rates in balls at one point."""
+        known = self.known(values)
+        return [known[k] for k in self.rates]
+
+    def known(self, values: Mapping[str, Any]) -> list[Any]:
+        """Inputs and all operations in balls at one point."""
         import flint
 
         known = [values[name] for name in self.inputs]
@@ -54,7 +59,7 @@ class Code:
                 known.append(args[2].ball(args[1], known[args[0]], flint))
             else:
                 known.append(_ball(op, [known[k] for k in args], flint))
-        return [known[k] for k in self.rates]
+        return known
 
     def rounded(self, values: Mapping[str, Rounded]) -> list[Rounded]:
         """The rates over cells, each with a bound of its rounding error."""

@@ -15,6 +15,7 @@ from typing import Any
 
 from holdfast.stability.verifier.numbers.dag import JUMPS, Dag, Node, inputs_of, ordered
 from holdfast.stability.verifier.reading.law import Law
+from holdfast.stability.verifier.reading.spins import projected
 from holdfast.stability.verifier.reading.statement import Statement
 from holdfast.stability.verifier.refusal import Refused, require
 
@@ -122,7 +123,7 @@ def equations_of_motion(stated: Statement, numbers: Mapping[str, float], law: La
     holonomic = list(stated.holonomic.values())
     w = [*dag.derivatives(holonomic, along), *stated.nonholonomic.values()]
     jacobian, drift = dag.partials(w, v), dag.derivatives(w, along)
-    mass, bias = _lagrange(stated, q, v, along)
+    mass, bias = projected(stated, v, along) if stated.quaternions else _lagrange(stated, q, v, along)
     holders = _holders(stated, jacobian)
     demand = [dag.zero] * len(stated.constraints) if law is None else list(law.demand.values())
     observables = _observables(stated, v)

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from holdfast.stability.verifier.numbers.dag import Node, inputs_of
-from holdfast.stability.verifier.reading.turns import Vector, across, dot, product, times, transposed
+from holdfast.stability.verifier.reading.turns import Vector, across, cross, dot, plus, product, times, transposed
 from holdfast.stability.verifier.refusal import require
 
 if TYPE_CHECKING:
     from holdfast.stability.verifier.reading.bodies import BodyReader
 
-HELD = ("distance", "gear", "rack-and-pinion")
+HELD = ("distance", "gear", "rack-and-pinion", "rolling-on-plane")
 ROWS = {  # where places and turns are held when a joint is cut
     "revolute": ("all", "across"), "prismatic": ("across", "all"), "cylindrical": ("across", "across"),
     "universal": ("all", "two"), "spherical": ("all", ""), "planar": ("along", "across"), "weld": ("all", "all"),
@@ -25,11 +25,12 @@ class JointRows:
     def __init__(self, reader: BodyReader) -> None:
         self.reader, self.dag = reader, reader.dag
         self.found: dict[str, Node] = {}
+        self.fast: dict[str, Node] = {}  # of velocities
 
     def _keep(self, name: str, row: Node) -> None:
         require(name not in self.found, f"the problem text cannot be read: {name!r} is kept twice")
         require(
-            bool(inputs_of([row]) & set(self.reader.made.coordinates)),
+            bool(inputs_of([row]) & {*self.reader.made.coordinates, *self.reader.made.quaternions}),
             f"the row {name!r} depends on nothing that moves",
         )
         self.found[name] = row
@@ -81,6 +82,8 @@ class JointRows:
         """The row of a joint that only holds."""
         dag, kind = self.dag, joint.get("kind")
         require(kind in HELD, f"{name!r} is a joint that is not known here")
+        if kind == "rolling-on-plane":
+            return self._roll(name, joint)
         if kind == "distance":
             near, far = self.reader.ends(joint)
             away = [dag.sub(q, p) for p, q in zip(self.reader.at(near), self.reader.at(far), strict=True)]
@@ -93,3 +96,29 @@ class JointRows:
         if kind == "gear":
             return self._keep(name, dag.sub(a, dag.mul(self.reader.constant(joint.get("ratio"), "ratio"), b)))
         return self._keep(name, dag.sub(b, dag.mul(self.reader.constant(joint.get("radius"), "radius"), a)))
+
+    def _roll(self, name: str, joint: Mapping[str, Any]) -> None:
+        """A sharp rim, or a ball, touches a plane of the ground with its lowest point, which is at rest there."""
+        dag, reader = self.dag, self.reader
+        near, far = reader.ends(joint)
+        require(far[0] == "ground", f"{name!r} does not roll on the ground")
+        upright = reader.plane and joint.get("normal") is None
+        normal = reader.unit[1] if upright else reader.axis(joint, "normal")
+        radius, wheel, centre = reader.constant(joint.get("radius"), "radius"), reader.frames[near[0]], reader.at(near)
+        up = times(dag, transposed(wheel.axes), normal)  # in the axes of the wheel
+        reach, outward = dag.one, up
+        if joint.get("axis") is not None:
+            axle = reader.axis(joint)
+            tilt = dot(dag, axle, up)
+            reach = dag.call("sqrt", dag.sub(dag.one, dag.power(tilt, 2)))
+            outward = [dag.div(dag.sub(n, dag.mul(tilt, e)), reach) for n, e in zip(up, axle, strict=True)]
+        apart = [dag.sub(p, q) for p, q in zip(centre, reader.at(far), strict=True)]
+        self._keep(f"{name}_height", dag.sub(dot(dag, normal, apart), dag.mul(radius, reach)))
+        rim = [dag.neg(dag.mul(radius, part)) for part in outward]
+        speeds = plus(dag, [reader.made.rate(p) for p in centre], times(dag, wheel.axes, cross(dag, wheel.spin, rim)))
+        first, second, _ = transposed(across(dag, normal))
+        ways = (
+            {"slip": [normal[1], dag.neg(normal[0]), dag.zero]} if reader.plane else {"slip1": first, "slip2": second}
+        )
+        for word, way in ways.items():
+            self.fast[f"{name}_{word}"] = dot(dag, way, speeds)

@@ -17,6 +17,7 @@ from holdfast.stability.verifier.numbers.dag import Dag, Node, inputs_of
 from holdfast.stability.verifier.numbers.pieces import Data, Pieces
 from holdfast.stability.verifier.reading.bodies import BodyReader
 from holdfast.stability.verifier.reading.data import stated_data
+from holdfast.stability.verifier.reading.spins import Moving, along_rates
 from holdfast.stability.verifier.reading.text import Expression, Value
 from holdfast.stability.verifier.refusal import Refused, require
 
@@ -40,10 +41,14 @@ class Statement:
     holonomic: dict[str, Node] = field(default_factory=dict)
     nonholonomic: dict[str, Node] = field(default_factory=dict)
     controls: dict[str, dict[str, Node]] = field(default_factory=dict)
+    limits: dict[str, list[Node]] = field(default_factory=dict)  # of controls: low and high
     reactions: list[str] = field(default_factory=list)
     law: Mapping[str, Any] = field(default_factory=dict)
     start: dict[str, Node] = field(default_factory=dict)
     names: dict[str, Value] = field(default_factory=dict)
+    moving: list[Moving] = field(default_factory=list)  # bodies
+    quaternions: dict[str, Node] = field(default_factory=dict)  # of `states`, by their rates
+    own_kinetic: bool = False  # beside that of bodies
     data: dict[str, Data] = field(default_factory=dict)  # functions that are given by it
 
     @property
@@ -113,9 +118,10 @@ def statement(text: str) -> Statement:
     if bodies is not None:
         kinetic, potential = bodies.energies()
         assert made.kinetic is not None
+        made.own_kinetic = made.kinetic is not dag.zero
         assert made.potential is not None
         made.kinetic, made.potential = dag.add(made.kinetic, kinetic), dag.add(made.potential, potential)
-    _read_program(made, program, {} if bodies is None else bodies.rows)
+    _read_program(made, program, bodies)
     made.start = {name: made.scalar(value, f"start.{name}") for name, value in _table(data, "start").items()}
     return made
 
@@ -170,6 +176,7 @@ def _read_system(made: Statement, system: Mapping[str, Any], program: Mapping[st
     controls: dict[str, Value] = {name: made.dag.input(f"control {name}") for name in _table(program, "controls")}
     for name, value in _table(system, "states").items():
         made.states[name] = made.scalar(value, f"states.{name}", controls)
+    made.states = {n: r for n, r in made.states.items() if n not in made.quaternions} | made.quaternions
     for name in ("kinetic", "potential", "dissipation"):
         setattr(made, name, made.scalar(system.get(name, 0), f"system.{name}"))
     for name, value in _table(system, "forces").items():
@@ -182,16 +189,17 @@ def _read_system(made: Statement, system: Mapping[str, Any], program: Mapping[st
     require(set(system) <= known, f"[system] holds {', '.join(sorted(set(system) - known))}, which is not known here")
 
 
-def _read_program(made: Statement, program: Mapping[str, Any], rows: Mapping[str, Node]) -> None:
-    known = {"holonomic", "nonholonomic", "keep", "controls", "reactions", "law"}
+def _read_program(made: Statement, program: Mapping[str, Any], bodies: BodyReader | None) -> None:
+    rows, fast = ({}, {}) if bodies is None else (bodies.rows, bodies.fast_rows)
+    known = {"holonomic", "nonholonomic", "keep", "controls", "reactions", "law", "limits"}
     require(set(program) <= known, f"[program] holds {', '.join(sorted(set(program) - known))}, not known here")
     for kind in ("holonomic", "nonholonomic"):
         for name, value in _table(program, kind).items():
             require(name not in made.holonomic, f"the problem text cannot be read: {name!r} is kept twice")
             getattr(made, kind)[name] = made.scalar(value, f"{kind}.{name}")
-    for name, row in rows.items():  # of joints, which their own reactions hold
+    for name, row in (rows | fast).items():  # of joints, which their own reactions hold
         require(name not in made.constraints, f"the problem text cannot be read: {name!r} is kept twice")
-        made.holonomic[name] = row
+        (made.holonomic if name in rows else made.nonholonomic)[name] = row
     for name, value in _table(program, "keep").items():
         _keep(made, name, value)
     for name in _table(program, "controls"):
@@ -199,9 +207,21 @@ def _read_program(made: Statement, program: Mapping[str, Any], rows: Mapping[str
         made.controls[name] = _pushes(made, name, direction)
     made.reactions = _names(program.get("reactions", []), "program.reactions")
     if made.controls or made.reactions:
-        made.reactions += list(rows)
+        made.reactions += [*rows, *fast]
     require(set(made.reactions) <= set(made.constraints), "a reaction is of no constraint")
     made.law = _table(program, "law")
+    for name, value in _table(program, "limits").items():
+        made.limits[name] = _limits(made, name, value)
+
+
+def _limits(made: Statement, name: str, value: Any) -> list[Node]:
+    """The least and the largest of a control: a size, or [low, high], by parameters alone."""
+    require(name in made.controls, f"the problem text limits {name!r}, which is no control")
+    ends = [made.scalar(end, f"limits.{name}") for end in (value if isinstance(value, list) else [value])]
+    ends = [made.dag.neg(ends[0]), *ends] if len(ends) == 1 else ends
+    whole = len(ends) == 2 and inputs_of(ends) <= set(made.parameters)
+    require(whole, f"the limits of {name!r} are not two numbers")
+    return ends
 
 
 def _pushes(made: Statement, name: str, direction: Mapping[str, Any]) -> dict[str, Node]:
@@ -216,7 +236,7 @@ def _pushes(made: Statement, name: str, direction: Mapping[str, Any]) -> dict[st
             shares = {key: size}
         else:
             assert isinstance(along, Node)
-            (slopes,) = made.dag.partials([along], [made.dag.input(q) for q in made.coordinates])
+            slopes = along_rates(made, along)
             shares = {q: made.dag.mul(size, slope) for q, slope in zip(made.coordinates, slopes, strict=True)}
         for q, share in shares.items():
             found[q] = made.dag.add(found[q], share) if q in found else share

@@ -18,6 +18,11 @@ def dot(dag: Any, a: Vector, b: Vector) -> Node:
     return found
 
 
+def cross(dag: Any, a: Vector, b: Vector) -> Vector:
+    pairs = ((1, 2), (2, 0), (0, 1))
+    return [dag.sub(dag.mul(a[i], b[j]), dag.mul(a[j], b[i])) for i, j in pairs]
+
+
 def times(dag: Any, matrix: list[Vector], vector: Vector) -> Vector:
     return [dot(dag, row, vector) for row in matrix]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,6 +20,7 @@ from holdfast.stability.verifier.steps.rounding import RoundingModel
 from holdfast.stability.verifier.tube.adjoint import AdjointRounding
 from holdfast.stability.verifier.tube.cells import TubeCells
 from holdfast.stability.verifier.tube.groups import grouped, groups
+from holdfast.stability.verifier.tube.limits import WatchedCode
 from holdfast.stability.verifier.tube.space import TubeSpace
 from holdfast.stability.verifier.tube.step import TubeStep
 
@@ -54,6 +56,12 @@ class Failing(Exception):
 class TubeRounding(RoundingModel):
     """The same model over parts of a tube, whose forms follow its curve: elimination forgives no crude ones."""
 
+    def running(self, code: Any) -> TubeRounding:
+        """The same with the stages of another code."""
+        found = copy(self)
+        found.code = code
+        return found
+
     def _space(self, cells: Any) -> Space:
         return TubeSpace(len(cells.names), 0, 1)
 
@@ -72,11 +80,10 @@ class TubeRoundings:
     @cached_property
     def _added(self) -> list[TubeRounding]:
         made, stated = self._read.equations, self._read.claims
-        assert stated.code is not None
         assert stated.step is not None
         return [
             TubeRounding(
-                made, stated.code, one.block.names, self._read.tableau, stated.step, one.proof.factor,
+                made, self._read.code, one.block.names, self._read.tableau, stated.step, one.proof.factor,
                 stated.parameters, self._latest,
             )
             for one in self._claims
@@ -86,13 +93,21 @@ class TubeRoundings:
         """The slopes of some blocks."""
         if blocks not in self._made:
             made, stated, chosen = self._read.equations, self._read.claims, [self._claims[k] for k in blocks]
-            assert stated.code is not None
             assert stated.step is not None
             names, factors = [one.block.names for one in chosen], [np.array(one.proof.factor) for one in chosen]
             self._made[blocks] = AdjointRounding(
-                made, stated.code, names, self._read.tableau, stated.step, factors, stated.parameters, self._latest
+                made, self._read.code, names, self._read.tableau, stated.step, factors, stated.parameters, self._latest
             )
         return self._made[blocks]
+
+    def reached(self, cells: TubeCells) -> tuple[Array, Array]:
+        """0 where no limit of a control is reached, else infinite; and that the cell is what to halve."""
+        watched = WatchedCode(self._read.code, self._read.cuts, len(cells))
+        model = self._added[0].running(watched)
+        model.after(cells)  # type: ignore[arg-type]
+        shares = np.zeros_like(cells.low)
+        shares[:, 0] = 1.0
+        return np.where(watched.held, 0.0, np.inf)[None], shares
 
     def judged(self, cells: TubeCells) -> tuple[Array, Array]:
         """Bounds for each block (blocks, parts), and that the cell is what to halve."""
@@ -126,8 +141,18 @@ class TubeCover:
     def confirmed(self, first: int = 0, every: int = 1) -> int:
         """How many parts the cells took, or every n-th of them; `Failing` where a block is not confirmed."""
         chosen = self.whole.chosen(np.arange(first, len(self.whole), every))
-        count = self._rounding(groups(len(self.whole))[first::every])
+        count = self._limits(chosen) + self._rounding(groups(len(self.whole))[first::every])
         return count + self._covered(chosen, self._defects, self.wanted, "defect", FIRST_PART)
+
+    def _limits(self, cells: TubeCells) -> int:
+        """No limit of a control is reached at any stage of a step from these cells."""
+        if not self.read.cuts:
+            return 0
+        model = TubeRoundings(self.read, self.tube, self.claims)
+        try:
+            return self._covered(cells, model.reached, np.ones(1), "limits", 0.0)
+        except Failing as failing:
+            raise Failing(failing.place, "that no limit of a control is reached is not confirmed") from None
 
     def _rounding(self, places: Sequence[Array]) -> int:
         """Groups of cells first; of those of which that says too little, the cells."""
@@ -176,7 +201,7 @@ class TubeCover:
             wrong = np.asarray((bounds > wanted[:, None]).any(axis=0))
             done += int((~wrong).sum())
             if wrong.any():
-                deep = wrong & (depths >= (DEEPEST_IN_TIME if what == "rounding" else DEEPEST))
+                deep = wrong & (depths >= (DEEPEST if what == "defect" else DEEPEST_IN_TIME))
                 if deep.any():
                     excess = (bounds[:, deep] / wanted[:, None]).max(axis=1)
                     words = f"its {what} is not confirmed: {float(excess.max()):.3g} times what is stated"
