@@ -116,7 +116,7 @@ def _require_same(job: Assessment, run: Trajectory, step: float | None) -> None:
         raise BadRequest(
             "the run was moved back onto the program after each step: it is not the scheme's own motion",
             where="certify(trajectory=...)",
-            fix="run it with project=False",
+            fix="run it without projection",
         )
     asked, made = job.equations.problem, run.problem
     if made is not None and (asked.system, asked.program) != (made.system, made.program):

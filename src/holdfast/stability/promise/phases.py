@@ -117,7 +117,7 @@ def certify_stretches(
     if made.step is None or made.every != 1 or isinstance(made, JoinedRun):
         raise BadRequest(
             "stretches are of one run with one step, all of them kept", where="certify_stretches",
-            fix="a scheme of fixed steps, every=1, and nothing joined to it",
+            fix="a scheme of fixed steps, every step kept, and nothing joined to it",
         )  # fmt: skip
     _require_of(made, equations, "certify_stretches")
     asked, numbers = certificate_request(equations, None, None, effort), _numbers(made, parameters, "certify_stretches")
@@ -149,7 +149,7 @@ def _require_of(run: Trajectory, equations: Equations, where: str) -> None:
     if run.projected:
         raise BadRequest(
             "the run was moved back onto the program after each step: it is not the scheme's own motion",
-            where=f"{where}(trajectory=...)", fix="run it with project=False",
+            where=f"{where}(trajectory=...)", fix="run it without projection",
         )  # fmt: skip
 
 
@@ -161,7 +161,7 @@ def _numbers(run: Trajectory, given: ByName | None, where: str) -> dict[str, flo
         if name in run.parameters and run.parameters[name] != float(value):
             raise BadRequest(
                 f"the run was made with {name} = {run.parameters[name]:g}, not {float(value):g}",
-                where=f"{where}(trajectory=...)", fix="give the same parameters=, or none",
+                where=f"{where}(trajectory=...)", fix="give the same parameters, or none",
             )  # fmt: skip
     stated = zip(equations.parameter_names, parameter_vector(equations, {}), strict=True)
     return {name: run.parameters[name] for name, value in stated if run.parameters[name] != value}
