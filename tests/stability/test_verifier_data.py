@@ -58,6 +58,35 @@ def test_data_of_other_degrees_are_confirmed(degree):
     assert found.holds, found.findings
 
 
+@pytest.mark.prove
+def test_data_of_a_place_push_what_is_not_held():
+    text = FOLLOW.format(degree=5, program="x - track", step=0.02).replace('["x"]', '["x", "y"]')
+    text = (
+        text.replace("x_dot**2/2", "x_dot**2/2 + y_dot**2/2")
+        + """[functions.pull]
+of = "y"
+times = [-3, -1, 0, 1, 3]
+values = [0, 1, 0, 1, 0]
+degree = 3
+[system.forces]
+y = "pull"
+"""
+    )
+    found = hf.verify(hf.certify(hf.derive(hf.loads(text)), step=0.02, effort=1))
+    assert found.holds, found.findings
+
+
+def test_what_is_not_finite_has_no_range():
+    _, found, _ = pieces()
+    low, high = np.array([np.nan, -np.inf, 1.0, 1.0]), np.array([1.0, 1.0, np.inf, 2.0])
+    least, most = found.ranges(0, low, high)
+    assert np.isinf(least[:3]).all()
+    assert np.isinf(most[:3]).all()
+    alone = found.ranges(0, low[3:], high[3:])
+    assert (least[3], most[3]) == (alone[0][0], alone[1][0])
+    assert np.isinf(found.noise(0, low[:3], high[:3])).all()
+
+
 @pytest.mark.parametrize("degree", [1, 2, 5, *(pytest.param(k, marks=pytest.mark.prove) for k in (3, 4, 6, 7))])
 def test_the_spline_of_the_data_is_known_by_what_makes_it_one(degree):
     stated, found, _ = pieces(degree)

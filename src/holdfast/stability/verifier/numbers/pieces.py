@@ -75,7 +75,7 @@ class Pieces:
     def doubles(self, order: int, x: Array) -> Array:
         """A derivative in doubles at many points: for looking, not for proving."""
         place = np.clip(np.searchsorted(self.ends, x, side="right") - 1, 0, len(self.rows) - 1)
-        table = np.array([[float(c) for c in self.exact(k, order)] for k in range(len(self.rows))])
+        table = _table(self, order)
         moved, total = x - np.array(self.ends)[place], np.zeros(np.shape(x))
         for k in reversed(range(table.shape[1])):
             total = total * moved + table[place, k]
@@ -115,18 +115,21 @@ class Pieces:
         """Piece by piece: which cells meet it, the middle and half-width of their part of it, from its beginning, and
         the coefficients there.
         """
-        ends, last = np.array(self.ends), len(self.rows) - 1
+        ends, whole = np.array(self.ends), _table(self, order)
         begins, beyond = ends[:-1].copy(), ends[1:].copy()
         begins[0], beyond[-1] = -np.inf, np.inf
-        for place in range(last + 1):
-            rows = np.flatnonzero((low <= beyond[place]) & (high >= begins[place]))
+        sound = np.isfinite(low) & np.isfinite(high)
+        if not sound.any():
+            return
+        for place in range(max(self.place(low[sound].min()) - 1, 0), self.place(high[sound].max()) + 1):
+            rows = np.flatnonzero(sound & (low <= beyond[place]) & (high >= begins[place]))
             if not len(rows):
                 continue
             left, right = np.maximum(low[rows], begins[place]), np.minimum(high[rows], beyond[place])
             middle = (left + right) / 2 - ends[place]
             pad = 4 * UNIT * (np.abs(left) + np.abs(right) + abs(ends[place]))
-            table = np.array([[float(c) for c in self.exact(place, order)]])
-            yield rows, middle, (right - left) / 2 * GROWTH + pad, np.broadcast_to(table, (len(rows), table.shape[1]))
+            table = np.broadcast_to(whole[place], (len(rows), whole.shape[1]))
+            yield rows, middle, (right - left) / 2 * GROWTH + pad, table
 
 
 def _around(table: Array, middle: Array, reach: Array) -> tuple[Array, Array]:
@@ -140,6 +143,12 @@ def _around(table: Array, middle: Array, reach: Array) -> tuple[Array, Array]:
         rounding = rounding + size * reach**k * 4 * (count + 4) * UNIT
         value = total if k == 0 else value
     return value, (spread + rounding) * GROWTH + LEAST
+
+
+@cache
+def _table(pieces: Pieces, order: int) -> Array:
+    """The coefficients of a derivative in doubles, each rounded once, by pieces."""
+    return np.array([[float(c) for c in pieces.exact(k, order)] for k in range(len(pieces.rows))])
 
 
 @cache

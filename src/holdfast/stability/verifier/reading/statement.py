@@ -136,7 +136,9 @@ def _read_functions(made: Statement, data: Mapping[str, Any]) -> None:
             node = made.scalar(inside["value"], f"functions.{name}")
         else:
             made.data[name] = stated_data(name, inside)
-            node = made.dag.table(made.data[name], 0, made.scalar(inside.get("of", "t"), f"functions.{name}.of"))
+            of = inside.get("of", "t")
+            of = of[0] if isinstance(of, list) and len(of) == 1 else of
+            node = made.dag.table(made.data[name], 0, made.scalar(of, f"functions.{name}.of"))
         values = {name: node}
         if "of" not in inside:
             alone = inputs_of([node]) <= {"t", *made.parameters}
