@@ -132,3 +132,20 @@ def test_the_stewart_platform_is_confirmed():
 def test_the_coin_is_confirmed():
     found = hf.verify(hf.certify(hf.derive(hf.load(str(EXAMPLES / "coin.toml")))))
     assert found.holds, found.findings
+
+
+def test_a_state_that_follows_the_motion_is_no_place():
+    made = statement("""schema = 1
+[system]
+coordinates = ["x"]
+kinetic = "x_dot**2/2"
+[system.states]
+s = "3*x_dot"
+[definitions]
+reach = "2*x + 5*s"
+[program.holonomic]
+stay = "x"
+[program.controls]
+F = { reach = 1 }
+""")
+    assert made.controls["F"]["x"] is made.dag.const(2)

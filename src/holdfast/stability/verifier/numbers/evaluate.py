@@ -65,7 +65,7 @@ class Forms:
         """Data over all pieces that a cell meets: of values alone, for series end at knots."""
         data, order = read(node)
         if self.space.terms > 1:
-            raise Unconfirmed(f"{data.name!r} is given by data, and used otherwise than by a sum with t in it")
+            raise Unconfirmed(f"{data.name!r} is given by data, and enters what is not affine in them")
         low, high = data.pieces.ranges(order, *at.range())
         return between(self.space, low, high)
 

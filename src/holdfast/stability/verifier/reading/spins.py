@@ -54,8 +54,14 @@ def quaternion_rates(made: Statement, quaternion: list[str], spins: list[str], p
 
 
 def along_rates(made: Statement, node: Node) -> list[Node]:
-    """How a function of places and turns changes with each rate: for true coordinates its slopes."""
-    (found,) = made.dag.partials([made.rate(node)], [made.dag.input(f"{q}_dot") for q in made.coordinates])
+    """How a function of places and turns changes with each rate: for true coordinates its slopes.
+
+    States of the problem's own are no places: that they change with the motion moves no force.
+    """
+    dag = made.dag
+    rates = {q: dag.input(f"{q}_dot") for q in made.coordinates}
+    along = {dag.input(q): rate for q, rate in (rates | made.quaternions).items()}
+    (found,) = dag.partials(dag.derivatives([node], along), list(rates.values()))
     return found
 
 
