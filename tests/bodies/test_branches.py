@@ -83,7 +83,7 @@ def test_rows_by_geometry_move_as_their_derivatives_say(mechanism):
 
 
 def test_a_platform_is_solved_leg_by_leg_with_less_than_half_the_operations():
-    """The plate's acceleration and that of its spin, to the digits of a derivation by hand, which took 3560 operations."""
+    """The plate's acceleration and that of its spin, to the digits of a derivation by hand; it took 3560 operations."""
     equations = hf.derive(stewart())
     field = quick.quick_field(equations)
     assert len(branches_of(equations.dynamics.mass, equations.deviations.jacobian)) == 5
