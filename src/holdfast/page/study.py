@@ -31,8 +31,7 @@ from holdfast.problem.problem import Problem
 from holdfast.results.judgement.outcome import Outcome
 from holdfast.results.runs.simulate import simulate
 from holdfast.results.trajectory import Trajectory
-from holdfast.stability.certificate.certificate import Certificate
-from holdfast.stability.certificate.tube_proof import TubeProof
+from holdfast.stability.certificate.certificate import Certificate, Proof
 from holdfast.stability.certificate.verify import Verification, verify
 from holdfast.stability.promise.certify import certify
 from holdfast.stability.promise.phases import certify_phases
@@ -50,8 +49,8 @@ MANY = 7  # variables of a region: with more of them a box takes far longer, and
 def _recheck(certificate: Certificate) -> int:
     """Boxes that the verifier is given within a study; `hf.verify` has more."""
     proofs = [block.proof for block in certificate.blocks if block.proof is not None]
-    regions = [p for p in proofs if not isinstance(p, TubeProof)]
-    along = sum(len(p.tube.cells) for p in proofs if isinstance(p, TubeProof))
+    regions = [p for p in proofs if isinstance(p, Proof)]
+    along = sum(len(p.tube.cells) for p in proofs if not isinstance(p, Proof))
     wide = max((len(p.region) for p in regions), default=0)
     heavier = max(1.0, comb(wide + 3, 3) / comb(MANY + 3, 3)) ** 2  # monomials: what a product of two forms takes
     first, each = RECHECK
