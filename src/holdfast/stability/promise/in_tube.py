@@ -136,8 +136,8 @@ def _in_order(one: MeasuredDefect, checked: BlockCertificate, proof: OrderedProo
     width = rounded_down(100 * proof.tube.width, 2)
     reason = (
         f"{proof.steps} steps are followed in the order of time, from every state within {width} % of "
-        f"{range_words(proof.tube)} at the same time; no step is shown to contract by itself: "
-        f"{_why_not(checked.reason)}."
+        f"{range_words(proof.tube)} at the same time; no step is shown to contract by itself. "
+        f"Omega is the stronger claim: {_why_not(checked.reason)}."
     )
     return replace(
         checked, label=Label.tube, reason=reason, matrix=(), gamma=None, defect=None, epsilon=None, slack=None,
