@@ -64,6 +64,7 @@ class Job:
             judged=judgement,
             start=self.start,
             scheme=request.scheme.name,
+            scheme_fingerprint=request.scheme.fingerprint,
             step=request.step,
             tolerance=request.tolerance,
             parameters=Frozen(dict(zip(equations.parameter_names, self.constants, strict=True))),
