@@ -1,4 +1,4 @@
-"""What an attack on the re-checking of data, limits and quaternions found, each with the smallest input that showed it."""
+"""What an attack on the re-checking of data, limits and quaternions found, each with the smallest input for it."""
 
 import copy
 import json
