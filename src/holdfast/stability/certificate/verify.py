@@ -98,14 +98,13 @@ def _verified(made: Reading, budget: Budget, progress: Callable[[float], None] |
                 native = native or NativeRun(made)
                 attack = _attack(made, shown, native)
                 contradiction = attack.contradiction()
-                strange = native.other_data()
+                strange = native.other_code()
             except HoldfastError as error:
                 contradiction = f"the product cannot derive its problem: {error.what}"
             else:
                 sentence = f"{sentence}; {attack.told}"
                 if strange is not None and contradiction is None:
-                    why = f"the pieces of {strange!r} that are run here are other doubles"
-                    shown, sentence = None, f"{', '.join(block.constraints)}: {why}"
+                    shown, sentence = None, f"{', '.join(block.constraints)}: {strange}"
             if contradiction is not None:
                 shown, sentence = None, f"{', '.join(block.constraints)}: does not hold: {contradiction}"
         findings.append(sentence)

@@ -205,7 +205,7 @@ class TubeCover:
         self.budget.require_room(len(self.whole) / (2 if len(self.whole) >= MANY else 1))
         rows = np.unique(np.linspace(0, len(self.whole) - 1, PROBED).astype(int))
         self.budget.spend(len(rows))
-        excess = np.median(self._defects(self.whole.chosen(rows))[0] / self.wanted[:, None], axis=1)
+        excess = np.median(_times_stated(self._defects(self.whole.chosen(rows))[0], self.wanted), axis=1)
         if excess.max() > HOPELESS:
             words = f"it is enclosed here by {excess.max():.2g} times what is stated"
             raise Failing(int(excess.argmax()), f"its defect is not confirmed: {words}")
@@ -234,10 +234,10 @@ class TubeCover:
             if wrong.any():
                 deep = wrong & (depths >= (DEEPEST if what == "defect" else DEEPEST_IN_TIME))
                 if deep.any():
-                    excess = (bounds[:, deep] / wanted[:, None]).max(axis=1)
+                    excess = _times_stated(bounds[:, deep], wanted).max(axis=1)
                     words = f"its {what} is not confirmed: {float(excess.max()):.3g} times what is stated"
                     raise Failing(int(excess.argmax()), words)
-                excess = (bounds[:, wrong] / wanted[:, None]).max(axis=0)
+                excess = _times_stated(bounds[:, wrong], wanted).max(axis=0)
                 pieces, deeper = _cut(batch.chosen(wrong), shares[wrong], depths[wrong], excess > TWICE)
                 waiting, depth = joined_cells([pieces, waiting]), np.concatenate([deeper, depth])
                 total += len(pieces) - int(wrong.sum())
@@ -265,6 +265,12 @@ class TubeCover:
         require(points > 0, "the code could not be compared with the equations at any state of the tube")
         for one in self.claims:
             one.shown.points = points
+
+
+def _times_stated(bounds: Array, wanted: Array) -> Array:
+    """Bounds as multiples of what is stated, which may be nothing: (blocks, parts)."""
+    with np.errstate(all="ignore"):
+        return np.nan_to_num(bounds / wanted[:, None], nan=0.0, posinf=np.inf)
 
 
 def _chosen(shares: Array) -> Array:
