@@ -71,6 +71,7 @@ def _block(subject: PageFacts, block: BlockCertificate, pictured: bool = True) -
         None if said else paragraph(subject.prose(_sentence(block.reason))),
         _stayed(block),
         _bounds([block]),
+        _averages(block),
         _hypotheses(subject, block, pictured),
         class_="block",
     )
@@ -109,6 +110,19 @@ def _bounds(blocks: Sequence[BlockCertificate], labelled: bool = False) -> Marku
             rows.append([", ".join(map(spoken, block.constraints)), *label, "–", "–", "no promise"])
     head: list[Child] = ["deviation", *(["label"] if labelled else []), "bound", "largest along this run", "margin"]
     return table(head, rows) if rows else None
+
+
+def _averages(block: BlockCertificate) -> Markup | None:
+    """Root mean squares over all paths, which are no bounds of a path: from the start on, and once settled."""
+    found = block.mean_square
+    if found is None:
+        return None
+    first = found.envelope(0)[:, 0]
+    rows: list[list[Child]] = [
+        [mathml(latex_name(name)), bound(float(begun)), bound(most)]
+        for name, begun, most in zip(block.names, first, found.bounds, strict=True)
+    ]
+    return table(["root mean square over all paths of", "from the start on", "once settled"], rows)
 
 
 def _left(most: float, seen: float, settles: bool) -> str:

@@ -59,6 +59,8 @@ def _assumed(certificate: Any) -> list[str]:
 def _block(block: Any, certificate: Any) -> list[str]:
     head = f"Claim     {', '.join(block.constraints)}: {block.label.value}"
     proof = block.proof
+    if block.mean_square is not None:
+        return [head, f"          {block.promise(certificate.scheme, certificate.step)}", *_mean_square(block)]
     if proof is None:
         return [head, f"          {block.reason}"]
     order = f"step^(p+1) with step = {certificate.step!r}"
@@ -80,6 +82,18 @@ def _block(block: Any, certificate: Any) -> list[str]:
             "in the norm more, at most"
         )
     return found
+
+
+def _mean_square(block: Any) -> list[str]:
+    """Norm and second moment of a proof under noise."""
+    proof = block.mean_square
+    return [
+        f"Norm      |x| = |L^T x|_2 for x = ({', '.join(block.names)}), L = {[list(row) for row in proof.factor]!r}",
+        f"Constants E|x|^2 contracts by gamma^2 a step, gamma = {proof.gamma!r}, from |x|_0 <= {proof.start_size!r}",
+        f"          S = {[list(row) for row in proof.second_moment]!r}",
+        f"          is kept, rounding {list(proof.rounding)!r} in rms included",
+        f"Bounds    {proof.bounded(block.names)} once settled",
+    ]
 
 
 def _version(name: str) -> str:

@@ -12,7 +12,9 @@ TURN = 2 * math.pi
 
 
 def promise(block: Any, scheme: str, step: float) -> str:
-    """What is proved of a block, in a sentence; nothing where there is no proof."""
+    """What is proved of a block, in a sentence, of every run or in the mean square; nothing without a proof."""
+    if block.mean_square is not None:
+        return str(block.mean_square.promise(block.names, step))
     if block.proof is None:
         return ""
     run = f"{scheme} with step {step:g}"

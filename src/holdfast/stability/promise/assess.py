@@ -36,6 +36,7 @@ from holdfast.stability.promise.request import CertificateRequest
 from holdfast.stability.promise.sampled import Sampled
 from holdfast.stability.promise.tableau import stated_tableau, unshown_order
 from holdfast.stability.proof.block import ProofBlock, blocks_of
+from holdfast.stability.proof.noise.in_mean_square import in_mean_square
 from holdfast.stability.proof.omega import Assumptions, peaks_of, region_of, unproved_limits
 from holdfast.stability.proof.prove import Claim, Interrupted, prove
 from holdfast.stability.proof.work import EFFORT, SearchWork
@@ -256,8 +257,8 @@ class Assessment:
         """What the run itself says of one block."""
         block, run, place = told.block, told.run, place_of_roots(told.block.matrix)
         if self.equations.problem.system.noise:
-            why = "the system is driven by noise, which no bound holds for; hf.mean_square says what holds in the mean"
-            return MeasuredDefect(told, told.refused(why))
+            found = in_mean_square(self.equations, self.scheme, step, self.parameters, block, run)
+            return MeasuredDefect(told, told.refused(found) if isinstance(found, str) else told.averaged(found))
         if block.constant and place.right:
             root = np.linalg.eigvals(block.matrix).real.max()
             away = f"the law is unstable: it drives deviations away, a root has the real part {root:.4g}"

@@ -30,7 +30,7 @@ from holdfast.stability.verifier.refusal import Refused, Unreadable, require
 
 SCHEMA = 2
 LARGEST = 20_000_000  # bytes of a certificate
-LABELS = ("nothing", "proved", "tube", "checked", "estimated", "neutral", "refused")
+LABELS = ("nothing", "proved", "tube", "mean_square", "checked", "estimated", "neutral", "refused")
 MOST_OPERATIONS = 20_000
 FRACTION = re.compile(r"-?[0-9]+(?:/[0-9]+)?")
 LARGEST_NUMBER = 1e150  # in what is claimed; beyond it nothing is a bound
@@ -68,6 +68,7 @@ class BlockClaim:
     start_size: float | None = None
     from_step: int = 0
     tube_proof: TubeClaim | None = None  # in a tube along the run, where `proof` is none
+    mean_square: dict[str, Any] | None = None  # under noise: read, and not re-checked
 
 
 @dataclass(frozen=True)
@@ -283,7 +284,15 @@ BLOCK: dict[str, Check] = {
     "defect": _optional(_size), "epsilon": _optional(_size), "bounds": _list(_size), "stayed": _optional(_flag),
     "settles": _flag, "proof": _optional(lambda value, where: Claim(**_table(value, where, PROOF))),
 }  # fmt: skip
-MORE: dict[str, Check] = {"start_size": _optional(_size), "from_step": _place}  # of a block; nothing where left out
+MEAN_SQUARE: dict[str, Check] = {
+    "scheme": _name, "factor": _square, "gamma": _positive, "second_moment": _square, "share": _positive,
+    "rounding": _list(_size), "start_size": _size, "bounds": _list(_size),
+}  # fmt: skip
+MORE: dict[str, Check] = {
+    "start_size": _optional(_size),
+    "from_step": _place,
+    "mean_square": lambda value, where: _table(value, where, MEAN_SQUARE),
+}  # of a block; nothing where left out
 FREE: dict[str, Check] = {
     "reason": _text,
     "observed": _list(_size),
@@ -330,6 +339,7 @@ def _block(value: Any, where: str) -> BlockClaim:
     data = _table(value, "a block", {**fields, **more} if proved else {**fields, **more, **FREE})
     require(data["label"] in LABELS, f"{data['label'][:30]!r} is no label")
     require(bool(data["constraints"]), "a block is of no constraint")
+    require(("mean_square" in data) == (data["label"] == "mean_square"), "a mean square is called otherwise")
     for name in ("bounds", "observed"):
         none = not proved and not data.get(name)
         each = name not in data or len(data[name]) == len(data["names"])
