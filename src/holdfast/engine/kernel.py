@@ -143,7 +143,7 @@ class Kernel:
         memory = self.memory(state, parameters, t0, directions)
         self.machine.expect(self.cost * steps)
         rows = self._section(memory, Steps(t0, step, steps, every), parameters, after, stop)
-        self._spare.append(memory)
+        self.give_back(memory)
         return rows
 
     def sections(
@@ -257,7 +257,7 @@ class Kernel:
             event=None if event is None else event.number,
             dense=gathered.dense(times, states) if dense and wanted is None else None,
         )
-        self._spare.append(memory)
+        self.give_back(memory)
         return rows
 
     def _last_piece(self, memory: Memory, event: LocatedEvent, t: float) -> np.ndarray:
@@ -274,16 +274,24 @@ class Kernel:
     def memory(self, state: Numbers, parameters: Numbers, t0: float, directions: Sequence[int] | None) -> Memory:
         """The arrays of a run of one case, at its start."""
         x, p = checked_values(self.field, state, parameters)
-        states, constants = x[None, :, None], p[None, :, None]
-        try:
-            memory = self._spare.pop().renewed(states, constants)
-        except IndexError:
-            memory = Memory(self.machine.layout, states, constants, self._plan)
+        memory = self.spare_memory().renewed(x, p)
         memory.begin(self.machine, t0, event_directions(self.events, directions) if self.events or directions else None)
         return memory
 
+    def spare_memory(self) -> Memory:
+        """A memory of one case that no run uses; whatever is in it."""
+        try:
+            return self._spare.pop()
+        except IndexError:
+            state, parameters = np.zeros((1, len(self.field.state), 1)), np.zeros((1, len(self.field.parameters), 1))
+            return Memory(self.machine.layout, state, parameters, self.plan)
+
+    def give_back(self, memory: Memory) -> None:
+        """A memory for the next run: what was in it has been copied."""
+        self._spare.append(memory)
+
     @cached_property
-    def _plan(self) -> MemoryPlan:
+    def plan(self) -> MemoryPlan:
         """The memory of one case."""
         return MemoryPlan.of(self.machine.layout, 1, len(self.field.parameters), 1)
 
