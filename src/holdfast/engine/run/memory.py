@@ -81,7 +81,7 @@ class Memory:
             block[place].reshape(shape) for place, shape in plan.places
         ]
         self.x[...], self.p[...] = states, parameters
-        self._case = self.x[0, :, 0], self.p[0, :, 0]
+        self._case = self.x[0, :, 0], self.p[0, :, 0], self.f[0, : self.size, 0], self.f[0, self.size :, 0]
 
     def renewed(self, state: Numbers, parameters: Numbers) -> Memory:
         """The memory of one case at another start, as good as new."""
@@ -120,7 +120,12 @@ class Memory:
     @property
     def rate(self) -> np.ndarray:
         """The rates of the only case."""
-        return self.f[0, : self.size, 0]
+        return self._case[2]
+
+    @property
+    def pivots_and_scales(self) -> np.ndarray:
+        """The pivots of the only case, then their scales."""
+        return self._case[3]
 
     def begin(self, machine: Machine, t0: float, directions: np.ndarray | None) -> None:
         """Evaluate the start, note the signs of the pivots, and refuse a start that is not good already."""

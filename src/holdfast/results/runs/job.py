@@ -29,6 +29,7 @@ from holdfast.results.runs.request import Request, rows_of_steps
 from holdfast.results.start.start import Start
 from holdfast.results.trajectory import Trajectory
 
+NO_EVENTS: Frozen[np.ndarray] = Frozen()
 NONE = np.zeros(0)  # in the place of rows that are still to come
 LARGEST = 2**28  # doubles of rows: 2.1 GB, and about three times as much while they are put together
 
@@ -91,7 +92,7 @@ class Job:
             "nfev": 0,
             "rejected": 0,
             "every": self.every,
-            "events": Frozen(),
+            "events": NO_EVENTS,
             "note": self._note(Status.completed, 0.0, ""),
             "projected": self.after is not None,
             "interpolant": None,

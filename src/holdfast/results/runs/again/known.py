@@ -7,11 +7,13 @@ words and results are the same.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from holdfast.common.memo import remembered
+from holdfast.engine.kernel import Kernel
 from holdfast.engine.run.fixed import Steps
 from holdfast.engine.run.memory import Memory
 from holdfast.engine.run.rows import Rows
@@ -77,6 +79,9 @@ class KnownRun:
         self.types = types
         self._prepared, self._policy, self._job, self._run = prepared, policy, job, run
         self._own: tuple[Job, np.ndarray] | None = None
+        rows, field = job.equations.problem.system.rows, job.kernel.field
+        self._may_not_close = rows is not None and bool(rows.idle)
+        self._own_order = field.fingerprint == job.equations.fingerprint
 
     def run(self, start: StateLike | None, parameters: ByName | None) -> Trajectory | None:
         """The run from a start, under parameters; None where it is for the long way."""
@@ -99,20 +104,42 @@ class KnownRun:
         return job, memory
 
     def _from_other_start(self, start: StateLike | None, parameters: ByName | None) -> tuple[Job, Memory]:
+        """Other numbers: their start is found and judged as for any run, in the memory that the run then takes."""
         prepared, kernel, request = self._prepared, self._job.kernel, self._job.request
         equations, constants = self._job.equations, prepared.constants(parameters)
-        if parameters:
+        if parameters and self._may_not_close:
             require_closed(equations.problem.system, dict(zip(equations.parameter_names, constants, strict=True)))
-        begun = prepared.start(start, self._policy, constants, request.begin, kernel)
+        judge = _JudgeInMemory(kernel) if self._own_order else None
+        begun = prepared.start(start, self._policy, constants, request.begin, kernel, judge)
         if request.step is None:
             request = prepared.with_tolerances(request, begun, constants, kernel)
         job = Job(equations, request, kernel, begun, constants, self._job.watch)
-        return job, kernel.memory(begun.state, constants, request.begin, None)
+        memory = judge.memory if judge is not None else None
+        return job, memory or kernel.memory(begun.state, constants, request.begin, None)
 
     def _stood(self, request: Request, memory: Memory) -> Stood | None:
         if isinstance(self._run, StandingRun):
             return self._run(memory)
         return self._run(memory, np.full(memory.size, request.absolutes, float))
+
+
+class _JudgeInMemory:
+    """A kernel as what judges a start: its rates and pivots there are those that the run begins with."""
+
+    __slots__ = ("_kernel", "memory")
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+        self.memory: Memory | None = None  # at the last state that was asked about
+
+    def observe_one(self, t: float, state: np.ndarray, parameters: Sequence[float] = ()) -> list[float]:
+        return self._kernel.observe_one(t, state, parameters)
+
+    def rates_and_margin(
+        self, t: float, state: np.ndarray, parameters: Sequence[float] = ()
+    ) -> tuple[np.ndarray, float]:
+        self.memory, margin = self._kernel.memory_and_margin(t, state, parameters)
+        return self.memory.rate, margin
 
 
 def _is_plain(scheme: Scheme | str) -> bool:
