@@ -32,10 +32,13 @@ MEANT = 1.2  # times half a unit of the last decimal: two roundings in a row
 SAME = 1e-13  # a change this small, relative to the value, is rounding
 
 
+NOTHING: Frozen[Any] = Frozen()
+
+
 class FieldValues(Protocol):
     """What a start is judged by: a field at given states, as a kernel gives it, or `check` without one."""
 
-    def observe(self, times: np.ndarray, states: np.ndarray, parameters: Sequence[float] = ()) -> np.ndarray: ...
+    def observe_one(self, t: float, state: np.ndarray, parameters: Sequence[float] = ()) -> Sequence[float]: ...
 
     def rates_and_margin(
         self, t: float, state: np.ndarray, parameters: Sequence[float] = ()
@@ -50,13 +53,15 @@ class Start:
     state: tuple[float, ...]
     changes: Frozen[tuple[float, float]]  # name -> (stated, or 0 where left out; used)
     deviation: Frozen[float]  # y_ and w_ by name, at the state used
-    units: Frozen[float] = Frozen()  # below this, rounding noise (see `negligible`)
+    units: Frozen[float] = NOTHING  # below this, rounding noise (see `negligible`)
     open: tuple[str, ...] = ()  # what was left out, and so may be solved for
 
     @cached_property
     def off(self) -> dict[str, float]:
         """The deviations that count."""
-        return {name: value for name, value in self.deviation.items() if not abs(value) <= self.units.get(name, 0.0)}
+        units = self.units
+        seen = self.deviation.items()
+        return {name: value for name, value in seen if value and not abs(value) <= units.get(name, 0.0)}
 
     @property
     def on_program(self) -> bool:
@@ -245,8 +250,8 @@ def deviations_at(
     places = equations.memo.once(deviations_at, lambda: _places(equations, names))
     if not places:
         return {}
-    values = kernel.observe(np.array([time]), np.array([state]), constants)[0]
-    return dict(zip(names, values[places].tolist(), strict=True))
+    values = kernel.observe_one(time, state, constants)
+    return {name: values[place] for name, place in zip(names, places, strict=True)}
 
 
 def _places(equations: Equations, names: Sequence[str]) -> list[int]:
@@ -355,12 +360,11 @@ def start_from(
     left_out = equations.memo.once(
         (start_from, frozenset(names)), lambda: tuple(name for name in equations.state_names if name not in names)
     )
-    return Start(policy, tuple(used.tolist()), Frozen(changed), Frozen(deviation), Frozen(units), left_out)
+    changes, limits = Frozen(changed) if changed else NOTHING, Frozen(units) if units else NOTHING
+    return Start(policy, tuple(used.tolist()), changes, Frozen(deviation), limits, left_out)
 
 
 def _refuse_infinite(equations: Equations, stated: np.ndarray) -> None:
-    if np.isfinite(stated).all():
-        return
     for name, value in zip(equations.state_names, stated.tolist(), strict=True):
         if not math.isfinite(value):
             raise BadRequest(f"the start value of {name!r} is {value}", where="start", fix="give a finite number")
@@ -375,7 +379,7 @@ def refuse_undefined(
     The pivots of the elimination are looked at first; only where one is small is the whole system judged.
     """
     rates, margin = kernel.rates_and_margin(begin, state, constants)
-    finite = bool(np.isfinite(rates).all())
+    finite = all(map(math.isfinite, rates.tolist()))
     if finite and (equations.solver.form == "eased" or (margin > PLAIN and not equations.solver.unsigned)):
         return  # first integrals are kept where they can be told apart
     parameters = dict(zip(equations.parameter_names, constants, strict=True))
