@@ -315,9 +315,7 @@ class Kernel:
         found, size = self._one_state(self.machine, "rates", self.plan.width)(float(t), x, p), len(x)
         return np.array(found[:size]), smallest_share(found[size:])
 
-    def memory_and_margin(
-        self, t: float, state: Numbers, parameters: Numbers = ()
-    ) -> tuple[Memory, float]:
+    def memory_and_margin(self, t: float, state: Numbers, parameters: Numbers = ()) -> tuple[Memory, float]:
         """The memory of a run of one case at its start, where its rates are, and the margin (`rates_and_margin`)
         there; of numbers that were checked.
         """
