@@ -27,7 +27,7 @@ from holdfast.engine.run.fixed import Steps, Stop, case_rows, outcome, run_fixed
 from holdfast.engine.run.freely import After
 from holdfast.engine.run.interruption import interruptible, never
 from holdfast.engine.run.memory import Memory, MemoryPlan, reals
-from holdfast.engine.run.one_state import OneState
+from holdfast.engine.run.one_state import OneState, smallest_share
 from holdfast.engine.run.requests import Numbers, check_adaptive, check_fixed, checked_values, event_directions
 from holdfast.engine.run.rows import Rows
 from holdfast.engine.run.status import Status
@@ -73,13 +73,6 @@ def compiled(
         while len(_MADE) >= _KEPT:
             del _MADE[next(iter(_MADE))]
         return _MADE.setdefault(key, made)
-
-
-def smallest_share(pivots: list[float]) -> float:
-    """The smallest pivot beside its scale, of pivots and then their scales; 1 where there are none."""
-    count = len(pivots) // 2
-    shares = [abs(p / scale) if scale else 0.0 for p, scale in zip(pivots[:count], pivots[count:], strict=True)]
-    return min(shares, default=1.0)
 
 
 @final

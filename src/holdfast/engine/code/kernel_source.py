@@ -40,7 +40,8 @@ from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.schemes.kinds.symplectic_euler import SymplecticEuler
 
 MANY_STATES = 300  # of a system whose statements are worth a rest of Python's collector
-KEEPERS = ("kernel_source", "compiled", "image", "layout", "link", "native", "returning")  # modules beside this one
+# modules beside this one that keep its code
+KEEPERS = ("kernel_source", "back_source", "compiled", "image", "layout", "link", "native", "returning")
 
 
 @dataclass(frozen=True, eq=False)

@@ -50,3 +50,10 @@ class OneState:
         whole = np.zeros(third + self._machine.layout.work)
         pointers = tuple(self._machine.pointers(whole, self._places))
         return _Block(whole[:first], whole[first:second], whole[second:third], pointers, whole)
+
+
+def smallest_share(pivots: list[float]) -> float:
+    """The smallest pivot beside its scale, of pivots and then their scales; 1 where there are none."""
+    count = len(pivots) // 2
+    shares = [abs(p / scale) if scale else 0.0 for p, scale in zip(pivots[:count], pivots[count:], strict=True)]
+    return min(shares, default=1.0)

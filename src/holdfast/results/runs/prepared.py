@@ -71,6 +71,7 @@ class PreparedRuns:
         self._equations = equations
         self._requests: dict[Any, Request] = {}
         self._kernels: dict[Any, Kernel] = {}
+        self._names: dict[tuple[Any, ...], frozenset[str]] = {}
         self._last_start: tuple[Any, Start] | None = None
         self._last_resolved: tuple[Request, Start, Request] | None = None
         self._last_stated: tuple[tuple[float, ...], tuple[float, ...]] | None = None
@@ -180,7 +181,13 @@ class PreparedRuns:
         """The names of the start values that somebody stated."""
         if given is None or (isinstance(given, Mapping) and not given):
             return self._own_names
-        return stated_names(self._equations, given)
+        key = tuple(given) if isinstance(given, Mapping) else ()
+        found = self._names.get(key) if key else None
+        if found is None:
+            found = stated_names(self._equations, given)
+            if key and all(type(name) is str for name in key):
+                self._names = {**dict(list(self._names.items())[1 - KEPT_REQUESTS :]), key: found}
+        return found
 
     @cached_property
     def _own_names(self) -> frozenset[str]:

@@ -22,6 +22,7 @@ from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector, settled, state_vector, values_at
 from holdfast.errors import BadRequest
 from holdfast.results.start.chains import Chains
+from holdfast.results.start.native_start import natively_moved
 from holdfast.results.start.projection import NoState, Projection, Unmet
 from holdfast.results.start.term_sizes import ROUNDING_NOISE, deviation_sizes
 from holdfast.results.start.turned_start import refuse_wrong_lengths
@@ -159,16 +160,13 @@ def _deviates(
     if rounding is None:  # all are 0; nan counts
         return False
     off = _beyond(deviation, rounding)
-    if not off.any():
-        return False
-    names = equations.deviations.names_of(projected)
-    return any(counts and name in names for name, counts in zip(deviation, off.tolist(), strict=True))
+    return bool(off) and not off.isdisjoint(equations.deviations.names_of(projected))
 
 
-def _beyond(deviation: Mapping[str, float], rounding: np.ndarray) -> np.ndarray:
-    """Which deviations are more than the rounding of their terms."""
-    values = np.array([*deviation.values()])
-    return ~(np.abs(values) <= ROUNDING_NOISE * rounding) & (values != 0)
+def _beyond(deviation: Mapping[str, float], rounding: np.ndarray) -> set[str]:
+    """The deviations that are more than the rounding of their terms."""
+    seen = zip(deviation.items(), rounding.tolist(), strict=True)
+    return {name for (name, value), size in seen if value and not abs(value) <= ROUNDING_NOISE * size}
 
 
 def solved_start(
@@ -181,10 +179,12 @@ def solved_start(
     constants: Sequence[float],
 ) -> np.ndarray:
     """The state on the program: of what is left open, or, where a policy allows it, of everything."""
-    if policy == "project" and set(projected) & equations.deviations.mixed:
-        return Chains(equations, projected).of(stated, begin, constants)
     if policy == "project":
-        return Projection(equations, projected).of(stated, begin, constants)
+        moved = natively_moved(equations, stated, begin, constants)
+        if moved is not None:
+            return moved
+        way = Chains if set(projected) & equations.deviations.mixed else Projection
+        return way(equations, projected).of(stated, begin, constants)
     free = np.array([name not in names for name in equations.state_names])
     try:
         used = Projection(equations, projected, free).of(stated, begin, constants)
@@ -352,7 +352,7 @@ def start_from(
         if rounding is None:
             rounding = deviation_sizes(equations).rounding(begin, used.tolist(), constants)
         found = ROUNDING_NOISE * rounding
-        if _beyond(deviation, rounding).any():
+        if _beyond(deviation, rounding):
             found = negligible(equations, stated, used, begin, constants)
         units = {name: unit for (name, value), unit in zip(deviation.items(), found.tolist(), strict=True) if value}
     pairs = zip(equations.state_names, stated.tolist(), used.tolist(), strict=True) if used is not stated else ()

@@ -138,6 +138,8 @@ class _JudgeInMemory:
     def rates_and_margin(
         self, t: float, state: np.ndarray, parameters: Sequence[float] = ()
     ) -> tuple[np.ndarray, float]:
+        if self.memory is not None:
+            self._kernel.give_back(self.memory)
         self.memory, margin = self._kernel.memory_and_margin(t, state, parameters)
         return self.memory.rate, margin
 
