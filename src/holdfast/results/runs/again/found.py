@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from holdfast.engine.run.dense import Dense
 from holdfast.engine.run.rows import Rows
 from holdfast.engine.run.standing import Stood
 from holdfast.engine.run.status import Status
 from holdfast.results.columns import Columns, column_names
 from holdfast.results.judgement.finding import Judgement
+from holdfast.results.runs.kernel_call import KernelCall
 from holdfast.results.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -20,11 +22,12 @@ if TYPE_CHECKING:
 class FoundRun:
     """The rows of a standing run that reached its end, with all that a job makes of them."""
 
-    __slots__ = ("_job", "_rows", "_stood")
+    __slots__ = ("_dense", "_job", "_rows", "_stood")
 
     def __init__(self, job: Job, stood: Stood) -> None:
         self._job, self._stood = job, stood
         self._rows: Rows | None = None
+        self._dense: Dense | None = None
 
     @property
     def states(self) -> np.ndarray:
@@ -44,7 +47,6 @@ class FoundRun:
                 steps=stood.steps,
                 evaluations=stood.evaluations,
                 rejected=stood.rejected,
-                dense=stood.dense,
             )
         return self._rows
 
@@ -60,7 +62,15 @@ class FoundRun:
 
     def interpolated(self, times: np.ndarray) -> np.ndarray:
         """The states at some times, by columns."""
-        return self._job.kernel.dense(self.rows, self._job.constants)(times).T
+        if self._dense is None:
+            job = self._job
+            self._dense = job.kernel.dense(self.rows if job.request.step is not None else self._whole(), job.constants)
+        return self._dense(times).T
+
+    def _whole(self) -> Rows:
+        """The rows of an adaptive run once more, with the interpolants that were left out."""
+        job = self._job
+        return KernelCall(job.request, 1, job.constants, []).run(job.kernel, job.start.state)
 
 
 def found_run(job: Job, stood: Stood) -> Trajectory:
