@@ -100,7 +100,8 @@ class Kernel:
     def _machine_for(self, assembly: KernelSource, lanes: int = 1) -> Machine:
         if self.target == "python":
             return PythonMachine(assembly)
-        return NativeMachine(assembly, lanes, tier=self.tier)
+        with uncollected(len(self.field.state) > MANY_STATES):
+            return NativeMachine(assembly, lanes, tier=self.tier)
 
     @property
     def in_lanes(self) -> bool:

@@ -148,7 +148,11 @@ class _Lowering:
         return self.first + len(self.statements) - 1
 
     def take(self, node: Node) -> None:
-        if node.index in self.slots:
+        index = node.index
+        if index in self.slots:
+            return
+        if index in self.fused:
+            self.factors[index] = self._factors(node)
             return
         if node.op == "input":
             raise BadRequest(
@@ -162,10 +166,7 @@ class _Lowering:
                 where="compiled(field, scheme)",
                 fix="problem.with_values({...}) gives it an expression or data",
             )
-        if node.index in self.fused:
-            self.factors[node.index] = self._factors(node)
-        else:
-            self.slots[node.index] = self._value(node)
+        self.slots[index] = self._value(node)
 
     def _factors(self, node: Node) -> tuple[Operand, Operand]:
         a = self.slots[node.args[0].index]
@@ -183,12 +184,14 @@ class _Lowering:
         return known
 
     def _value(self, node: Node) -> Operand:
+        if node.op == "mul":  # the commonest first
+            return self.emit("mul", self.slots[node.args[0].index], self.slots[node.args[1].index])
+        if node.op in ("add", "sub"):
+            return self._sum(node)
         if node.op == "const":
             return _double(node)
         if node.op == "pi":
             return math.pi
-        if node.op in ("add", "sub"):
-            return self._sum(node)
         if node.op == "table":
             name = f"table_{node.data.table.digest[:24]}_{node.data.order}"
             self.tables[name] = node.data
