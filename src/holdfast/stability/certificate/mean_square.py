@@ -28,6 +28,7 @@ class MeanSquareProof:
     """
 
     scheme: str  # of `hf.sample_paths`
+    projected: bool  # noise acts along the program only, as where reactions answer the rest at once
     factor: tuple[tuple[float, ...], ...]  # L
     gamma: float
     second_moment: tuple[tuple[float, ...], ...]  # S
@@ -62,9 +63,10 @@ class MeanSquareProof:
                 f"{rms_words(names, first)} from the start on, and, as that dies away by {rounded_up(self.gamma, 6)} a "
                 f"step, {kept} once settled"
             )
+        along = ", noise along the program only" if self.projected else ""
         return (
-            f"Proved in the mean square, over all paths of {self.scheme} (hf.sample_paths) with step {step:g} that "
-            f"start with no more deviation than this one: {kept}, rounding included. {TAKEN} A single path may go "
+            f"Proved in the mean square, over all paths of {self.scheme} (hf.sample_paths{along}) with step {step:g} "
+            f"that start with no more deviation than this one: {kept}, rounding included. {TAKEN} A single path may go "
             "beyond at any time."
         )
 

@@ -76,10 +76,10 @@ def verify(
     """
     try:
         stated = claims(certificate.to_dict() if isinstance(certificate, Certificate) else read(certificate))
-        proved = [block for block in stated.blocks if block.label in ("proved", "tube")]
-        averages = _averages(stated)
-        if averages and not proved:
-            return Verification(False, averages, doubts=averages)
+        proved = [block for block in stated.blocks if block.proof is not None or block.tube_proof is not None]
+        beyond = _beyond(stated)
+        if beyond and not proved:
+            return Verification(False, beyond, doubts=beyond)
         if not proved:
             return Verification(False, ("nothing in it is proved, so there is nothing to verify",))
         differences = [] if problem is None else same_problem(stated, _text(problem))
@@ -121,9 +121,9 @@ def _verified(
         findings.append(sentence)
         if shown is None:
             doubts.append(sentence)
-    bare = [b for b in made.claims.blocks if b.proof is None and b.tube_proof is None and b.label != "mean_square"]
-    findings += _averages(made.claims)
-    doubts += _averages(made.claims)
+    bare = [b for b in made.claims.blocks if (b.proof or b.tube_proof or b.mean_square or b.ordered) is None]
+    findings += _beyond(made.claims)
+    doubts += _beyond(made.claims)
     rest = [name for block in bare for name in block.constraints]
     if rest:
         findings.append(f"{', '.join(rest)}: nothing is proved, so nothing was re-checked")
@@ -140,10 +140,12 @@ def _attack(made: Reading, shown: Shown, native: NativeRun) -> Attack:
     )
 
 
-def _averages(stated: Claims) -> tuple[str, ...]:
-    """What is said of blocks that are proved in the mean square."""
-    why = "proved in the mean square, which the verifier does not re-check: it knows bounds of every path only"
-    return tuple(f"{', '.join(block.constraints)}: {why}" for block in stated.blocks if block.label == "mean_square")
+def _beyond(stated: Claims) -> tuple[str, ...]:
+    """What is said of blocks whose proofs the verifier does not know."""
+    average = "proved in the mean square, which the verifier does not re-check: it knows bounds of every path only"
+    order = "proved by steps in the order of time, which the verifier does not re-check: it knows steps that contract"
+    kinds = [(block, average if block.mean_square else order if block.ordered else "") for block in stated.blocks]
+    return tuple(f"{', '.join(block.constraints)}: {why}" for block, why in kinds if why)
 
 
 def _left_out(stated: Claims, made: Reading) -> list[str]:

@@ -42,6 +42,7 @@ class NoisyRecursion:
     """R, the columns √τ⁻¹(bⱼ, Bⱼ) of ψ⁺ by channel, and the rounding of a step."""
 
     scheme: NoiseScheme
+    projected: bool  # as `sample_paths` takes the noise unless told otherwise
     step: float
     matrix: Matrix  # R
     additive: list[list[Fraction]]  # bⱼ
@@ -77,7 +78,8 @@ class _AffineStep:
         field, inputs = equations.field, equations.inputs
         psi = [*equations.deviations.y, *equations.deviations.w]
         self.psi = [psi[i] for i in block.places]
-        self.columns = noise_columns(equations, project=not equations.problem.program.controls)
+        self.projected = not equations.problem.program.controls
+        self.columns = noise_columns(equations, project=self.projected)
         self.places = self._that_count()
         self.size = 1 + len(self.places)
         self.known: dict[Node, AffineValue] = {
@@ -125,6 +127,7 @@ class _AffineStep:
         pushed = [[_in_deviations(row, back, offset) for row in _times(Z, kick)] for kick in kicks]
         return NoisyRecursion(
             scheme,
+            self.projected,
             step,
             [row[1:] for row in on_program],
             [[row[0] for row in push] for push in pushed],
