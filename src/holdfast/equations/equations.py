@@ -26,7 +26,7 @@ from holdfast.equations.solving.solver_form import Solver
 from holdfast.equations.writing.tidied import ShownDynamics, without_idle_gains
 from holdfast.errors import BadRequest
 from holdfast.graph.display import Display, Statement
-from holdfast.graph.field import Field
+from holdfast.graph.field import Field, LateNodes
 from holdfast.graph.linear_algebra import DefiniteFactor, Rows, factor_symmetric, product, times, transposed
 from holdfast.graph.nodes import Node
 from holdfast.problem.bodies.start import by_component
@@ -311,13 +311,26 @@ class Equations:
             rates=(*inputs.v, *self.solution.accelerations, *inputs.state_rates),
             pivots=(*(pivot.value for pivot in watched), *masses),
             scales=(*(pivot.scale for pivot in watched), *masses),
-            observables=tuple(self.observables.values()),
+            observables=self._seen(),
             positions=len(inputs.q),
         )
 
+    def _seen(self) -> Sequence[Node]:
+        """The observables; those of a large system when they are asked for, the same for every law of one form."""
+        if len(self.coordinates) <= LARGE:
+            return tuple(self.observables.values())
+        key = (Equations._seen, self.solution, self.dynamics)
+        return self.inputs.memo.once(key, lambda: LateNodes(self._observable_nodes))
+
+    def _observable_nodes(self) -> Iterable[Node]:
+        with uncollected():
+            return self.observables.values()
+
     @property
     def fingerprint(self) -> str:
-        """A hash of what is computed; names, values of parameters and gains do not enter."""
+        """A hash of what is computed (of a large system, of what is run); names, values of parameters and gains do not
+        enter.
+        """
         return self.field.fingerprint
 
     # ── numbers ───────────────────────────────────────────────────────────────────────────────────
