@@ -42,6 +42,11 @@ if TYPE_CHECKING:
     from holdfast.equations.values import Values
 
 
+ENERGIES = (
+    "kinetic potential energy power_forces power_dissipation power_held power_correction power_explicit".split()
+)  # observables of every system
+
+
 @dataclass(frozen=True, eq=False)
 class Equations:
     """M a = h − m₂ + E μ with J a + γ = Y: everything that follows from a problem.
@@ -270,6 +275,18 @@ class Equations:
             named["power_explicit"] = named["power_explicit"] + added + moving
             named["power_added"] = added
         return named
+
+    @cached_property
+    def observable_names(self) -> tuple[str, ...]:
+        """The names of `observables`, which need not be made for that."""
+        forces = (*self.holder_names, *self.problem.program.controls, *(f"R_{name}" for name in self.coordinates))
+        added = ("power_added",) if self.dynamics.points else ()
+        return tuple(dict.fromkeys((*forces, *self.deviation_names, *ENERGIES, *added)))
+
+    @property
+    def row_width(self) -> int:
+        """Numbers of a row of a result: the state and the observables."""
+        return len(self.state_names) + len(self.observable_names)
 
     @property
     def solved_inputs(self) -> dict[Node, Node]:
