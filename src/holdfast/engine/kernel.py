@@ -62,7 +62,8 @@ def compiled(
     """
     chosen: TargetName = target or ("native" if native.available() else "python")
     marks = fingerprint(tuple(events), field.inputs) if events else ""
-    shape = (field.positions, len(field.rates), len(field.pivots), len(field.observables))
+    seen = field.observables if field.late else len(field.observables)
+    shape = (field.positions, len(field.rates), len(field.pivots), seen)
     key = (field.fingerprint, shape, scheme, marks, back and back.fingerprint, chosen, tier)
     with TABLE:
         found = _MADE.get(key)
