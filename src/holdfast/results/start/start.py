@@ -23,6 +23,7 @@ from holdfast.equations.values import parameter_vector, settled, state_vector, v
 from holdfast.errors import BadRequest
 from holdfast.results.start.chains import Chains
 from holdfast.results.start.native_start import natively_moved
+from holdfast.results.start.negligible import negligible
 from holdfast.results.start.projection import NoState, Projection, Unmet
 from holdfast.results.start.term_sizes import ROUNDING_NOISE, deviation_sizes
 from holdfast.results.start.turned_start import refuse_wrong_lengths
@@ -281,43 +282,6 @@ def _chosen_policy(equations: Equations, policy: str) -> tuple[str, tuple[str, .
     if name not in projected:
         raise BadRequest(f"start_policy = {policy!r} is not known", fix='"project", "keep" or "raise"')
     return name, tuple(row for row in projected[name] if row not in program.keep)
-
-
-def off_program(
-    equations: Equations, deviation: np.ndarray, states: np.ndarray, time: float, constants: np.ndarray
-) -> np.ndarray:
-    """Which deviations of (cases, deviations) count, at the states and constants of their cases."""
-    off: np.ndarray = deviation != 0
-    cases = np.nonzero(off.any(axis=1))[0]
-    if len(cases):
-        sizes = deviation_sizes(equations).roundings(time, states[cases], constants[cases])
-        off[cases] = ~(np.abs(deviation[cases]) <= ROUNDING_NOISE * sizes) & (deviation[cases] != 0)
-    for case in np.nonzero(off.any(axis=1))[0]:
-        limits = negligible(equations, states[case], states[case], time, constants[case].tolist())
-        off[case] &= ~(np.abs(deviation[case]) <= limits)
-    return off
-
-
-def negligible(
-    equations: Equations, stated: np.ndarray, used: np.ndarray, begin: float, constants: Sequence[float]
-) -> np.ndarray:
-    """Below this, each deviation is one of rounding.
-
-    A component that is itself a residue of rounding (6·10⁻¹⁷ for the cosine of a right angle) has no size of its own;
-    beside the others, it has the one that carries the same kinetic energy, and rounding of that is no deviation.
-    """
-    sizes = deviation_sizes(equations)
-    rounding = np.fmax(*(sizes.rounding(begin, state.tolist(), constants) for state in (used, stated)))
-    n = len(equations.coordinates)
-    mass, _ = Projection(equations, equations.constraints).mass_and_jacobian(used, begin, constants)
-    inertia = np.abs(np.diag(mass))
-    own = np.abs(used)
-    with np.errstate(all="ignore"):
-        for part in (slice(0, n), slice(n, 2 * n)):
-            together = np.sqrt((inertia * used[part] ** 2).sum() / inertia)
-            own[part] = np.where(np.isfinite(together), np.fmax(own[part], together), own[part])
-    beside = sizes.natural(np.array([begin]), used[None], np.array(constants), np.array([[0.0, *own]]))[0]
-    return np.asarray(ROUNDING_NOISE * np.fmax(rounding, beside))
 
 
 def digits(equations: Equations, stated: np.ndarray, begin: float, constants: Sequence[float]) -> np.ndarray:
