@@ -53,7 +53,7 @@ def test_deviations_along_the_code_are_those_of_the_product(name):
     certificate = hf.certify(equations, effort=0.01, duration=0.02)
     data = certificate.to_dict()
     if data["code"] is None:
-        from holdfast.stability.promise.run_code import run_code
+        from holdfast.stability.certificate.run_code import run_code
 
         data["code"] = run_code(equations)
     stated = claims({**data, "digest": digest(data)})
@@ -139,7 +139,7 @@ def flying(forces=""):
     certificate = hf.certify(equations, effort=0.01)
     data = certificate.to_dict()
     if data["code"] is None:
-        from holdfast.stability.promise.run_code import run_code
+        from holdfast.stability.certificate.run_code import run_code
 
         data["code"] = run_code(equations)
     stated = claims({**data, "digest": digest(data)})

@@ -207,7 +207,7 @@ def test_what_a_knot_adds_is_that_of_steps_in_rational_numbers(degree):
 
 
 def certificate_code(text):
-    from holdfast.stability.promise.run_code import run_code
+    from holdfast.stability.certificate.run_code import run_code
 
     return run_code(hf.derive(hf.loads(text)))
 

@@ -14,7 +14,7 @@ import sympy as sp
 import holdfast as hf
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.schemes.by_name import scheme_named
-from holdfast.stability.promise.run_code import run_code
+from holdfast.stability.certificate.run_code import run_code
 from holdfast.stability.verifier.check import reading
 from holdfast.stability.verifier.numbers import functions
 from holdfast.stability.verifier.numbers.dag import UNARY, Dag

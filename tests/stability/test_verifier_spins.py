@@ -6,7 +6,7 @@ from importlib import resources
 import pytest
 
 import holdfast as hf
-from holdfast.stability.promise.run_code import run_code
+from holdfast.stability.certificate.run_code import run_code
 from holdfast.stability.verifier.comparison import doubles
 from holdfast.stability.verifier.reading.code import Code
 from holdfast.stability.verifier.reading.equations import equations

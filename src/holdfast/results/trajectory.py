@@ -62,6 +62,13 @@ class Trajectory:
     second_order: bool = True  # as `derive` took it
     scheme_fingerprint: str = ""  # of the scheme's own numbers, which a name does not tell
 
+    @classmethod
+    def of_fields(cls, fields: Mapping[str, Any]) -> Trajectory:
+        """A run of all its fields by name, put in place at once: one by one, twenty take longer than a short run."""
+        made = object.__new__(cls)
+        made.__dict__.update(fields)
+        return made
+
     # ── by name ───────────────────────────────────────────────────────────────────────────────────
 
     def __getitem__(self, name: Any) -> Array:

@@ -8,6 +8,7 @@ looks wrong there, and every step, is decided at 200 bits.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -24,6 +25,7 @@ from holdfast.results.runs.simulate import simulate
 from holdfast.schemes.by_name import scheme_named
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.schemes.kinds.scheme import Scheme
+from holdfast.stability.certificate.run_code import run_code
 from holdfast.stability.verifier.check import Reading, Shown
 from holdfast.stability.verifier.numbers.evaluate import ball_values, double_values
 from holdfast.stability.verifier.reading.file import Claims
@@ -43,7 +45,20 @@ class NativeRun:
         self._equations = derive(loads(read.claims.problem, "the certificate's problem"))
         self._scheme = _scheme(read.claims)
 
-    def other_data(self) -> str | None:
+    def other_code(self) -> str | None:
+        """How what is run here differs from what the certificate lists, whose rounding was looked at."""
+        strange = self._other_data()
+        if strange is not None:
+            return f"the pieces of {strange!r} that are run here are other doubles"
+        stated, own = self._claims.code, run_code(self._equations)
+        assert stated is not None
+        listed = [[op, *(str(x) if isinstance(x, Fraction) else x for x in args)] for op, *args in stated.operations]
+        found = [entry if not entry[0].startswith("table ") else ["table"] for entry in own["operations"]]
+        listed = [entry if entry[0] != "table" else ["table"] for entry in listed]
+        same = (list(stated.inputs), listed, list(stated.rates)) == (own["inputs"], found, own["rates"])
+        return None if same else "the operations that are run here are others than it lists"
+
+    def _other_data(self) -> str | None:
         """Of the data that are read, those whose pieces are other doubles here than the certificate's."""
         stated = {} if self._claims.code is None else self._claims.code.tables
         for table in (node.data.table for node in ancestors(self._equations.field.rates) if node.op == "table"):

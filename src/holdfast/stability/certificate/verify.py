@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from holdfast.common.cluster import cluster
 from holdfast.errors import HoldfastError
 from holdfast.stability.certificate.attack import Attack, NativeRun
 from holdfast.stability.certificate.certificate import Certificate
@@ -62,13 +65,14 @@ def verify(
     seconds: float | None = None,
     cells: int = CELLS,
     progress: Callable[[float], None] | None = None,
+    on: Any = None,
 ) -> Verification:
     """Re-check every proved block of a certificate, given itself or as its file.
 
     With `problem` (a `Problem`, or its file) the certificate must be about that problem: the same mathematical
-    statement with the same numbers. `cells` is the budget of the whole check, the same on every
-    machine; `seconds` ends it earlier, where that is asked for. `progress` is called
-    with the fraction of a tube or of a region that is done. Cells of a tube are looked at on all cores.
+    statement with the same numbers. `cells` is the budget of the whole check, the same on every machine; `seconds` ends
+    it earlier, where that is asked for. `progress` is called with the fraction of a tube or of a region that is done.
+    Cells of a tube are looked at on all cores; with `on` (a dask client, its address, or "local") by a cluster.
     """
     try:
         stated = claims(certificate.to_dict() if isinstance(certificate, Certificate) else read(certificate))
@@ -88,27 +92,30 @@ def verify(
         return Verification(False, (str(refusal),))
     except Unconfirmed as doubt:
         return Verification(False, (str(doubt),), doubts=(str(doubt),))
-    return _verified(made, Budget(math.inf if seconds is None else seconds, cells, progress=progress), progress)
+    budget = Budget(math.inf if seconds is None else seconds, cells, progress=progress)
+    with nullcontext() if on is None else cluster(on) as client:
+        return _verified(made, budget, progress, client)
 
 
-def _verified(made: Reading, budget: Budget, progress: Callable[[float], None] | None) -> Verification:
+def _verified(
+    made: Reading, budget: Budget, progress: Callable[[float], None] | None, client: Any = None
+) -> Verification:
     findings, doubts = [], []
     native: NativeRun | None = None
     found = [(block, *outcome(made, block, budget)) for block in made.claims.blocks if block.proof is not None]
-    for block, shown, sentence in [*found, *tube_outcomes(made, budget, progress)]:
+    for block, shown, sentence in [*found, *tube_outcomes(made, budget, progress, client)]:
         if shown is not None:
             try:
                 native = native or NativeRun(made)
                 attack = _attack(made, shown, native)
                 contradiction = attack.contradiction()
-                strange = native.other_data()
+                strange = native.other_code()
             except HoldfastError as error:
                 contradiction = f"the product cannot derive its problem: {error.what}"
             else:
                 sentence = f"{sentence}; {attack.told}"
                 if strange is not None and contradiction is None:
-                    why = f"the pieces of {strange!r} that are run here are other doubles"
-                    shown, sentence = None, f"{', '.join(block.constraints)}: {why}"
+                    shown, sentence = None, f"{', '.join(block.constraints)}: {strange}"
             if contradiction is not None:
                 shown, sentence = None, f"{', '.join(block.constraints)}: does not hold: {contradiction}"
         findings.append(sentence)

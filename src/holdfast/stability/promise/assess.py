@@ -22,6 +22,7 @@ from holdfast.schemes.by_name import is_named
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.stability.certificate.certificate import INTERRUPTED, BlockCertificate, Certificate, established
+from holdfast.stability.certificate.run_code import run_code
 from holdfast.stability.linear.growth import growth
 from holdfast.stability.linear.hurwitz import place_of_roots
 from holdfast.stability.promise.bodies import turned_freely, unverified_bodies
@@ -32,7 +33,6 @@ from holdfast.stability.promise.law_norm import region_norm
 from holdfast.stability.promise.norm_search import ChosenNorm, search_norm
 from holdfast.stability.promise.proved_block import bounded_in_energy, with_proof
 from holdfast.stability.promise.request import CertificateRequest
-from holdfast.stability.promise.run_code import run_code
 from holdfast.stability.promise.sampled import Sampled
 from holdfast.stability.promise.tableau import stated_tableau, unshown_order
 from holdfast.stability.proof.block import ProofBlock, blocks_of

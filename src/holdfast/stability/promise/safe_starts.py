@@ -20,8 +20,8 @@ from holdfast.schemes.by_name import scheme_named
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.stability.certificate.certificate import Certificate, made_here
+from holdfast.stability.certificate.run_code import run_code
 from holdfast.stability.certificate.tube_proof import Tube, TubeProof, tubes_of
-from holdfast.stability.promise.run_code import run_code
 from holdfast.stability.proof.block import blocks_of
 from holdfast.stability.proof.prove import BITS, Claim, truncation
 from holdfast.stability.tube.cells import Cells, room_around

@@ -6,7 +6,6 @@ proof: {"kind": "tube", "tube": place in tubes, "factor", "gamma", "coefficient"
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -91,5 +90,5 @@ def _tube(value: Any) -> StatedTube:
 
 def _number(value: Any, least: float = -LARGEST) -> float:
     whole = isinstance(value, int | float) and not isinstance(value, bool)
-    require(whole and math.isfinite(value) and least <= value < LARGEST, "a tube holds what is no number, or too large")
+    require(whole and least <= value < LARGEST, "a tube holds what is no number, or too large")  # nor what is NaN
     return float(value)

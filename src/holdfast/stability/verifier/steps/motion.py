@@ -16,6 +16,7 @@ from holdfast.stability.verifier.numbers.dag import Node, inputs_of
 from holdfast.stability.verifier.numbers.evaluate import Forms, times
 from holdfast.stability.verifier.numbers.forms import Form, Space
 from holdfast.stability.verifier.reading.equations import Equations
+from holdfast.stability.verifier.refusal import Unconfirmed
 from holdfast.stability.verifier.steps.unknowns import System, solved
 
 Values = Mapping[str, Form]
@@ -53,6 +54,8 @@ class WholeMotion:
                 new = inputs_of(nodes)
             elif name in equations.state_rates:
                 new = inputs_of([equations.state_rates[name]])
+            elif name.startswith("control "):
+                raise Unconfirmed(f"a state that the {name} drives moves its deviations, which is not re-checked")
             else:
                 new = {f"{name}_dot"} if name != "t" else set()
             waiting += list(new - found)
