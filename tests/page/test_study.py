@@ -34,11 +34,12 @@ def test_equations_are_derived_once(monkeypatch):
     counted = []
     original = derivation.dynamics_of
     monkeypatch.setattr(derivation, "dynamics_of", lambda *given: counted.append(1) or original(*given))
-    monkeypatch.setattr(import_module("holdfast.page.study"), "RECHECK", (0, 0))  # the verifier derives for itself
+    monkeypatch.setattr(import_module("holdfast.page.study"), "RECHECK_TUBES", 0)  # the verifier derives for itself
     study = hf.study(shipped("four_bar"), effort=0.2)
     assert study.report().html
     assert len(counted) == 1
     assert "Proved; not re-checked here" in study.summary()
+    assert "are needed; `holdfast verify` has a larger one." in study.summary()
 
 
 def test_a_study_saves_what_others_need_to_check_it(tmp_path):

@@ -43,7 +43,7 @@ def calls_of(function):
 def test_a_warm_run_calls_little_beside_its_kernel(equations):
     for _ in range(3):
         hf.simulate(equations, hf.RK4, **RUN)
-    assert calls_of(lambda: hf.simulate(equations, hf.RK4, **RUN)) < 300  # 1400 before requests and names were kept
+    assert calls_of(lambda: hf.simulate(equations, hf.RK4, **RUN)) < 60  # 300 before whole ways of asking were kept
 
 
 def test_other_values_cost_a_new_start_and_no_more(equations):

@@ -248,6 +248,15 @@ def test_a_region_without_states_needs_no_cell():
     assert covered(REGION, cutter, slope_judge(), 1.0, "size", budget()).cells == 0
 
 
+def test_what_a_budget_cannot_hold_is_not_begun():
+    some = budget(cells=10)
+    some.spend(4)
+    some.require_room(6)
+    with pytest.raises(Unconfirmed, match="10 cells where about 11 are needed"):
+        some.require_room(7)
+    assert some.spent == 4
+
+
 def test_the_budget_ends_the_search():
     with pytest.raises(Unconfirmed, match="not verified within the budget: 5 cells; a larger one may do it"):
         covered(REGION, nothing_to_cut(), slope_judge(), 4.01, "size", budget(cells=5))

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
-from importlib import resources
+from importlib import import_module, resources
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -782,3 +782,23 @@ def test_what_is_not_confirmed_is_called_neither_wrong_nor_re_checked():
     assert not found.holds
     assert not found.contradicts
     assert found.words.startswith("proved; not re-checked here: kept: not verified within the budget")
+
+
+def test_a_tube_that_a_budget_cannot_hold_is_given_up_early(monkeypatch):
+    cover = import_module("holdfast.stability.verifier.tube.cover")
+    certificate = hf.certify(_areal("area"), hf.RK4, step=0.01, duration=0.5, tube=True)
+    looked, room = [], len(certificate["kept"].proof.tube.cells) + 8
+    original = cover.TubeCover._defects
+    monkeypatch.setattr(cover, "BATCH", 2)
+
+    def many(self, cells):  # each part is found too large, until it is a small one
+        bounds, shares = original(self, cells)
+        looked.append(len(cells))
+        volumes = np.prod(cells.high - cells.low, axis=1) / np.prod(self.whole.high[0] - self.whole.low[0])
+        return np.where(volumes > 1 / 64, 2 * self.wanted[:, None], bounds), shares
+
+    monkeypatch.setattr(cover.TubeCover, "_defects", many)
+    found = hf.verify(certificate, cells=10 * room)
+    assert not found
+    assert "are needed" in found.findings[0]
+    assert sum(looked) < 8 * room, found.findings

@@ -16,6 +16,7 @@ from typing import Literal, final
 
 import numpy as np
 
+from holdfast.common.collection import uncollected
 from holdfast.engine.code import native
 from holdfast.engine.code.kernel_source import KernelSource, observing, observing_observables, stepping
 from holdfast.engine.code.machine import Machine, NativeMachine, Pace, PythonMachine
@@ -27,6 +28,7 @@ from holdfast.engine.run.fixed import Steps, Stop, case_rows, outcome, run_fixed
 from holdfast.engine.run.freely import After
 from holdfast.engine.run.interruption import interruptible, never
 from holdfast.engine.run.memory import Memory, MemoryPlan, reals
+from holdfast.engine.run.one_state import OneState, smallest_share
 from holdfast.engine.run.requests import Numbers, check_adaptive, check_fixed, checked_values, event_directions
 from holdfast.engine.run.rows import Rows
 from holdfast.engine.run.status import Status
@@ -41,6 +43,7 @@ Tier = Literal["quick", "optimised"]
 
 _MADE: dict[tuple[object, ...], Kernel] = {}
 _KEPT = 32
+MANY_STATES = 300  # from which on code is so long that a search for garbage in it takes time
 SPARE = 4  # memories of runs that are kept for the next: more threads than this make their own
 
 
@@ -59,15 +62,15 @@ def compiled(
     """
     chosen: TargetName = target or ("native" if native.available() else "python")
     marks = fingerprint(tuple(events), field.inputs) if events else ""
-    shape = (field.positions, len(field.rates), len(field.pivots), len(field.observables))
+    seen = field.observables if field.late else len(field.observables)
+    shape = (field.positions, len(field.rates), len(field.pivots), seen)
     key = (field.fingerprint, shape, scheme, marks, back and back.fingerprint, chosen, tier)
     with TABLE:
         found = _MADE.get(key)
     if found is not None:
         return found
-    made = Kernel(
-        field, scheme, events=tuple(events), back=back, target=chosen, tier=tier
-    )  # others may go on meanwhile
+    with uncollected(len(field.state) > MANY_STATES):  # others may go on meanwhile
+        made = Kernel(field, scheme, events=tuple(events), back=back, target=chosen, tier=tier)
     with TABLE:
         while len(_MADE) >= _KEPT:
             del _MADE[next(iter(_MADE))]
@@ -98,7 +101,8 @@ class Kernel:
     def _machine_for(self, assembly: KernelSource, lanes: int = 1) -> Machine:
         if self.target == "python":
             return PythonMachine(assembly)
-        return NativeMachine(assembly, lanes, tier=self.tier)
+        with uncollected(len(self.field.state) > MANY_STATES):
+            return NativeMachine(assembly, lanes, tier=self.tier)
 
     @property
     def in_lanes(self) -> bool:
@@ -143,7 +147,7 @@ class Kernel:
         memory = self.memory(state, parameters, t0, directions)
         self.machine.expect(self.cost * steps)
         rows = self._section(memory, Steps(t0, step, steps, every), parameters, after, stop)
-        self._spare.append(memory)
+        self.give_back(memory)
         return rows
 
     def sections(
@@ -257,7 +261,7 @@ class Kernel:
             event=None if event is None else event.number,
             dense=gathered.dense(times, states) if dense and wanted is None else None,
         )
-        self._spare.append(memory)
+        self.give_back(memory)
         return rows
 
     def _last_piece(self, memory: Memory, event: LocatedEvent, t: float) -> np.ndarray:
@@ -274,16 +278,24 @@ class Kernel:
     def memory(self, state: Numbers, parameters: Numbers, t0: float, directions: Sequence[int] | None) -> Memory:
         """The arrays of a run of one case, at its start."""
         x, p = checked_values(self.field, state, parameters)
-        states, constants = x[None, :, None], p[None, :, None]
-        try:
-            memory = self._spare.pop().renewed(states, constants)
-        except IndexError:
-            memory = Memory(self.machine.layout, states, constants, self._plan)
+        memory = self.spare_memory().renewed(x, p)
         memory.begin(self.machine, t0, event_directions(self.events, directions) if self.events or directions else None)
         return memory
 
+    def spare_memory(self) -> Memory:
+        """A memory of one case that no run uses; whatever is in it."""
+        try:
+            return self._spare.pop()
+        except IndexError:
+            state, parameters = np.zeros((1, len(self.field.state), 1)), np.zeros((1, len(self.field.parameters), 1))
+            return Memory(self.machine.layout, state, parameters, self.plan)
+
+    def give_back(self, memory: Memory) -> None:
+        """A memory for the next run: what was in it has been copied."""
+        self._spare.append(memory)
+
     @cached_property
-    def _plan(self) -> MemoryPlan:
+    def plan(self) -> MemoryPlan:
         """The memory of one case."""
         return MemoryPlan.of(self.machine.layout, 1, len(self.field.parameters), 1)
 
@@ -296,21 +308,28 @@ class Kernel:
     def rates_and_margin(self, t: float, state: Numbers, parameters: Numbers = ()) -> tuple[np.ndarray, float]:
         """F(x, p, t), and the smallest pivot beside its scale: 1 where nothing had to be eliminated, 0 without rank."""
         x, p = checked_values(self.field, state, parameters)
-        size, count = len(x), len(self.field.pivots)
-        out = self._at_one_state(self.machine, "rates", size + 2 * count, float(t), x, p)
-        pivots, scales = out[size : size + count].tolist(), out[size + count :].tolist()
-        shares = [abs(pivot / scale) if scale else 0.0 for pivot, scale in zip(pivots, scales, strict=True)]
-        return out[:size], min(shares, default=1.0)
+        found, size = self._one_state(self.machine, "rates", self.plan.width)(float(t), x, p), len(x)
+        return np.array(found[:size]), smallest_share(found[size:])
 
-    @staticmethod
-    def _at_one_state(machine: Machine, body: str, width: int, t: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """The values of a body, in one block of memory with all that it reads and works on."""
-        first, last = len(x) + len(p), len(x) + len(p) + width
-        block = np.zeros(last + machine.layout.work)
-        block[: len(x)], block[len(x) : first] = x, p
-        places = machine.pointers(block, (0, len(x), first, last))
-        machine.functions[body](t, *places)
-        return block[first:last]
+    def memory_and_margin(self, t: float, state: Numbers, parameters: Numbers = ()) -> tuple[Memory, float]:
+        """The memory of a run of one case at its start, where its rates are, and the margin (`rates_and_margin`)
+        there; of numbers that were checked.
+        """
+        memory = self.spare_memory().renewed(state, parameters)
+        memory.begin(self.machine, t, None)
+        return memory, smallest_share(memory.pivots_and_scales.tolist())
+
+    def _one_state(self, machine: Machine, body: str, width: int) -> OneState:
+        """Evaluates a body at single states; made once."""
+        key = id(machine), body
+        if key not in self._at_single:
+            made = OneState(machine, body, len(self.field.state), len(self.field.parameters), width)
+            self._at_single.setdefault(key, made)
+        return self._at_single[key]
+
+    @cached_property
+    def _at_single(self) -> dict[tuple[int, str], OneState]:
+        return {}
 
     def rates_at(self, times: np.ndarray, states: np.ndarray, parameters: Numbers = ()) -> np.ndarray:
         """F at each row, (rows, states)."""
@@ -322,6 +341,11 @@ class Kernel:
         if not width:
             return np.zeros((len(times), 0))
         return self._at_rows(self._observing, width, times, states, np.asarray(parameters, float))
+
+    def observe_one(self, t: float, state: Numbers, parameters: Numbers = ()) -> list[float]:
+        """The observables at one state."""
+        width = len(self.field.observables)
+        return self._one_state(self._observing, "body", width)(float(t), state, parameters) if width else []
 
     def _observed(self, times: np.ndarray, states: np.ndarray, parameters: Numbers) -> Callable[[], np.ndarray]:
         """What computes the observables of these rows, once somebody asks; the parameters are those of now."""
@@ -360,7 +384,7 @@ class Kernel:
         self, machine: Machine, width: int, times: np.ndarray, states: np.ndarray, parameters: np.ndarray
     ) -> np.ndarray:
         if len(times) == len(states) == 1 and parameters.ndim == 1:
-            return self._at_one_state(machine, "body", width, float(times[0]), states[0], parameters)[None]
+            return np.array([self._one_state(machine, "body", width)(float(times[0]), states[0], parameters)])
         t, x = np.ascontiguousarray(times, float), np.ascontiguousarray(states, float)
         p, out, work = np.ascontiguousarray(parameters), np.empty((len(x), width)), reals(machine.layout.work)
         operations = machine.layout.operations

@@ -105,22 +105,29 @@ def gradient(output: Node, wanted: Iterable[Node]) -> dict[Node, Node]:
     order = ancestors((output,))
     useful: set[int] = set()  # nodes that depend on a wanted input
     for node in order:
-        if node in targets or any(arg.index in useful for arg in node.args):
+        if node in targets:
             useful.add(node.index)
+            continue
+        for arg in node.args:
+            if arg.index in useful:
+                useful.add(node.index)
+                break
     weight: dict[int, Node] = {output.index: graph.one}
     found: dict[Node, Node] = {}
+    zero, one = graph.zero, graph.one
     for node in reversed(order):
         if node.index not in useful or node.index not in weight:
             continue
         here = weight[node.index]
         if node in targets:
-            if here is not graph.zero:
+            if here is not zero:
                 found[node] = here
             continue
         for arg, partial in zip(node.args, PARTIALS[node.op](graph, node), strict=True):
-            if arg.index in useful and partial is not graph.zero:
-                share = here * partial
-                weight[arg.index] = weight[arg.index] + share if arg.index in weight else share
+            index = arg.index
+            if index in useful and partial is not zero:
+                share = here if partial is one else graph.mul(here, partial)
+                weight[index] = graph.add(weight[index], share) if index in weight else share
     return {node: found[node] for node in sorted(found, key=lambda n: n.index)}
 
 

@@ -68,6 +68,8 @@ def symmetric_order(matrix: Rows) -> list[int]:
     At each turn the vertex whose elimination adds the fewest entries goes next; among those, the one that waits for
     the shortest chain of earlier eliminations. A chain is thus eaten from both ends at once.
     """
+    if all(i == j for i, row in enumerate(matrix) for j in row):
+        return list(range(len(matrix)))
     neighbours = {i: _bits(j for j in row if j != i) for i, row in enumerate(matrix)}
     depth = dict.fromkeys(neighbours, 0)
     order: list[int] = []
@@ -96,13 +98,20 @@ def symmetric_order(matrix: Rows) -> list[int]:
             neighbours[i] = (neighbours[i] | around) & ~(1 << i | 1 << best)
             depth[i] = max(depth[i], depth[best] + 1)
         if not joined:
-            near = changed if not fill[best] else [i for i in neighbours if neighbours[i] & around or around >> i & 1]
+            near = changed if not fill[best] else list(_members(_reach(neighbours, around, changed)))
             joined = _all_joined(neighbours)
             fill.update((i, 0 if joined else _fill(neighbours, i)) for i in (neighbours if joined else near))
         for i in changed:
             listed_anew(i)
         order.append(best)
     return order
+
+
+def _reach(neighbours: Mapping[int, int], around: int, members: Iterable[int]) -> int:
+    """Some vertices and all neighbours of theirs."""
+    for i in members:
+        around |= neighbours[i]
+    return around
 
 
 def _all_joined(neighbours: Mapping[int, int]) -> bool:

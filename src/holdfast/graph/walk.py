@@ -21,6 +21,9 @@ FUNCTIONS = {
 Function = Callable[[tuple[int, ...], tuple[Node, ...]], Node]  # orders and operands to the node
 
 
+PLAIN = frozenset((sp.Add, sp.Mul))  # whose operands are all walked
+
+
 class Walker:
     """Turns expressions into nodes; `names` gives the node of each symbol.
 
@@ -56,7 +59,13 @@ class Walker:
             if part in done:
                 waiting.pop()
                 continue
-            missing = [inner for inner in self._operands(part) if inner not in done]
+            missing = []
+            for inner in part.args if type(part) in PLAIN else self._operands(part):
+                if inner not in done:
+                    if inner.is_Symbol:
+                        done[inner] = self._symbol(inner.name)
+                    else:
+                        missing.append(inner)
             if missing:
                 waiting.extend(missing)
             else:

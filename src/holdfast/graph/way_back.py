@@ -24,6 +24,7 @@ class WayBack:
     positions: Correction
     rates: Correction
     inputs: tuple[Node, ...]
+    watched: tuple[Node, ...] = ()  # the pivots that the changes divide by, then the scale of each
 
     @cached_property
     def fingerprint(self) -> str:

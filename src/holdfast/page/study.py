@@ -31,8 +31,7 @@ from holdfast.problem.problem import Problem
 from holdfast.results.judgement.outcome import Outcome
 from holdfast.results.runs.simulate import simulate
 from holdfast.results.trajectory import Trajectory
-from holdfast.stability.certificate.certificate import Certificate
-from holdfast.stability.certificate.tube_proof import TubeProof
+from holdfast.stability.certificate.certificate import Certificate, Proof
 from holdfast.stability.certificate.verify import Verification, verify
 from holdfast.stability.promise.certify import certify
 from holdfast.stability.promise.phases import certify_phases
@@ -42,20 +41,24 @@ from holdfast.stability.tuning.tuning import Tuning
 
 Progress = Callable[[str, float], None]  # the part that is being done, and the fraction of it
 
-RECHECK = 2000, 4  # boxes that the verifier is given, and for each cell of the proofs: a minute on two cores at most
+RECHECK = 2000, 4  # boxes that the verifier is given for regions, and for each cell of their proofs
+RECHECK_TUBES = 3_000_000  # operations of the code, each for each state: half a minute on two cores at 20 µs
 
 MANY = 7  # variables of a region: with more of them a box takes far longer, and fewer are given
 
 
 def _recheck(certificate: Certificate) -> int:
-    """Boxes that the verifier is given within a study; `hf.verify` has more."""
+    """Boxes that the verifier is given within a study, by what each of them takes; `hf.verify` has more."""
     proofs = [block.proof for block in certificate.blocks if block.proof is not None]
-    regions = [p for p in proofs if not isinstance(p, TubeProof)]
-    along = sum(len(p.tube.cells) for p in proofs if isinstance(p, TubeProof))
+    regions = [p for p in proofs if isinstance(p, Proof)]
+    code = certificate.code or {"operations": (), "rates": ()}
+    part = max(1, len(code["operations"]) * len(code["rates"]))  # of a tube: states are symbols of its forms
+    along = RECHECK_TUBES // part if len(regions) < len(proofs) else 0
     wide = max((len(p.region) for p in regions), default=0)
     heavier = max(1.0, comb(wide + 3, 3) / comb(MANY + 3, 3)) ** 2  # monomials: what a product of two forms takes
     first, each = RECHECK
-    return int((first + each * sum(p.cells for p in regions)) / heavier) + each * along
+    boxes = (first + each * sum(p.cells for p in regions)) / heavier if regions else 0
+    return int(boxes) + along
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,7 +243,8 @@ class _Desk:
             return found
         if found.contradicts:
             raise InternalError(f"the verifier contradicts a proof: {found.words}", where="certify")
-        self.remarks.append(f"{found.words[0].upper()}{found.words[1:]}.")
+        words = found.words.replace("a larger one may do it", "`holdfast verify` has a larger one")
+        self.remarks.append(f"{words[0].upper()}{words[1:]}.")
         return found
 
     def _certificate(

@@ -61,6 +61,25 @@ def parts_first(
             yield part
 
 
+def kinds_and_symbols(expression: sp.Basic) -> tuple[set[type], set[sp.Symbol]]:
+    """What an expression is made of: the classes of its parts but for symbols, and these; each part is met once."""
+    kinds: set[type] = set()
+    symbols: set[sp.Symbol] = set()
+    met: set[int] = set()
+    waiting = [expression]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, sp.Symbol):
+            symbols.add(part)
+            continue
+        kinds.add(type(part))
+        inside = part.args
+        if inside and id(part) not in met:
+            met.add(id(part))
+            waiting.extend(inside)
+    return kinds, symbols
+
+
 def _rate(part: Any, rates: dict[sp.Basic, sp.Expr], rate_of: Callable[[sp.Symbol], sp.Expr]) -> sp.Expr:
     if isinstance(part, sp.Symbol):
         return rate_of(part)

@@ -14,8 +14,10 @@ from typing import Any
 import sympy as sp
 
 from holdfast.errors import BadRequest
+from holdfast.problem.derivative import kinds_and_symbols
 from holdfast.problem.functions import FunctionValue
 from holdfast.problem.quantities import Parameter
+from holdfast.problem.vocabulary import PLAIN
 
 SPELLED = 12  # letters that an error lists; of more it says how many
 
@@ -48,11 +50,14 @@ def letters_in(*parts: Any) -> tuple[dict[str, Parameter], dict[str, FunctionVal
     while waiting:
         part = waiting.pop()
         if isinstance(part, sp.Basic):
-            for symbol in part.free_symbols:
+            kinds, symbols = kinds_and_symbols(part)
+            plain = kinds <= PLAIN
+            for symbol in symbols if plain else part.free_symbols:
                 if isinstance(symbol, Parameter):
                     known = parameters.get(symbol.name)
                     parameters[symbol.name] = symbol if known is None or _plain(known) else known
-            functions |= {value.name: value.itself for value in part.atoms(FunctionValue)}
+            if not plain:
+                functions |= {value.name: value.itself for value in part.atoms(FunctionValue)}
         elif isinstance(part, sp.MatrixBase):
             waiting.extend(part)
         elif isinstance(part, Mapping):

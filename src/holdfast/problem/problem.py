@@ -200,7 +200,7 @@ class Problem:
 
     def _check_multipliers(self) -> None:
         """Forces speak of reactions before there is a program: here they meet it."""
-        held = [f"lambda_{name}" for name in self.program.held_by_reaction]
+        held = {f"lambda_{name}": name for name in self.program.held_by_reaction}
         for name in self.system.announced_multipliers:
             if name in held:
                 continue

@@ -104,8 +104,9 @@ class Program:
     def _check_holders(self) -> None:
         for name in set(self.holonomic) & set(self.nonholonomic):
             raise BadStatement(f"constraint {name!r} is given twice", where="program", fix="rename one of them")
+        known = {*self.constraints, *self.keep}
         for name in self.reactions:
-            if name not in self.constraints and name not in self.keep:
+            if name not in known:
                 raise BadStatement(
                     f"there is no constraint {name!r} to be held by a reaction",
                     where="program.reactions",
@@ -223,7 +224,8 @@ class Program:
         """
         law, holonomic, nonholonomic = law or self.law, tuple(self.holonomic), tuple(self.nonholonomic)
         if degrees is None:
-            held = [name for name in self.constraints if name not in self.held_by_reaction]
+            reacting = {*self.held_by_reaction}
+            held = [name for name in self.constraints if name not in reacting]
             degrees = stated_degrees(law, held, holonomic)
         words = names.with_deviations(holonomic, nonholonomic, degrees)
         return law.form(Constraints(holonomic, nonholonomic, words, Frozen(degrees)))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Collection, Iterable
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Any, ClassVar
 
 import sympy as sp
@@ -28,6 +28,10 @@ FUNCTIONS = (
 )  # the functions of the problem file, in the order in which help lists them
 
 
+MOST_SYMBOLS = 2**18  # kept at hand, some 300 bytes each: those of ten thousand links twice over
+REAL: Any = sp.Symbol("real", real=True)  # what is assumed of a quantity
+
+
 class NamedSymbol(sp.Symbol):
     """A symbol with a meaning: the parent of everything that can be named in a problem."""
 
@@ -35,6 +39,9 @@ class NamedSymbol(sp.Symbol):
     rank: ClassVar[int] = 0
 
     def __new__(cls, name: str, **assumptions: Any) -> NamedSymbol:
+        if not assumptions and type(name) is str:
+            kind: Any = cls
+            return _plain_symbol(kind, name)
         assumptions.setdefault("real", True)
         return super().__new__(cls, name, **assumptions)
 
@@ -56,6 +63,16 @@ class NamedSymbol(sp.Symbol):
         from sympy.printing.pretty.stringpict import prettyForm
 
         return prettyForm(pretty_name(self.name))
+
+
+@lru_cache(maxsize=MOST_SYMBOLS)
+def _plain_symbol(kind: Any, name: str) -> Any:
+    """The symbol of a name of which nothing is assumed but that it is real (SymPy keeps a thousand at hand)."""
+    made = sp.Expr.__new__(kind)
+    made.name = name
+    made._assumptions, made._assumptions_orig = REAL._assumptions, REAL._assumptions_orig
+    made._assumptions0 = REAL._assumptions0
+    return made
 
 
 class Parameter(NamedSymbol):

@@ -18,6 +18,7 @@ from sympy.core.function import AppliedUndef
 
 from holdfast.common.nearest import did_you_mean
 from holdfast.errors import BadExpression, BadStatement, HoldfastError
+from holdfast.problem.derivative import kinds_and_symbols
 from holdfast.problem.functions import FunctionValue, StatedFunction
 from holdfast.problem.quantities import (
     Acceleration,
@@ -80,6 +81,11 @@ KNOWN_FUNCTIONS = (
     sp.sin, sp.cos, sp.tan, sp.asin, sp.acos, sp.atan, sp.atan2, sp.sinh, sp.cosh, sp.tanh, sp.exp, sp.log,
     sp.Abs, sp.sign, sp.Min, sp.Max, sp.Heaviside, sp.Piecewise, RateOf, sp.sec, sp.csc, sp.cot,
 )  # fmt: skip
+
+PLAIN = frozenset((
+    sp.Add, sp.Mul, sp.Pow, sp.Integer, sp.Rational, type(sp.pi), type(sp.E), *map(type, (sp.S.Zero, sp.S.One)),
+    *map(type, (sp.S.NegativeOne, sp.S.Half)), *(f for f in KNOWN_FUNCTIONS if f not in (RateOf, sp.Piecewise)),
+))  # fmt: skip
 
 
 class Vocabulary:
@@ -201,6 +207,10 @@ class Vocabulary:
     def __getitem__(self, name: str) -> NamedSymbol | FunctionValue:
         return self._symbols[name] if name in self._symbols else self._functions[name]
 
+    def symbol(self, name: str) -> NamedSymbol | None:
+        """The symbol of a name; None if it has none, or is the name of a function."""
+        return self._symbols.get(name)
+
     @property
     def names(self) -> tuple[str, ...]:
         return (*self._symbols, *self._functions)
@@ -232,6 +242,8 @@ class Vocabulary:
 
     def admit(self, value: Any, allowed: Kinds, *, where: str) -> sp.Expr:
         """The expression, or its text, exact and in declared symbols, if it depends only on what is allowed here."""
+        if isinstance(value, sp.Expr) and self._plainly_allowed(value, allowed):
+            return value
         expression = exact(self._read(value, where) if isinstance(value, str) else value, where=where)
         if expression.has(AppliedUndef, sp.Derivative):
             moving = [name for name, symbol in self._symbols.items() if isinstance(symbol, Coordinate)]
@@ -249,6 +261,23 @@ class Vocabulary:
             self._check_function(value, where)
         self._judge(expression, allowed, where)
         return expression
+
+    def _plainly_allowed(self, expression: sp.Expr, allowed: Kinds) -> bool:
+        """Whether one look shows that nothing of an expression is to be changed or refused: ordinary operations on
+        exact numbers and declared symbols.
+        """
+        kinds, symbols = kinds_and_symbols(expression)
+        if not kinds <= PLAIN:
+            return False
+        return all(
+            self._symbols.get(symbol.name) == symbol
+            and (
+                all(isinstance(other, allowed) for other in self._depends.get(symbol.name, ()))
+                if isinstance(symbol, Definition)
+                else isinstance(symbol, allowed)
+            )
+            for symbol in symbols
+        )
 
     def add_point(self, name: str, position: tuple[sp.Expr, ...]) -> None:
         """A point whose components texts may speak of: ``tip.x``."""
@@ -340,6 +369,8 @@ def _elsewhere(symbol: NamedSymbol, where: str) -> str:
 
 def exact(value: Any, *, where: str = "") -> sp.Expr:
     """A number or expression with every float replaced by its shortest decimal; strings are refused, never parsed."""
+    if isinstance(value, sp.Rational):
+        return value
     if isinstance(value, sp.Expr):
         expression = value
     elif isinstance(value, bool) or not isinstance(value, (int, float, Fraction, numbers.Real)):

@@ -7,19 +7,28 @@ would cost more than the run.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from holdfast.common.memo import remembered
-from holdfast.engine.run.rows import Rows
 from holdfast.equations.equations import Equations
 
 
 @remembered
 def column_names(equations: Equations) -> dict[str, int]:
     """The columns of a run in their order, by name: the state first, then the observables."""
-    return {name: place for place, name in enumerate((*equations.state_names, *equations.observables))}
+    return {name: place for place, name in enumerate((*equations.state_names, *equations.observable_names))}
+
+
+class StateRows(Protocol):
+    """What columns are made of: rows of states, and of observables beside them."""
+
+    @property
+    def states(self) -> np.ndarray: ...
+
+    @property
+    def observables(self) -> np.ndarray: ...
 
 
 class Columns(Mapping[str, np.ndarray]):
@@ -27,7 +36,7 @@ class Columns(Mapping[str, np.ndarray]):
 
     __slots__ = ("_kept", "_places", "_rows")
 
-    def __init__(self, places: Mapping[str, int], rows: Rows) -> None:
+    def __init__(self, places: Mapping[str, int], rows: StateRows) -> None:
         self._places, self._rows, self._kept = places, rows, dict[str, np.ndarray]()
 
     def __getitem__(self, name: str) -> np.ndarray:

@@ -26,7 +26,7 @@ from holdfast.schemes.kinds.embedded import Embedded
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.linear.hurwitz import place_of_roots
 from holdfast.stability.promise.envelope import reading_errors
-from holdfast.stability.promise.in_tube import UNSUITED
+from holdfast.stability.promise.in_tube import YIELDING
 from holdfast.stability.proof.block import ProofBlock, blocks_of, bound_numbers
 from holdfast.stability.proof.prove import BITS, Claim
 from holdfast.stability.proof.work import SearchWork
@@ -135,7 +135,7 @@ def _of_block(
 ) -> OwnStepBounds | str:
     program = equations.problem.program
     loose = bool(program.shortfall) and not set(block.constraints) <= set(program.held_by_reaction)
-    if (not block.constant and not loose) or block.varies or equations.solver.form in UNSUITED:
+    if (not block.constant and not loose) or block.varies or equations.solver.form in YIELDING:
         return block.obstacle or "the law varies"
     if quick_field(equations) is not None:
         return UNBOUNDED

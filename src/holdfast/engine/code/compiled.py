@@ -20,7 +20,7 @@ from holdfast.engine.emit.target import Signature
 
 EXPORTED = (
     "rates", "body", "start_blocks", "event_values", "take_step", "free_step", "fixed", "fixed_blocks", "adaptive",
-    "many",
+    "many", "returned",
 )  # fmt: skip
 
 

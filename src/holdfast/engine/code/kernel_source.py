@@ -40,7 +40,8 @@ from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.schemes.kinds.symplectic_euler import SymplecticEuler
 
 MANY_STATES = 300  # of a system whose statements are worth a rest of Python's collector
-KEEPERS = ("kernel_source", "compiled", "image", "layout", "link", "native", "returning")  # modules beside this one
+# modules beside this one that keep its code
+KEEPERS = ("kernel_source", "back_source", "compiled", "image", "layout", "link", "native", "returning")
 
 
 @dataclass(frozen=True, eq=False)
@@ -327,7 +328,9 @@ def observing(field: Field, outputs: Sequence[Node]) -> KernelSource:
 
 
 def observing_observables(field: Field) -> KernelSource:
-    """The same for the field's own observables, which its fingerprint already tells."""
+    """The same for the field's own observables, which its fingerprint already tells, unless they came late."""
+    if field.late:
+        return observing(field, tuple(field.observables))
     return _at_many_states(field, field.observables, f"{field.fingerprint}|the last {len(field.observables)}")
 
 

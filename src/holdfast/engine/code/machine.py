@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from ctypes import addressof, c_char
 from time import perf_counter
 from typing import Any, Protocol
 
@@ -21,6 +22,14 @@ RUNNING = 1.5e-9  # an operation in the quick tier
 WORTH = 0.5  # of that time: compile early, for it runs in the background and is kept,
 AGAIN, WORTH_AGAIN = 3, 0.02  # and earlier still what is asked for this often: a fit or a scan has begun,
 SHORT = 3.0  # seconds: but not where a process that ends meanwhile would wait for longer than this
+
+
+def address(array: np.ndarray) -> int:
+    """Where a contiguous array lies: of one that may be written to, found in a quarter of the time of `ctypes`."""
+    try:
+        return addressof(c_char.from_buffer(array.data))
+    except (TypeError, ValueError, BufferError):  # read-only, or empty
+        return array.ctypes.data
 
 
 class Machine(Protocol):
@@ -131,17 +140,17 @@ class NativeMachine:
         return self._functions
 
     def pointer(self, array: np.ndarray) -> Any:
-        return array.ctypes.data
+        return address(array)
 
     def pointers(self, block: np.ndarray, places: Sequence[int]) -> list[Any]:
-        start = block.ctypes.data
+        start = address(block)
         return [start + 8 * place for place in places]
 
     def further(self, pointer: Any, doubles: int) -> Any:
         return pointer + 8 * doubles
 
     def call(self, name: str, *arguments: Any) -> Any:
-        plain = [a.ctypes.data if isinstance(a, np.ndarray) else a for a in arguments]
+        plain = [address(a) if isinstance(a, np.ndarray) else a for a in arguments]
         return self._functions[name](*plain)
 
     def expect(self, operations: float) -> None:

@@ -31,22 +31,38 @@ def returning(back: WayBack, field: Field, texts: tuple[Text, ...], work: int) -
     """The texts of a driver with its step renamed and followed by the way back; `work` are the Reals of the step."""
     after = tuple(partial(source_of, function) for function in (way_back.far, way_back.returned, way_back.take_step))
     named = tuple(partial(_renamed, text) for text in texts)
-    most = max(len(back.positions.deviations), len(back.rates.deviations))
-    own = 3 * most + field.positions
-    constants: dict[str, int | float] = {
+    own = back_work(back, field)
+    return ReturningParts(_with_step_after(named, after), back_bodies(back), back_constants(back, field, work), own)
+
+
+def back_work(back: WayBack, field: Field) -> int:
+    """Reals of work space of the way back, the scratch of its bodies not counted."""
+    return 3 * _most_held(back) + field.positions
+
+
+def _most_held(back: WayBack) -> int:
+    return max(len(back.positions.deviations), len(back.rates.deviations))
+
+
+def back_constants(back: WayBack, field: Field, work: int) -> dict[str, int | float]:
+    """The constants of the way back; its work space lies behind so many Reals."""
+    return {
         "HELD_POSITIONS": len(back.positions.deviations),
         "HELD_RATES": len(back.rates.deviations),
-        "MOST_HELD": most,
+        "MOST_HELD": _most_held(back),
         "BACK_AT": work,
-        "BACK_WORK": own,
+        "BACK_WORK": back_work(back, field),
         "NOISE": way_back.NOISE,
         "CLOSE": way_back.CLOSE,
         "FEW": way_back.FEW,
         "NOT_RETURNED": way_back.NOT_RETURNED,
         "TURNS": way_back.TURNS,
     }
-    outputs = {**_bodies("position", back.positions), **_bodies("rate", back.rates)}
-    return ReturningParts(_with_step_after(named, after), outputs, constants, own)
+
+
+def back_bodies(back: WayBack) -> dict[str, Mapping[int, Node]]:
+    """What it evaluates: deviations with their sizes, and the changes that take them away."""
+    return {**_bodies("position", back.positions), **_bodies("rate", back.rates)}
 
 
 def _renamed(text: Text) -> str:

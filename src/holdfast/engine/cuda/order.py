@@ -8,15 +8,14 @@ instead of 110, and 1.9 times the steps a second.)
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from heapq import heapify, heappop, heappush
 
-from holdfast.engine.emit.body import CodeBody, Operand
+from holdfast.engine.emit.body import CodeBody
 
 
 def in_few_registers(body: CodeBody) -> CodeBody:
     """The same body in the order that holds fewer values at once: its own, or the one described above."""
-    return min(body, _rearranged(body), key=values_held)
+    return min(body, body.in_order(_Schedule(body).order()), key=values_held)
 
 
 def values_held(body: CodeBody) -> int:
@@ -31,21 +30,6 @@ def values_held(body: CodeBody) -> int:
         most = max(most, held)
         held -= ends[number]
     return most
-
-
-def _rearranged(body: CodeBody) -> CodeBody:
-    places: dict[int, int] = {}  # old slots to new ones
-
-    def moved(operand: Operand) -> Operand:
-        return operand if isinstance(operand, float) or operand < body.inputs else places[operand]
-
-    statements = []
-    for number in _Schedule(body).order():
-        op, operands = body.statements[number]
-        statements.append((op, tuple(map(moved, operands))))
-        places[body.inputs + number] = body.inputs + len(statements) - 1
-    outputs = tuple((place, moved(operand)) for place, operand in body.outputs)
-    return replace(body, statements=tuple(statements), outputs=outputs)
 
 
 class _Schedule:

@@ -17,6 +17,7 @@ from holdfast.engine.drivers.language import (
     Reals,
     absolute,
     any_lane,
+    fma,
     number,
     part,
     real,
@@ -34,9 +35,15 @@ def judged(x: Reals, f: Reals, watch: Reals) -> Real:
     """0 where the state is good. `watch` holds the sign that each pivot had at the start."""
     state = real(0.0)
     rate = real(0.0)
-    for i in range(N):
-        state = state + x[i] * 0.0  # nan as soon as one is infinite or nan
-        rate = rate + f[i] * 0.0
+    state_behind = real(0.0)  # sums from both ends: a processor adds them side by side
+    rate_behind = real(0.0)
+    for i in range((N + 1) // 2):
+        state = fma(x[i], 0.0, state)  # nan as soon as one is infinite or nan
+        rate = fma(f[i], 0.0, rate)
+        state_behind = fma(x[N - 1 - i], 0.0, state_behind)
+        rate_behind = fma(f[N - 1 - i], 0.0, rate_behind)
+    state = state + state_behind
+    rate = rate + rate_behind
     held = real(1.0)
     for j in range(PIVOTS):
         held = select(f[N + j] * watch[j] > LEAST_PIVOT * absolute(f[N + PIVOTS + j]), held, 0.0)
@@ -92,12 +99,20 @@ def fixed(
             verdict = select((verdict == 0.0) and (happened > 0.0), EVENT, verdict)
         verdict = select(status[0] == 0.0, verdict, status[0])
         alive = verdict == 0.0
-        for i in range(N):
-            x[i] = select(alive, new[i], x[i])
-        for i in range(WIDTH):
-            f[i] = select(alive, f_new[i], f[i])
-        for e in range(EVENTS):
-            events[e] = select(alive, event_new[e], events[e])
+        if any_lane(verdict != 0.0):
+            for i in range(N):
+                x[i] = select(alive, new[i], x[i])
+            for i in range(WIDTH):
+                f[i] = select(alive, f_new[i], f[i])
+            for e in range(EVENTS):
+                events[e] = select(alive, event_new[e], events[e])
+        else:  # nearly always: a processor goes on with the new state before the verdict is there
+            for i in range(N):
+                x[i] = new[i]
+            for i in range(WIDTH):
+                f[i] = f_new[i]
+            for e in range(EVENTS):
+                events[e] = event_new[e]
         status[0] = verdict
         done[0] = select(alive, number(s + 1), done[0])
         if (s + 1) % every == 0:

@@ -65,7 +65,7 @@ def scratch_size(body: CodeBody) -> int:
     """How many Reals a body needs for values on their way from one piece to the next, or for its loops."""
     if body.rolled is not None:
         return body.rolled.size
-    return len(_crossing(body, _pieces(body)))
+    return len(_crossing(body.urgent_first, _pieces(body)))
 
 
 def write_body(writer: LLVMWriter, name: str, body: CodeBody, *, fused: bool) -> None:
@@ -73,6 +73,7 @@ def write_body(writer: LLVMWriter, name: str, body: CodeBody, *, fused: bool) ->
     if body.rolled is not None:
         write_rolled(writer, name, body, body.rolled, fused=fused)
         return
+    body = body.urgent_first
     pieces = _pieces(body)
     crossing = _crossing(body, pieces)
     names = [name] if len(pieces) == 1 else [f"{name}.{k}" for k in range(len(pieces))]

@@ -91,9 +91,18 @@ class AdaptiveRun:
     ) -> AdaptiveRun:
         """A run at its start; its first step is still to be chosen, from the field there."""
         tolerances = np.full(memory.size, absolute, float)
-        control = np.array([t0, t0 + duration, 0.0, relative, 1e-4, 0.0, 0.0, longest, 0.0])
-        counts = np.array([0, 0, 0, 0, int(interpolants)], dtype=np.int64)
+        control, counts = cls.control_at(t0, duration, relative, longest), cls.counts_at(interpolants=interpolants)
         return cls(machine, memory, control, counts, tolerances, int(machine.layout.constants["TERMS"]), cost)
+
+    @staticmethod
+    def control_at(t0: float, duration: float, relative: float, longest: float) -> np.ndarray:
+        """The control of the loop (`drivers.adaptive`) before its first step."""
+        return np.array([t0, t0 + duration, 0.0, relative, 1e-4, 0.0, 0.0, longest, 0.0])
+
+    @staticmethod
+    def counts_at(*, interpolants: bool) -> np.ndarray:
+        """The counts of the loop before its first step."""
+        return np.array([0, 0, 0, 0, int(interpolants)], dtype=np.int64)
 
     @property
     def time(self) -> float:

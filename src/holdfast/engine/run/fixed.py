@@ -114,6 +114,12 @@ def _rows(count: int, memory: Memory) -> np.ndarray:
         ) from None
 
 
+def case_times(steps: Steps) -> np.ndarray:
+    """The times of a run that reaches its end: of its kept rows, and of its last step where that is not among them."""
+    times = steps.times
+    return np.append(times, steps.t0 + steps.count * steps.step) if steps.count % steps.every else times
+
+
 def case_rows(rows: np.ndarray, memory: Memory, steps: Steps) -> tuple[np.ndarray, np.ndarray]:
     """Times and states of the only case: its kept rows, and its last good state where that is not among them."""
     done = int(memory.done[0, 0])

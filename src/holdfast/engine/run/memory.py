@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
@@ -13,6 +14,7 @@ from holdfast.engine.code.layout import Layout
 from holdfast.engine.code.machine import Machine
 
 LINE = 8  # doubles in a line of the cache
+Numbers = Sequence[float] | np.ndarray
 
 
 def reals(*shape: int) -> np.ndarray:
@@ -79,11 +81,12 @@ class Memory:
             block[place].reshape(shape) for place, shape in plan.places
         ]
         self.x[...], self.p[...] = states, parameters
+        self._case = self.x[0, :, 0], self.p[0, :, 0], self.f[0, : self.size, 0], self.f[0, self.size :, 0]
 
-    def renewed(self, states: np.ndarray, parameters: np.ndarray) -> Memory:
-        """The same memory at another start, as good as new."""
+    def renewed(self, state: Numbers, parameters: Numbers) -> Memory:
+        """The memory of one case at another start, as good as new."""
         self.block.fill(0.0)
-        self.x[...], self.p[...] = states, parameters
+        self._case[0][:], self._case[1][:] = state, parameters
         return self
 
     @property
@@ -112,12 +115,17 @@ class Memory:
     @property
     def state(self) -> np.ndarray:
         """The state of the only case."""
-        return self.x[0, :, 0]
+        return self._case[0]
 
     @property
     def rate(self) -> np.ndarray:
         """The rates of the only case."""
-        return self.f[0, : self.size, 0]
+        return self._case[2]
+
+    @property
+    def pivots_and_scales(self) -> np.ndarray:
+        """The pivots of the only case, then their scales."""
+        return self._case[3]
 
     def begin(self, machine: Machine, t0: float, directions: np.ndarray | None) -> None:
         """Evaluate the start, note the signs of the pivots, and refuse a start that is not good already."""

@@ -113,6 +113,8 @@ def _of_certificate(subject: PageFacts) -> list[str]:
         return ["No certificate: the figures show this run only, and say nothing of others."] if subject.held else []
     if certificate.attracted is Label.checked:
         return ["The certificate is checked along this run, not proved: another start needs its own check."]
+    if certificate.attracted is Label.mean_square:
+        return ["The proof speaks of the average over all paths under the noise: a single path may go beyond it."]
     if certificate.attracted is Label.tube:
         wide = max(tubes_of(certificate.blocks), key=lambda tube: tube.width)
         return [

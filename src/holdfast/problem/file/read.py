@@ -220,14 +220,14 @@ class _Reading:
     def _definitions(self, chosen: set[str] | None = None) -> dict[str, sp.Expr]:
         found = {}
         table = self._chosen("definitions", chosen)
-        waiting = list(table)
+        waiting, points = dict.fromkeys(table), self._table_names("points")
         for name, value in table.items():
             path = ("definitions", name)
-            self.entries.expressions.later = (name, tuple(waiting))
-            waiting.remove(name)
-            if name in self._table_names("points"):
+            self.entries.expressions.later = (name, waiting)
+            if name in points:
                 self.note(path, f"the name {name!r} is given twice", "names are unique within a problem", on_key=True)
             expression = self.entries.expression(value, path, FORCE)
+            del waiting[name]
             if self._declare(Definition, name, path) and expression is not None:
                 self.names.define_depends(name, expression)
                 found[name] = expression

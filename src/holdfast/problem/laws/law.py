@@ -13,6 +13,7 @@ from holdfast.common.frozen import Frozen
 from holdfast.common.nearest import did_you_mean
 from holdfast.errors import BadStatement
 from holdfast.problem.quantities import Deviation, DeviationRate, NamedSymbol, deviation_chain, latex_name
+from holdfast.problem.text.pattern import Pattern, alphabet, plain
 from holdfast.problem.vocabulary import MOTION, Vocabulary, exact
 
 HIGHEST = 8  # degree of a constraint: formulas grow with each derivative, and no machine in use asks for more
@@ -151,17 +152,18 @@ class Coupling:
                 yield name, name, self.value
 
     def _by_name(self) -> Iterator[tuple[str, str, sp.Expr]]:
+        rows, columns, diagonal = frozenset(self.rows), frozenset(self.columns), frozenset(self.diagonal)
         for key in self.value:
             row, _, column = key.partition(".")
             column = column or row
-            if row not in self.rows:
+            if row not in rows:
                 raise BadStatement(
                     f"{row!r} is not a constraint of this program",
                     where=f"law.{self.kind}",
                     fix=constraint_hint(row, self.rows),
                 )
-            if column not in self.columns:
-                if column in self.rows:
+            if column not in columns:
+                if column in rows:
                     reason, fix = "is nonholonomic: it has no y, only w", "give it a damping instead"
                 else:
                     reason, fix = "is not a constraint of this program", constraint_hint(column, self.columns)
@@ -172,7 +174,7 @@ class Coupling:
             row, _, column = key.partition(".")
             if column and column != row:
                 yield row, column, number
-            elif row not in self.diagonal:
+            elif row not in diagonal:
                 yield row, row, number
 
     def _matrix(self) -> Iterator[tuple[str, str, sp.Expr]]:
@@ -195,6 +197,7 @@ class Linear:
         self.constraints = constraints
         self.demand: dict[str, sp.Expr] = dict.fromkeys(constraints.all, sp.S.Zero)
         self.gains: dict[str, sp.Expr] = {}
+        self._coupled: dict[str, list[tuple[sp.Expr, NamedSymbol]]] = {}  # by row: numbers, and what they multiply
 
     def number(self, kind: str, places: Sequence[str], value: sp.Expr) -> sp.Expr:
         """An input for a number, the expression itself otherwise."""
@@ -215,7 +218,7 @@ class Linear:
         coupling = Coupling(kind, value, names.all, columns, diagonal=columns)
         for row, column, number in coupling.entries():
             deviation = Deviation(column) if on is Deviation else DeviationRate(f"w_{column}")
-            self.subtract(row, self.number(kind, (row, column), number) * deviation)
+            self._coupled.setdefault(row, []).append((self.number(kind, (row, column), number), deviation))
 
     def chain(self, row: str, coefficients: Sequence[Any]) -> None:
         """Subtract c₀ y + c₁ y' + ... of a constraint, as many terms as its degree."""
@@ -225,13 +228,33 @@ class Linear:
             self.subtract(row, self.number(kind, (row, row), value) * deviation)
 
     def form(self) -> LawForm:
+        patterns: dict[Any, Pattern] = {}
+        for row, terms in self._coupled.items():
+            self.demand[row] += self._sum(terms, patterns)
         return LawForm(demand=Frozen(self.demand), gains=Frozen(self.gains))
+
+    @staticmethod
+    def _sum(terms: list[tuple[sp.Expr, NamedSymbol]], patterns: dict[Any, Pattern]) -> sp.Expr:
+        """-K y - B w of one row, written out once for all rows that are alike."""
+        symbols = [part for term in terms for part in term]
+        named = all(isinstance(part, NamedSymbol) and plain(part) for part in symbols)
+        alike = named and len({*symbols}) == len(symbols)
+        key = alphabet(symbols) if alike else None
+        if key in patterns:
+            return patterns[key].filled(symbols)
+        found = sp.S.Zero
+        for number, deviation in terms:
+            found -= number * deviation
+        if key is not None:
+            patterns[key] = Pattern(found, symbols)
+        return found
 
 
 def check_constraints(value: Any, known: Sequence[str], kind: str) -> None:
     """Refuse gains by name for constraints that are not there (or not of the kind that has such a gain)."""
+    names = frozenset(known)
     for name in value if isinstance(value, Frozen) else ():
-        if name not in known:
+        if name not in names:
             raise BadStatement(
                 f"{name!r} is not a constraint that has a gain {kind!r}",
                 where=f"law.{kind}",

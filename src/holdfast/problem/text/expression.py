@@ -16,7 +16,7 @@ definition stays one shared symbol and counts as one, here and on the graph.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 import sympy as sp
@@ -25,9 +25,10 @@ from sympy.core.parameters import distribute
 from holdfast.common.limits import allowance
 from holdfast.problem.text import scalars
 from holdfast.problem.text.builder import Builder
+from holdfast.problem.text.likeness import Key, KnownForm, Likeness, likeness
 from holdfast.problem.text.magnitude import Magnitude
 from holdfast.problem.text.scalars import Scalar
-from holdfast.problem.text.spelling import Unreadable
+from holdfast.problem.text.spelling import MAX_LENGTH, Unreadable
 from holdfast.problem.text.vectors import Parts
 from holdfast.problem.vocabulary import Vocabulary
 
@@ -56,8 +57,9 @@ class Expressions:
         self.names = names
         self.points: dict[str, Parts] = {}
         self.constants: dict[str, Magnitude] = {}  # definitions that are numbers
-        self.later: tuple[str, tuple[str, ...]] = ("", ())  # the definition being read, and those not yet known
+        self.later: tuple[str, Collection[str]] = ("", ())  # the definition being read, and those not yet known
         self.work = ReadingBudget()
+        self.forms: dict[Key, KnownForm] = {}  # of texts that were read, up to their names
         for name, position in (points or {}).items():
             self.add_point(name, position)
 
@@ -74,16 +76,39 @@ class Expressions:
         """The same reader with more names, as a law has."""
         other = Expressions(names)
         other.points, other.constants, other.work = self.points, self.constants, self.work
-        other.later = self.later
+        other.later, other.forms = self.later, self.forms
         return other
 
     def read(self, text: str, *, complex_allowed: bool = False) -> sp.Expr | Vector:
         """The expression or vector that the text means; `Unreadable` says what is wrong with it, and where."""
+        short = not complex_allowed and len(text) <= allowance(MAX_LENGTH)
+        like = likeness(text, self.names, (self.points, self.constants)) if short else None
+        known = None if like is None else self.forms.get(like.key)
+        if like is not None and known is not None and known.pattern is not None and self._afford(known):
+            return known.pattern.filled(like.symbols, like.factor)
+        before = self.work.nodes, self.work.size
         with distribute(False):  # 2*(x + y) stays as it is written
             try:
-                return Builder(self, text, complex_allowed=complex_allowed).read()
+                found = Builder(self, text, complex_allowed=complex_allowed).read()
             except RecursionError:
                 raise Unreadable("the expression is nested too deeply", text, 0, len(text), "name its parts") from None
+        if like is not None and isinstance(found, sp.Expr):
+            self._remember(like, found, before[0] - self.work.nodes, before[1] - self.work.size)
+        return found
+
+    def _afford(self, known: KnownForm) -> bool:
+        """Whether as much as an expression cost may still be read; it is charged for."""
+        if known.nodes > self.work.nodes or known.size > self.work.size:
+            return False
+        self.work.nodes -= known.nodes
+        self.work.size -= known.size
+        return True
+
+    def _remember(self, like: Likeness, found: sp.Expr, nodes: int, size: int) -> None:
+        """What was read, for texts alike."""
+        known = self.forms.setdefault(like.key, KnownForm(found, like, nodes, size))
+        if known.expression is not found and known.pattern is None and not known.refused:
+            known.tried(found, like)
 
     def scalar(self, text: str, *, complex_allowed: bool = False) -> sp.Expr:
         """Like `read`, where a vector does not belong."""

@@ -25,7 +25,8 @@ from holdfast.results.judgement.outcome import Outcome
 from holdfast.results.runs.event import EventWatch, noted_times, watch_of
 from holdfast.results.runs.job import Job, kept_rows
 from holdfast.results.runs.request import Request, rows_of_steps
-from holdfast.results.start.start import Start, deviations_at, off_program, start_from
+from holdfast.results.start.negligible import off_program
+from holdfast.results.start.start import Start, deviations_at, start_from
 from holdfast.results.trajectory import Trajectory
 
 if TYPE_CHECKING:

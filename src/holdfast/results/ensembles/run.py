@@ -25,7 +25,8 @@ from holdfast.results.judgement.judgement import deviation_places, mass_at
 from holdfast.results.runs.job import check_size
 from holdfast.results.runs.request import Request, RunOptions, request_of, resolved, with_stated_times
 from holdfast.results.runs.simulate import under_law
-from holdfast.results.start.start import chosen_policy, off_program, refuse_deviation, solved_start
+from holdfast.results.start.negligible import off_program
+from holdfast.results.start.start import chosen_policy, refuse_deviation, solved_start
 from holdfast.results.start.term_sizes import ROUNDING_NOISE, deviation_sizes
 from holdfast.schemes.kinds.scheme import Scheme
 

@@ -30,10 +30,9 @@ class FieldInFloats:
 
     field: Field
 
-    def observe(self, times: np.ndarray, states: np.ndarray, parameters: Sequence[float] = ()) -> np.ndarray:
-        """The observables at each row, (rows, observables)."""
-        tape = Tape(self.field.inputs, self.field.observables)
-        return np.array([tape([t, *x, *parameters]) for t, x in zip(times.tolist(), states.tolist(), strict=True)])
+    def observe_one(self, t: float, state: np.ndarray, parameters: Sequence[float] = ()) -> Sequence[float]:
+        """The observables at one state."""
+        return Tape(self.field.inputs, tuple(self.field.observables))([t, *state.tolist(), *parameters])
 
     def rates_and_margin(
         self, t: float, state: np.ndarray, parameters: Sequence[float] = ()
@@ -83,8 +82,8 @@ def checked_start(equations: Equations) -> CheckedStart:
         raise values.singularity
     said = repeats_note(equations.solver)
     found = [negative_mass(mass_at(equations, begin, start.state, constants), begin), _unstable(equations, start)]
-    seen = field.observe(np.array([begin]), np.array([start.state]), constants)[0]
-    bad = [name for name, value in zip(equations.observables, seen.tolist(), strict=True) if not np.isfinite(value)]
+    seen = field.observe_one(begin, np.array(start.state), constants)
+    bad = [name for name, value in zip(equations.observables, seen, strict=True) if not np.isfinite(value)]
     if bad:
         found.append(
             Finding("undefined", f"{', '.join(bad)}: infinite or undefined at the start.", True, begin, bad[0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +29,8 @@ from holdfast.results.runs.request import Request, rows_of_steps
 from holdfast.results.start.start import Start
 from holdfast.results.trajectory import Trajectory
 
+NO_EVENTS: Frozen[np.ndarray] = Frozen()
+NONE = np.zeros(0)  # in the place of rows that are still to come
 LARGEST = 2**28  # doubles of rows: 2.1 GB, and about three times as much while they are put together
 
 
@@ -53,34 +56,52 @@ class Job:
         equations, request, watch = self.equations, self.request, self.watch
         noted = noted_times(watch, self.kernel, rows, self.constants, request.step, self.every, self.after)
         shown = self.picked(rows)
-        judgement = (lambda: self._judged(rows)) if outcome is None else Judgement(outcome)
+        judgement = (lambda: self.judged(rows)) if outcome is None else Judgement(outcome)
         ended = list(watch.terminal)[rows.event] if rows.event is not None else ""
         happened = {name: rows.times[-1:] if name == ended else np.zeros(0) for name in watch.terminal} | noted
-        return Trajectory(
-            problem=equations.problem,
+        return replace(
+            Trajectory.of_fields(self.fields),
             times=_fixed(shown.times),
             columns=Columns(column_names(equations), shown),
-            state_names=equations.state_names,
             judged=judgement,
-            start=self.start,
-            scheme=request.scheme.name,
-            step=request.step,
-            tolerance=request.tolerance,
-            parameters=Frozen(dict(zip(equations.parameter_names, self.constants, strict=True))),
             steps=rows.steps,
             nfev=rows.evaluations,
             rejected=rows.rejected,
-            every=self.every,
             events=Frozen({name: _fixed(happened[name]) for name in watch.directions}),
-            note=self._note(rows, ended),
+            note=self._note(rows.status, float(rows.times[-1]), ended),
             interpolant=self._interpolant(rows),
             finer=lambda times: self.finer(shown, times),
-            equations=equations,
-            second_order=equations.second_order,
-            projected=self.after is not None,
         )
 
-    def _judged(self, rows: Rows) -> Judgement:
+    @cached_property
+    def fields(self) -> dict[str, Any]:
+        """Of the trajectory: what does not depend on the rows, and what it is where the run reaches its end."""
+        equations, request = self.equations, self.request
+        return {
+            "problem": equations.problem,
+            "times": NONE,
+            "columns": {},
+            "state_names": equations.state_names,
+            "judged": Judgement(Outcome.completed),
+            "start": self.start,
+            "scheme": request.scheme.name,
+            "step": request.step,
+            "tolerance": request.tolerance,
+            "parameters": Frozen(dict(zip(equations.parameter_names, self.constants, strict=True))),
+            "steps": 0,
+            "nfev": 0,
+            "rejected": 0,
+            "every": self.every,
+            "events": NO_EVENTS,
+            "note": self._note(Status.completed, 0.0, ""),
+            "projected": self.after is not None,
+            "interpolant": None,
+            "finer": None,
+            "equations": equations,
+            "second_order": equations.second_order,
+        }
+
+    def judged(self, rows: Rows) -> Judgement:
         return judged(Facts(self.equations, rows, self.constants, self.start, self.request.duration))
 
     def finer(self, shown: Rows, times: int) -> Trajectory | None:
@@ -92,7 +113,7 @@ class Job:
             request = replace(request, at=shown.times)
         else:
             request = replace(request, every=2**times * self.every)
-        check_size(request, len(self.equations.state_names) + len(self.equations.observables))
+        check_size(request, self.equations.row_width)
         job = replace(self, request=request, watch=EventWatch({}, {}, {}), after=None)
         call = KernelCall(request, job.every, self.constants, [])
         rows = carried(self.equations, job.plain, call, self.start.state)
@@ -136,13 +157,13 @@ class Job:
         observed = lambda: self.kernel.observe(wanted, states, constants)  # noqa: E731
         return replace(rows, times=wanted, states=states, observed=observed)
 
-    def _note(self, rows: Rows, ended: str) -> str:
+    def _note(self, status: Status, last: float, ended: str) -> str:
         """What else must be said: where the run stopped, and how its start was treated."""
         parts = []
         if ended:
-            parts.append(f"Event {ended!r} at t = {rows.times[-1]:.10g}.")
-        elif rows.status != Status.completed:
-            parts.append(f"It stopped at t = {rows.times[-1]:.10g}.")
+            parts.append(f"Event {ended!r} at t = {last:.10g}.")
+        elif status != Status.completed:
+            parts.append(f"It stopped at t = {last:.10g}.")
         if self.start.changes or not self.start.on_program:
             text = str(self.start)
             parts.append(text[0].upper() + text[1:] + ".")

@@ -52,8 +52,8 @@ class _OtherOrder:
     equations: Equations
     kernel: Kernel
 
-    def observe(self, times: np.ndarray, states: np.ndarray, parameters: Sequence[float] = ()) -> np.ndarray:
-        return self.kernel.observe(times, states, parameters)
+    def observe_one(self, t: float, state: np.ndarray, parameters: Sequence[float] = ()) -> list[float]:
+        return self.kernel.observe_one(t, state, parameters)
 
     def rates_and_margin(
         self, t: float, state: np.ndarray, parameters: Sequence[float] = ()
@@ -71,6 +71,7 @@ class PreparedRuns:
         self._equations = equations
         self._requests: dict[Any, Request] = {}
         self._kernels: dict[Any, Kernel] = {}
+        self._names: dict[tuple[Any, ...], frozenset[str]] = {}
         self._last_start: tuple[Any, Start] | None = None
         self._last_resolved: tuple[Request, Start, Request] | None = None
         self._last_stated: tuple[tuple[float, ...], tuple[float, ...]] | None = None
@@ -91,7 +92,7 @@ class PreparedRuns:
     @cached_property
     def _width(self) -> int:
         """Doubles of a row."""
-        return len(self._equations.state_names) + len(self._equations.observables)
+        return self._equations.row_width
 
     def watch(self, events: Mapping[str, Any] | None) -> EventWatch:
         """The events of a run on the graph."""
@@ -140,19 +141,27 @@ class PreparedRuns:
         return {name: place for place, name in enumerate(self._equations.parameter_names)}
 
     def start(
-        self, given: StateLike | None, policy: str | None, constants: list[float], begin: float, kernel: Kernel
+        self,
+        given: StateLike | None,
+        policy: str | None,
+        constants: list[float],
+        begin: float,
+        kernel: Kernel,
+        judge: FieldValues | None = None,
     ) -> Start:
-        """The start of a run; that of the last one where nothing has changed."""
+        """The start of a run; that of the last one where nothing has changed. A `judge` has the kernel's own values."""
         stated, names = self.state(given, constants), self.names(given)
         key = (policy, begin, constants, stated, names)
         last = self._last_start
         if last is not None and last[0] == key:
             return last[1]
-        found = started(self._equations, self._judge(kernel), np.array(stated), constants, policy, begin, names)
+        judge = judge or self.judge(kernel)
+        found = started(self._equations, judge, np.array(stated), constants, policy, begin, names)
         self._last_start = (policy, begin, list(constants), stated, names), found
         return found
 
-    def _judge(self, kernel: Kernel) -> FieldValues:
+    def judge(self, kernel: Kernel) -> FieldValues:
+        """What a start is judged by that a kernel runs from."""
         own = kernel.field.fingerprint == self._equations.fingerprint
         return kernel if own else _OtherOrder(self._equations, kernel)
 
@@ -162,7 +171,7 @@ class PreparedRuns:
         if last is not None and last[0] is request and last[1] is start:
             return last[2]  # a start is another one under other constants
         state = np.array(start.state)
-        rates, _ = self._judge(kernel).rates_and_margin(request.begin, state, constants)
+        rates, _ = self.judge(kernel).rates_and_margin(request.begin, state, constants)
         inertia = inertia_at(self._equations, request.begin, start.state, constants)
         found = replace(request, absolute=resolved(self._equations, request, state, rates, inertia))
         self._last_resolved = request, start, found
@@ -172,7 +181,13 @@ class PreparedRuns:
         """The names of the start values that somebody stated."""
         if given is None or (isinstance(given, Mapping) and not given):
             return self._own_names
-        return stated_names(self._equations, given)
+        key = tuple(given) if isinstance(given, Mapping) else ()
+        found = self._names.get(key) if key else None
+        if found is None:
+            found = stated_names(self._equations, given)
+            if key and all(type(name) is str for name in key):
+                self._names = {**dict(list(self._names.items())[1 - KEPT_REQUESTS :]), key: found}
+        return found
 
     @cached_property
     def _own_names(self) -> frozenset[str]:

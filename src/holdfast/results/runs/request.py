@@ -125,8 +125,7 @@ def request_of(equations: Equations, scheme: Scheme | str | None = None, **optio
 
 def row_budget(equations: Equations) -> int:
     """The rows that a run of fixed steps keeps unless it says how many."""
-    width = len(equations.state_names) + len(equations.observables)
-    return max(2, min(MOST_ROWS, BUDGET // width))
+    return max(2, min(MOST_ROWS, BUDGET // equations.row_width))
 
 
 def _time(given: Any) -> float:

@@ -22,6 +22,7 @@ from holdfast.problem.laws.linear import Law
 from holdfast.problem.phases import checked_events
 from holdfast.problem.types import ByName, StateLike
 from holdfast.results.judgement.outcome import Outcome
+from holdfast.results.runs.again.known import known_runs
 from holdfast.results.runs.crossing import carried
 from holdfast.results.runs.event import EventWatch
 from holdfast.results.runs.form_run import form_motion
@@ -82,6 +83,12 @@ def simulate(
         _refuse_for_form(law=law, events=events, project=project or None, save=save)
         request = request_of(equations.equations, scheme, **run)
         return form_motion(equations, request, start, start_policy, parameters or {}, _teller(request, progress, None))
+    plain = law is None and events is None and progress is None and save is None and not project
+    if plain and type(equations) is Equations:
+        known = known_runs(equations).again(scheme, run, start_policy, start, parameters)
+        if known is not None:
+            return known
+    words = run
     equations = under_law(equations, law, verb="simulate")
     prepared = prepared_runs(equations)
     run = with_stated_times(equations, run)
@@ -118,6 +125,8 @@ def simulate(
     rows = carried(equations, kernel, call, begun.state)
     if back is not None and back.failed:
         return job.named(_without_last(rows), Outcome.projection_failed)
+    if plain:
+        known_runs(equations).learn(scheme, words, start_policy, job, rows)
     return job.named(rows)
 
 

@@ -14,7 +14,7 @@ from holdfast.common.memo import remembered
 from holdfast.equations.equations import Equations
 from holdfast.equations.solving.redundant import not_unique
 from holdfast.graph.derivatives import jacobian
-from holdfast.graph.linear_algebra import DefiniteFactor, Rows, factor_symmetric, product, times
+from holdfast.graph.linear_algebra import DefiniteFactor, Pivot, Rows, factor_symmetric, product, times
 from holdfast.graph.nodes import Node
 from holdfast.graph.way_back import Correction, WayBack
 from holdfast.results.start.term_sizes import deviation_sizes
@@ -40,23 +40,29 @@ def native_way_back(equations: Equations) -> WayBack | None:
         return None
     m, sizes = len(deviations.y), deviation_sizes(equations).own_nodes
     slopes = jacobian(deviations.y, equations.inputs.q)
+    moved, apart = _change(equations, mass, slopes, deviations.y)
+    quickened, further = _change(equations, mass, deviations.jacobian, deviations.w)
+    pivots = tuple({pivot.value: pivot for pivot in (*mass.pivots, *apart, *further)}.values())
     return WayBack(
-        Correction(deviations.y, sizes[:m], _change(equations, mass, slopes, deviations.y)),
-        Correction(deviations.w, sizes[m:], _change(equations, mass, deviations.jacobian, deviations.w)),
+        Correction(deviations.y, sizes[:m], moved),
+        Correction(deviations.w, sizes[m:], quickened),
         equations.field.inputs,
+        (*(pivot.value for pivot in pivots), *(pivot.scale for pivot in pivots)),
     )
 
 
-def _change(equations: Equations, mass: DefiniteFactor, rows: Rows, deviation: Sequence[Node]) -> tuple[Node, ...]:
-    """M⁻¹Jᵀ (J M⁻¹Jᵀ)⁻¹ z on the graph."""
+def _change(
+    equations: Equations, mass: DefiniteFactor, rows: Rows, deviation: Sequence[Node]
+) -> tuple[tuple[Node, ...], tuple[Pivot, ...]]:
+    """M⁻¹Jᵀ (J M⁻¹Jᵀ)⁻¹ z on the graph, and the pivots of what is inverted."""
     graph, n = equations.inputs.graph, len(equations.coordinates)
     if not rows:
-        return (graph.zero,) * n
+        return (graph.zero,) * n, ()
     response: Rows = [{} for _ in range(n)]  # M⁻¹Jᵀ, by rows
     for i, row in enumerate(rows):
         for k, value in enumerate(mass.solve([row.get(j, graph.zero) for j in range(n)])):
             if value is not graph.zero:
                 response[k][i] = value
     strength = product(rows, response)
-    multipliers = factor_symmetric(strength, graph).solve(list(deviation))
-    return tuple(times(response, multipliers, graph))
+    factor = factor_symmetric(strength, graph)
+    return tuple(times(response, factor.solve(list(deviation)), graph)), factor.pivots

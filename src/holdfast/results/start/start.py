@@ -22,6 +22,8 @@ from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector, settled, state_vector, values_at
 from holdfast.errors import BadRequest
 from holdfast.results.start.chains import Chains
+from holdfast.results.start.native_start import natively_moved
+from holdfast.results.start.negligible import negligible
 from holdfast.results.start.projection import NoState, Projection, Unmet
 from holdfast.results.start.term_sizes import ROUNDING_NOISE, deviation_sizes
 from holdfast.results.start.turned_start import refuse_wrong_lengths
@@ -32,10 +34,13 @@ MEANT = 1.2  # times half a unit of the last decimal: two roundings in a row
 SAME = 1e-13  # a change this small, relative to the value, is rounding
 
 
+NOTHING: Frozen[Any] = Frozen()
+
+
 class FieldValues(Protocol):
     """What a start is judged by: a field at given states, as a kernel gives it, or `check` without one."""
 
-    def observe(self, times: np.ndarray, states: np.ndarray, parameters: Sequence[float] = ()) -> np.ndarray: ...
+    def observe_one(self, t: float, state: np.ndarray, parameters: Sequence[float] = ()) -> Sequence[float]: ...
 
     def rates_and_margin(
         self, t: float, state: np.ndarray, parameters: Sequence[float] = ()
@@ -50,13 +55,15 @@ class Start:
     state: tuple[float, ...]
     changes: Frozen[tuple[float, float]]  # name -> (stated, or 0 where left out; used)
     deviation: Frozen[float]  # y_ and w_ by name, at the state used
-    units: Frozen[float] = Frozen()  # below this, rounding noise (see `negligible`)
+    units: Frozen[float] = NOTHING  # below this, rounding noise (see `negligible`)
     open: tuple[str, ...] = ()  # what was left out, and so may be solved for
 
     @cached_property
     def off(self) -> dict[str, float]:
         """The deviations that count."""
-        return {name: value for name, value in self.deviation.items() if not abs(value) <= self.units.get(name, 0.0)}
+        units = self.units
+        seen = self.deviation.items()
+        return {name: value for name, value in seen if value and not abs(value) <= units.get(name, 0.0)}
 
     @property
     def on_program(self) -> bool:
@@ -154,16 +161,13 @@ def _deviates(
     if rounding is None:  # all are 0; nan counts
         return False
     off = _beyond(deviation, rounding)
-    if not off.any():
-        return False
-    names = equations.deviations.names_of(projected)
-    return any(counts and name in names for name, counts in zip(deviation, off.tolist(), strict=True))
+    return bool(off) and not off.isdisjoint(equations.deviations.names_of(projected))
 
 
-def _beyond(deviation: Mapping[str, float], rounding: np.ndarray) -> np.ndarray:
-    """Which deviations are more than the rounding of their terms."""
-    values = np.array([*deviation.values()])
-    return ~(np.abs(values) <= ROUNDING_NOISE * rounding) & (values != 0)
+def _beyond(deviation: Mapping[str, float], rounding: np.ndarray) -> set[str]:
+    """The deviations that are more than the rounding of their terms."""
+    seen = zip(deviation.items(), rounding.tolist(), strict=True)
+    return {name for (name, value), size in seen if value and not abs(value) <= ROUNDING_NOISE * size}
 
 
 def solved_start(
@@ -176,10 +180,12 @@ def solved_start(
     constants: Sequence[float],
 ) -> np.ndarray:
     """The state on the program: of what is left open, or, where a policy allows it, of everything."""
-    if policy == "project" and set(projected) & equations.deviations.mixed:
-        return Chains(equations, projected).of(stated, begin, constants)
     if policy == "project":
-        return Projection(equations, projected).of(stated, begin, constants)
+        moved = natively_moved(equations, stated, begin, constants)
+        if moved is not None:
+            return moved
+        way = Chains if set(projected) & equations.deviations.mixed else Projection
+        return way(equations, projected).of(stated, begin, constants)
     free = np.array([name not in names for name in equations.state_names])
     try:
         used = Projection(equations, projected, free).of(stated, begin, constants)
@@ -242,11 +248,17 @@ def deviations_at(
 ) -> dict[str, float]:
     """y_ and w_ by name at one state."""
     names = equations.deviation_names
+    field, own = equations.field, getattr(kernel, "field", None)
+    if field.late and own is not None and own.observables is field.observables:  # of a large system these alone
+        values_at: Any = kernel.values_at  # type: ignore[attr-defined]
+        nodes = (*equations.deviations.y, *equations.deviations.w)
+        found = values_at(nodes, np.array([time]), np.array([state]), constants)[0]
+        return dict(zip(names, found.tolist(), strict=True))
     places = equations.memo.once(deviations_at, lambda: _places(equations, names))
     if not places:
         return {}
-    values = kernel.observe(np.array([time]), np.array([state]), constants)[0]
-    return dict(zip(names, values[places].tolist(), strict=True))
+    values = kernel.observe_one(time, state, constants)
+    return {name: values[place] for name, place in zip(names, places, strict=True)}
 
 
 def _places(equations: Equations, names: Sequence[str]) -> list[int]:
@@ -270,43 +282,6 @@ def _chosen_policy(equations: Equations, policy: str) -> tuple[str, tuple[str, .
     if name not in projected:
         raise BadRequest(f"start_policy = {policy!r} is not known", fix='"project", "keep" or "raise"')
     return name, tuple(row for row in projected[name] if row not in program.keep)
-
-
-def off_program(
-    equations: Equations, deviation: np.ndarray, states: np.ndarray, time: float, constants: np.ndarray
-) -> np.ndarray:
-    """Which deviations of (cases, deviations) count, at the states and constants of their cases."""
-    off: np.ndarray = deviation != 0
-    cases = np.nonzero(off.any(axis=1))[0]
-    if len(cases):
-        sizes = deviation_sizes(equations).roundings(time, states[cases], constants[cases])
-        off[cases] = ~(np.abs(deviation[cases]) <= ROUNDING_NOISE * sizes) & (deviation[cases] != 0)
-    for case in np.nonzero(off.any(axis=1))[0]:
-        limits = negligible(equations, states[case], states[case], time, constants[case].tolist())
-        off[case] &= ~(np.abs(deviation[case]) <= limits)
-    return off
-
-
-def negligible(
-    equations: Equations, stated: np.ndarray, used: np.ndarray, begin: float, constants: Sequence[float]
-) -> np.ndarray:
-    """Below this, each deviation is one of rounding.
-
-    A component that is itself a residue of rounding (6·10⁻¹⁷ for the cosine of a right angle) has no size of its own;
-    beside the others, it has the one that carries the same kinetic energy, and rounding of that is no deviation.
-    """
-    sizes = deviation_sizes(equations)
-    rounding = np.fmax(*(sizes.rounding(begin, state.tolist(), constants) for state in (used, stated)))
-    n = len(equations.coordinates)
-    mass, _ = Projection(equations, equations.constraints).mass_and_jacobian(used, begin, constants)
-    inertia = np.abs(np.diag(mass))
-    own = np.abs(used)
-    with np.errstate(all="ignore"):
-        for part in (slice(0, n), slice(n, 2 * n)):
-            together = np.sqrt((inertia * used[part] ** 2).sum() / inertia)
-            own[part] = np.where(np.isfinite(together), np.fmax(own[part], together), own[part])
-    beside = sizes.natural(np.array([begin]), used[None], np.array(constants), np.array([[0.0, *own]]))[0]
-    return np.asarray(ROUNDING_NOISE * np.fmax(rounding, beside))
 
 
 def digits(equations: Equations, stated: np.ndarray, begin: float, constants: Sequence[float]) -> np.ndarray:
@@ -347,7 +322,7 @@ def start_from(
         if rounding is None:
             rounding = deviation_sizes(equations).rounding(begin, used.tolist(), constants)
         found = ROUNDING_NOISE * rounding
-        if _beyond(deviation, rounding).any():
+        if _beyond(deviation, rounding):
             found = negligible(equations, stated, used, begin, constants)
         units = {name: unit for (name, value), unit in zip(deviation.items(), found.tolist(), strict=True) if value}
     pairs = zip(equations.state_names, stated.tolist(), used.tolist(), strict=True) if used is not stated else ()
@@ -355,12 +330,11 @@ def start_from(
     left_out = equations.memo.once(
         (start_from, frozenset(names)), lambda: tuple(name for name in equations.state_names if name not in names)
     )
-    return Start(policy, tuple(used.tolist()), Frozen(changed), Frozen(deviation), Frozen(units), left_out)
+    changes, limits = Frozen(changed) if changed else NOTHING, Frozen(units) if units else NOTHING
+    return Start(policy, tuple(used.tolist()), changes, Frozen(deviation), limits, left_out)
 
 
 def _refuse_infinite(equations: Equations, stated: np.ndarray) -> None:
-    if np.isfinite(stated).all():
-        return
     for name, value in zip(equations.state_names, stated.tolist(), strict=True):
         if not math.isfinite(value):
             raise BadRequest(f"the start value of {name!r} is {value}", where="start", fix="give a finite number")
@@ -375,7 +349,7 @@ def refuse_undefined(
     The pivots of the elimination are looked at first; only where one is small is the whole system judged.
     """
     rates, margin = kernel.rates_and_margin(begin, state, constants)
-    finite = bool(np.isfinite(rates).all())
+    finite = all(map(math.isfinite, rates.tolist()))
     if finite and (equations.solver.form == "eased" or (margin > PLAIN and not equations.solver.unsigned)):
         return  # first integrals are kept where they can be told apart
     parameters = dict(zip(equations.parameter_names, constants, strict=True))

@@ -19,6 +19,8 @@ DRIFTED = 0.5  # of a quaternion given whole: `turn_lost` ends runs at twice and
 
 def refuse_wrong_lengths(equations: Equations, states: np.ndarray, stated: Collection[str]) -> None:
     """Refuse start values, (states) or (cases, states), whose quaternions are plainly not meant as such."""
+    if not equations.inputs.balls:
+        return
     frames = equations.problem.system.frames
     for step in () if frames is None else frames.layout.balls:
         given = [name for name in step.states if name in stated]

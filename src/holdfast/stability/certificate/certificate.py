@@ -15,7 +15,9 @@ from weakref import WeakKeyDictionary
 from holdfast.common.files import write
 from holdfast.common.rounded import rounded_down, rounded_up, written_range
 from holdfast.errors import BadRequest
+from holdfast.stability.certificate.mean_square import MeanSquareProof, mean_square_from
 from holdfast.stability.certificate.tube_proof import (
+    OrderedProof,
     Tube,
     TubeProof,
     proof_entry,
@@ -45,6 +47,7 @@ class Label(Enum):
     nothing = "nothing to hold"
     proved = "proved while in Omega"
     tube = "proved in a tube along this run"
+    mean_square = "proved in the mean square"
     checked = "checked"
     estimated = "estimated"
     neutral = "neutral"
@@ -56,11 +59,11 @@ class Label(Enum):
 
     @property
     def positive(self) -> bool:
-        return self in (Label.nothing, Label.proved, Label.tube, Label.checked, Label.neutral)
+        return self not in (Label.estimated, Label.refused)
 
     @property
     def is_proof(self) -> bool:
-        """Whether it is shown for more than the run that was made: in Omega, or in a tube along the run."""
+        """Whether a sure bound is shown for more than the run that was made: in Omega, or in a tube along the run."""
         return self in (Label.proved, Label.tube)
 
 
@@ -69,6 +72,8 @@ MEANINGS = {
     Label.proved: "Shown in ball arithmetic for every state of the region, truncation and rounding both bounded.",
     Label.tube: "Shown for every run near this one at the same time, truncation and rounding both bounded; nothing is "
     "said of runs that leave the tube, nor that a neighbour stays in it.",
+    Label.mean_square: "Shown of the average over all paths under the noise, rounding bounded; a single path may go "
+    "beyond.",
     Label.checked: "The defect was measured at every step of this run, and the theorem's two conditions held along it.",
     Label.estimated: "The defect was sampled; nothing is shown for the states between.",
     Label.neutral: "Kept, not attracted: no root lies in Re > 0, but not all lie in Re < 0.",
@@ -114,10 +119,13 @@ class BlockCertificate:
     settles: bool = False  # the run starts further off than epsilon: bounds are for what remains of that
     start_size: float | None = None  # ‖ψ‖_P, not below, at the first step that the proof covers
     from_step: int = 0  # that step: the start, or where its deviation has entered the tube
-    proof: Proof | TubeProof | None = None
+    proof: Proof | TubeProof | OrderedProof | None = None
+    mean_square: MeanSquareProof | None = None  # under noise, in the place of bounds and proof, which are sure ones
 
     def line(self) -> str:
         text = f"{', '.join(self.constraints)}: {self.label.value}"
+        if self.mean_square is not None:
+            return f"{text} (once settled {self.mean_square.bounded(self.names)})"
         if self.bounds:
             text += f" (once settled {self.bounded()})" if self.settles else f" ({self.bounded()})"
         return text
@@ -132,7 +140,7 @@ class BlockCertificate:
         """The region of the proof in words, ranges rounded inward; nothing where there is no proof."""
         if self.proof is None:
             return ""
-        if isinstance(self.proof, TubeProof):
+        if not isinstance(self.proof, Proof):
             from holdfast.stability.certificate.statement import tube_words
 
             return tube_words(self.proof.tube)
@@ -225,6 +233,8 @@ class Certificate:
         for block in self.blocks:
             lines.append(f"  {block.line()}")
             lines.append(f"    {block.reason}")
+            if block.mean_square is not None and self.step is not None:
+                lines.append(f"    {block.promise(self.scheme, self.step)}")
             if block.proof is not None and self.step is not None:
                 lines.append(f"    {block.promise(self.scheme, self.step)}")
                 place = "tube" if block.label is Label.tube else "Omega"
@@ -312,9 +322,11 @@ def _whole_content(certificate: Certificate) -> str:
 
 def _entry(block: BlockCertificate, tubes: Sequence[Tube]) -> dict[str, Any]:
     """A block as data; of a proved one only what is claimed, not how it was found."""
-    plain = replace(block, proof=None) if isinstance(block.proof, TubeProof) else block
+    plain = block if isinstance(block.proof, Proof) else replace(block, proof=None)
     entry = {**asdict(plain), "label": block.label.name}
-    if isinstance(block.proof, TubeProof):
+    if block.mean_square is None:
+        del entry["mean_square"]
+    if isinstance(block.proof, TubeProof | OrderedProof):
         entry["proof"] = proof_entry(block.proof, tubes)
     for name in ("gamma", "defect", "epsilon", "slack"):  # what is not finite is no number of a file
         entry[name] = entry[name] if entry[name] is not None and math.isfinite(entry[name]) else None
@@ -351,12 +363,19 @@ def _block(entry: Mapping[str, Any], tubes: Sequence[Tube] = ()) -> BlockCertifi
     """A block from its data: the reason of a proof is made anew from its numbers, others are marked as stated."""
     values = {name: _tuples(value) for name, value in entry.items() if name not in ("label", "proof", "reason")}
     proof = entry["proof"]
-    made: Proof | TubeProof | None = None
-    if proof is not None and proof.get("kind") == "tube":
+    made: Proof | TubeProof | OrderedProof | None = None
+    if proof is not None and "kind" in proof:
         made = proof_from(proof, tubes)
     elif proof is not None:
         made = Proof(**{name: _tuples(value) for name, value in proof.items()})
-    if made is not None:
+    if values.get("mean_square") is not None:
+        values["mean_square"] = mean_square_from(entry["mean_square"])
+        reason = values["mean_square"].reason()
+    elif isinstance(made, OrderedProof):
+        reason = (
+            f"Steps are followed in the order of time, {made.steps} of them; no step is shown to contract by itself."
+        )
+    elif made is not None:
         place = "tube" if isinstance(made, TubeProof) else "region"
         reason = (
             f"One step contracts by {rounded_up(made.gamma, 6)} and adds at most {rounded_up(values['defect'])} "

@@ -35,6 +35,8 @@ def decay(gamma: float, after: Any) -> tuple[Array, Array]:
 
 def envelope(block: Any, steps: Any) -> Array:
     """The bound of each deviation (rows) at each step (columns); infinite before the first step that is covered."""
+    if block.mean_square is not None:
+        return np.full((len(block.names), np.size(steps)), np.inf)  # no bound is sure: its own `envelope` is of rms
     counts = np.rint(np.atleast_1d(np.asarray(steps, float)))
     if block.proof is None or block.start_size is None or block.defect is None:
         flat = np.array(block.bounds or [np.inf] * len(block.names), float)

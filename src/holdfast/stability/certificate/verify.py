@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from holdfast.common.cluster import cluster
 from holdfast.errors import HoldfastError
 from holdfast.stability.certificate.attack import Attack, NativeRun
 from holdfast.stability.certificate.certificate import Certificate
@@ -62,17 +65,21 @@ def verify(
     seconds: float | None = None,
     cells: int = CELLS,
     progress: Callable[[float], None] | None = None,
+    on: Any = None,
 ) -> Verification:
     """Re-check every proved block of a certificate, given itself or as its file.
 
     With `problem` (a `Problem`, or its file) the certificate must be about that problem: the same mathematical
-    statement with the same numbers. `cells` is the budget of the whole check, the same on every
-    machine; `seconds` ends it earlier, where that is asked for. `progress` is called
-    with the fraction of a tube or of a region that is done. Cells of a tube are looked at on all cores.
+    statement with the same numbers. `cells` is the budget of the whole check, the same on every machine; `seconds` ends
+    it earlier, where that is asked for. `progress` is called with the fraction of a tube or of a region that is done.
+    Cells of a tube are looked at on all cores; with `on` (a dask client, its address, or "local") by a cluster.
     """
     try:
         stated = claims(certificate.to_dict() if isinstance(certificate, Certificate) else read(certificate))
-        proved = [block for block in stated.blocks if block.label in ("proved", "tube")]
+        proved = [block for block in stated.blocks if block.proof is not None or block.tube_proof is not None]
+        beyond = _beyond(stated)
+        if beyond and not proved:
+            return Verification(False, beyond, doubts=beyond)
         if not proved:
             return Verification(False, ("nothing in it is proved, so there is nothing to verify",))
         differences = [] if problem is None else same_problem(stated, _text(problem))
@@ -85,14 +92,18 @@ def verify(
         return Verification(False, (str(refusal),))
     except Unconfirmed as doubt:
         return Verification(False, (str(doubt),), doubts=(str(doubt),))
-    return _verified(made, Budget(math.inf if seconds is None else seconds, cells, progress=progress), progress)
+    budget = Budget(math.inf if seconds is None else seconds, cells, progress=progress)
+    with nullcontext() if on is None else cluster(on) as client:
+        return _verified(made, budget, progress, client)
 
 
-def _verified(made: Reading, budget: Budget, progress: Callable[[float], None] | None) -> Verification:
+def _verified(
+    made: Reading, budget: Budget, progress: Callable[[float], None] | None, client: Any = None
+) -> Verification:
     findings, doubts = [], []
     native: NativeRun | None = None
     found = [(block, *outcome(made, block, budget)) for block in made.claims.blocks if block.proof is not None]
-    for block, shown, sentence in [*found, *tube_outcomes(made, budget, progress)]:
+    for block, shown, sentence in [*found, *tube_outcomes(made, budget, progress, client)]:
         if shown is not None:
             try:
                 native = native or NativeRun(made)
@@ -110,7 +121,9 @@ def _verified(made: Reading, budget: Budget, progress: Callable[[float], None] |
         findings.append(sentence)
         if shown is None:
             doubts.append(sentence)
-    bare = [block for block in made.claims.blocks if block.proof is None and block.tube_proof is None]
+    bare = [b for b in made.claims.blocks if (b.proof or b.tube_proof or b.mean_square or b.ordered) is None]
+    findings += _beyond(made.claims)
+    doubts += _beyond(made.claims)
     rest = [name for block in bare for name in block.constraints]
     if rest:
         findings.append(f"{', '.join(rest)}: nothing is proved, so nothing was re-checked")
@@ -125,6 +138,14 @@ def _attack(made: Reading, shown: Shown, native: NativeRun) -> Attack:
     return (
         Attack(made, shown, native) if proof is None else TubeAttack(made, shown, native, made.claims.tubes[proof.tube])
     )
+
+
+def _beyond(stated: Claims) -> tuple[str, ...]:
+    """What is said of blocks whose proofs the verifier does not know."""
+    average = "proved in the mean square, which the verifier does not re-check: it knows bounds of every path only"
+    order = "proved by steps in the order of time, which the verifier does not re-check: it knows steps that contract"
+    kinds = [(block, average if block.mean_square else order if block.ordered else "") for block in stated.blocks]
+    return tuple(f"{', '.join(block.constraints)}: {why}" for block, why in kinds if why)
 
 
 def _left_out(stated: Claims, made: Reading) -> list[str]:

@@ -28,7 +28,7 @@ from holdfast.stability.linear.hurwitz import place_of_roots
 from holdfast.stability.promise.bodies import turned_freely, unverified_bodies
 from holdfast.stability.promise.checked import BlockAlongRun, MeasuredDefect
 from holdfast.stability.promise.envelope import reading_errors
-from holdfast.stability.promise.in_tube import STRETCHES, gaps_along, with_tubes, without_tubes
+from holdfast.stability.promise.in_tube import STRETCHES, YIELDING, gaps_along, in_order, with_tubes, without_tubes
 from holdfast.stability.promise.law_norm import region_norm
 from holdfast.stability.promise.norm_search import ChosenNorm, search_norm
 from holdfast.stability.promise.proved_block import bounded_in_energy, with_proof
@@ -36,6 +36,7 @@ from holdfast.stability.promise.request import CertificateRequest
 from holdfast.stability.promise.sampled import Sampled
 from holdfast.stability.promise.tableau import stated_tableau, unshown_order
 from holdfast.stability.proof.block import ProofBlock, blocks_of
+from holdfast.stability.proof.noise.in_mean_square import in_mean_square
 from holdfast.stability.proof.omega import Assumptions, peaks_of, region_of, unproved_limits
 from holdfast.stability.proof.prove import Claim, Interrupted, prove
 from holdfast.stability.proof.work import EFFORT, SearchWork
@@ -116,19 +117,21 @@ class Assessment:
         if self.widened:
             return without_tubes(made, self.widened)
         tried = [self._why_not(one.told.block) is None and not self._at_limits(one.told) for one in seen]
-        if step is None or not any(tried) or not isinstance(self.scheme, RungeKutta):
+        if step is None or not isinstance(self.scheme, RungeKutta):
             return made
         work = self.ledger.beside(EFFORT * self.asked.effort)
         chosen = [k for k, wanted in enumerate(tried) if wanted]
+        setting = self.equations, self.scheme, step, self.parameters
         try:
-            found = with_tubes(
-                self.equations, self.scheme, step, self.parameters, [seen[k] for k in chosen],
-                [made[k] for k in chosen], work,
-            )  # fmt: skip
+            found = with_tubes(*setting, [seen[k] for k in chosen], [made[k] for k in chosen], work) if chosen else []
+            for k, better in zip(chosen, found, strict=True):
+                made[k] = better
+            if not any(self._not_followed(one.told) for one in seen):
+                unspent = max(0.0, EFFORT * self.asked.effort - self.ledger.spent)  # no region was tried, mostly
+                made = in_order(*setting, seen, made, self.ledger.beside(work.left + unspent))
         except KeyboardInterrupt:
             return [replace(block, reason=f"{block.reason} {_NOTE}") for block in made]
-        better = dict(zip(chosen, found, strict=True))
-        return [better.get(k, block) for k, block in enumerate(made)]
+        return made
 
     def _each_certified(
         self, seen: list[MeasuredDefect], step: float | None, share: float, granted: Assumptions
@@ -227,8 +230,15 @@ class Assessment:
 
     def _why_not(self, block: ProofBlock) -> str | None:
         """Why no proof is tried; None where one is."""
-        if block.obstacle:
-            return block.obstacle
+        return block.obstacle or self._scheme_why_not
+
+    def _not_followed(self, told: BlockAlongRun) -> bool:
+        """Whether not even single steps of a block are followed: what is run is no system that is known."""
+        stands = not told.block.obstacle or self.equations.solver.form in YIELDING
+        return not stands or self._scheme_why_not is not None or bool(self._at_limits(told))
+
+    @property
+    def _scheme_why_not(self) -> str | None:
         if self.scheme.unproved:
             return self.scheme.unproved
         if quick_field(self.equations) is not None:
@@ -256,8 +266,8 @@ class Assessment:
         """What the run itself says of one block."""
         block, run, place = told.block, told.run, place_of_roots(told.block.matrix)
         if self.equations.problem.system.noise:
-            why = "the system is driven by noise, which no bound holds for; hf.mean_square says what holds in the mean"
-            return MeasuredDefect(told, told.refused(why))
+            found = in_mean_square(self.equations, self.scheme, step, self.parameters, block, run)
+            return MeasuredDefect(told, told.refused(found) if isinstance(found, str) else told.averaged(found))
         if block.constant and place.right:
             root = np.linalg.eigvals(block.matrix).real.max()
             away = f"the law is unstable: it drives deviations away, a root has the real part {root:.4g}"

@@ -11,6 +11,7 @@ from holdfast.common.rounded import rounded_up
 from holdfast.results.judgement.outcome import Outcome
 from holdfast.results.trajectory import Trajectory
 from holdfast.stability.certificate.certificate import BlockCertificate, Label, Proof
+from holdfast.stability.certificate.mean_square import MeanSquareProof
 from holdfast.stability.promise.envelope import rows_inside
 from holdfast.stability.promise.norm_search import ChosenNorm
 from holdfast.stability.proof.block import ProofBlock
@@ -67,6 +68,10 @@ class BlockAlongRun:
         return self.plain(
             Label.neutral, f"The law does not attract it; along this run it deviated by at most {rounded_up(worst)}."
         )
+
+    def averaged(self, found: MeanSquareProof) -> BlockCertificate:
+        """Under noise; the run, which was made without it, shows nothing of that."""
+        return replace(self.plain(Label.mean_square, found.reason()), observed=(), mean_square=found)
 
     def checked(self, norm: ChosenNorm, defects: np.ndarray) -> BlockCertificate:
         """Both halves of the theorem along the run: contraction in one norm, and defects within what it forgives."""

@@ -30,7 +30,7 @@ from holdfast.stability.verifier.refusal import Refused, Unreadable, require
 
 SCHEMA = 2
 LARGEST = 20_000_000  # bytes of a certificate
-LABELS = ("nothing", "proved", "tube", "checked", "estimated", "neutral", "refused")
+LABELS = ("nothing", "proved", "tube", "mean_square", "checked", "estimated", "neutral", "refused")
 MOST_OPERATIONS = 20_000
 FRACTION = re.compile(r"-?[0-9]+(?:/[0-9]+)?")
 LARGEST_NUMBER = 1e150  # in what is claimed; beyond it nothing is a bound
@@ -68,6 +68,8 @@ class BlockClaim:
     start_size: float | None = None
     from_step: int = 0
     tube_proof: TubeClaim | None = None  # in a tube along the run, where `proof` is none
+    mean_square: dict[str, Any] | None = None  # under noise: read, and not re-checked
+    ordered: dict[str, Any] | None = None  # steps in the order of time: read, and not re-checked
 
 
 @dataclass(frozen=True)
@@ -283,7 +285,19 @@ BLOCK: dict[str, Check] = {
     "defect": _optional(_size), "epsilon": _optional(_size), "bounds": _list(_size), "stayed": _optional(_flag),
     "settles": _flag, "proof": _optional(lambda value, where: Claim(**_table(value, where, PROOF))),
 }  # fmt: skip
-MORE: dict[str, Check] = {"start_size": _optional(_size), "from_step": _place}  # of a block; nothing where left out
+MEAN_SQUARE: dict[str, Check] = {
+    "scheme": _name, "projected": _flag, "factor": _square, "gamma": _positive, "second_moment": _square,
+    "share": _positive, "rounding": _list(_size), "start_size": _size, "bounds": _list(_size),
+}  # fmt: skip
+ORDERED: dict[str, Check] = {
+    "kind": _name, "tube": lambda value, where: _place(value, where), "names": _unique, "start": _list(_size),
+    "bounds": _list(_size), "rounding": _list(_size), "steps": lambda value, where: _place(value, where),
+}  # fmt: skip
+MORE: dict[str, Check] = {
+    "start_size": _optional(_size),
+    "from_step": _place,
+    "mean_square": lambda value, where: _table(value, where, MEAN_SQUARE),
+}  # of a block; nothing where left out
 FREE: dict[str, Check] = {
     "reason": _text,
     "observed": _list(_size),
@@ -323,21 +337,30 @@ def _block(value: Any, where: str) -> BlockClaim:
     require(
         in_tube == (value.get("label") == "tube"), "a proof in a tube is called otherwise, or another one is called so"
     )
+    ordered = _table(value["proof"], "a block.proof", ORDERED) if in_tube and _in_order(value["proof"]) else None
     own = {name: check for name, check in PROOF.items() if name in IN_TUBE}
-    tube = proof_in_tube(value["proof"], "a block.proof", own, _table) if in_tube else None
+    tube = proof_in_tube(value["proof"], "a block.proof", own, _table) if in_tube and ordered is None else None
     more = {name: check for name, check in MORE.items() if name in value}
-    fields = BLOCK if tube is None else {**BLOCK, "proof": lambda value, where: None}
+    fields = {**BLOCK, "proof": lambda value, where: None} if in_tube else BLOCK
     data = _table(value, "a block", {**fields, **more} if proved else {**fields, **more, **FREE})
     require(data["label"] in LABELS, f"{data['label'][:30]!r} is no label")
     require(bool(data["constraints"]), "a block is of no constraint")
+    require(("mean_square" in data) == (data["label"] == "mean_square"), "a mean square is called otherwise")
     for name in ("bounds", "observed"):
         none = not proved and not data.get(name)
         each = name not in data or len(data[name]) == len(data["names"])
         require(none or each, "there is not one bound for each deviation")
-    require(not proved or data["defect"] is not None, "the defect is smaller than shown: none is stated")
+    require(
+        ordered is not None or not proved or data["defect"] is not None,
+        "the defect is smaller than shown: none is stated",
+    )
     require(proved or data["proof"] is None, "a block holds a proof but is not called proved")
-    require(not proved or (data["proof"] or tube) is not None, "a block is called proved but holds no proof")
-    return BlockClaim(tube_proof=tube, **{name: data[name] for name in (*BLOCK, *more)})
+    require(not proved or (data["proof"] or tube or ordered) is not None, "a block is called proved but holds no proof")
+    return BlockClaim(tube_proof=tube, ordered=ordered, **{name: data[name] for name in (*BLOCK, *more)})
+
+
+def _in_order(proof: Any) -> bool:
+    return bool(proof.get("kind") == "ordered")
 
 
 def claims(data: Any) -> Claims:

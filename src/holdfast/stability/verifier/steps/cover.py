@@ -37,6 +37,15 @@ class Budget:
         self.spent += cells
         if self.spent > self.cells:
             raise Unconfirmed(f"not verified within the budget: {self.cells} cells; a larger one may do it")
+        self._require_time()
+
+    def require_room(self, cells: float) -> None:
+        """`Unconfirmed` at once where the cells still to come are more than are left, before time is spent on them."""
+        if cells > self.left()[0]:
+            short = f"{self.cells} cells where about {cells + self.spent:.0f} are needed"
+            raise Unconfirmed(f"not verified within the budget: {short}; a larger one may do it")
+
+    def _require_time(self) -> None:
         if time.perf_counter() - self.started > self.seconds:
             raise Unconfirmed(f"not verified within the budget: {self.seconds:g} s; a larger one may do it")
 

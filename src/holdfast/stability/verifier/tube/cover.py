@@ -35,6 +35,8 @@ WORTH_PAIRS = 0.6  # of the pairs that are tried: a pair that fails costs half a
 PAIRS_PART = 0.7  # of the defects' work: what pairs take of it, for progress to be told
 HOPELESS = 1000.0  # times what is stated: cells would have to be cut by ten in several directions, each
 FIRST_PART = 0.2  # of the work: what rounding takes of it, for progress to be told
+FORESEEN = 0.1  # of the cells: once these are done, what the others will take is foreseen from them
+CHEAPER = 2.0  # times: by so much the others may be cheaper before the budget is said to be too small
 TWICE = 2.5  # times what is stated: a part is halved twice before it is looked at again
 Progress = Callable[[float], None]
 Judge = Callable[[TubeCells], tuple[Array, Array]]
@@ -149,6 +151,7 @@ class TubeCover:
         step = read.claims.step
         assert step is not None
         self.read, self.tube, self.claims, self.budget, self.progress = read, tube, claims, budget, progress
+        self.every = 1  # which part of the cells is looked at in this process
         self.names = list(tube.scales)
         self.whole = TubeCells.whole(self.names, tube.spans, tube.curves, tube.halves)
         self.step = TubeStep(read.equations, [one.block.names for one in claims], read.tableau, step)
@@ -157,6 +160,7 @@ class TubeCover:
 
     def confirmed(self, first: int = 0, every: int = 1) -> int:
         """How many parts the cells took, or every n-th of them; `Failing` where a block is not confirmed."""
+        self.every = every
         chosen = self.whole.chosen(np.arange(first, len(self.whole), every))
         count = self._limits(chosen) + self._rounding(groups(len(self.whole))[first::every])
         if self._paired:
@@ -208,7 +212,11 @@ class TubeCover:
         return count + self._covered(cells, roundings.judged, stated, "rounding", 0.0)
 
     def require_hope(self) -> None:
-        """`Failing` at once where most of a few cells exceed a claim so far that cutting them would not end."""
+        """`Failing` at once where most of a few cells exceed a claim so far that cutting them would not end.
+
+        `Unconfirmed` where the budget has no room for the cells, in pairs at best.
+        """
+        self.budget.require_room(len(self.whole) / (2 if len(self.whole) >= MANY else 1))
         rows = np.unique(np.linspace(0, len(self.whole) - 1, PROBED).astype(int))
         self.budget.spend(len(rows))
         excess = np.median(_times_stated(self._defects(self.whole.chosen(rows))[0], self.wanted), axis=1)
@@ -228,11 +236,12 @@ class TubeCover:
         before: float,
     ) -> int:
         waiting, depth = cells, np.zeros(len(cells), dtype=int)
-        done, total = 0, len(cells)
+        done, total, taken = 0, len(cells), 0
         while len(waiting):
             batch, depths = waiting.chosen(np.arange(min(BATCH, len(waiting)))), depth[:BATCH]
             waiting, depth = waiting.chosen(np.arange(len(batch), len(waiting))), depth[len(batch) :]
             self.budget.spend(len(batch))
+            taken += len(batch)
             bounds, shares = judge(batch)
             wrong = np.asarray((bounds > wanted[:, None]).any(axis=0))
             done += int((~wrong).sum())
@@ -246,10 +255,16 @@ class TubeCover:
                 pieces, deeper = _cut(batch.chosen(wrong), shares[wrong], depths[wrong], excess > TWICE)
                 waiting, depth = joined_cells([pieces, waiting]), np.concatenate([deeper, depth])
                 total += len(pieces) - int(wrong.sum())
+            self._foresee(taken, 1 - float((depth == 0).sum()) / len(cells))
             if self.progress is not None:
                 share = FIRST_PART if before == 0 else 1 - FIRST_PART
                 self.progress(before + share * done / total)
         return done
+
+    def _foresee(self, taken: int, share: float) -> None:
+        """The parts that the cells not yet begun will take, against the budget."""
+        if share >= FORESEEN:
+            self.budget.require_room(self.every * taken * (1 / share - 1) / CHEAPER)
 
     def agree(self) -> None:
         """The code against the equations, at the middle of cells and beside it."""

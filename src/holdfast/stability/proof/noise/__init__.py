@@ -1,0 +1,1 @@
+"""Proofs in the mean square: what noise leaves of a program, with its rounding."""

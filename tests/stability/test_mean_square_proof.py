@@ -1,0 +1,145 @@
+"""Proofs in the mean square: against moments that are worked out here, by other means, in fractions."""
+
+from fractions import Fraction
+from importlib import resources
+
+import numpy as np
+import pytest
+
+import holdfast as hf
+from holdfast.stability.certificate.certificate import certificate_from
+
+EXAMPLES = resources.files("holdfast") / "examples"
+SPRING = """schema = 1
+[system]
+coordinates = ["x"]
+kinetic = "m*x_dot**2/2"
+[system.noise]
+wind = {{ x = "{noise}" }}
+[parameters]
+m = 2
+[program.holonomic]
+a = "{program}"
+[program.controls]
+F = {{ x = "1" }}
+[program.law]
+kind = "spring-damper"
+stiffness = 4
+damping = 3
+[start]
+x = {start}
+[run]
+step = {step}
+duration = 5
+"""
+
+
+def example(name):
+    return hf.derive(hf.load(str(EXAMPLES / f"{name}.toml")))
+
+
+def certified(noise="m*0.2", program="x", start=0.1, step=0.01, scheme=None):
+    text = SPRING.format(noise=noise, program=program, start=start, step=step)
+    return hf.certify(hf.derive(hf.loads(text)), scheme)["a"]
+
+
+def moments(steps, semi_implicit, y0, calm=Fraction(1, 5), gain=Fraction(3, 2)):
+    """E y², E y v, E v² of gusts, by hand: v⁺ = v + h(−4y − 3v) + √h (c ξ + s y ζ), y⁺ = y + h v or y + h v⁺."""
+    h, (p, q, r) = Fraction(0.01), (Fraction(y0) ** 2, Fraction(0), Fraction(0))
+    found = [(p, q, r)]
+    for _ in range(steps):
+        kick = h * (Fraction(float(calm)) ** 2 + gain**2 * p)
+        a, b = -4 * h, 1 - 3 * h  # v⁺ = a y + b v + noise
+        yv, vv = a * p + b * q, a * a * p + 2 * a * b * q + b * b * r + kick
+        if semi_implicit:
+            p, q, r = p + 2 * h * yv + h * h * vv, yv + h * vv, vv
+        else:
+            p, q, r = p + 2 * h * q + h * h * r, yv + h * (a * q + b * r), vv
+        p, q, r = (Fraction(round(x * 2**400), 2**400) for x in (p, q, r))
+        found.append((p, q, r))
+    return found
+
+
+@pytest.mark.parametrize(("scheme", "semi_implicit"), [(None, True), ("euler", False)])
+def test_exact_moments_of_gusts_stay_within_the_envelope_and_come_near_the_settled_bound(scheme, semi_implicit):
+    proof = hf.certify(example("gusts"), scheme)["home_kept"].mean_square
+    exact = moments(2000, semi_implicit, 1.1 - 1.0)
+    envelope = proof.envelope(np.arange(2001))
+    for (p, _, r), (y, w) in zip(exact, envelope.T.tolist(), strict=True):
+        assert p <= Fraction(y) ** 2
+        assert r <= Fraction(w) ** 2
+    settled = [float(exact[-1][0]) ** 0.5, float(exact[-1][2]) ** 0.5]
+    for bound, size in zip(proof.bounds, settled, strict=True):
+        assert size <= bound <= (1 + 1e-5) * size
+
+
+def test_paths_of_an_own_loop_stay_within_the_envelope_on_average():
+    proof = hf.certify(example("gusts"))["home_kept"].mean_square
+    random, y, v, h = np.random.default_rng(1), np.full(20_000, 0.1), np.zeros(20_000), 0.01
+    for k in range(1, 601):
+        wind, gust = random.standard_normal((2, len(y)))
+        v = v + h * (-4 * y - 3 * v) + np.sqrt(h) * (0.2 * wind + 1.5 * y * gust)
+        y = y + h * v
+        if k % 100 == 0:
+            seen = np.sqrt([np.mean(y**2), np.mean(v**2)])
+            assert (seen <= 1.03 * proof.envelope(k)[:, 0]).all()
+    assert (seen > 0.97 * np.array(proof.bounds)).all()
+    assert np.abs(y).max() > 3 * proof.bounds[0]  # and single paths go beyond
+
+
+def test_it_is_never_taken_for_a_sure_bound():
+    block = hf.certify(example("gusts"))["home_kept"]
+    assert block.label is hf.Label.mean_square
+    assert not block.label.is_proof
+    assert block.bounds == ()
+    assert block.proof is None
+    assert np.isinf(block.envelope([0, 10])).all()
+    assert "A single path may go beyond" in block.promise("rk4", 0.01)
+    with pytest.raises(hf.HoldfastError, match="no step was found"):
+        hf.certify(example("gusts"), drift=1.0)
+
+
+def test_a_file_keeps_it_and_the_verifier_says_that_it_is_not_re_checked(tmp_path):
+    made = hf.certify(example("gusts"))
+    made.save(tmp_path / "gusts.json")
+    again = hf.Certificate.load(tmp_path / "gusts.json")
+    assert again["home_kept"].mean_square == made["home_kept"].mean_square
+    assert "proved in the mean square" in again.summary()
+    assert "is kept, rounding" in again.statement()
+    found = hf.verify(tmp_path / "gusts.json")
+    assert found.unconfirmed
+    assert "not re-checked" in found.words
+    data = made.to_dict()
+    data["blocks"][0]["label"] = "proved"
+    with pytest.raises(hf.HoldfastError):
+        certificate_from(data)
+
+
+@pytest.mark.parametrize("size", [1e-12, 1.0, 1e9])
+def test_bounds_scale_with_the_unit(size):
+    plain = certified().mean_square.bounds
+    scaled = certified(noise=f"m*{0.2 * size!r}", start=0.1 * size).mean_square.bounds
+    assert np.allclose(np.array(scaled) / size, plain, rtol=1e-6)
+
+
+def test_rounding_far_from_the_origin_is_counted():
+    near, far = certified(), certified(program="x - 1e12", start=1e12)
+    assert far.mean_square.rounding[0] > 1e9 * near.mean_square.rounding[0]
+    assert far.mean_square.bounds[0] > 1.01 * near.mean_square.bounds[0]
+
+
+@pytest.mark.parametrize(
+    ("case", "words"),
+    [
+        ({"noise": "m*5.2*x"}, "the noise undoes the law"),
+        ({"step": 1}, "beyond the scheme's linear limit"),
+        ({"program": "x - sin(t)", "start": 0}, "depends on time"),
+        ({"program": "x**2 - 1", "start": 1}, "not affine"),
+        ({"noise": "m*sin(x)"}, "not affine"),
+    ],
+)
+def test_what_is_not_proved_is_refused_by_name(case, words):
+    block = certified(**case)
+    assert block.label is hf.Label.refused
+    assert words in block.reason
+    assert "hf.sample_paths" in block.reason
