@@ -85,6 +85,7 @@ class Job:
             "judged": Judgement(Outcome.completed),
             "start": self.start,
             "scheme": request.scheme.name,
+            "scheme_fingerprint": request.scheme.fingerprint,
             "step": request.step,
             "tolerance": request.tolerance,
             "parameters": Frozen(dict(zip(equations.parameter_names, self.constants, strict=True))),

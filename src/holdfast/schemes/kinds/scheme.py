@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import fields
+from hashlib import sha256
 
 import numpy as np
 
@@ -32,6 +33,11 @@ class Scheme(ABC):
         parts = {entry.name: getattr(self, entry.name) for entry in fields(self)}  # type: ignore[arg-type]
         told = (f"{name}={part.spelled if isinstance(part, Scheme) else repr(part)}" for name, part in parts.items())
         return f"{type(self).__name__}({', '.join(told)})"
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of all that it is made of: two schemes of one name have two."""
+        return sha256(self.spelled.encode()).hexdigest()[:32]
 
     @property
     @abstractmethod
