@@ -43,7 +43,6 @@ def test_friction_is_proved_where_a_step_follows_it(slider):
     assert [block.label for block in certificate.blocks] == [hf.Label.tube] * 2
     assert "forces use lambda_slide" in certificate.blocks[0].reason
     assert most_attained(slider, certificate, 4) > 0.3
-    assert hf.verify(certificate).words.startswith("proved; not re-checked here")
 
 
 def test_friction_that_is_affine_in_its_reaction_takes_one_step():
