@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import fields
+from functools import lru_cache
 from hashlib import sha256
 
 import numpy as np
@@ -37,7 +38,7 @@ class Scheme(ABC):
     @property
     def fingerprint(self) -> str:
         """A hash of all that it is made of: two schemes of one name have two."""
-        return sha256(self.spelled.encode()).hexdigest()[:32]
+        return _fingerprint(self)
 
     @property
     @abstractmethod
@@ -86,3 +87,8 @@ class Scheme(ABC):
     def wiping_roots(self) -> np.ndarray:
         """Roots times step at which one step wipes a deviation out: the zeros of R."""
         return np.roots([float(c) for c in reversed(self.stability.numerator)])
+
+
+@lru_cache(maxsize=64)
+def _fingerprint(scheme: Scheme) -> str:
+    return sha256(scheme.spelled.encode()).hexdigest()[:32]
