@@ -200,3 +200,15 @@ def test_too_little_effort_leaves_it_checked_and_says_so():
 def test_the_whole_example_is_proved_with_the_default_effort(name):
     certificate = hf.certify(example(name))
     assert certificate.label is hf.Label.tube
+
+
+def test_a_law_that_drives_away_for_a_while_is_proved_along_its_run():
+    x, y = hf.coordinates("x y")
+    system = hf.System(coordinates=(x, y), kinetic=(x.rate**2 + y.rate**2) / 2, potential=9.81 * y)
+    law = hf.SpringDamper(stiffness=100 - 900 * x**2, damping=20)  # at the start it pushes away
+    rod = hf.Program(holonomic={"rod": (x**2 + y**2 - 1) / 2}, law=law)
+    equations = hf.derive(hf.Problem(system, rod, start={x: 0.6, y: -0.8}))
+    block = hf.certify(equations, hf.RK4, step=0.005, duration=0.5)["rod"]
+    assert isinstance(block.proof, OrderedProof)
+    assert "no norm was found" in block.reason
+    assert all(seen <= bound <= 5 * seen for seen, bound in zip(block.observed, block.bounds, strict=True))

@@ -288,7 +288,8 @@ class Assessment:
         defects = told.defects(matrices)
         norm = search_norm(matrices, defects)
         if norm is None:
-            return MeasuredDefect(told, told.refused("no norm was found in which every step along this run contracts"))
+            why = "no norm was found in which every step along this run contracts"
+            return MeasuredDefect(told, told.refused(why), open=True)
         checked = told.checked(norm, defects)
         if not np.isfinite(checked.bounds).all():
             return MeasuredDefect(
