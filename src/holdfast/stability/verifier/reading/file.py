@@ -90,6 +90,7 @@ class Claims:
     tableau: tuple[list[list[Fraction]], list[Fraction], int] | None = None  # where the scheme has no name of its own
     tubes: list[StatedTube] = field(default_factory=list)
     widened: list[str] = field(default_factory=list)  # parameters that are states of its text, and do not move
+    starts: dict[str, float] | None = None  # how far off others may start, state by state, and stay in every tube
 
 
 def read(path: str | Path) -> Any:
@@ -327,7 +328,13 @@ def _tableau(value: Any, where: str) -> tuple[list[list[Fraction]], list[Fractio
     return found["stages"], found["weights"], found["order"]
 
 
-TOP_MORE: dict[str, Check] = {"tableau": _optional(_tableau), "tubes": tubes, "widened": _unique}
+def _distances(value: Any, where: str) -> dict[str, float]:
+    found = _numbers(value, where)
+    require(bool(found) and all(0 < x < LARGEST_NUMBER for x in found.values()), f"{where} are no distances")
+    return found
+
+
+TOP_MORE: dict[str, Check] = {"tableau": _optional(_tableau), "tubes": tubes, "widened": _unique, "starts": _distances}
 
 
 def _block(value: Any, where: str) -> BlockClaim:
