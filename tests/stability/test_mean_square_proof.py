@@ -99,7 +99,7 @@ def test_it_is_never_taken_for_a_sure_bound():
         hf.certify(example("gusts"), drift=1.0)
 
 
-def test_a_file_keeps_it_and_the_verifier_says_that_it_is_not_re_checked(tmp_path):
+def test_a_file_keeps_it_and_the_verifier_re_checks_it(tmp_path):
     made = hf.certify(example("gusts"))
     made.save(tmp_path / "gusts.json")
     again = hf.Certificate.load(tmp_path / "gusts.json")
@@ -107,8 +107,8 @@ def test_a_file_keeps_it_and_the_verifier_says_that_it_is_not_re_checked(tmp_pat
     assert "proved in the mean square" in again.summary()
     assert "is kept, rounding" in again.statement()
     found = hf.verify(tmp_path / "gusts.json")
-    assert found.unconfirmed
-    assert "not re-checked" in found.words
+    assert found.holds
+    assert "re-checked by the verifier" in found.words
     data = made.to_dict()
     data["blocks"][0]["label"] = "proved"
     with pytest.raises(hf.HoldfastError):

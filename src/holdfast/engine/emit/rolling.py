@@ -29,7 +29,7 @@ ToldStatement = tuple[str, tuple[int | str, ...]]  # with the bits of constants
 
 ROLLED_FROM = 12_000  # statements: straight code of fewer runs faster, up to three times, and compiles in seconds
 LARGEST_EXPRESSION = 48  # statements of an expression, about: a sum of thousands of terms is cut
-LONGEST_PERIOD = 40  # runs that repeat together
+LONGEST_PERIOD = 256  # runs that repeat together: a step along a chain has 3, along a strip of three columns 47
 SHORTER = 4  # times fewer statements than straight code, at least: otherwise there is little to roll
 LONG, MOST_PARTS = 16, 40  # instances in a row that go up evenly, and as many parts of a run: worth loops of their own
 MOST_KINDS, MOSTLY = 8, 0.9  # kinds of instances that take turns, and how much of a run must do so

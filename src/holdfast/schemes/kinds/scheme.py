@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import fields
-from functools import cache
+from functools import lru_cache
 from hashlib import sha256
 
 import numpy as np
@@ -89,6 +89,6 @@ class Scheme(ABC):
         return np.roots([float(c) for c in reversed(self.stability.numerator)])
 
 
-@cache
+@lru_cache(maxsize=64)
 def _fingerprint(scheme: Scheme) -> str:
     return sha256(scheme.spelled.encode()).hexdigest()[:32]

@@ -22,7 +22,7 @@ from holdfast.schemes.by_name import is_named
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.stability.certificate.certificate import INTERRUPTED, BlockCertificate, Certificate, established
-from holdfast.stability.certificate.run_code import run_code
+from holdfast.stability.certificate.run_code import stated_code
 from holdfast.stability.linear.growth import growth
 from holdfast.stability.linear.hurwitz import place_of_roots
 from holdfast.stability.promise.bodies import turned_freely, unverified_bodies
@@ -200,7 +200,7 @@ class Assessment:
             overrides=_overrides(equations, values),
             tableau=stated_tableau(self.scheme),
             widened=self.widened,
-            code=run_code(equations) if any(block.proof is not None for block in blocks) else None,
+            code=stated_code(equations, blocks),
             start=() if run is None else tuple(float(x) for x in run.start.state),
             trajectory=run,
         )
