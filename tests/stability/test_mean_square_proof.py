@@ -193,3 +193,4 @@ def test_blocks_that_move_each_other_s_states_are_followed_together():
     assert (seen > 0.999 * np.array(proof.bounds)).all()
     assert "rms y_c" not in certificate["a"].line()
     assert "rms y_c" in certificate["c"].line()
+    assert hf.verify(certificate).holds
