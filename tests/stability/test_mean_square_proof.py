@@ -194,3 +194,49 @@ def test_blocks_that_move_each_other_s_states_are_followed_together():
     assert "rms y_c" not in certificate["a"].line()
     assert "rms y_c" in certificate["c"].line()
     assert hf.verify(certificate).holds
+
+
+CANCELLED = """schema = 1
+[system]
+coordinates = ["x", "z"]
+kinetic = "x_dot**2 + a*x_dot*z_dot + z_dot**2/2"
+[system.noise]
+wind = {{ {noise} }}
+[parameters]
+a = 0.3
+c = 0.7
+e = 0.3333333333333333
+l = {tiny}
+h = {huge}
+k = {great}
+[program.holonomic]
+p = "x"
+[program.controls]
+F = {{ x = "1" }}
+[program.law]
+kind = "spring-damper"
+stiffness = 4
+damping = 3
+[start]
+x = 0
+[run]
+step = 0.01
+duration = 2
+"""
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        'x = "a*c + a*e", z = "c + e"',  # σ of x is 0, and rounding of it 1e-17
+        'x = "c - c*l**2*h*k"',  # 0, too; but l² is no double, so that c itself is run
+    ],
+)
+def test_noise_that_is_nothing_but_rounding_is_bounded_as_it_is_run(noise):
+    text = CANCELLED.format(noise=noise, tiny=2.0**-700, huge=2.0**900, great=2.0**500)
+    equations = hf.derive(hf.loads(text))
+    block = hf.certify(equations)["p"]
+    paths = hf.sample_paths(equations, duration=2, paths=100, seed=1)
+    seen = [paths.moments(name, since=1).mean_square ** 0.5 for name in ("y_p", "w_p")]
+    assert min(seen) > 1e-18
+    assert block.mean_square is None or all(a <= b for a, b in zip(seen, block.mean_square.bounds, strict=True))

@@ -204,13 +204,13 @@ class _AffineStep:
         own = [input_value(1 + i, self.size).sizes for i in range(len(self.places))]
         sizes, errors = [], []
         for i, rate in enumerate(rates):
-            slope = step * (rate.sizes + rate.error)
+            slope = step * rate.reach
             error = step * rate.error + UNIT * slope
             size = own[i] + slope
             error = error + UNIT * (size + error)
-            pushes = [column[i] for column in moved if column[i].sizes.any()]
+            pushes = [column[i] for column in moved if column[i].reach.any()]  # rounding alone pushes, too
             if pushes:
-                push = root * sum((p.sizes + p.error for p in pushes), np.zeros(self.size)) * UP
+                push = root * sum((p.reach for p in pushes), np.zeros(self.size)) * UP
                 late = root * sum((p.error for p in pushes), np.zeros(self.size))
                 error = error + late + UNIT * (2 + len(moved)) * push
                 size = size + push
