@@ -31,6 +31,8 @@ kind = "critically-damped"
 rate = 20
 """
 
+LONG = 280  # links: enough for rolled code
+
 
 def text(count):
     return CHAIN.format(count=count, length=1 / count)
@@ -56,13 +58,18 @@ def test_twice_as_many_links_take_twice_the_calls_nodes_and_statements():
     assert max(ratios) < 2.2
 
 
-def test_longer_chains_need_no_longer_code():
-    written = []
+@pytest.fixture(scope="module")
+def long_chain():
     with hf.limits(seconds=60):
-        for count in (280, 340):
-            body = stepping(hf.derive(hf.loads(text(count))).field, hf.RK4).bodies["rates"]
-            assert body.rolled is not None
-            written.append((body.rolled.written, len(body.rolled.templates), len(body.rolled.sites)))
+        return hf.derive(hf.loads(text(LONG)))
+
+
+def test_longer_chains_need_no_longer_code(long_chain):
+    written = []
+    for equations in (long_chain, hf.derive(hf.loads(text(LONG + 20)))):
+        body = stepping(equations.field, hf.RK4).bodies["rates"]
+        assert body.rolled is not None
+        written.append((body.rolled.written, len(body.rolled.templates), len(body.rolled.sites)))
     assert written[0] == written[1]
 
 
@@ -81,10 +88,8 @@ def accelerations(places, velocities, length, rate=20.0, gravity=9.81):
     return np.linalg.solve(system, np.concatenate([weight, demand - (moving**2).sum(1)]))[: 2 * count]
 
 
-def test_accelerations_of_a_long_chain_are_those_of_a_dense_solution():
-    count = 300
-    with hf.limits(seconds=60):
-        equations = hf.derive(hf.loads(text(count)))
+def test_accelerations_of_a_long_chain_are_those_of_a_dense_solution(long_chain):
+    count, equations = LONG, long_chain
     shake, length = np.random.default_rng(7), 1 / count
     angles = shake.uniform(-1.2, 0.2, count)
     places = length * np.cumsum(np.column_stack([np.cos(angles), np.sin(angles)]), axis=0)
