@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import holdfast as hf
+from holdfast.common import cluster as clients
 from holdfast.results.ensembles import cluster, saved
 from tests.results.problems import l, m, pendulum
 
@@ -73,7 +74,7 @@ def test_an_error_is_that_of_one_process(client, monkeypatch):
 
 @pytest.mark.parametrize(("on", "told"), [(7, "on = 7"), ("tcp://127.0.0.1:1", "no cluster answers")])
 def test_what_is_no_cluster_is_refused(monkeypatch, on, told):
-    monkeypatch.setattr(cluster, "TIMEOUT", "1s")
+    monkeypatch.setattr(clients, "TIMEOUT", "1s")
     with pytest.raises(hf.BadRequest, match=told):
         hf.ensemble(pendulum(), cases=columns(2), on=on, **HOW)
 

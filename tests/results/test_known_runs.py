@@ -84,7 +84,7 @@ def test_a_run_made_again_is_the_run_of_the_long_way(problem, again, words, numb
         {"duration": 100_000.0, "step": 0.5},  # long enough to be interrupted
         {"scheme": "implicit-midpoint"},  # counts its evaluations as it goes
     ],
-    ids=str,
+    ids=lambda words: "-".join(words),
 )
 def test_what_is_not_plain_goes_the_long_way(problem, again, words):
     equations = hf.derive(problem)

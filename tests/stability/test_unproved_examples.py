@@ -8,7 +8,6 @@ import holdfast as hf
 
 EXAMPLES = resources.files("holdfast") / "examples"
 WHY = {
-    "kepler": "the law is eased where the first integrals become dependent",
     "slide_with_friction": "forces use lambda_slide, which no region is covered with",
     "weak_motor": "the law holds only within the limits of tau",
 }

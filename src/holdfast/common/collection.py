@@ -11,7 +11,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def uncollected(large: bool = True) -> Iterator[None]:
-    """Python's collector rests meanwhile, where something large is made and it was not at rest already."""
+    """Python's collector rests meanwhile, where something large is made and it was not at rest already.
+
+    What was made then counts as old, as if it had been gone over: otherwise all of it would be at once.
+    """
     if not large or not gc.isenabled():
         yield
         return
@@ -19,4 +22,7 @@ def uncollected(large: bool = True) -> Iterator[None]:
     try:
         yield
     finally:
+        if not gc.get_freeze_count():  # nobody else keeps objects from the collector
+            gc.freeze()
+            gc.unfreeze()  # to the oldest generation
         gc.enable()

@@ -16,6 +16,7 @@ from typing import Literal, final
 
 import numpy as np
 
+from holdfast.common.collection import uncollected
 from holdfast.engine.code import native
 from holdfast.engine.code.kernel_source import KernelSource, observing, observing_observables, stepping
 from holdfast.engine.code.machine import Machine, NativeMachine, Pace, PythonMachine
@@ -42,6 +43,7 @@ Tier = Literal["quick", "optimised"]
 
 _MADE: dict[tuple[object, ...], Kernel] = {}
 _KEPT = 32
+MANY_STATES = 300  # from which on code is so long that a search for garbage in it takes time
 SPARE = 4  # memories of runs that are kept for the next: more threads than this make their own
 
 
@@ -60,15 +62,15 @@ def compiled(
     """
     chosen: TargetName = target or ("native" if native.available() else "python")
     marks = fingerprint(tuple(events), field.inputs) if events else ""
-    shape = (field.positions, len(field.rates), len(field.pivots), len(field.observables))
+    seen = field.observables if field.late else len(field.observables)
+    shape = (field.positions, len(field.rates), len(field.pivots), seen)
     key = (field.fingerprint, shape, scheme, marks, back and back.fingerprint, chosen, tier)
     with TABLE:
         found = _MADE.get(key)
     if found is not None:
         return found
-    made = Kernel(
-        field, scheme, events=tuple(events), back=back, target=chosen, tier=tier
-    )  # others may go on meanwhile
+    with uncollected(len(field.state) > MANY_STATES):  # others may go on meanwhile
+        made = Kernel(field, scheme, events=tuple(events), back=back, target=chosen, tier=tier)
     with TABLE:
         while len(_MADE) >= _KEPT:
             del _MADE[next(iter(_MADE))]
@@ -99,7 +101,8 @@ class Kernel:
     def _machine_for(self, assembly: KernelSource, lanes: int = 1) -> Machine:
         if self.target == "python":
             return PythonMachine(assembly)
-        return NativeMachine(assembly, lanes, tier=self.tier)
+        with uncollected(len(self.field.state) > MANY_STATES):
+            return NativeMachine(assembly, lanes, tier=self.tier)
 
     @property
     def in_lanes(self) -> bool:

@@ -26,7 +26,7 @@ from holdfast.equations.solving.solver_form import Solver
 from holdfast.equations.writing.tidied import ShownDynamics, without_idle_gains
 from holdfast.errors import BadRequest
 from holdfast.graph.display import Display, Statement
-from holdfast.graph.field import Field
+from holdfast.graph.field import Field, LateNodes
 from holdfast.graph.linear_algebra import DefiniteFactor, Rows, factor_symmetric, product, times, transposed
 from holdfast.graph.nodes import Node
 from holdfast.problem.bodies.start import by_component
@@ -40,6 +40,11 @@ from holdfast.problem.vocabulary import by_name
 
 if TYPE_CHECKING:
     from holdfast.equations.values import Values
+
+
+ENERGIES = (
+    "kinetic potential energy power_forces power_dissipation power_held power_correction power_explicit".split()
+)  # observables of every system
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,6 +276,18 @@ class Equations:
             named["power_added"] = added
         return named
 
+    @cached_property
+    def observable_names(self) -> tuple[str, ...]:
+        """The names of `observables`, which need not be made for that."""
+        forces = (*self.holder_names, *self.problem.program.controls, *(f"R_{name}" for name in self.coordinates))
+        added = ("power_added",) if self.dynamics.points else ()
+        return tuple(dict.fromkeys((*forces, *self.deviation_names, *ENERGIES, *added)))
+
+    @property
+    def row_width(self) -> int:
+        """Numbers of a row of a result: the state and the observables."""
+        return len(self.state_names) + len(self.observable_names)
+
     @property
     def solved_inputs(self) -> dict[Node, Node]:
         """What takes the place of the inputs that stand for accelerations and controls."""
@@ -311,13 +328,26 @@ class Equations:
             rates=(*inputs.v, *self.solution.accelerations, *inputs.state_rates),
             pivots=(*(pivot.value for pivot in watched), *masses),
             scales=(*(pivot.scale for pivot in watched), *masses),
-            observables=tuple(self.observables.values()),
+            observables=self._seen(),
             positions=len(inputs.q),
         )
 
+    def _seen(self) -> Sequence[Node]:
+        """The observables; those of a large system when they are asked for, the same for every law of one form."""
+        if len(self.coordinates) <= LARGE:
+            return tuple(self.observables.values())
+        key = (Equations._seen, self.solution, self.dynamics)
+        return self.inputs.memo.once(key, lambda: LateNodes(self._observable_nodes))
+
+    def _observable_nodes(self) -> Iterable[Node]:
+        with uncollected():
+            return self.observables.values()
+
     @property
     def fingerprint(self) -> str:
-        """A hash of what is computed; names, values of parameters and gains do not enter."""
+        """A hash of what is computed (of a large system, of what is run); names, values of parameters and gains do not
+        enter.
+        """
         return self.field.fingerprint
 
     # ── numbers ───────────────────────────────────────────────────────────────────────────────────

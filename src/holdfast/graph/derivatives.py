@@ -81,11 +81,21 @@ def directional(outputs: Sequence[Node], direction: Mapping[Node, Node]) -> list
         if node in direction:
             moved[node.index] = direction[node]
             continue
-        reached = [k for k, arg in enumerate(node.args) if arg.index in moved]
-        if reached:
+        args = node.args
+        if len(args) == 2 and node.op == "mul":  # the commonest, without a search
+            first, second = (moved.get(arg.index) for arg in args)
+            if first is None and second is None:
+                continue
+            change = graph.zero if first is None else graph.mul(args[1], first)
+            if second is not None:
+                change = graph.add(change, graph.mul(args[0], second))
+        else:
+            reached = [k for k, arg in enumerate(args) if arg.index in moved]
+            if not reached:
+                continue
             change = _change(graph, node, moved, reached)
-            if change is not graph.zero:
-                moved[node.index] = change
+        if change is not graph.zero:
+            moved[node.index] = change
     return [moved.get(node.index, graph.zero) for node in outputs]
 
 
@@ -105,22 +115,29 @@ def gradient(output: Node, wanted: Iterable[Node]) -> dict[Node, Node]:
     order = ancestors((output,))
     useful: set[int] = set()  # nodes that depend on a wanted input
     for node in order:
-        if node in targets or any(arg.index in useful for arg in node.args):
+        if node in targets:
             useful.add(node.index)
+            continue
+        for arg in node.args:
+            if arg.index in useful:
+                useful.add(node.index)
+                break
     weight: dict[int, Node] = {output.index: graph.one}
     found: dict[Node, Node] = {}
+    zero, one = graph.zero, graph.one
     for node in reversed(order):
         if node.index not in useful or node.index not in weight:
             continue
         here = weight[node.index]
         if node in targets:
-            if here is not graph.zero:
+            if here is not zero:
                 found[node] = here
             continue
         for arg, partial in zip(node.args, PARTIALS[node.op](graph, node), strict=True):
-            if arg.index in useful and partial is not graph.zero:
-                share = here * partial
-                weight[arg.index] = weight[arg.index] + share if arg.index in weight else share
+            index = arg.index
+            if index in useful and partial is not zero:
+                share = here if partial is one else graph.mul(here, partial)
+                weight[index] = graph.add(weight[index], share) if index in weight else share
     return {node: found[node] for node in sorted(found, key=lambda n: n.index)}
 
 

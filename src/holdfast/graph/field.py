@@ -2,10 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, final
 
 from holdfast.graph.nodes import Node, fingerprint
+
+
+@final
+class LateNodes(Sequence[Node]):
+    """Nodes that are made when the first of them is asked for."""
+
+    def __init__(self, make: Callable[[], Iterable[Node]]) -> None:
+        self._make = make
+
+    @cached_property
+    def _nodes(self) -> tuple[Node, ...]:
+        return tuple(self._make())
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._nodes[place]
+
+    def __iter__(self) -> Iterator[Node]:
+        return iter(self._nodes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,7 +40,8 @@ class Field:
     where x is the `state`, p the `parameters` (constants of a run: physical parameters and gains) and t the `time`.
     `pivots` are the divisors of the elimination, `scales` the sizes of what they are made of (1 where none are given):
     a run ends when a pivot vanishes beside its scale, or changes its sign. `observables` are evaluated at
-    the rows that are kept (multipliers, deviations, energies), never at each step. The first `positions` components of
+    the rows that are kept (multipliers, deviations, energies), never at each step; those of a large system are made
+    when somebody asks for them (`LateNodes`). The first `positions` components of
     x are coordinates, the next as many their rates; the rest are first-order states.
     """
 
@@ -27,7 +51,7 @@ class Field:
     rates: tuple[Node, ...]
     pivots: tuple[Node, ...] = ()
     scales: tuple[Node, ...] = ()
-    observables: tuple[Node, ...] = ()
+    observables: Sequence[Node] = ()
     positions: int = 0
 
     @property
@@ -40,6 +64,12 @@ class Field:
         """The inputs in the order in which every evaluator takes them: t, x, p."""
         return (self.time, *self.state, *self.parameters)
 
+    @property
+    def late(self) -> bool:
+        """Whether its observables are made when they are asked for."""
+        return isinstance(self.observables, LateNodes)
+
     @cached_property
     def fingerprint(self) -> str:
-        return fingerprint((*self.rates, *self.watched, *self.observables), self.inputs)
+        """Of what is computed; of a field with late observables, of what is run."""
+        return fingerprint((*self.rates, *self.watched, *(() if self.late else self.observables)), self.inputs)

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Sequence
 from fractions import Fraction
 from hashlib import sha256
+from itertools import compress
 from typing import Any
 
 from holdfast.graph.table import Table, TablePart
@@ -28,6 +29,7 @@ LEAVES = frozenset(("const", "pi", "input"))
 ODD = frozenset("sin tan asin atan sinh tanh sign".split())  # f(-x) = -f(x)
 EVEN = frozenset(("cos", "cosh", "abs"))  # f(-x) = f(x)
 MOST_BITS = 1024  # of a folded fraction: a longer one (or one beyond doubles) is computed when it is needed
+MANY, MOST_SPARSE = 2000, 16  # nodes, and how much larger a graph may be, from which on it is gone over as a whole
 MOST_EXPONENT = 2**16  # of powers of powers: beyond, they stay powers of powers
 
 
@@ -345,13 +347,35 @@ class Graph:
 def ancestors(outputs: Iterable[Node], known: Container[int] = ()) -> list[Node]:
     """Every node that the outputs need, themselves included, in an order of evaluation; not what is known already."""
     seen: dict[int, Node] = {}
-    waiting = list(outputs)
-    while waiting:
-        node = waiting.pop()
+    waiting = []
+    for node in outputs:
         if node.index not in seen and node.index not in known:
             seen[node.index] = node
-            waiting.extend(node.args)
+            waiting.append(node)
+    while waiting:
+        for arg in waiting.pop().args:
+            index = arg.index
+            if index not in seen and index not in known:
+                seen[index] = arg
+                if arg.args:
+                    waiting.append(arg)
+        if len(seen) > MANY and len(seen) * MOST_SPARSE > len(arg.graph):
+            return _swept(arg.graph.nodes, seen, known)
     return [seen[index] for index in sorted(seen)]
+
+
+def _swept(nodes: Sequence[Node], seen: Iterable[int], known: Container[int]) -> list[Node]:
+    """The same where much of a graph is needed: all of it is gone over once, from the last node to the first."""
+    mark = bytearray(len(nodes))
+    for index in seen:
+        mark[index] = 1
+    place = mark.rfind(1)
+    while place >= 0:
+        for arg in nodes[place].args:
+            if arg.index not in known:
+                mark[arg.index] = 1
+        place = mark.rfind(1, 0, place)
+    return list(compress(nodes, mark))
 
 
 def substitute(outputs: Sequence[Node], replacements: dict[Node, Node]) -> list[Node]:
@@ -385,10 +409,15 @@ def fingerprint(outputs: Sequence[Node], inputs: Sequence[Node]) -> str:
     place = {node.index: f"i{k}" for k, node in enumerate(inputs)}
     lines = [str(len(inputs))]
     for number, node in enumerate(ancestors(outputs)):
-        if node.index not in place:
-            operands = ",".join([place[arg.index] for arg in node.args])
-            lines.append(f"{node.op}|{node.data if node.op != 'input' else ''}|{operands}")
-            place[node.index] = str(number)
+        index = node.index
+        if index not in place:
+            args = node.args
+            if len(args) == 2:  # the commonest
+                lines.append(f"{node.op}|{node.data}|{place[args[0].index]},{place[args[1].index]}")
+            else:
+                operands = ",".join([place[arg.index] for arg in args])
+                lines.append(f"{node.op}|{node.data if node.op != 'input' else ''}|{operands}")
+            place[index] = str(number)
     lines.append(",".join([place[node.index] for node in outputs]))
     return sha256(";".join(lines).encode()).hexdigest()
 

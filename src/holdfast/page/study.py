@@ -31,8 +31,7 @@ from holdfast.problem.problem import Problem
 from holdfast.results.judgement.outcome import Outcome
 from holdfast.results.runs.simulate import simulate
 from holdfast.results.trajectory import Trajectory
-from holdfast.stability.certificate.certificate import Certificate
-from holdfast.stability.certificate.tube_proof import TubeProof
+from holdfast.stability.certificate.certificate import Certificate, Proof
 from holdfast.stability.certificate.verify import Verification, verify
 from holdfast.stability.promise.certify import certify
 from holdfast.stability.promise.phases import certify_phases
@@ -51,7 +50,7 @@ MANY = 7  # variables of a region: with more of them a box takes far longer, and
 def _recheck(certificate: Certificate) -> int:
     """Boxes that the verifier is given within a study, by what each of them takes; `hf.verify` has more."""
     proofs = [block.proof for block in certificate.blocks if block.proof is not None]
-    regions = [p for p in proofs if not isinstance(p, TubeProof)]
+    regions = [p for p in proofs if isinstance(p, Proof)]
     code = certificate.code or {"operations": (), "rates": ()}
     part = max(1, len(code["operations"]) * len(code["rates"]))  # of a tube: states are symbols of its forms
     along = RECHECK_TUBES // part if len(regions) < len(proofs) else 0

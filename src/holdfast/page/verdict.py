@@ -201,7 +201,7 @@ def _promise(subject: PageFacts) -> str:
     return {
         Label.proved: f"and {kind} is proved for every state of the region{but}",
         Label.tube: f"and {kind} is proved in a tube along this run{but}",
-        Label.mean_square: "and under its noise the mean square over all paths is proved to stay bounded, of no path",
+        Label.mean_square: "and under its noise the mean square over all paths is proved to stay bounded",
         Label.checked: f"and {kind} was checked at every step{but}",
         Label.estimated: f"with an estimated drift bound{but}",
         Label.neutral: "kept but not attracted",

@@ -18,7 +18,7 @@ from holdfast.equations.equations import Equations
 @remembered
 def column_names(equations: Equations) -> dict[str, int]:
     """The columns of a run in their order, by name: the state first, then the observables."""
-    return {name: place for place, name in enumerate((*equations.state_names, *equations.observables))}
+    return {name: place for place, name in enumerate((*equations.state_names, *equations.observable_names))}
 
 
 class StateRows(Protocol):

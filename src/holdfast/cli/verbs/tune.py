@@ -22,6 +22,7 @@ PICTURES = (".png", ".svg", ".pdf")
 @FILE
 @step_options
 @click.option("--per-constraint", is_flag=True, help="A pair of gains for each constraint.")
+@click.option("--on", metavar="ADDRESS", help="A dask cluster, or local for a process to each core.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="Draw the map of gains: .png, .svg or .pdf.")
 @click.option("--write", type=click.Path(dir_okay=False), help="Write the problem with these gains to NAME.toml.")
 @JSON

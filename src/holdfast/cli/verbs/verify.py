@@ -16,9 +16,10 @@ from holdfast.cli.text import ordinary, say
 @click.option(
     "--seconds", type=click.FloatRange(min=0, min_open=True), help="The time it may take; default: no limit of its own."
 )
+@click.option("--on", metavar="ADDRESS", help="A dask cluster, or local for a process to each core.")
 @JSON
 @reports_errors
-def verify(certificate: str, problem: str | None, seconds: float | None, as_json: bool) -> None:
+def verify(certificate: str, problem: str | None, seconds: float | None, on: str | None, as_json: bool) -> None:
     """Does every proof in a certificate hold, and is it about PROBLEM?
 
     Reads the certificate and its problem with a reader of its own, derives the equations anew, and encloses every
@@ -29,7 +30,7 @@ def verify(certificate: str, problem: str | None, seconds: float | None, as_json
     ordinary(certificate, "a certificate")
     if problem is not None:
         ordinary(problem, "a problem file")
-    found = hf.verify(certificate, problem, seconds=seconds)
+    found = hf.verify(certificate, problem, seconds=seconds, on=on)
     if not found.readable:
         raise hf.BadRequest(f"{certificate} cannot be read: {found.findings[0]}", fix="holdfast certify -o writes one")
     if as_json:

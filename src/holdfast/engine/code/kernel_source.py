@@ -328,7 +328,9 @@ def observing(field: Field, outputs: Sequence[Node]) -> KernelSource:
 
 
 def observing_observables(field: Field) -> KernelSource:
-    """The same for the field's own observables, which its fingerprint already tells."""
+    """The same for the field's own observables, which its fingerprint already tells, unless they came late."""
+    if field.late:
+        return observing(field, tuple(field.observables))
     return _at_many_states(field, field.observables, f"{field.fingerprint}|the last {len(field.observables)}")
 
 

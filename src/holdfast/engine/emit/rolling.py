@@ -25,14 +25,16 @@ import numpy as np
 if TYPE_CHECKING:
     from holdfast.engine.emit.body import CodeBody, Operand, Statement
 
+ToldStatement = tuple[str, tuple[int | str, ...]]  # with the bits of constants
+
 ROLLED_FROM = 12_000  # statements: straight code of fewer runs faster, up to three times, and compiles in seconds
 LARGEST_EXPRESSION = 48  # statements of an expression, about: a sum of thousands of terms is cut
-LONGEST_PERIOD = 40  # runs that repeat together
+LONGEST_PERIOD = 256  # runs that repeat together: a step along a chain has 3, along a strip of three columns 47
 SHORTER = 4  # times fewer statements than straight code, at least: otherwise there is little to roll
 LONG, MOST_PARTS = 16, 40  # instances in a row that go up evenly, and as many parts of a run: worth loops of their own
 MOST_KINDS, MOSTLY = 8, 0.9  # kinds of instances that take turns, and how much of a run must do so
 EARLY, AHEAD = 3, 3  # statements of a part that is ready so many levels before the rest: computed by itself
-AT_ONCE = 4  # instances of a run that are written out one by one
+AT_ONCE, AT_EACH_TURN = 4, 16  # instances of a run that are written out one by one: once, and in a loop of runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +80,15 @@ class RolledBody:
         """Statements of code."""
         length = [len(template.statements) for template in self.templates]
         return sum(
-            length[run.template] * (run.count if run.count <= AT_ONCE else 1)
+            length[run.template] * (run.count if run.count <= at_once(site.repeats) else 1)
             for site in self.sites
             for run in site.runs
         )
+
+
+def at_once(repeats: int) -> int:
+    """How many instances of a run are written out one by one, where it is repeated so often."""
+    return AT_ONCE if repeats == 1 else AT_EACH_TURN
 
 
 def rolled(body: CodeBody) -> RolledBody | None:
@@ -98,7 +105,7 @@ class _Rolling:
     def __init__(self, body: CodeBody) -> None:
         self.body, self.inputs = body, body.inputs
         self.kept = self._kept()
-        self.templates: dict[tuple[Statement, ...], int] = {}
+        self.templates: dict[tuple[ToldStatement, ...], int] = {}
         self.found: list[tuple[int, int, int, list[int]]] = []  # level, template, slot, slots that are read
 
     def _kept(self) -> bytearray:
@@ -117,51 +124,85 @@ class _Rolling:
             body.statements
         )  # of the deepest value that an expression reads; of one that is kept, its own
         for number, (_, operands) in enumerate(body.statements):
-            own = [o - first for o in operands if isinstance(o, int) and o >= first]
-            deepest = max((level[o] for o in own), default=0)
-            for operand in own:
-                if not kept[operand]:
-                    if size[operand] >= EARLY and level[operand] <= deepest - AHEAD:
-                        kept[operand] = 1  # ready long before: it need not wait within a long chain
-                        level[operand] += 1
+            own, deepest, length = [], 0, 1
+            for operand in operands:
+                if isinstance(operand, int) and operand >= first:
+                    own.append(operand - first)
+                    deepest = max(deepest, level[operand - first])
+            for k in own:
+                if not kept[k]:
+                    if size[k] >= EARLY and level[k] <= deepest - AHEAD:
+                        kept[k] = 1  # ready long before: it need not wait within a long chain
+                        level[k] += 1
                     else:
-                        size[number] += size[operand]
-            kept[number] |= size[number] > LARGEST_EXPRESSION
+                        length += size[k]
+            size[number] = length
+            kept[number] |= length > LARGEST_EXPRESSION
             level[number] = deepest + kept[number]
         return kept
 
     def result(self) -> RolledBody:
         level = [0] * (self.inputs + len(self.body.statements))
+        forms, reads_of = self._forms()
+        known: dict[tuple[int, tuple[int, ...] | None], int] = {}
         for number, kept in enumerate(self.kept):
             if kept:
-                template, reads = self._expression(number)
+                reads = list(dict.fromkeys(reads_of[number]))
+                key = forms[number], _repeats(reads_of[number], reads)
+                if key not in known:
+                    known[key] = self._template(number)
                 slot = self.inputs + number
-                level[slot] = 1 + max((level[read] for read in reads), default=0)
-                self.found.append((level[slot], template, slot, reads))
-        self.found.sort(key=lambda entry: entry[:3])
+                level[slot] = 1 + max([level[read] for read in reads], default=0)
+                self.found.append((level[slot], known[key], slot, reads))
+        self.found.sort()  # by level, template and slot, which is another one in each
         return self._placed()
 
-    def _expression(self, number: int) -> tuple[int, list[int]]:
-        """The template of an expression, and the slots that it reads, each once."""
-        reads: dict[int, int] = {}
-        code: list[Statement] = []
-
-        def written(number: int) -> int:
-            op, operands = self.body.statements[number]
-            named: list[Operand] = []
+    def _forms(self) -> tuple[list[int], list[list[int]]]:
+        """Of each statement: the number of its form, without what it reads, and the slots that are read, in order."""
+        known: dict[tuple[object, ...], int] = {}
+        forms, reads_of = list[int](), list[list[int]]()
+        kept, inputs = self.kept, self.inputs
+        for op, operands in self.body.statements:
+            form: list[object] = [op]
+            reads: list[int] = []
             for operand in operands:
                 if isinstance(operand, float):
-                    named.append(operand)
-                elif operand >= self.inputs and not self.kept[operand - self.inputs]:
-                    named.append(written(operand - self.inputs))
+                    form.append(operand.hex())  # which tells 0.0 from -0.0, and nan from nothing
+                elif operand >= inputs and not kept[operand - inputs]:
+                    form.append(forms[operand - inputs])
+                    reads += reads_of[operand - inputs]
+                else:
+                    form.append(None)
+                    reads.append(operand)
+            key = tuple(form)
+            found = known.get(key)
+            if found is None:
+                found = known[key] = len(known)
+            forms.append(found)
+            reads_of.append(reads)
+        return forms, reads_of
+
+    def _template(self, number: int) -> int:
+        """The template of an expression."""
+        reads: dict[int, int] = {}
+        code: list[ToldStatement] = []
+        statements, kept, inputs = self.body.statements, self.kept, self.inputs
+
+        def written(number: int) -> int:
+            op, operands = statements[number]
+            named: list[int | str] = []
+            for operand in operands:
+                if isinstance(operand, float):
+                    named.append(operand.hex())  # which tells 0.0 from -0.0, and nan from nothing
+                elif operand >= inputs and not kept[operand - inputs]:
+                    named.append(written(operand - inputs))
                 else:
                     named.append(reads.setdefault(operand, len(reads)))
             code.append((op, tuple(named)))
             return -len(code)
 
         written(number)
-        key = tuple((op, tuple(_told(o) for o in operands)) for op, operands in code)
-        return self.templates.setdefault(key, len(self.templates)), list(reads)  # type: ignore[arg-type]
+        return self.templates.setdefault(tuple(code), len(self.templates))
 
     def _placed(self) -> RolledBody:
         counts = np.bincount([template for _, template, _, _ in self.found], minlength=len(self.templates))
@@ -214,6 +255,11 @@ class _Rolling:
             at += period * repeats
 
 
+def _repeats(reads: Sequence[int], once: Sequence[int]) -> tuple[int, ...] | None:
+    """Which of what is read is the same; None where all are different."""
+    return None if len(reads) == len(once) else tuple([once.index(read) for read in reads])
+
+
 def _repetition(runs: Sequence[tuple[int, int]], at: int) -> tuple[int, int]:
     """The period from here on that covers most by being repeated, and how often; one run, once, where none repeats."""
     best = (1, 1)
@@ -228,12 +274,7 @@ def _repetition(runs: Sequence[tuple[int, int]], at: int) -> tuple[int, int]:
     return best
 
 
-def _told(operand: Operand) -> Operand | str:
-    """An operand as keys tell it apart: 0.0 from −0.0, and nan from nothing."""
-    return operand.hex() if isinstance(operand, float) else operand
-
-
-def _value(operand: Operand | str) -> Operand:
+def _value(operand: int | str) -> Operand:
     return float.fromhex(operand) if isinstance(operand, str) else operand
 
 

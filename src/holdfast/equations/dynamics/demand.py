@@ -79,8 +79,8 @@ def demand_of(
     if bias is not None:
         _check_no_force_on_program(inputs, substitute(bias, on_program), samples)
     slopes = jacobian(value, deviating)
-    matrix = [dict(zip(row, substitute(list(row.values()), on_program), strict=True)) for row in slopes]
-    matrix = [{j: node for j, node in row.items() if not node.is_zero} for row in matrix]
+    there = iter(substitute([node for row in slopes for node in row.values()], on_program))
+    matrix = [{j: node for j, node in zip(row, there, strict=False) if not node.is_zero} for row in slopes]
     jumps = _branches(value, deviating)
     if not jumps and not _depend([node for row in slopes for node in row.values()], deviating):
         return Demand(tuple(value), matrix, tuple(value), None, bias)

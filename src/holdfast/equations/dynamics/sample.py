@@ -76,6 +76,8 @@ def constant_value(
     """The number that a constant expression in parameters, and in definitions made of them, stands for."""
     if expression.is_Rational:
         return float(expression)
+    if (short := _multiple(expression, parameters)) is not None:
+        return short
     if any(symbol.name not in parameters for symbol in expression.free_symbols):
         parameters = _with_definitions(parameters, definitions, where)
     values = {symbol: sp.Float(parameters[symbol.name], 17) for symbol in expression.free_symbols}
@@ -83,6 +85,15 @@ def constant_value(
     if not value.is_real or not value.is_finite:
         raise BadStatement(f"{expression} is not a real number here", where=where, fix="check the parameters it uses")
     return float(value)
+
+
+def _multiple(expression: sp.Expr, parameters: Mapping[str, float]) -> float | None:
+    """The value of so many times a parameter, as places along a chain are stated; None for anything else."""
+    number, symbol = expression.as_coeff_Mul()
+    if not isinstance(symbol, sp.Symbol) or symbol.name not in parameters or not number.is_Rational:
+        return None
+    value = float(sp.Float(parameters[symbol.name], 17) * number)
+    return value if math.isfinite(value) else None
 
 
 def _within_doubles(expression: sp.Expr, parameters: Mapping[str, float]) -> bool:

@@ -11,7 +11,7 @@ corrects. With p = det S / Π S_ii, which is sin² of the angle between two grad
     (S + θ diag S) μ = Y,      θ = p₀ max(0, 1 − p/p₀)²
 
 so that a correction is never amplified by more than about 1/p₀, and the law holds as stated wherever p ≥ p₀. What is
-left uncorrected at an apsis is corrected after it. No proof is given for such a program.
+left uncorrected at an apsis is corrected after it. With more rows than coordinates p = 0 at every state, and θ = p₀.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ class EasedIntegrals:
     jacobian: Rows
     authority: Rows  # S
     system: SymmetricFactor  # of S + θ diag S
+    softness: Node  # θ
     form: SolutionForm = "eased"
     unsigned: bool = False
 
@@ -60,6 +61,10 @@ class EasedIntegrals:
 
 def eased(mass: DefiniteFactor, response: Rows, jacobian: Rows, authority: Rows, graph: Graph) -> EasedIntegrals:
     """The solver of kept first integrals from what an ordinary one has already made."""
+    if len(jacobian) > len(response):
+        softness = graph.const(EASED)
+        softened = [_softened(i, row, softness) for i, row in enumerate(authority)]
+        return EasedIntegrals(graph, mass, response, jacobian, authority, factor_symmetric(softened, graph), softness)
     plain = factor_symmetric([_softened(i, row, graph.const(SOFT)) for i, row in enumerate(authority)], graph)
     share = graph.one
     for pivot in plain.pivots:
@@ -67,7 +72,7 @@ def eased(mass: DefiniteFactor, response: Rows, jacobian: Rows, authority: Rows,
     near = graph.call("max", graph.zero, graph.one - share / graph.const(EASED))
     softness = graph.const(EASED) * near * near
     softened = [_softened(i, row, softness) for i, row in enumerate(authority)]
-    return EasedIntegrals(graph, mass, response, jacobian, authority, factor_symmetric(softened, graph))
+    return EasedIntegrals(graph, mass, response, jacobian, authority, factor_symmetric(softened, graph), softness)
 
 
 def _softened(i: int, row: dict[int, Node], softness: Node) -> dict[int, Node]:

@@ -47,16 +47,23 @@ class RedundantSolver:
         return [places[j].scale for j in range(len(places))]
 
     def __call__(self, forces: Sequence[Node], demand: Sequence[Node]) -> tuple[list[Node], list[Node]]:
+        a, mu = self.passes(forces, demand)[-1]
+        return a, self._least(mu, transposed(self.jacobian, len(forces)))
+
+    def passes(self, forces: Sequence[Node], demand: Sequence[Node]) -> list[tuple[list[Node], list[Node]]]:
+        """a and λ after each pass: M a = h + Jᵀλ and J a + W⁻¹λ = Y − γ + W⁻¹λ of the pass before."""
         graph, zero = self.graph, self.graph.zero
         across = transposed(self.jacobian, len(forces))
         a, mu = [zero] * len(forces), [zero] * len(demand)
+        found = []
         for _ in range(PASSES):
             unmet = _less(demand, times(self.jacobian, a, graph))
             push = times(across, _plus(mu, self._weighted(unmet)), graph)  # Jᵀ(λ + W r₂)
             change = self.factor.solve(_less(_plus(forces, push), times(self.masses, a, graph)))
             a = _plus(a, change)
             mu = _plus(mu, self._weighted(_less(unmet, times(self.jacobian, change, graph))))
-        return a, self._least(mu, across)
+            found.append((a, mu))
+        return found
 
     def _least(self, mu: list[Node], across: Rows) -> list[Node]:
         """The multipliers of least norm with the same Jᵀ λ."""

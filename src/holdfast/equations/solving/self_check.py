@@ -15,6 +15,8 @@ from typing import Any
 from holdfast.equations.dynamics.deviation import Deviations
 from holdfast.equations.dynamics.lagrange import Dynamics
 from holdfast.equations.dynamics.sample import Sample
+from holdfast.equations.solving.large import LARGE
+from holdfast.equations.solving.plain_check import plainly_solved
 from holdfast.equations.solving.redundant import RedundantSolver
 from holdfast.equations.solving.solution import Solution
 from holdfast.errors import InternalError, SingularSystem, Undecided
@@ -25,6 +27,7 @@ from holdfast.graph.linear_algebra import Rows
 LOOKS = 2  # samples: the start and one beside it
 PRECISIONS = (128, 512)  # bits; the second for systems so near to singular that the first tells nothing
 REFINED = 1e-9  # of its largest term: the residual that a solver by refinement may leave
+NOTHING = 4.0  # radii of a sum: terms no larger than this are nothing but rounding
 NO_RESIDUAL = 2.0**-40  # of the largest term: a residual known this well that contains 0 is one
 
 Residual = tuple[str, Any, Any]  # of which equation, its value, the size of its largest term
@@ -39,7 +42,12 @@ def require_solved(
     `names` are those of the coordinates, then of the constraints.
     """
     allowed = REFINED if solution.solver.form == "redundant" else 0.0
-    for sample in samples[:LOOKS]:
+    seen = False
+    for sample in _places(samples, len(dynamics.mass)):
+        if len(dynamics.mass) > LARGE:
+            usual = solution.solver.form == "solved" and solution.obeyed is None
+            if seen or (usual and _plainly_solved(dynamics, deviations, holders, solution, sample)):
+                return
         for bits in PRECISIONS:
             with precision(bits):
                 try:
@@ -61,8 +69,37 @@ def require_solved(
                     f"the accelerations found do not solve the equation of {name!r}: it is off by {value.str(5)}",
                     where="derive",
                 )
-            if all(value.is_finite() and value.rad() <= NO_RESIDUAL * size for _, value, size in found):
+            seen = True
+            if _told(found):
                 break
+
+
+def _plainly_solved(
+    dynamics: Dynamics, deviations: Deviations, holders: Rows, solution: Solution, sample: Sample
+) -> bool:
+    try:
+        return plainly_solved(dynamics, deviations, holders, solution, sample)
+    except (ArithmeticError, ValueError):  # not defined here, or not finite
+        return False
+
+
+def _places(samples: Sequence[Sample], coordinates: int) -> Sequence[Sample]:
+    """Where to look: at the start and beside it; in a large system beside the start first, where nothing is 0 by
+    chance: what holds there holds at the start, and one such look will do.
+    """
+    return samples[:LOOKS] if coordinates <= LARGE else samples[LOOKS - 1 :: -1]
+
+
+def _told(found: Sequence[Residual]) -> bool:
+    """Whether no residual is left open by rounding: each is known beside its terms, or beside the largest of all where
+    its own terms are none.
+    """
+    largest = NO_RESIDUAL * max((size for _, _, size in found), default=0.0)
+    return all(
+        value.is_finite()
+        and (value.rad() <= NO_RESIDUAL * size or (size <= NOTHING * value.rad() and value.rad() <= largest))
+        for _, value, size in found
+    )
 
 
 def _wrong(residual: Residual, allowed: float) -> bool:

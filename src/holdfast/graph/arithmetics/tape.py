@@ -16,6 +16,7 @@ from holdfast.graph.generic import generic_value
 from holdfast.graph.nodes import LEAVES, Node, ancestors, fingerprint, operation_count
 
 Evaluator = Callable[[Sequence[Any]], list[Any]]
+LONG, UNWRITTEN = 5000, 10  # operations, and calls by looking: Python takes as long to compile a text
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +28,14 @@ class Tape:
 
     def __call__(self, values: Sequence[float]) -> list[float]:
         """The outputs as Python floats, with nan and inf as the compiled kernels give them."""
+        if "_floats" not in vars(self) and self._soon_written():
+            return Ledger(dict(zip(self.inputs, values, strict=True))).of(self.outputs)
         return self._floats(values)
+
+    def _soon_written(self) -> bool:
+        """Whether a long tape is called for one of the first times: to write code for it would take longer."""
+        calls = vars(self)["_calls"] = vars(self).get("_calls", 0) + 1
+        return calls <= UNWRITTEN and self.operations > LONG
 
     @cached_property
     def _floats(self) -> Evaluator:

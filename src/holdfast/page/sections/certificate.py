@@ -12,7 +12,7 @@ from holdfast.page.section import Section
 from holdfast.problem.quantities import latex_name
 from holdfast.stability.certificate.certificate import BlockCertificate, Label, Proof
 from holdfast.stability.certificate.statement import range_words
-from holdfast.stability.certificate.tube_proof import TubeProof
+from holdfast.stability.certificate.tube_proof import OrderedProof, TubeProof
 
 MOST_RANGES = 10  # quantities in the picture of the region
 MOST_BLOCKS, MOST_TOLD = 6, 40  # that are told one by one; more stand in one table, folded away
@@ -117,10 +117,10 @@ def _averages(block: BlockCertificate) -> Markup | None:
     found = block.mean_square
     if found is None:
         return None
-    first = found.envelope(0)[:, 0]
+    first, settled = (found.of(values, block.names) for values in (found.envelope(0)[:, 0], found.bounds))
     rows: list[list[Child]] = [
-        [mathml(latex_name(name)), bound(float(begun)), bound(most)]
-        for name, begun, most in zip(block.names, first, found.bounds, strict=True)
+        [mathml(latex_name(name)), bound(begun), bound(most)]
+        for name, begun, most in zip(block.names, first, settled, strict=True)
     ]
     return table(["root mean square over all paths of", "from the start on", "once settled"], rows)
 
@@ -142,7 +142,7 @@ def _hypotheses(subject: PageFacts, block: BlockCertificate, pictured: bool) -> 
         facts.append(f"One step contracts by γ = {bound(block.gamma, 6)} in the norm of the certificate.")
     if block.defect is not None:
         part = ""
-        if block.proof is not None:
+        if isinstance(block.proof, Proof | TubeProof):
             part = f", {bound(block.proof.rounding)} of it rounding"
         facts.append(f"A step adds at most {bound(block.defect)} to the deviation{part}.")
     if block.epsilon is not None:
@@ -150,6 +150,8 @@ def _hypotheses(subject: PageFacts, block: BlockCertificate, pictured: bool) -> 
     if block.slack:
         used = bound(100 * max(0.0, 1 - block.slack), 2)
         facts.append(f"Along this run no step used more than {used} % of what the theorem allows it to add.")
+    if isinstance(block.proof, OrderedProof):
+        facts.append(f"{counted(block.proof.steps, 'step')} in the order of time; none is shown to contract by itself.")
     if not facts:
         return None
     picture = _picture(subject, block)
@@ -177,12 +179,12 @@ def _picture(subject: PageFacts, block: BlockCertificate) -> Markup | None:
 
 def _place(block: BlockCertificate) -> Markup | None:
     """Where a proof holds: Omega, or a tube along the run."""
-    if isinstance(block.proof, TubeProof):
+    if isinstance(block.proof, TubeProof | OrderedProof):
         return _tube(block.proof)
     return _region(block.proof) if block.proof else None
 
 
-def _tube(proof: TubeProof) -> Markup:
+def _tube(proof: TubeProof | OrderedProof) -> Markup:
     tube = proof.tube
     rows: list[list[Child]] = [
         [mathml(latex_name(name)), number(scale), limit(tube.width * scale)] for name, scale in tube.scales

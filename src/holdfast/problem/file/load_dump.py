@@ -18,6 +18,7 @@ from typing import Any
 
 from sympy.core.parameters import distribute
 
+from holdfast.common.collection import uncollected
 from holdfast.common.files import write
 from holdfast.common.limits import MORE, allowance
 from holdfast.errors import BadFile, BadRequest, BadStatement, HoldfastError, Misstatement
@@ -81,7 +82,8 @@ def _read(text: str, name: str, folder: Path | None, values: Mapping[str, Any]) 
             findings = Findings(name, Places(text))
             raw = with_instances(raw, findings)
             findings.raise_if_any()
-            problem = read_problem(with_given(raw, values), findings, folder)
+            with uncollected("repeat" in text):
+                problem = read_problem(with_given(raw, values), findings, folder)
     except BadFile as error:
         raise blamed_on_given(error, values) from None
     object.__setattr__(problem, "source", None if values else FileText(text, problem.system, problem.program))

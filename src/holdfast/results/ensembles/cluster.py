@@ -8,20 +8,18 @@ on its neighbours, neither does it on how the cases were divided.
 
 from __future__ import annotations
 
-import os
 import pickle
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from holdfast.common.cluster import PARTS_EACH, cluster, gathered
 from holdfast.common.frozen import Frozen
 from holdfast.engine.kernel import compiled
 from holdfast.equations.equations import Equations
-from holdfast.errors import BadRequest
 from holdfast.results.ensembles.cases import Cases, cases_of
 from holdfast.results.ensembles.ensemble import Counts, Ensemble
 from holdfast.results.ensembles.means import Means
@@ -30,10 +28,7 @@ from holdfast.results.runs.job import check_size
 if TYPE_CHECKING:
     from holdfast.results.ensembles.run import CaseRequest
 
-PARTS_EACH = 8  # parts for each worker, so that a slow or a lost one holds up little
 FEWEST = 64  # cases of a part, below which telling costs more than running
-LOCAL = "local"
-TIMEOUT = "20s"  # for an address to answer
 
 
 def spread(asked: CaseRequest, means: Means, on: Any) -> Ensemble:
@@ -56,7 +51,7 @@ def _parts(
     """What the workers make of parts of the cases, each with the number of its first case; an error of one ends all."""
     columns = {name: np.asarray(values) for name, values in cases.columns.items()}
     packed = pickle.dumps(replace(asked, columns={}))
-    with _client(on, means.threads) as client:
+    with cluster(on, means.threads) as client:
         count = len(cases.states)
         bounds = _bounds(count, sum(client.nthreads().values())) if size is None else _cut(count, size)
         alone = replace(means, progress=None, threads=means.threads or 1)
@@ -73,7 +68,7 @@ def _parts(
             for k, (a, b) in enumerate(bounds)
         ]
         starts = {future.key: a for future, (a, _) in zip(futures, bounds, strict=True)}
-        for key, part in _gathered(client, futures, means):
+        for key, part in gathered(client, futures, means.progress):
             yield starts[key], part
 
 
@@ -119,21 +114,6 @@ def _cut(cases: int, size: int) -> list[tuple[int, int]]:
     return [(first, min(first + size, cases)) for first in range(0, cases, size)]
 
 
-def _gathered(client: Any, futures: list[Any], means: Means) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What the workers made, by key, as it comes; the workers keep nothing of what was taken."""
-    from distributed import as_completed
-
-    try:
-        for done, (future, part) in enumerate(as_completed(futures, with_results=True), start=1):
-            yield future.key, part
-            future.release()
-            if means.progress is not None:
-                means.progress(done / len(futures))
-    except BaseException:
-        client.cancel(futures, force=True)
-        raise
-
-
 @lru_cache(maxsize=4)
 def _unpacked(packed: bytes) -> CaseRequest:
     """What is asked, derived once by each worker."""
@@ -158,36 +138,3 @@ def _part(packed: bytes, means: Means, columns: Mapping[str, np.ndarray], first:
         "outcomes": runs.outcomes,
         "gathered": dict(runs.gathered),
     }
-
-
-@contextmanager
-def _client(on: Any, threads: int | None) -> Iterator[Any]:
-    """The client of a cluster; one that is made here is closed here."""
-    try:
-        from distributed import Client, LocalCluster
-    except ImportError:
-        raise BadRequest(
-            "clusters are reached through dask, which is not installed", where="on", fix="pip install 'holdfast[dask]'"
-        ) from None
-    if isinstance(on, Client):
-        yield on
-        return
-    if not isinstance(on, str):
-        fix = 'a dask client, its address such as "tcp://host:8786", or "local"'
-        raise BadRequest(f"on = {on!r}", where="on", fix=fix)
-    if on == LOCAL:
-        workers = max(1, (os.cpu_count() or 1) // (threads or 1))
-        with (
-            LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
-            Client(cluster) as client,
-        ):
-            yield client
-        return
-    try:
-        client = Client(on, timeout=TIMEOUT)
-    except (OSError, ValueError, TimeoutError) as error:
-        raise BadRequest(
-            f"no cluster answers at {on!r}: {error}", where="on", fix='start one with "dask scheduler", or on="local"'
-        ) from None
-    with client:
-        yield client

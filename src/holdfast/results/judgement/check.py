@@ -32,7 +32,7 @@ class FieldInFloats:
 
     def observe_one(self, t: float, state: np.ndarray, parameters: Sequence[float] = ()) -> Sequence[float]:
         """The observables at one state."""
-        return Tape(self.field.inputs, self.field.observables)([t, *state.tolist(), *parameters])
+        return Tape(self.field.inputs, tuple(self.field.observables))([t, *state.tolist(), *parameters])
 
     def rates_and_margin(
         self, t: float, state: np.ndarray, parameters: Sequence[float] = ()

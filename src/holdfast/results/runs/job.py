@@ -100,6 +100,7 @@ class Job:
             "state_names": equations.state_names,
             "judged": Judgement(Outcome.completed),
             "scheme": request.scheme.name,
+            "scheme_fingerprint": request.scheme.fingerprint,
             "step": request.step,
             "tolerance": request.tolerance,
             "steps": 0,
@@ -126,7 +127,7 @@ class Job:
             request = replace(request, at=shown.times)
         else:
             request = replace(request, every=2**times * self.every)
-        check_size(request, len(self.equations.state_names) + len(self.equations.observables))
+        check_size(request, self.equations.row_width)
         job = replace(self, request=request, watch=EventWatch({}, {}, {}), after=None)
         call = KernelCall(request, job.every, self.constants, [])
         rows = carried(self.equations, job.plain, call, self.start.state)

@@ -93,7 +93,7 @@ class PreparedRuns:
     @cached_property
     def _width(self) -> int:
         """Doubles of a row."""
-        return len(self._equations.state_names) + len(self._equations.observables)
+        return self._equations.row_width
 
     def watch(self, events: Mapping[str, Any] | None) -> EventWatch:
         """The events of a run on the graph."""

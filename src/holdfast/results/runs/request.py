@@ -126,8 +126,7 @@ def request_of(equations: Equations, scheme: Scheme | str | None = None, **optio
 
 def row_budget(equations: Equations) -> int:
     """The rows that a run of fixed steps keeps unless it says how many."""
-    width = len(equations.state_names) + len(equations.observables)
-    return max(2, min(MOST_ROWS, BUDGET // width))
+    return max(2, min(MOST_ROWS, BUDGET // equations.row_width))
 
 
 def _time(given: Any) -> float:
@@ -238,7 +237,7 @@ def _both_given(scheme: Scheme) -> BadRequest:
     return BadRequest(what, where="step" if scheme.adaptive else "tolerance", fix=fix)
 
 
-def _is_finite(value: float) -> bool:
+def _is_finite(value: Any) -> bool:
     try:
         return math.isfinite(value)
     except OverflowError:  # a whole number that no double holds
@@ -255,7 +254,9 @@ def _positive(value: Any, name: str) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
         raise BadRequest(f"{name} = {value!r} is not a number", where=name, fix=f"give a positive {name}")
     if isinstance(value, int) and not _is_finite(value):
-        raise BadRequest(f"{name} = {str(value)[:12]}... is beyond any double", where=name, fix=f"give a smaller {name}")
+        raise BadRequest(
+            f"{name} = {str(value)[:12]}... is beyond any double", where=name, fix=f"give a smaller {name}"
+        )
     if not math.isfinite(value) or value <= 0:
         raise BadRequest(f"{name} = {value!r} is not positive", where=name, fix=f"give a positive {name}")
 

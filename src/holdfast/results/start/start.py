@@ -248,6 +248,12 @@ def deviations_at(
 ) -> dict[str, float]:
     """y_ and w_ by name at one state."""
     names = equations.deviation_names
+    field, own = equations.field, getattr(kernel, "field", None)
+    if field.late and own is not None and own.observables is field.observables:  # of a large system these alone
+        values_at: Any = kernel.values_at  # type: ignore[attr-defined]
+        nodes = (*equations.deviations.y, *equations.deviations.w)
+        found = values_at(nodes, np.array([time]), np.array([state]), constants)[0]
+        return dict(zip(names, found.tolist(), strict=True))
     places = equations.memo.once(deviations_at, lambda: _places(equations, names))
     if not places:
         return {}

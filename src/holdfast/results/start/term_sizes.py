@@ -202,14 +202,13 @@ class Sizes:
 
 
 def deviation_sizes(equations: Equations) -> Sizes:
-    """The sizes of all y_ and w_, in the order of the observables; made once for all laws of these deviations."""
+    """The sizes of all y_ and w_, in the order of their names; made once for all laws of these deviations."""
 
     def made() -> Sizes:
         inputs = (*equations.inputs.q, *equations.inputs.v, *equations.inputs.s)
         rows = zip(equations.deviations.w, jacobian(equations.deviations.w, inputs), strict=True)
         slopes = {node: {inputs[j]: slope for j, slope in row.items()} for node, row in rows}
-        nodes = [equations.observables[name] for name in equations.deviation_names]
-        return Sizes(equations, nodes, slopes)
+        return Sizes(equations, [*equations.deviations.y, *equations.deviations.w], slopes)
 
     return equations.deviations.memo.once(deviation_sizes, made)
 

@@ -17,6 +17,7 @@ from holdfast.common.rounded import rounded_down, rounded_up, written_range
 from holdfast.errors import BadRequest
 from holdfast.stability.certificate.mean_square import MeanSquareProof, mean_square_from
 from holdfast.stability.certificate.tube_proof import (
+    OrderedProof,
     Tube,
     TubeProof,
     proof_entry,
@@ -118,7 +119,7 @@ class BlockCertificate:
     settles: bool = False  # the run starts further off than epsilon: bounds are for what remains of that
     start_size: float | None = None  # ‖ψ‖_P, not below, at the first step that the proof covers
     from_step: int = 0  # that step: the start, or where its deviation has entered the tube
-    proof: Proof | TubeProof | None = None
+    proof: Proof | TubeProof | OrderedProof | None = None
     mean_square: MeanSquareProof | None = None  # under noise, in the place of bounds and proof, which are sure ones
 
     def line(self) -> str:
@@ -139,7 +140,7 @@ class BlockCertificate:
         """The region of the proof in words, ranges rounded inward; nothing where there is no proof."""
         if self.proof is None:
             return ""
-        if isinstance(self.proof, TubeProof):
+        if not isinstance(self.proof, Proof):
             from holdfast.stability.certificate.statement import tube_words
 
             return tube_words(self.proof.tube)
@@ -186,6 +187,7 @@ class Certificate:
     tableau: Mapping[str, Any] | None = field(default=None, repr=False)  # of a scheme whose name does not tell it
     widened: tuple[str, ...] = ()  # parameters of the problem that are states here, with a range in Omega
     trajectory: Trajectory | None = field(default=None, repr=False)  # that run, where it is at hand
+    starts: Mapping[str, float] | None = None  # how far off others may start, state by state, and stay in the tube
 
     def __repr__(self) -> str:
         told = ", ".join(f"{'+'.join(block.constraints)} {block.label.name}" for block in self.blocks)
@@ -241,6 +243,9 @@ class Certificate:
             if block.stayed is not None:
                 place = "the tube" if block.label is Label.tube else "Omega"
                 lines.append("    checked: this run " + (f"stayed in {place}" if block.stayed else f"LEFT {place}"))
+        if self.starts is not None:
+            told = ", ".join(f"{name} +- {rounded_down(size, 2)}" for name, size in self.starts.items())
+            lines.append(f"  stated, for hf.verify: every run that starts within {told} of this one stays in the tube")
         return "\n".join(lines) + "\n"
 
     def statement(self) -> str:
@@ -254,6 +259,14 @@ class Certificate:
         from holdfast.stability.certificate.plot import plot
 
         return plot(self)
+
+    def with_starts(self, distances: Mapping[str, float]) -> Certificate:
+        """The same, stating that runs from within these distances of its start stay in its tube: `hf.safe_starts` finds
+        them, and `hf.verify` re-checks them with the rest.
+
+            certificate.with_starts(hf.safe_starts(equations, certificate).distances).save("certificate.json")
+        """
+        return replace(self, starts=dict(distances) or None)
 
     # ── as a file ─────────────────────────────────────────────────────────────────────────────────
 
@@ -280,6 +293,8 @@ class Certificate:
             body["tableau"] = self.tableau
         if self.widened:
             body["widened"] = list(self.widened)
+        if self.starts is not None:
+            body["starts"] = dict(self.starts)
         plain = json.loads(json.dumps(body))
         return {**plain, "digest": digest(plain)}
 
@@ -321,11 +336,11 @@ def _whole_content(certificate: Certificate) -> str:
 
 def _entry(block: BlockCertificate, tubes: Sequence[Tube]) -> dict[str, Any]:
     """A block as data; of a proved one only what is claimed, not how it was found."""
-    plain = replace(block, proof=None) if isinstance(block.proof, TubeProof) else block
+    plain = block if isinstance(block.proof, Proof) else replace(block, proof=None)
     entry = {**asdict(plain), "label": block.label.name}
     if block.mean_square is None:
         del entry["mean_square"]
-    if isinstance(block.proof, TubeProof):
+    if isinstance(block.proof, TubeProof | OrderedProof):
         entry["proof"] = proof_entry(block.proof, tubes)
     for name in ("gamma", "defect", "epsilon", "slack"):  # what is not finite is no number of a file
         entry[name] = entry[name] if entry[name] is not None and math.isfinite(entry[name]) else None
@@ -354,7 +369,12 @@ def certificate_from(data: Any) -> Certificate:
     names = ("problem", "title", "scheme", "step", "begin", "duration", "parameters", "start", "overrides")
     values = {name: _tuples(data[name]) for name in names}
     return Certificate(
-        blocks=blocks, code=data["code"], tableau=data.get("tableau"), widened=tuple(data.get("widened", ())), **values
+        blocks=blocks,
+        code=data["code"],
+        tableau=data.get("tableau"),
+        widened=tuple(data.get("widened", ())),
+        starts=data.get("starts"),
+        **values,
     )
 
 
@@ -362,14 +382,18 @@ def _block(entry: Mapping[str, Any], tubes: Sequence[Tube] = ()) -> BlockCertifi
     """A block from its data: the reason of a proof is made anew from its numbers, others are marked as stated."""
     values = {name: _tuples(value) for name, value in entry.items() if name not in ("label", "proof", "reason")}
     proof = entry["proof"]
-    made: Proof | TubeProof | None = None
-    if proof is not None and proof.get("kind") == "tube":
+    made: Proof | TubeProof | OrderedProof | None = None
+    if proof is not None and "kind" in proof:
         made = proof_from(proof, tubes)
     elif proof is not None:
         made = Proof(**{name: _tuples(value) for name, value in proof.items()})
     if values.get("mean_square") is not None:
         values["mean_square"] = mean_square_from(entry["mean_square"])
         reason = values["mean_square"].reason()
+    elif isinstance(made, OrderedProof):
+        reason = (
+            f"Steps are followed in the order of time, {made.steps} of them; no step is shown to contract by itself."
+        )
     elif made is not None:
         place = "tube" if isinstance(made, TubeProof) else "region"
         reason = (

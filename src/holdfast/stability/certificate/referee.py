@@ -7,6 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from holdfast.common.rounded import rounded_up
+from holdfast.stability.certificate.tube_proof import OrderedProof
 
 SHOWN = ("sin", "cos", "exp", "log")  # tests/engine/test_elementary_error.py
 TAKEN = ("tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "pow")
@@ -68,6 +69,8 @@ def _block(block: Any, certificate: Any) -> list[str]:
     found.append(f"Where     {block.omega()}")
     if block.stayed is not None:
         found.append(f"          this run {'stayed there' if block.stayed else 'LEFT it'} (checked, not proved)")
+    if isinstance(proof, OrderedProof):
+        return [*found, *_ordered(block)]
     rows = [list(row) for row in proof.factor]
     found.append(f"Norm      |x| = |L^T x|_2 for x = ({', '.join(block.names)}), L = {rows!r}")
     found += [
@@ -88,11 +91,22 @@ def _mean_square(block: Any) -> list[str]:
     """Norm and second moment of a proof under noise."""
     proof = block.mean_square
     return [
-        f"Norm      |x| = |L^T x|_2 for x = ({', '.join(block.names)}), L = {[list(row) for row in proof.factor]!r}",
+        f"Norm      |x| = |L^T x|_2 for x = ({', '.join(proof.names)}), L = {[list(row) for row in proof.factor]!r}",
         f"Constants E|x|^2 contracts by gamma^2 a step, gamma = {proof.gamma!r}, from |x|_0 <= {proof.start_size!r}",
         f"          S = {[list(row) for row in proof.second_moment]!r}",
         f"          is kept, rounding {list(proof.rounding)!r} in rms included",
         f"Bounds    {proof.bounded(block.names)} once settled",
+    ]
+
+
+def _ordered(block: Any) -> list[str]:
+    """What steps in the order of time are shown from."""
+    proof = block.proof
+    return [
+        f"Steps     {proof.steps} in the order of time, each M psi + d with M and a range of d of its own, from",
+        f"          |psi| <= {list(proof.start)!r} for psi = ({', '.join(proof.names)})",
+        f"          rounding of a step at most {list(proof.rounding)!r}, included",
+        f"Bounds    {block.bounded()}",
     ]
 
 

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from holdfast.common.rounded import rounded_down, rounded_up
-from holdfast.stability.certificate.tube_proof import Tube, TubeProof
+from holdfast.stability.certificate.tube_proof import OrderedProof, Tube, TubeProof
 
 TURN = 2 * math.pi
 
@@ -18,6 +18,8 @@ def promise(block: Any, scheme: str, step: float) -> str:
     if block.proof is None:
         return ""
     run = f"{scheme} with step {step:g}"
+    if isinstance(block.proof, OrderedProof):
+        return _ordered_promise(block, run)
     if isinstance(block.proof, TubeProof):
         return _tube_promise(block, run)
     while_in = "while the state stays in Omega"
@@ -49,6 +51,16 @@ def _tube_promise(block: Any, run: str) -> str:
         f"Proved: every run of {run} that starts with no more deviation than this one, and whose states all stay "
         f"within {width} % of {range_words(block.proof.tube)} at the same time, keeps {kept}, rounding included. "
         "Nothing is said of runs that leave the tube, nor that a neighbour stays in it."
+    )
+
+
+def _ordered_promise(block: Any, run: str) -> str:
+    width, tube = rounded_down(100 * block.proof.tube.width, 2), block.proof.tube
+    return (
+        f"Proved: every run of {run} that starts with no more of any deviation than this one, and whose states all "
+        f"stay within {width} % of {range_words(tube)} at the same time, keeps {block.bounded()} for "
+        f"{block.proof.steps} steps, rounding included. Nothing is said of runs that leave the tube, nor that a "
+        "neighbour stays in it, nor of what follows."
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 CLAIMED = ("factor", "gamma", "coefficient", "rounding", "radius")
+CLAIMED_IN_ORDER = ("names", "start", "bounds", "rounding", "steps")
 Cell = tuple[float, float, tuple[tuple[float, ...], ...], tuple[float, ...]]
 
 
@@ -40,18 +41,36 @@ class TubeProof:
     reaches: tuple[float, ...] = ()  # what the tube alone says of each deviation; not part of the claim
 
 
+@dataclass(frozen=True, slots=True)
+class OrderedProof:
+    """A proof in a tube by steps in the order of time: over so many steps no deviation exceeds its bound.
+
+    Starts with |ψ| ≤ `start`, entry by entry; `rounding` is the most that doubles add in one step.
+    """
+
+    tube: Tube
+    names: tuple[str, ...]  # of all deviations, which are followed together
+    start: tuple[float, ...]
+    bounds: tuple[float, ...]
+    rounding: tuple[float, ...]
+    steps: int
+    reaches: tuple[float, ...] = ()  # what the tube alone says of each deviation; not part of the claim
+
+
 def tubes_of(blocks: Iterable[Any]) -> list[Tube]:
     """The tubes of some blocks, each once."""
     found: list[Tube] = []
     for block in blocks:
-        if isinstance(block.proof, TubeProof) and not any(block.proof.tube is tube for tube in found):
+        if isinstance(block.proof, TubeProof | OrderedProof) and not any(block.proof.tube is tube for tube in found):
             found.append(block.proof.tube)
     return found
 
 
-def proof_entry(proof: TubeProof, tubes: Sequence[Tube]) -> dict[str, Any]:
+def proof_entry(proof: TubeProof | OrderedProof, tubes: Sequence[Tube]) -> dict[str, Any]:
     """What is claimed, as data; the tube by its place in a list."""
     place = next(k for k, tube in enumerate(tubes) if tube is proof.tube)
+    if isinstance(proof, OrderedProof):
+        return {"kind": "ordered", "tube": place, **{name: getattr(proof, name) for name in CLAIMED_IN_ORDER}}
     return {"kind": "tube", "tube": place, **{name: getattr(proof, name) for name in CLAIMED}}
 
 
@@ -63,8 +82,10 @@ def tube_from(entry: Mapping[str, Any]) -> Tube:
     return Tube(float(entry["width"]), tuple(entry["scales"].items()), _tuples(entry["cells"]))
 
 
-def proof_from(entry: Mapping[str, Any], tubes: Sequence[Tube]) -> TubeProof:
+def proof_from(entry: Mapping[str, Any], tubes: Sequence[Tube]) -> TubeProof | OrderedProof:
     """A proof from its data; the tubes are those of its certificate."""
+    if entry["kind"] == "ordered":
+        return OrderedProof(**{name: _tuples(entry[name]) for name in CLAIMED_IN_ORDER}, tube=tubes[entry["tube"]])
     return TubeProof(**{name: _tuples(entry[name]) for name in CLAIMED}, tube=tubes[entry["tube"]])
 
 

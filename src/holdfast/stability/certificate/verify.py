@@ -9,19 +9,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+
+from holdfast.common.cluster import cluster
 from holdfast.errors import HoldfastError
 from holdfast.stability.certificate.attack import Attack, NativeRun
 from holdfast.stability.certificate.certificate import Certificate
+from holdfast.stability.certificate.noise_attack import NoiseAttack
 from holdfast.stability.certificate.tube_attack import TubeAttack
 from holdfast.stability.verifier.check import CELLS, Reading, Shown, outcome, reading
 from holdfast.stability.verifier.comparison import same_problem
-from holdfast.stability.verifier.reading.file import Claims, claims, read
+from holdfast.stability.verifier.noise.check import average_outcome
+from holdfast.stability.verifier.reading.file import BlockClaim, Claims, claims, read
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed, Unreadable
 from holdfast.stability.verifier.steps.cover import Budget
 from holdfast.stability.verifier.tube.check import tube_outcomes
+from holdfast.stability.verifier.tube.starts import places as starts_at
+from holdfast.stability.verifier.tube.starts import rows_that_stay
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,20 +71,23 @@ def verify(
     seconds: float | None = None,
     cells: int = CELLS,
     progress: Callable[[float], None] | None = None,
+    on: Any = None,
 ) -> Verification:
     """Re-check every proved block of a certificate, given itself or as its file.
 
     With `problem` (a `Problem`, or its file) the certificate must be about that problem: the same mathematical
-    statement with the same numbers. `cells` is the budget of the whole check, the same on every
-    machine; `seconds` ends it earlier, where that is asked for. `progress` is called
-    with the fraction of a tube or of a region that is done. Cells of a tube are looked at on all cores.
+    statement with the same numbers. `cells` is the budget of the whole check, the same on every machine; `seconds` ends
+    it earlier, where that is asked for. `progress` is called with the fraction of a tube or of a region that is done.
+    Cells of a tube are looked at on all cores; with `on` (a dask client, its address, or "local") by a cluster.
     """
     try:
         stated = claims(certificate.to_dict() if isinstance(certificate, Certificate) else read(certificate))
-        proved = [block for block in stated.blocks if block.label in ("proved", "tube")]
-        averages = _averages(stated)
-        if averages and not proved:
-            return Verification(False, averages, doubts=averages)
+        proved = [
+            block for block in stated.blocks if (block.proof or block.tube_proof or block.mean_square) is not None
+        ]
+        beyond = _beyond(stated)
+        if beyond and not proved:
+            return Verification(False, beyond, doubts=beyond)
         if not proved:
             return Verification(False, ("nothing in it is proved, so there is nothing to verify",))
         differences = [] if problem is None else same_problem(stated, _text(problem))
@@ -88,14 +100,18 @@ def verify(
         return Verification(False, (str(refusal),))
     except Unconfirmed as doubt:
         return Verification(False, (str(doubt),), doubts=(str(doubt),))
-    return _verified(made, Budget(math.inf if seconds is None else seconds, cells, progress=progress), progress)
+    budget = Budget(math.inf if seconds is None else seconds, cells, progress=progress)
+    with nullcontext() if on is None else cluster(on) as client:
+        return _verified(made, budget, progress, client)
 
 
-def _verified(made: Reading, budget: Budget, progress: Callable[[float], None] | None) -> Verification:
+def _verified(
+    made: Reading, budget: Budget, progress: Callable[[float], None] | None, client: Any = None
+) -> Verification:
     findings, doubts = [], []
     native: NativeRun | None = None
     found = [(block, *outcome(made, block, budget)) for block in made.claims.blocks if block.proof is not None]
-    for block, shown, sentence in [*found, *tube_outcomes(made, budget, progress)]:
+    for block, shown, sentence in [*found, *tube_outcomes(made, budget, progress, client)]:
         if shown is not None:
             try:
                 native = native or NativeRun(made)
@@ -113,9 +129,18 @@ def _verified(made: Reading, budget: Budget, progress: Callable[[float], None] |
         findings.append(sentence)
         if shown is None:
             doubts.append(sentence)
-    bare = [b for b in made.claims.blocks if b.proof is None and b.tube_proof is None and b.label != "mean_square"]
-    findings += _averages(made.claims)
-    doubts += _averages(made.claims)
+    for block in made.claims.blocks:
+        if block.mean_square is not None:
+            confirmed, sentence = _average(made, block)
+            findings.append(sentence)
+            doubts += [] if confirmed else [sentence]
+    bare = [b for b in made.claims.blocks if (b.proof or b.tube_proof or b.mean_square or b.ordered) is None]
+    findings += _beyond(made.claims)
+    doubts += _beyond(made.claims)
+    if made.claims.starts is not None:
+        good, sentence = _starts(made, native, confirmed=not doubts)
+        findings.append(sentence)
+        doubts += [] if good else [sentence]
     rest = [name for block in bare for name in block.constraints]
     if rest:
         findings.append(f"{', '.join(rest)}: nothing is proved, so nothing was re-checked")
@@ -132,10 +157,46 @@ def _attack(made: Reading, shown: Shown, native: NativeRun) -> Attack:
     )
 
 
-def _averages(stated: Claims) -> tuple[str, ...]:
-    """What is said of blocks that are proved in the mean square."""
-    why = "proved in the mean square, which the verifier does not re-check: it knows bounds of every path only"
-    return tuple(f"{', '.join(block.constraints)}: {why}" for block in stated.blocks if block.label == "mean_square")
+def _starts(made: Reading, native: NativeRun | None, *, confirmed: bool) -> tuple[bool, str]:
+    """Whether runs from beside the start stay in the tubes, as stated, and a sentence."""
+    starts = made.claims.starts
+    assert starts is not None
+    if not confirmed or native is None:
+        return False, "starts: not looked at, since not all that is proved was confirmed"
+    places = starts_at(len(made.claims.start)) * np.array([starts.get(name, 0.0) for name in made.equations.inputs[1:]])
+    used = {block.tube_proof.tube for block in made.claims.blocks if block.tube_proof is not None}
+    try:
+        found = native.beside(places)
+        if found is None:
+            raise Unconfirmed("a run from beside the start does not arrive")
+        count = rows_that_stay(made, [made.claims.tubes[k] for k in sorted(used)], *found)
+    except Refused as refusal:
+        return False, f"starts: does not hold: {refusal}"
+    except Unconfirmed as doubt:
+        return False, f"starts: {doubt}"
+    return True, f"starts: every run from within the stated distances stays in the tube, {count} rows re-checked"
+
+
+def _average(made: Reading, block: BlockClaim) -> tuple[bool, str]:
+    """A bound of mean squares: derived anew, and then attacked by paths."""
+    shown, sentence = average_outcome(made, block)
+    if shown is None:
+        return False, sentence
+    names = ", ".join(block.constraints)
+    try:
+        attack = NoiseAttack(made, shown)
+        contradiction, strange = attack.contradiction(), attack.other_code()
+    except HoldfastError as error:
+        contradiction, strange = f"the product cannot derive its problem: {error.what}", None
+    if contradiction is not None:
+        return False, f"{names}: does not hold: {contradiction}"
+    return (True, f"{sentence}; {attack.told}") if strange is None else (False, f"{names}: {strange}")
+
+
+def _beyond(stated: Claims) -> tuple[str, ...]:
+    """What is said of blocks whose proofs the verifier does not know."""
+    order = "proved by steps in the order of time, which the verifier does not re-check: it knows steps that contract"
+    return tuple(f"{', '.join(block.constraints)}: {order}" for block in stated.blocks if block.ordered)
 
 
 def _left_out(stated: Claims, made: Reading) -> list[str]:

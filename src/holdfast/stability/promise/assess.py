@@ -22,13 +22,13 @@ from holdfast.schemes.by_name import is_named
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.stability.certificate.certificate import INTERRUPTED, BlockCertificate, Certificate, established
-from holdfast.stability.certificate.run_code import run_code
+from holdfast.stability.certificate.run_code import stated_code
 from holdfast.stability.linear.growth import growth
 from holdfast.stability.linear.hurwitz import place_of_roots
 from holdfast.stability.promise.bodies import turned_freely, unverified_bodies
 from holdfast.stability.promise.checked import BlockAlongRun, MeasuredDefect
 from holdfast.stability.promise.envelope import reading_errors
-from holdfast.stability.promise.in_tube import STRETCHES, gaps_along, with_tubes, without_tubes
+from holdfast.stability.promise.in_tube import STRETCHES, YIELDING, gaps_along, in_order, with_tubes, without_tubes
 from holdfast.stability.promise.law_norm import region_norm
 from holdfast.stability.promise.norm_search import ChosenNorm, search_norm
 from holdfast.stability.promise.proved_block import bounded_in_energy, with_proof
@@ -117,19 +117,21 @@ class Assessment:
         if self.widened:
             return without_tubes(made, self.widened)
         tried = [self._why_not(one.told.block) is None and not self._at_limits(one.told) for one in seen]
-        if step is None or not any(tried) or not isinstance(self.scheme, RungeKutta):
+        if step is None or not isinstance(self.scheme, RungeKutta):
             return made
         work = self.ledger.beside(EFFORT * self.asked.effort)
         chosen = [k for k, wanted in enumerate(tried) if wanted]
+        setting = self.equations, self.scheme, step, self.parameters
         try:
-            found = with_tubes(
-                self.equations, self.scheme, step, self.parameters, [seen[k] for k in chosen],
-                [made[k] for k in chosen], work,
-            )  # fmt: skip
+            found = with_tubes(*setting, [seen[k] for k in chosen], [made[k] for k in chosen], work) if chosen else []
+            for k, better in zip(chosen, found, strict=True):
+                made[k] = better
+            if not any(self._not_followed(one.told) for one in seen):
+                unspent = max(0.0, EFFORT * self.asked.effort - self.ledger.spent)  # no region was tried, mostly
+                made = in_order(*setting, seen, made, self.ledger.beside(work.left + unspent))
         except KeyboardInterrupt:
             return [replace(block, reason=f"{block.reason} {_NOTE}") for block in made]
-        better = dict(zip(chosen, found, strict=True))
-        return [better.get(k, block) for k, block in enumerate(made)]
+        return made
 
     def _each_certified(
         self, seen: list[MeasuredDefect], step: float | None, share: float, granted: Assumptions
@@ -198,7 +200,7 @@ class Assessment:
             overrides=_overrides(equations, values),
             tableau=stated_tableau(self.scheme),
             widened=self.widened,
-            code=run_code(equations) if any(block.proof is not None for block in blocks) else None,
+            code=stated_code(equations, blocks),
             start=() if run is None else tuple(float(x) for x in run.start.state),
             trajectory=run,
         )
@@ -228,8 +230,15 @@ class Assessment:
 
     def _why_not(self, block: ProofBlock) -> str | None:
         """Why no proof is tried; None where one is."""
-        if block.obstacle:
-            return block.obstacle
+        return block.obstacle or self._scheme_why_not
+
+    def _not_followed(self, told: BlockAlongRun) -> bool:
+        """Whether not even single steps of a block are followed: what is run is no system that is known."""
+        stands = not told.block.obstacle or self.equations.solver.form in YIELDING
+        return not stands or self._scheme_why_not is not None or bool(self._at_limits(told))
+
+    @property
+    def _scheme_why_not(self) -> str | None:
         if self.scheme.unproved:
             return self.scheme.unproved
         if quick_field(self.equations) is not None:
@@ -257,7 +266,8 @@ class Assessment:
         """What the run itself says of one block."""
         block, run, place = told.block, told.run, place_of_roots(told.block.matrix)
         if self.equations.problem.system.noise:
-            found = in_mean_square(self.equations, self.scheme, step, self.parameters, block, run)
+            blocks = blocks_of(self.equations, self.parameters, run)
+            found = in_mean_square(self.equations, self.scheme, step, self.parameters, block, blocks, run)
             return MeasuredDefect(told, told.refused(found) if isinstance(found, str) else told.averaged(found))
         if block.constant and place.right:
             root = np.linalg.eigvals(block.matrix).real.max()
@@ -279,7 +289,8 @@ class Assessment:
         defects = told.defects(matrices)
         norm = search_norm(matrices, defects)
         if norm is None:
-            return MeasuredDefect(told, told.refused("no norm was found in which every step along this run contracts"))
+            why = "no norm was found in which every step along this run contracts"
+            return MeasuredDefect(told, told.refused(why), open=True)
         checked = told.checked(norm, defects)
         if not np.isfinite(checked.bounds).all():
             return MeasuredDefect(

@@ -15,18 +15,20 @@ from holdfast.graph.arithmetics.balls import precision
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.certificate.certificate import BlockCertificate, Label
 from holdfast.stability.certificate.statement import range_words
-from holdfast.stability.certificate.tube_proof import TubeProof
+from holdfast.stability.certificate.tube_proof import OrderedProof, TubeProof
 from holdfast.stability.promise.checked import MeasuredDefect
 from holdfast.stability.promise.envelope import Promise
 from holdfast.stability.promise.proved_block import stated_start, truncated
 from holdfast.stability.proof.obedience import Place
 from holdfast.stability.proof.prove import BITS, Claim, total_defect, widened
 from holdfast.stability.proof.work import SearchWork
+from holdfast.stability.tube.ordered import OrderedProver
 from holdfast.stability.tube.prove import TubeProver, TubeRequest
 
 WEAK = (Label.checked, Label.estimated)  # what a tube may better
 STRETCHES = "; hf.certify_stretches leaves out the steps that no tube is proved of"
-UNSUITED = ("eased", "redundant")  # ways of solving that are not one linear system
+YIELDING = ("eased", "redundant")  # ways of solving by which the law is not met as it stands
+LEAST_SEEN = 1e-300  # of a deviation that the run never showed
 LOOKED_AT = 8  # rows of the run at which the equations are held against law and system
 
 
@@ -86,9 +88,67 @@ def without_tubes(made: Sequence[BlockCertificate], ranged: Sequence[str]) -> li
     return [replace(b, reason=b.reason.rstrip(".") + why) if b.label in WEAK else b for b in made]
 
 
+def in_order(
+    equations: Equations,
+    scheme: RungeKutta,
+    step: float,
+    parameters: Mapping[Any, Any],
+    seen: Sequence[MeasuredDefect],
+    made: Sequence[BlockCertificate],
+    work: SearchWork,
+) -> list[BlockCertificate]:
+    """The blocks, those that are still not proved followed step by step in the order of time, all at once."""
+    weak = [block.label in WEAK or seen[k].open for k, block in enumerate(made)]
+    open_ones = [k for k, one in enumerate(seen) if weak[k] and one.told.watched(step)]
+    found = list(made)
+    if not open_ones:
+        return found
+    run = seen[0].told.run
+    sizes = {
+        name: max(float(size), float(error), LEAST_SEEN)
+        for one in seen
+        for name, size, error in zip(one.told.block.names, one.told.observed, one.told.errors.max(axis=0), strict=True)
+    }
+    if set(sizes) != set(equations.deviation_names):
+        return found  # some constraints were left out, and all are followed together
+    reached = np.array([sizes[name] for name in equations.deviation_names])
+    try:
+        proof = OrderedProver(equations, scheme, step, parameters, run, reached, work).proof(_rows(seen[0]))
+    except InternalError:
+        raise
+    except HoldfastError as error:
+        proof = f"nor are steps followed in the order of time: {error.what}"
+    for k in open_ones:
+        better = proof if isinstance(proof, str) else _in_order(seen[k], found[k], proof)
+        if isinstance(better, str):
+            better = replace(found[k], reason=f"{found[k].reason.rstrip('.')}; {better}.")
+        found[k] = better
+    return found
+
+
+def _in_order(one: MeasuredDefect, checked: BlockCertificate, proof: OrderedProof) -> BlockCertificate | str:
+    """The certificate of a block that is proved by steps in the order of time; or why that says nothing."""
+    told, places = one.told, [proof.names.index(name) for name in one.told.block.names]
+    bounds, reaches = (tuple(values[i] for i in places) for values in (proof.bounds, proof.reaches))
+    if all(bound >= reach for bound, reach in zip(bounds, reaches, strict=True)):
+        return f"the bounds in a tube, {_listed(checked.names, bounds)}, say no more than the tube itself"
+    if not (np.abs(told.psi) <= np.array(bounds) + told.errors).all():
+        raise InternalError("a run contradicts its proof", where=f"the certificate of {', '.join(checked.names)}")
+    width = rounded_down(100 * proof.tube.width, 2)
+    reason = (
+        f"{proof.steps} steps are followed in the order of time, from every state within {width} % of "
+        f"{range_words(proof.tube)} at the same time; no step is shown to contract by itself. "
+        f"Omega is the stronger claim: {_why_not(checked.reason)}."
+    )
+    return replace(
+        checked, label=Label.tube, reason=reason, matrix=(), gamma=None, defect=None, epsilon=None, slack=None,
+        bounds=bounds, stayed=True, settles=False, proof=proof,
+    )  # fmt: skip
+
+
 def _suited(equations: Equations, one: MeasuredDefect) -> bool:
     suited = one.norm is not None and one.defects is not None and one.told.block.constant
-    return suited and equations.solver.form not in UNSUITED
+    return suited and equations.solver.form not in YIELDING
 
 
 def _request(one: MeasuredDefect) -> TubeRequest:
@@ -149,4 +209,5 @@ def _listed(names: Sequence[str], bounds: Sequence[float]) -> str:
 
 def _why_not(reason: str) -> str:
     """Why there is no proof in Omega, from the words of the block."""
-    return reason.partition("No proof: ")[2].rstrip(".") or "it was not tried"
+    before, _, after = reason.partition("No proof: ")
+    return (after or before).rstrip(".")

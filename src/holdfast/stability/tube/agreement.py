@@ -22,7 +22,8 @@ def require_agreement(flow: TubeFlow, places: Sequence[Place]) -> None:
         return
     with precision(BITS):
         system = Tape(flow.inputs, (*flow.entries.values(), *flow.right)).compiled(continuous_balls())
-        code = Tape(flow.code_inputs, (*flow.code_unknowns, *flow.code_rates)).compiled(continuous_balls())
+        passes = () if flow.refinement is None else tuple(x for each in flow.refinement.passes[:-1] for x in each)
+        code = Tape(flow.code_inputs, (*flow.code_unknowns, *flow.code_rates, *passes)).compiled(continuous_balls())
         numbers = [ball(float(value)) for value in flow.parameters]
         for moment, state in places:
             point = [ball(float(x)) for x in (moment, *state)]
@@ -36,10 +37,13 @@ def require_agreement(flow: TubeFlow, places: Sequence[Place]) -> None:
 
 
 def _check(flow: TubeFlow, found: list[Any], computed: list[Any], moment: float) -> None:
-    unknowns, rates = computed[: len(flow.right)], computed[len(flow.right) :]
-    rows: list[list[Any]] = [[-right] for right in found[len(flow.entries) :]]
-    for (i, j), entry in zip(flow.entries, found, strict=False):
-        rows[i].append(entry * unknowns[j])
+    size, last = len(flow.right), len(flow.right) + len(flow.code_rates)
+    unknowns, rates = computed[:size], computed[size:last]
+    rows = []
+    before: list[Any] = []
+    for one in [*(computed[k : k + size] for k in range(last, len(computed), size)), unknowns]:
+        rows += _residuals(flow, found, one, before)
+        before = one
     rows += [[rates[i], -unknowns[k]] for i, k in flow.unknowns.items()]
     # what the system is made of counts too: where all terms vanish, they are as large as its rounding alone
     largest = max(magnitude(term) for term in (*(x for row in rows for x in row), *found, *computed))
@@ -52,6 +56,18 @@ def _check(flow: TubeFlow, found: list[Any], computed: list[Any], moment: float)
                 f"the equations that are run do not solve the system they stand for (a row is {total.str(4)})",
                 where=f"t = {moment:.6g}",
             )
+
+
+def _residuals(flow: TubeFlow, found: list[Any], unknowns: list[Any], before: list[Any]) -> list[list[Any]]:
+    """The terms of each row of A x − b, with what the pass before adds to b."""
+    rows: list[list[Any]] = [[-right] for right in found[len(flow.entries) :]]
+    for (i, j), entry in zip(flow.entries, found, strict=False):
+        rows[i].append(entry * unknowns[j])
+    if flow.refinement is not None and before:
+        shift = len(rows) - len(flow.refinement.yields)
+        for i, share in enumerate(flow.refinement.yields):
+            rows[shift + i].append(-ball(share) * before[shift + i])
+    return rows
 
 
 def _check_friction(flow: TubeFlow, point: list[Any], found: list[Any], moment: float) -> None:

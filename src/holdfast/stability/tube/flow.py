@@ -17,6 +17,7 @@ from holdfast.graph.nodes import Node, ancestors, substitute
 from holdfast.stability.proof.block import bound_numbers, unsure_controls
 from holdfast.stability.tube.friction import FrictionFlow, friction_flow
 from holdfast.stability.tube.limits import ControlLimit, limits_of, only_limits, without_limits
+from holdfast.stability.tube.refinement import Refinement, refinement_of, yielding
 
 Entries = dict[tuple[int, int], Node]
 TURNING = ("sin", "cos")
@@ -44,6 +45,7 @@ class TubeFlow:
     parameters: tuple[float, ...]
     friction: FrictionFlow | None = None  # forces that use their own reactions
     limits: tuple[ControlLimit, ...] = ()  # of controls, which must not be reached
+    refinement: Refinement | None = None  # passes over the system, where constraints repeat each other
 
     @property
     def inputs(self) -> tuple[Node, ...]:
@@ -55,8 +57,9 @@ def tube_flow(equations: Equations, parameters: Mapping[Any, Any], *, whole: boo
     inputs, field, numbers = equations.inputs, equations.field, bound_numbers(equations, parameters)
     psi = [*equations.deviations.y, *equations.deviations.w]
     entries, right = _system(equations)
-    free = without_limits(equations)
-    code = substitute([*field.rates, *equations.solution.accelerations, *equations.solution.mu], free)
+    free, refinement = without_limits(equations), refinement_of(equations)
+    solved = (*equations.solution.accelerations, *equations.solution.mu)
+    code = substitute([*field.rates, *(solved if refinement is None else refinement.passes[-1])], free)
     code_rates, unknowns = code[: len(field.rates)], code[len(field.rates) :]
     nodes = substitute([*code_rates, *psi, *entries.values(), *right], numbers)
     cut = len(field.rates), len(field.rates) + len(psi), len(field.rates) + len(psi) + len(entries)
@@ -86,6 +89,7 @@ def tube_flow(equations: Equations, parameters: Mapping[Any, Any], *, whole: boo
         parameters=tuple(parameter_vector(equations, parameters)),
         friction=friction_flow(equations, numbers),
         limits=limits_of(equations, numbers),
+        refinement=refinement,
     )
 
 
@@ -97,12 +101,14 @@ def _system(equations: Equations) -> tuple[Entries, list[Node]]:
     solution, n = equations.solution, len(equations.inputs.q)
     slopes = {(i, j): node for i, row in enumerate(equations.deviations.jacobian) for j, node in row.items()}
     demand = [y - d for y, d in zip(solution.demand, solution.drift, strict=True)]
-    if equations.solver.form == "inverse" and not unsure_controls(equations) and not only_limits(equations):
+    alone = equations.solver.form == "inverse" and equations.friction is None  # friction asks for multipliers
+    if alone and not unsure_controls(equations) and not only_limits(equations):
         return slopes, demand
     entries = {(i, j): node for i, row in enumerate(equations.dynamics.mass) for j, node in row.items()}
     entries |= {(i, n + k): -node for i, row in enumerate(equations.holders) for k, node in row.items()}
     entries |= {(n + i, j): node for (i, j), node in slopes.items()}
     entries |= {(n + i, n + k): node for i, row in enumerate(equations.deviations.through) for k, node in row.items()}
+    entries |= {(n + i, n + i): node for i, node in enumerate(yielding(equations.solver))}
     forces = [h - m for h, m in zip(solution.bias, solution.excess_bias, strict=True)]
     return entries, [*forces, *demand]
 

@@ -17,7 +17,7 @@ from holdfast.stability.tube.agreement import require_agreement
 from holdfast.stability.tube.flow import tube_flow
 from holdfast.stability.tube.rounding import RoundingTape
 
-UNSUITED = ("eased", "redundant")  # ways of solving that are not one linear system
+YIELDING = ("eased", "redundant")  # ways of solving by which the law is not met as it stands
 ORDER = 1  # of the forms: boxes are cut until rounding counts little
 CLOCK = 4 * 2.0**-51  # of the latest time: rounding of t = begin + count·step, and of the stages within
 UNITS = 30.0  # of work of a box beside its forms
@@ -26,7 +26,7 @@ NATIVE = 1.1e-4 * 4  # units of one product of forms that are no series
 
 def native_rounding(setting: Claim, whole: BlockFlow, factor: Array, places: Sequence[Place]) -> LaneRounding | None:
     """The model of one block; None where the kernel refuses the code, or the code is no one linear system."""
-    if setting.equations.solver.form in UNSUITED or not places or not whole.variables:
+    if setting.equations.solver.form in YIELDING or not places or not whole.variables:
         return None
     try:
         return LaneRounding(setting, whole, factor, places)

@@ -12,8 +12,10 @@ from holdfast.engine.forms.evaluate import Forms, FormTape
 from holdfast.engine.forms.monomials import CellMonomials
 from holdfast.engine.forms.rounding import OPERATION
 from holdfast.engine.forms.tape import CARRIED, DIFFERENCE, RUNNING, SYMBOLS, Recorder, Value
+from holdfast.graph.nodes import Node
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.tube.flow import TubeFlow
+from holdfast.stability.tube.refinement import Refinement
 from holdfast.stability.tube.step import Rates, Stages
 
 Factor = tuple[Sequence[int], np.ndarray]
@@ -56,31 +58,65 @@ class RoundingTape:
 
     def _rates(self, taken: Stages, moment: Value, place: Sequence[Value]) -> list[Value]:
         """The rates of a stage, as wrong as the code computes them."""
-        tape = self._tape
+        tape, flow = self._tape, self.flow
         entries, right, direct = taken.system(moment, place)
-        unknowns, computed = self._code([moment, *place])
-        errors = self._left(entries, unknowns, len(right)) if entries else []
-        solved: list[Value] = [*tape.solve(entries, right, errors)] if entries else []
+        solved: list[Value]
+        if flow.refinement is not None and entries:
+            solved, computed = self._in_passes(flow.refinement, entries, right, [moment, *place])
+        else:
+            unknowns, computed = self._code([moment, *place])
+            errors = self._left(entries, unknowns, len(right)) if entries else []
+            solved = [*tape.solve(entries, right, errors)] if entries else []
         found: Rates = {i: tape.more(tape.number(x), computed[i]) for i, x in direct.items()}
         tape.forget_symbols()
         return taken.solved(solved, found)
+
+    def _in_passes(
+        self, refinement: Refinement, entries: Mapping[tuple[int, int], Value], right: Sequence[Value],
+        place: Sequence[Value],
+    ) -> tuple[list[Value], list[int]]:  # fmt: skip
+        """Unknowns and rates where a system is solved in passes: each from what the one before has computed.
+
+        A pass is exact in what it is given but for the errors of its own operations, which are added to its results:
+        enclosures of all passes at once would multiply the errors of each by the weights of the next.
+        """
+        tape = self._tape
+        solved: list[Value] = []
+        computed: list[int] = []
+        for k, nodes in enumerate(refinement.passes):
+            known = dict(zip(refinement.passes[k - 1], self._wide(solved), strict=True)) if k else {}
+            tape.forget_symbols()
+            unknowns, computed = self._code(place, nodes, known)
+            exact = refinement.solved_once(tape, entries, right, solved)
+            solved = [tape.more(x, own) for x, own in zip(exact, unknowns, strict=True)]
+        return solved, computed
 
     def _wide(self, values: Sequence[Value]) -> list[int]:
         """The values of the computed step, without residuals and taken for exact."""
         return [self._tape.wide(self._tape.plain(x)) for x in values]
 
-    def _code(self, place: Sequence[Value]) -> tuple[list[int], list[int]]:
-        """Unknowns and rates as they are computed at a place."""
+    def _code(
+        self, place: Sequence[Value], wanted: Sequence[Node] | None = None, known: Mapping[Node, Value] | None = None
+    ) -> tuple[list[int], list[int]]:
+        """Unknowns (those of the system, or others) and rates as they are computed at a place, from what is known."""
         flow, tape = self.flow, self._tape
         moment, *state = self._wide(place)
-        known = dict(zip(flow.variables, state, strict=True))
+        at = dict(zip(flow.variables, state, strict=True))
+        before = known or {}
         inputs = flow.code_inputs[1 : len(flow.code_inputs) - len(flow.parameters)]
         with self._carried(self._own):
             numbers = [tape.number(Fraction(value)) for value in flow.parameters]
-            values: list[Value] = [moment, *(known.get(node, Fraction(0)) for node in inputs), *numbers]
-            wanted = flow.code_unknowns if flow.unknowns else ()
-            found = [tape.number(x) for x in tape.graph(flow.code_inputs, values, (*wanted, *flow.code_rates))]
+            values: list[Value] = [moment, *(at.get(node, Fraction(0)) for node in inputs), *numbers]
+            wanted = wanted or (flow.code_unknowns if flow.unknowns else ())
+            given, start = (*flow.code_inputs, *before), [*values, *before.values()]
+            found = [tape.number(x) for x in tape.graph(given, start, (*wanted, *self._direct))]
         return found[: len(wanted)], found[len(wanted) :]
+
+    @property
+    def _direct(self) -> list[Node]:
+        """The rates, nothing in the place of those that a system gives."""
+        zero = self.flow.time.graph.zero
+        return [zero if i in self.flow.unknowns else rate for i, rate in enumerate(self.flow.code_rates)]
 
     def _left(self, entries: Mapping[tuple[int, int], Value], unknowns: Sequence[int], size: int) -> list[int]:
         """The residual that computed unknowns leave: A times their errors, as the error of A times themselves."""
@@ -113,6 +149,12 @@ class RoundingTape:
         """The state after a step: its polynomials and remainders over cells, and the rounding of each component."""
         found, count = self.tape(cells), len(self.flow.psi)
         return Forms(found.polynomials[:, count:], found.remainders[:, count:], found.rounding[:, count:])
+
+    def errors(self, cells: np.ndarray) -> np.ndarray:
+        """Of each deviation after a step, at most [cell, deviation]; `cells` as the tape takes them."""
+        with np.errstate(all="ignore"):
+            found = self.tape(cells).rounding[:, : len(self.flow.psi)] * (1 + 1e-12)
+        return np.where(np.isfinite(found), found, np.inf)
 
     def bounds(self, cells: np.ndarray, factors: Sequence[Factor]) -> np.ndarray:
         """At most, for each cell and block; `cells` as the tape takes them."""

@@ -77,7 +77,13 @@ class Stages:
     def rates(self, moment: Value, place: Sequence[Value]) -> list[Value]:
         """The rates of the states, those behind the system by their residuals."""
         entries, right, direct = self.system(moment, place)
-        return self.solved(self.tape.solve(entries, right) if entries else [], direct)
+        return self.solved(self.unknowns(entries, right) if entries else [], direct)
+
+    def unknowns(self, entries: dict[tuple[int, int], Value], right: Sequence[Value]) -> list[int]:
+        """Of the system, solved as the code does: at once, or in passes."""
+        if self.flow.refinement is not None:
+            return self.flow.refinement.solved(self.tape, entries, right)
+        return self.tape.solve(entries, right)
 
 
 def defect_tape(flow: TubeFlow, scheme: RungeKutta, monomials: CellMonomials) -> FormTape:
@@ -126,7 +132,7 @@ def control_tape(flow: TubeFlow, scheme: RungeKutta, shape: CellMonomials) -> Fo
     wanted: list[int] = []
     for node, row in zip(scheme.nodes, scheme.stages, strict=True):
         entries, right, direct = taken.system(taken.moment(node), taken.advanced(row, stages))
-        solved = tape.solve(entries, right)
+        solved = taken.unknowns(entries, right)
         wanted += [solved[limit.unknown] for limit in flow.limits]
         stages.append(taken.solved(solved, direct))
     return FormTape(tape, wanted)

@@ -32,6 +32,7 @@ from holdfast.results.runs.request import Request
 from holdfast.results.start.start import consistent_start
 from holdfast.schemes.tableaus.dop853 import DOP853
 from holdfast.stability.sampling import Batch
+from holdfast.stability.tuning.spread import measured_on
 
 ROWS = 1000  # kept of each run
 TIGHT = 1e-12  # tolerance of the reference, and 100 times that for its check
@@ -72,8 +73,11 @@ class Trials:
     no_gains: Law = SpringDamper(stiffness=0, damping=0)
 
     def __init__(
-        self, equations: Equations, request: Request, start: Any, parameters: Mapping[Any, Any], threads: int | None
-    ) -> None:
+        self, equations: Equations, request: Request, start: Any, parameters: Mapping[Any, Any], threads: int | None,
+        client: Any = None,
+    ) -> None:  # fmt: skip
+        """`client`: of a cluster whose workers measure gains, instead of the threads of this process."""
+        self._given, self._client = (equations, request, start, parameters, threads), client
         self.equations = equations.with_law(self.no_gains)
         self.request, self.threads = request, threads
         program = equations.problem.program
@@ -87,6 +91,9 @@ class Trials:
         self.reference = self._reference()
         self.scales, self._rate_scales = self._scales()
         self._energies = EnergyOnProgram(self.equations, parameters, self.reference.sizes)
+
+    def __reduce__(self) -> Any:
+        return type(self), self._given  # what a worker makes of it is the same to the last bit
 
     @property
     def held_by_controls(self) -> bool:
@@ -214,6 +221,8 @@ class Trials:
 
     def measure_gains(self, stiffness: np.ndarray, damping: np.ndarray) -> MeasuredGains:
         """The three numbers for each row of gains."""
+        if self._client is not None:
+            return measured_on(self._client, self, stiffness, damping)
         names = self.equations.parameter_names
         constants = np.tile(self.constants, (len(stiffness), 1))
         for k, name in enumerate(self.constraints):

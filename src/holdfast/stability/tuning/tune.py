@@ -15,12 +15,14 @@ serves them all.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
 
 from holdfast.common.arguments import with_options
+from holdfast.common.cluster import cluster
 from holdfast.common.frozen import Frozen
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
@@ -57,6 +59,7 @@ def tune(
     per_constraint: bool = False,
     threads: int | None = None,
     progress: Progress | None = None,
+    on: Any = None,
     **run: Unpack[StepOptions],
 ) -> Tuning | TrackingTuning:
     """The gains under which the worst scaled deviation is least, at no more than twice the errors without gains.
@@ -67,7 +70,7 @@ def tune(
     all constraints, or one pair for each with `per_constraint`. "No gains" is a legal answer. With an adaptive scheme
     the law may cost a quarter more evaluations. `progress` is called with the fraction done; Ctrl-C while gains are
     refined keeps the best so far. A `law` (like the one of the equations) is measured beside the one
-    chosen, which replaces it.
+    chosen, which replaces it. `on` is a dask client, its address, or "local": gains are then measured by its workers.
     """
     if not isinstance(equations, Equations):
         raise BadRequest(f"tune() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first")
@@ -75,6 +78,9 @@ def tune(
         raise BadRequest("there is nothing to hold, so nothing to tune", fix="state a program")
     equations.require_one_phase("tune")
     if equations.problem.program.shortfall:
+        if on is not None:
+            why = "rates at which controls with limits follow are tried one after the other"
+            raise BadRequest(why, where="on", fix="leave it out")
         stated = equations if law is None else equations.with_law(law)
         trial = stated.with_law(critically_damped(1)) if isinstance(stated.problem.program.law, Tuned) else stated
         request = request_of(trial, scheme, **run)
@@ -83,10 +89,11 @@ def tune(
     stated = equations if law is None else equations.with_law(law)
     plain = stated.with_law(kind.no_gains)
     request = request_of(plain, scheme, **run)
-    trials = kind(plain, replace(request, every=1), start, parameters or {}, threads)
-    return _Search(trials, progress).tuning(
-        _own_numbers(trials, stated, parameters or {}), per_constraint=per_constraint
-    )
+    with nullcontext() if on is None else cluster(on) as client:
+        trials = kind(plain, replace(request, every=1), start, parameters or {}, threads, client)
+        return _Search(trials, progress).tuning(
+            _own_numbers(trials, stated, parameters or {}), per_constraint=per_constraint
+        )
 
 
 def _own_numbers(trials: Trials, stated: Equations, parameters: Mapping[Any, Any]) -> Numbers | None:

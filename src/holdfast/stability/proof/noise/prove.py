@@ -116,9 +116,11 @@ class _SecondMoment:
             tops = [upper(ball(float(x)).sqrt()) for x in np.diag(S)]
             sizes = np.array(tops) + begun * np.array(widths_of(factor.tolist()))
             sizes *= 1 + ROOM
+        made = self.recursion
         proof = MeanSquareProof(
-            self.recursion.scheme, _rows(factor), gamma, _rows(S), share, tuple(rounding), begun, tuple(tops)
-        )
+            made.names, made.scheme, made.projected, _rows(factor), gamma, _rows(S), share, tuple(rounding), begun,
+            tuple(tops),
+        )  # fmt: skip
         enough = all(a <= b for a, b in zip(self.recursion.of_rounding(sizes.tolist()), rounding, strict=True))
         return proof if enough and self._holds(proof) else None
 

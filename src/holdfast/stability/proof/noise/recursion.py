@@ -41,7 +41,9 @@ UNDERFLOW = 1e-140  # far more than what is lost below the smallest doubles, and
 class NoisyRecursion:
     """R, the columns √τ⁻¹(bⱼ, Bⱼ) of ψ⁺ by channel, and the rounding of a step."""
 
+    names: tuple[str, ...]
     scheme: NoiseScheme
+    projected: bool  # as `sample_paths` takes the noise unless told otherwise
     step: float
     matrix: Matrix  # R
     additive: list[list[Fraction]]  # bⱼ
@@ -69,6 +71,27 @@ def noisy_recursion(
         raise BadRequest("its numbers are beyond doubles") from None
 
 
+def all_together(equations: Equations, blocks: Sequence[ProofBlock]) -> ProofBlock:
+    """All blocks as one, for deviations that only together determine the states that move them."""
+    places = tuple(sorted(i for block in blocks for i in block.places))
+    full = np.zeros((len(places), len(places)))
+    for block in blocks:
+        own = [places.index(i) for i in block.places]
+        full[np.ix_(own, own)] = block.matrix
+    names = tuple(equations.deviation_names[i] for i in places)
+    why = next((block.obstacle for block in blocks if block.obstacle), "")
+    constraints = tuple(dict.fromkeys(name for block in blocks for name in block.constraints))
+    return ProofBlock(constraints, places, names, full, all(block.constant for block in blocks), why)
+
+
+def determined(equations: Equations, block: ProofBlock, parameters: Mapping[Any, Any]) -> bool:
+    """Whether a block has as many deviations as states that move them."""
+    try:
+        return len(_AffineStep(equations, block, parameters).places) == len(block.places)
+    except Undecided:
+        return True  # which is said where the recursion is asked for
+
+
 class _AffineStep:
     """Reads Z, rates and noise of a block as affine values of the states that it depends on."""
 
@@ -77,7 +100,8 @@ class _AffineStep:
         field, inputs = equations.field, equations.inputs
         psi = [*equations.deviations.y, *equations.deviations.w]
         self.psi = [psi[i] for i in block.places]
-        self.columns = noise_columns(equations, project=not equations.problem.program.controls)
+        self.projected = not equations.problem.program.controls
+        self.columns = noise_columns(equations, project=self.projected)
         self.places = self._that_count()
         self.size = 1 + len(self.places)
         self.known: dict[Node, AffineValue] = {
@@ -124,7 +148,9 @@ class _AffineStep:
                 raise Undecided("a step from the program leaves it without noise")
         pushed = [[_in_deviations(row, back, offset) for row in _times(Z, kick)] for kick in kicks]
         return NoisyRecursion(
+            self.block.names,
             scheme,
+            self.projected,
             step,
             [row[1:] for row in on_program],
             [[row[0] for row in push] for push in pushed],
@@ -178,13 +204,13 @@ class _AffineStep:
         own = [input_value(1 + i, self.size).sizes for i in range(len(self.places))]
         sizes, errors = [], []
         for i, rate in enumerate(rates):
-            slope = step * (rate.sizes + rate.error)
+            slope = step * rate.reach
             error = step * rate.error + UNIT * slope
             size = own[i] + slope
             error = error + UNIT * (size + error)
-            pushes = [column[i] for column in moved if column[i].sizes.any()]
+            pushes = [column[i] for column in moved if column[i].reach.any()]  # rounding alone pushes, too
             if pushes:
-                push = root * sum((p.sizes + p.error for p in pushes), np.zeros(self.size)) * UP
+                push = root * sum((p.reach for p in pushes), np.zeros(self.size)) * UP
                 late = root * sum((p.error for p in pushes), np.zeros(self.size))
                 error = error + late + UNIT * (2 + len(moved)) * push
                 size = size + push

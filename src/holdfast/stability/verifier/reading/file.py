@@ -68,7 +68,8 @@ class BlockClaim:
     start_size: float | None = None
     from_step: int = 0
     tube_proof: TubeClaim | None = None  # in a tube along the run, where `proof` is none
-    mean_square: dict[str, Any] | None = None  # under noise: read, and not re-checked
+    mean_square: dict[str, Any] | None = None  # under noise, where there is no sure bound
+    ordered: dict[str, Any] | None = None  # steps in the order of time: read, and not re-checked
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,7 @@ class Claims:
     tableau: tuple[list[list[Fraction]], list[Fraction], int] | None = None  # where the scheme has no name of its own
     tubes: list[StatedTube] = field(default_factory=list)
     widened: list[str] = field(default_factory=list)  # parameters that are states of its text, and do not move
+    starts: dict[str, float] | None = None  # how far off others may start, state by state, and stay in every tube
 
 
 def read(path: str | Path) -> Any:
@@ -226,15 +228,18 @@ def _numbers(value: Any, where: str) -> dict[str, float]:
 
 def _code(value: Any, where: str) -> Code:
     fields = {"inputs": _unique, "operations": _list(_raw, MOST_OPERATIONS), "rates": _list(_place)}
-    more = {"tables": stated_tables} if isinstance(value, dict) and "tables" in value else {}
+    also: dict[str, Check] = {"tables": stated_tables, "noise": _list(_list(_place))}
+    more = {name: check for name, check in also.items() if isinstance(value, dict) and name in value}
     data = _table(value, where, {**fields, **more})
     tables = data.get("tables", {})
     known, operations = len(data["inputs"]), []
     for entry in data["operations"]:
         operations.append(_operation(entry, known, tables))
         known += 1
-    require(all(place < known for place in data["rates"]), "the code ends before it gives its rates")
-    return Code(tuple(data["inputs"]), tuple(operations), tuple(data["rates"]), tables)
+    noise = tuple(map(tuple, data.get("noise", ())))
+    found = all(place < known for row in (data["rates"], *noise) for place in row)
+    require(found, "the code ends before it gives its rates")
+    return Code(tuple(data["inputs"]), tuple(operations), tuple(data["rates"]), tables, noise)
 
 
 def _raw(value: Any, where: str) -> Any:
@@ -285,8 +290,12 @@ BLOCK: dict[str, Check] = {
     "settles": _flag, "proof": _optional(lambda value, where: Claim(**_table(value, where, PROOF))),
 }  # fmt: skip
 MEAN_SQUARE: dict[str, Check] = {
-    "scheme": _name, "factor": _square, "gamma": _positive, "second_moment": _square, "share": _positive,
-    "rounding": _list(_size), "start_size": _size, "bounds": _list(_size),
+    "names": _unique, "scheme": _name, "projected": _flag, "factor": _square, "gamma": _positive,
+    "second_moment": _square, "share": _positive, "rounding": _list(_size), "start_size": _size, "bounds": _list(_size),
+}  # fmt: skip
+ORDERED: dict[str, Check] = {
+    "kind": _name, "tube": lambda value, where: _place(value, where), "names": _unique, "start": _list(_size),
+    "bounds": _list(_size), "rounding": _list(_size), "steps": lambda value, where: _place(value, where),
 }  # fmt: skip
 MORE: dict[str, Check] = {
     "start_size": _optional(_size),
@@ -322,7 +331,13 @@ def _tableau(value: Any, where: str) -> tuple[list[list[Fraction]], list[Fractio
     return found["stages"], found["weights"], found["order"]
 
 
-TOP_MORE: dict[str, Check] = {"tableau": _optional(_tableau), "tubes": tubes, "widened": _unique}
+def _distances(value: Any, where: str) -> dict[str, float]:
+    found = _numbers(value, where)
+    require(bool(found) and all(0 < x < LARGEST_NUMBER for x in found.values()), f"{where} are no distances")
+    return found
+
+
+TOP_MORE: dict[str, Check] = {"tableau": _optional(_tableau), "tubes": tubes, "widened": _unique, "starts": _distances}
 
 
 def _block(value: Any, where: str) -> BlockClaim:
@@ -332,10 +347,11 @@ def _block(value: Any, where: str) -> BlockClaim:
     require(
         in_tube == (value.get("label") == "tube"), "a proof in a tube is called otherwise, or another one is called so"
     )
+    ordered = _table(value["proof"], "a block.proof", ORDERED) if in_tube and _in_order(value["proof"]) else None
     own = {name: check for name, check in PROOF.items() if name in IN_TUBE}
-    tube = proof_in_tube(value["proof"], "a block.proof", own, _table) if in_tube else None
+    tube = proof_in_tube(value["proof"], "a block.proof", own, _table) if in_tube and ordered is None else None
     more = {name: check for name, check in MORE.items() if name in value}
-    fields = BLOCK if tube is None else {**BLOCK, "proof": lambda value, where: None}
+    fields = {**BLOCK, "proof": lambda value, where: None} if in_tube else BLOCK
     data = _table(value, "a block", {**fields, **more} if proved else {**fields, **more, **FREE})
     require(data["label"] in LABELS, f"{data['label'][:30]!r} is no label")
     require(bool(data["constraints"]), "a block is of no constraint")
@@ -344,10 +360,17 @@ def _block(value: Any, where: str) -> BlockClaim:
         none = not proved and not data.get(name)
         each = name not in data or len(data[name]) == len(data["names"])
         require(none or each, "there is not one bound for each deviation")
-    require(not proved or data["defect"] is not None, "the defect is smaller than shown: none is stated")
+    require(
+        ordered is not None or not proved or data["defect"] is not None,
+        "the defect is smaller than shown: none is stated",
+    )
     require(proved or data["proof"] is None, "a block holds a proof but is not called proved")
-    require(not proved or (data["proof"] or tube) is not None, "a block is called proved but holds no proof")
-    return BlockClaim(tube_proof=tube, **{name: data[name] for name in (*BLOCK, *more)})
+    require(not proved or (data["proof"] or tube or ordered) is not None, "a block is called proved but holds no proof")
+    return BlockClaim(tube_proof=tube, ordered=ordered, **{name: data[name] for name in (*BLOCK, *more)})
+
+
+def _in_order(proof: Any) -> bool:
+    return bool(proof.get("kind") == "ordered")
 
 
 def claims(data: Any) -> Claims:

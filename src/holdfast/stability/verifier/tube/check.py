@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -17,18 +18,18 @@ from holdfast.stability.verifier.tube.cover import Claimed, Failing, Progress
 
 
 def tube_outcomes(
-    read: Reading, budget: Budget, progress: Progress | None = None
+    read: Reading, budget: Budget, progress: Progress | None = None, client: Any = None
 ) -> list[tuple[BlockClaim, Shown | None, str]]:
     """Every block that is proved in a tube: what was shown of it, or None, and a sentence."""
     found: list[tuple[BlockClaim, Shown | None, str]] = []
     for place in sorted({b.tube_proof.tube for b in read.claims.blocks if b.tube_proof is not None}):
         blocks = [b for b in read.claims.blocks if b.tube_proof is not None and b.tube_proof.tube == place]
-        found += _of_tube(read, place, blocks, budget, progress)
+        found += _of_tube(read, place, blocks, budget, progress, client)
     return found
 
 
 def _of_tube(
-    read: Reading, place: int, blocks: list[BlockClaim], budget: Budget, progress: Progress | None
+    read: Reading, place: int, blocks: list[BlockClaim], budget: Budget, progress: Progress | None, client: Any
 ) -> list[tuple[BlockClaim, Shown | None, str]]:
     failed: dict[int, str] = {}
     fits: list[Claimed] = []
@@ -47,7 +48,7 @@ def _of_tube(
             failed[id(block)] = f"{_named(block)}: {doubt}"
     while fits:
         try:
-            count = confirmed(read, place, tube, fits, budget, progress)
+            count = confirmed(read, place, tube, fits, budget, progress, client)
             break
         except Failing as failing:
             worst = fits.pop(failing.place)

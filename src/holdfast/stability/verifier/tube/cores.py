@@ -1,4 +1,4 @@
-"""The cells of a tube on all cores: they are independent, so each process takes every n-th of them.
+"""The cells of a tube on all cores, or on a cluster: they are independent, so each process takes every n-th of them.
 
 A process is Python begun anew with the claims on its input (`holdfast.stability.verifier.tube.worker`), which works
 from any caller. What is found does not depend on how many there are; where none can be begun, the cells are looked at
@@ -16,7 +16,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from queue import Queue
 from threading import Thread
+from typing import Any
 
+from holdfast.common.cluster import PARTS_EACH, gathered
 from holdfast.stability.verifier.check import Reading
 from holdfast.stability.verifier.reading.tubes import StatedTube
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed
@@ -24,22 +26,45 @@ from holdfast.stability.verifier.steps.cover import Budget
 from holdfast.stability.verifier.tube.cover import Claimed, Failing, Progress, TubeCover
 
 WORTH = 64  # cells: fewer are done before a process has begun
+FEWEST = 8  # cells that a worker of a cluster looks at together
 
 
 def confirmed(
-    read: Reading, place: int, tube: StatedTube, claims: Sequence[Claimed], budget: Budget, progress: Progress | None
-) -> int:
+    read: Reading, place: int, tube: StatedTube, claims: Sequence[Claimed], budget: Budget, progress: Progress | None,
+    client: Any = None,
+) -> int:  # fmt: skip
     """How many parts of cells were looked at; `Failing`, `Refused` or `Unconfirmed` where a claim is not confirmed."""
     cover = TubeCover(read, tube, claims, budget, progress)
     cover.require_hope()
-    count, cells = _cores(), len(tube.spans)
+    count, several = _cores(), len(tube.spans) >= WORTH
+    blocks = [read.claims.blocks.index(one.block) for one in claims]
+    packed = pickle.dumps((read.claims, place, blocks, budget.left()))
     workers: Workers | None = None
-    if count > 1 and cells >= WORTH:
-        with contextlib.suppress(OSError):
-            workers = Workers(read, place, claims, budget, count)
-    found = cover.confirmed() if workers is None else workers.together(budget, progress)
+    if client is not None and several:
+        found = _on_cluster(packed, client, len(tube.spans), budget, progress)
+    else:
+        if count > 1 and several:
+            with contextlib.suppress(OSError):
+                workers = Workers(packed, count)
+        found = cover.confirmed() if workers is None else workers.together(budget, progress)
     cover.agree()
     return found
+
+
+def _on_cluster(packed: bytes, client: Any, cells: int, budget: Budget, progress: Progress | None) -> int:
+    """The same by the workers of a cluster: what they are sent are the claims."""
+    from holdfast.stability.verifier.tube.worker import look
+
+    count, total = max(1, min(PARTS_EACH * sum(client.nthreads().values()), cells // FEWEST)), 0
+    futures = [client.submit(look, packed, k, count, pure=False, priority=-k) for k in range(count)]
+    for _, line in gathered(client, futures, progress):
+        kind, _, rest = line.partition(" ")
+        if kind != "done":
+            raise _trouble(kind, rest)
+        parts, spent = map(int, rest.split())
+        total += parts
+        budget.spend(spent)
+    return total
 
 
 def _cores() -> int:
@@ -51,18 +76,15 @@ def _cores() -> int:
 class Workers:
     """Processes at work, each with a part of the cells."""
 
-    def __init__(self, read: Reading, place: int, claims: Sequence[Claimed], budget: Budget, count: int) -> None:
+    def __init__(self, packed: bytes, count: int) -> None:
         if not sys.executable:
             raise OSError("there is no interpreter to begin")
-        blocks = [read.claims.blocks.index(one.block) for one in claims]
         self._lines: Queue[tuple[int, str]] = Queue()
         self._processes: list[subprocess.Popen[bytes]] = []
         self._threads: list[Thread] = []
-        left = budget.left()
         for k in range(count):
-            task = pickle.dumps((read.claims, place, blocks, (k, count), left))
             try:
-                self._begin(k, task)
+                self._begin(k, pickle.dumps((packed, k, count)))
             except OSError:
                 self.end()
                 raise

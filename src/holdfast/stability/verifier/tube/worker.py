@@ -4,31 +4,44 @@ from __future__ import annotations
 
 import pickle
 import sys
+from functools import lru_cache
+from threading import Lock
 
-from holdfast.stability.verifier.check import reading
+from holdfast.stability.verifier.check import Reading, reading
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed
 from holdfast.stability.verifier.steps.cover import Budget
-from holdfast.stability.verifier.tube.cover import Failing, TubeCover
+from holdfast.stability.verifier.tube.check import fitting
+from holdfast.stability.verifier.tube.cover import Failing, Progress, TubeCover
+
+ONE_AT_A_TIME = Lock()  # balls have one precision for all threads of a process
 
 
-def main() -> None:
-    claims, place, blocks, (first, every), (cells, seconds) = pickle.loads(sys.stdin.buffer.read())
-    from holdfast.stability.verifier.tube.check import fitting
+def look(packed: bytes, first: int, every: int, tell: Progress | None = None) -> str:
+    """Look at every n-th of the cells that `Workers` or a cluster ask for; a line that tells what was found."""
+    with ONE_AT_A_TIME:
+        return _looked(packed, first, every, tell)
 
-    budget = Budget(seconds, cells)
+
+def _looked(packed: bytes, first: int, every: int, tell: Progress | None) -> str:
     try:
-        read = reading(claims)
-        tube = claims.tubes[place]
-        cover = TubeCover(read, tube, [fitting(read, claims.blocks[k]) for k in blocks], budget, _share)
-        count = cover.confirmed(first, every)
+        read, place, blocks, (cells, seconds) = _unpacked(packed)
+        budget = Budget(seconds, cells)
+        claimed = [fitting(read, read.claims.blocks[k]) for k in blocks]
+        count = TubeCover(read, read.claims.tubes[place], claimed, budget, tell).confirmed(first, every)
     except Failing as failing:
-        _say(f"failing {failing.place} {failing.words}")
+        return f"failing {failing.place} {failing.words}"
     except Refused as refusal:
-        _say(f"refused {refusal}")
+        return f"refused {refusal}"
     except Unconfirmed as doubt:
-        _say(f"unconfirmed {doubt}")
-    else:
-        _say(f"done {count} {budget.spent}")
+        return f"unconfirmed {doubt}"
+    return f"done {count} {budget.spent}"
+
+
+@lru_cache(maxsize=1)
+def _unpacked(packed: bytes) -> tuple[Reading, int, list[int], tuple[int, float]]:
+    """What is claimed, derived once by each process; the tube, its blocks, and the cells and seconds that are left."""
+    claims, place, blocks, left = pickle.loads(packed)
+    return reading(claims), place, blocks, left
 
 
 def _share(done: float) -> None:
@@ -37,6 +50,11 @@ def _share(done: float) -> None:
 
 def _say(line: str) -> None:
     print(line.replace("\n", " "), flush=True)
+
+
+def main() -> None:
+    packed, first, every = pickle.loads(sys.stdin.buffer.read())
+    _say(look(packed, first, every, _share))
 
 
 if __name__ == "__main__":
