@@ -1,7 +1,7 @@
 """Deviations that are no more than rounding: at one state, or at the states of many cases at once.
 
-A component that is itself a residue of rounding (6·10⁻¹⁷ for the cosine of a right angle) has no size of its own; beside
-the others, it has the one that carries the same kinetic energy, and rounding of that is no deviation.
+A component that is itself a residue of rounding (6·10⁻¹⁷ for the cosine of a right angle) has no size of its own;
+beside the others, it has the one that carries the same kinetic energy, and rounding of that is no deviation.
 """
 
 from __future__ import annotations

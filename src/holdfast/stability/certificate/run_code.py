@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from holdfast.equations.equations import Equations
-from holdfast.graph.nodes import ancestors
+from holdfast.graph.nodes import Node, ancestors
+from holdfast.results.runs.noise import noise_columns
 
 
-def run_code(equations: Equations) -> dict[str, Any]:
+def stated_code(equations: Equations, blocks: Sequence[Any]) -> dict[str, Any] | None:
+    """What a certificate with these blocks lists: that of paths for averages, that of a run for sure bounds."""
+    averages = [block.mean_square for block in blocks if block.mean_square is not None]
+    if averages:
+        return path_code(equations, projected=averages[0].projected)
+    return run_code(equations) if any(block.proof is not None for block in blocks) else None
+
+
+def path_code(equations: Equations, *, projected: bool) -> dict[str, Any]:
+    """The same of a path under noise: `noise` has the places of intensities, by channel and coordinate."""
+    return run_code(equations, noise_columns(equations, project=projected))
+
+
+def run_code(equations: Equations, columns: Sequence[Sequence[Node]] = ()) -> dict[str, Any]:
     """Inputs by name, a list of operations on earlier places (inputs first), and the places of the rates; and the
     pieces of data, where some are read.
     """
@@ -17,7 +32,7 @@ def run_code(equations: Equations) -> dict[str, Any]:
     place = {node.index: k for k, node in enumerate(field.inputs)}
     operations: list[list[Any]] = []
     tables: dict[str, Any] = {}
-    for node in ancestors(field.rates):
+    for node in ancestors([*field.rates, *(node for column in columns for node in column)]):
         if node.index in place:
             continue
         place[node.index] = len(names) + len(operations)
@@ -31,5 +46,7 @@ def run_code(equations: Equations) -> dict[str, Any]:
         else:
             operations.append([node.op, *operands, *([node.data] if node.op == "power" else [])])
     rates = [place[node.index] for node in field.rates]
-    found = {"inputs": list(names), "operations": operations, "rates": rates}
+    found: dict[str, Any] = {"inputs": list(names), "operations": operations, "rates": rates}
+    if columns:
+        found["noise"] = [[place[node.index] for node in column] for column in columns]
     return {**found, "tables": tables} if tables else found

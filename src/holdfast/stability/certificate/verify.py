@@ -20,10 +20,12 @@ from holdfast.common.cluster import cluster
 from holdfast.errors import HoldfastError
 from holdfast.stability.certificate.attack import Attack, NativeRun
 from holdfast.stability.certificate.certificate import Certificate
+from holdfast.stability.certificate.noise_attack import NoiseAttack
 from holdfast.stability.certificate.tube_attack import TubeAttack
 from holdfast.stability.verifier.check import CELLS, Reading, Shown, outcome, reading
 from holdfast.stability.verifier.comparison import same_problem
-from holdfast.stability.verifier.reading.file import Claims, claims, read
+from holdfast.stability.verifier.noise.check import average_outcome
+from holdfast.stability.verifier.reading.file import BlockClaim, Claims, claims, read
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed, Unreadable
 from holdfast.stability.verifier.steps.cover import Budget
 from holdfast.stability.verifier.tube.check import tube_outcomes
@@ -80,7 +82,9 @@ def verify(
     """
     try:
         stated = claims(certificate.to_dict() if isinstance(certificate, Certificate) else read(certificate))
-        proved = [block for block in stated.blocks if block.proof is not None or block.tube_proof is not None]
+        proved = [
+            block for block in stated.blocks if (block.proof or block.tube_proof or block.mean_square) is not None
+        ]
         beyond = _beyond(stated)
         if beyond and not proved:
             return Verification(False, beyond, doubts=beyond)
@@ -125,6 +129,11 @@ def _verified(
         findings.append(sentence)
         if shown is None:
             doubts.append(sentence)
+    for block in made.claims.blocks:
+        if block.mean_square is not None:
+            confirmed, sentence = _average(made, block)
+            findings.append(sentence)
+            doubts += [] if confirmed else [sentence]
     bare = [b for b in made.claims.blocks if (b.proof or b.tube_proof or b.mean_square or b.ordered) is None]
     findings += _beyond(made.claims)
     doubts += _beyond(made.claims)
@@ -168,12 +177,26 @@ def _starts(made: Reading, native: NativeRun | None, *, confirmed: bool) -> tupl
     return True, f"starts: every run from within the stated distances stays in the tube, {count} rows re-checked"
 
 
+def _average(made: Reading, block: BlockClaim) -> tuple[bool, str]:
+    """A bound of mean squares: derived anew, and then attacked by paths."""
+    shown, sentence = average_outcome(made, block)
+    if shown is None:
+        return False, sentence
+    names = ", ".join(block.constraints)
+    try:
+        attack = NoiseAttack(made, shown)
+        contradiction, strange = attack.contradiction(), attack.other_code()
+    except HoldfastError as error:
+        contradiction, strange = f"the product cannot derive its problem: {error.what}", None
+    if contradiction is not None:
+        return False, f"{names}: does not hold: {contradiction}"
+    return (True, f"{sentence}; {attack.told}") if strange is None else (False, f"{names}: {strange}")
+
+
 def _beyond(stated: Claims) -> tuple[str, ...]:
     """What is said of blocks whose proofs the verifier does not know."""
-    average = "proved in the mean square, which the verifier does not re-check: it knows bounds of every path only"
     order = "proved by steps in the order of time, which the verifier does not re-check: it knows steps that contract"
-    kinds = [(block, average if block.mean_square else order if block.ordered else "") for block in stated.blocks]
-    return tuple(f"{', '.join(block.constraints)}: {why}" for block, why in kinds if why)
+    return tuple(f"{', '.join(block.constraints)}: {order}" for block in stated.blocks if block.ordered)
 
 
 def _left_out(stated: Claims, made: Reading) -> list[str]:

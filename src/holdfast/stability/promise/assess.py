@@ -22,7 +22,7 @@ from holdfast.schemes.by_name import is_named
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.stability.certificate.certificate import INTERRUPTED, BlockCertificate, Certificate, established
-from holdfast.stability.certificate.run_code import run_code
+from holdfast.stability.certificate.run_code import stated_code
 from holdfast.stability.linear.growth import growth
 from holdfast.stability.linear.hurwitz import place_of_roots
 from holdfast.stability.promise.bodies import turned_freely, unverified_bodies
@@ -200,7 +200,7 @@ class Assessment:
             overrides=_overrides(equations, values),
             tableau=stated_tableau(self.scheme),
             widened=self.widened,
-            code=run_code(equations) if any(block.proof is not None for block in blocks) else None,
+            code=stated_code(equations, blocks),
             start=() if run is None else tuple(float(x) for x in run.start.state),
             trajectory=run,
         )
@@ -266,7 +266,8 @@ class Assessment:
         """What the run itself says of one block."""
         block, run, place = told.block, told.run, place_of_roots(told.block.matrix)
         if self.equations.problem.system.noise:
-            found = in_mean_square(self.equations, self.scheme, step, self.parameters, block, run)
+            blocks = blocks_of(self.equations, self.parameters, run)
+            found = in_mean_square(self.equations, self.scheme, step, self.parameters, block, blocks, run)
             return MeasuredDefect(told, told.refused(found) if isinstance(found, str) else told.averaged(found))
         if block.constant and place.right:
             root = np.linalg.eigvals(block.matrix).real.max()
@@ -288,7 +289,8 @@ class Assessment:
         defects = told.defects(matrices)
         norm = search_norm(matrices, defects)
         if norm is None:
-            return MeasuredDefect(told, told.refused("no norm was found in which every step along this run contracts"))
+            why = "no norm was found in which every step along this run contracts"
+            return MeasuredDefect(told, told.refused(why), open=True)
         checked = told.checked(norm, defects)
         if not np.isfinite(checked.bounds).all():
             return MeasuredDefect(

@@ -103,6 +103,8 @@ def reading(claims: Claims) -> Reading:
     require(claims.title == stated.title, "its title is not the one of the problem")
     for name in claims.widened:
         require(stated.states.get(name) is stated.dag.zero, f"{name!r} is said to be a parameter, but may move")
+    sure = any((block.proof or block.tube_proof or block.ordered) is not None for block in claims.blocks)
+    require(not (sure and stated.noise), "the problem has noise, so nothing can be proved of a run")
     high = above_usual(claims)
     stated.take(claims.code.tables if claims.code is not None else {})
     law = ChainLaw(stated, claims) if high else Law(stated)

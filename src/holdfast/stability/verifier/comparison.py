@@ -67,6 +67,8 @@ def same_problem(claims: Claims, text: str) -> list[str]:
     ]  # fmt: skip
     for name in {*own.controls, *meant.controls}:
         parts.append((f"control {name} along", own.controls.get(name, {}), meant.controls.get(name, {})))
+    for name in {*own.noise, *meant.noise}:
+        parts.append((f"noise {name} on", own.noise.get(name, {}), meant.noise.get(name, {})))
     for what, left, right in parts:
         found += _differences(what, left, right)
     if own.variable_masses != meant.variable_masses or _masses(claims.problem) != _masses(text):

@@ -37,6 +37,7 @@ class Code:
     operations: tuple[tuple[Any, ...], ...]
     rates: tuple[int, ...]
     tables: Mapping[str, Pieces] = field(default_factory=dict)  # of data that it reads
+    noise: tuple[tuple[int, ...], ...] = ()  # the places of intensities, by channel and coordinate
 
     def balls(self, values: Mapping[str, Any]) -> list[Any]:
         """The rates in balls at one point."""

@@ -68,7 +68,7 @@ class BlockClaim:
     start_size: float | None = None
     from_step: int = 0
     tube_proof: TubeClaim | None = None  # in a tube along the run, where `proof` is none
-    mean_square: dict[str, Any] | None = None  # under noise: read, and not re-checked
+    mean_square: dict[str, Any] | None = None  # under noise, where there is no sure bound
     ordered: dict[str, Any] | None = None  # steps in the order of time: read, and not re-checked
 
 
@@ -228,15 +228,18 @@ def _numbers(value: Any, where: str) -> dict[str, float]:
 
 def _code(value: Any, where: str) -> Code:
     fields = {"inputs": _unique, "operations": _list(_raw, MOST_OPERATIONS), "rates": _list(_place)}
-    more = {"tables": stated_tables} if isinstance(value, dict) and "tables" in value else {}
+    also: dict[str, Check] = {"tables": stated_tables, "noise": _list(_list(_place))}
+    more = {name: check for name, check in also.items() if isinstance(value, dict) and name in value}
     data = _table(value, where, {**fields, **more})
     tables = data.get("tables", {})
     known, operations = len(data["inputs"]), []
     for entry in data["operations"]:
         operations.append(_operation(entry, known, tables))
         known += 1
-    require(all(place < known for place in data["rates"]), "the code ends before it gives its rates")
-    return Code(tuple(data["inputs"]), tuple(operations), tuple(data["rates"]), tables)
+    noise = tuple(map(tuple, data.get("noise", ())))
+    found = all(place < known for row in (data["rates"], *noise) for place in row)
+    require(found, "the code ends before it gives its rates")
+    return Code(tuple(data["inputs"]), tuple(operations), tuple(data["rates"]), tables, noise)
 
 
 def _raw(value: Any, where: str) -> Any:
@@ -287,8 +290,8 @@ BLOCK: dict[str, Check] = {
     "settles": _flag, "proof": _optional(lambda value, where: Claim(**_table(value, where, PROOF))),
 }  # fmt: skip
 MEAN_SQUARE: dict[str, Check] = {
-    "scheme": _name, "projected": _flag, "factor": _square, "gamma": _positive, "second_moment": _square,
-    "share": _positive, "rounding": _list(_size), "start_size": _size, "bounds": _list(_size),
+    "names": _unique, "scheme": _name, "projected": _flag, "factor": _square, "gamma": _positive,
+    "second_moment": _square, "share": _positive, "rounding": _list(_size), "start_size": _size, "bounds": _list(_size),
 }  # fmt: skip
 ORDERED: dict[str, Check] = {
     "kind": _name, "tube": lambda value, where: _place(value, where), "names": _unique, "start": _list(_size),

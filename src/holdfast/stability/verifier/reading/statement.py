@@ -51,6 +51,7 @@ class Statement:
     quaternions: dict[str, Node] = field(default_factory=dict)  # of `states`, by their rates
     own_kinetic: bool = False  # beside that of bodies
     data: dict[str, Data] = field(default_factory=dict)  # functions that are given by it
+    noise: dict[str, dict[str, Node]] = field(default_factory=dict)  # intensities by channel and coordinate
 
     @property
     def constraints(self) -> list[str]:
@@ -200,7 +201,12 @@ def _read_system(made: Statement, system: Mapping[str, Any], program: Mapping[st
         require(name in made.coordinates, f"the problem text cannot be read: a force on {name!r}")
         made.forces[name] = made.scalar(value, f"forces.{name}")
     made.variable_masses = bool(_table(system, "masses"))
-    require(not _table(system, "noise"), "the problem has noise, so nothing can be proved of a run")
+    for name, pushes in _table(system, "noise").items():
+        require(
+            isinstance(pushes, dict) and set(pushes) <= set(made.coordinates),
+            f"the noise {name!r} drives no coordinate",
+        )
+        made.noise[name] = {q: made.scalar(value, f"noise.{name}.{q}") for q, value in pushes.items()}
     known = {"coordinates", "kinetic", "potential", "dissipation", "forces", "states", "masses", "noise"}
     known |= {"gravity", "placing", "norm_rate"}
     require(set(system) <= known, f"[system] holds {', '.join(sorted(set(system) - known))}, which is not known here")
