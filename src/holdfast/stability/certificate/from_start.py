@@ -23,7 +23,10 @@ def widths_of(factor: Sequence[Sequence[float]]) -> list[float]:
 
     inverse = flint.arb_mat([[float(x) for x in row] for row in factor]).transpose().inv()
     size = inverse.nrows()
-    squares = [sum((inverse[i, j] ** 2 for j in range(size)), flint.arb(0)) for i in range(size)]
+    lengths = [
+        [inverse[i, j].abs_upper() for j in range(size)] for i in range(size)
+    ]  # a square of ± 1e-20 is no number
+    squares = [sum((x * x for x in row), flint.arb(0)) for row in lengths]
     return [float(np.nextafter(float(square.sqrt().upper()), np.inf)) for square in squares]
 
 

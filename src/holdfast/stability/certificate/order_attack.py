@@ -9,9 +9,10 @@ import numpy as np
 from holdfast.common.rounded import over
 from holdfast.errors import HoldfastError
 from holdfast.stability.certificate.attack import BITS, NEAR_BOUND, SUSPECTS, Attack, NativeRun, _some
-from holdfast.stability.certificate.tube_attack import SCALED, rows_outside
+from holdfast.stability.certificate.tube_attack import SCALED, TURN, rows_outside
 from holdfast.stability.verifier.check import Reading
 from holdfast.stability.verifier.order.check import ShownOrder
+from holdfast.stability.verifier.tube.turns import turning
 
 RANDOM = 200  # native steps from corners and other states of boxes
 
@@ -43,8 +44,9 @@ class OrderAttack(Attack):
         times, states = run.times, run.y.T
         if len(times) != shown.claim["steps"] + 1:
             return "its run, made again, takes another number of steps"
+        angles = turning(self.read.equations)
         for name, scale, row in zip(shown.tube.scales, shown.tube.scales.values(), run.y, strict=True):
-            if scale < (1 - SCALED) * min(np.ptp(row), 2 * np.pi):
+            if scale < (1 - SCALED) * (min(np.ptp(row), TURN) if name in angles else np.ptp(row)):
                 return f"{name} moves further in its run than the range that the width of the tube is stated by"
         outside = rows_outside(shown.tube, times, states)
         if outside:

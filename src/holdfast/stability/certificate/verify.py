@@ -49,7 +49,9 @@ class Verification:
         if self.holds:
             return "re-checked by the verifier: holds"
         why = (self.doubts or self.findings)[0]
-        return f"proved; not re-checked here: {why}" if not self.contradicts else f"contradicted by the verifier: {why}"
+        if self.contradicts:
+            return f"contradicted by the verifier: {why}"
+        return f"proved; not re-checked here: {why}" if self.doubts else f"not confirmed: {why}"
 
     @property
     def unconfirmed(self) -> bool:
