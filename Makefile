@@ -38,9 +38,10 @@ lint: $(READY) ## style and types
 bench: $(READY) ## measure, and write benchmarks/results
 	$(BIN)/python -m benchmarks.run
 
-rivals: ## the same problems by MuJoCo and Pinocchio, in an environment of its own; writes docs/benchmarks.md
+rivals: ## the same problems by MuJoCo, Pinocchio, JAX and heyoka, in an environment of its own; writes docs/benchmarks.md
 	$(PY) -m venv .venv-rivals
-	.venv-rivals/bin/pip install $(PIP_FLAGS) -r requirements.lock mujoco pin
+	.venv-rivals/bin/pip install $(PIP_FLAGS) -r requirements.lock
+	@for name in mujoco pin jax heyoka; do .venv-rivals/bin/pip install $(PIP_FLAGS) $$name || echo "no $$name here"; done
 	PYTHONPATH=src .venv-rivals/bin/python -m benchmarks.rivals
 
 prove: $(READY) ## the long proofs and scans

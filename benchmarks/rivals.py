@@ -1,4 +1,4 @@
-"""The same second of motion by Holdfast and by MuJoCo, to one error; the table of docs/benchmarks.md.
+"""The same second of motion by Holdfast, MuJoCo, JAX and heyoka, to one error; the table of docs/benchmarks.md.
 
     make rivals
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import platform
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,10 +23,12 @@ from typing import Any
 import numpy as np
 
 import holdfast as hf
-from benchmarks import mechanisms
+from benchmarks import formulas, mechanisms
 from benchmarks.chains import chain
 
 ERROR = 1e-6
+WARMING = 1.0  # seconds of calls before any is timed
+BY_FORMULAS = ("four-bar", "chain-10")  # JAX takes minutes to compile longer chains
 TENTHS = 10  # times at which positions are compared
 COUNTS = [
     TENTHS * k for k in (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100, 200, 400, 800)
@@ -47,8 +50,13 @@ class Timed:
 
 
 def shortest(call: Callable[[], Any], seconds: float = 0.4) -> float:
-    """The least time of a call, warm."""
-    call()
+    """The least time of a call, warm: what a call asks for in the background is there after a while."""
+    until = perf_counter() + WARMING
+    while perf_counter() < until:
+        call()
+    for thread in threading.enumerate():
+        if thread.name == "holdfast-optimise":
+            thread.join()
     best, until = np.inf, perf_counter() + seconds
     while perf_counter() < until:
         began = perf_counter()
@@ -107,8 +115,7 @@ def tenths(run: hf.Trajectory, names: tuple[str, ...]) -> np.ndarray:
     return np.array([run.sol(k / TENTHS)[places] for k in range(1, TENTHS + 1)])
 
 
-def by_holdfast(text: str, pick: tuple[str, ...], exact: np.ndarray) -> list[Timed]:
-    equations = hf.derive(hf.loads(text))
+def by_holdfast(equations: hf.Equations, pick: tuple[str, ...], exact: np.ndarray) -> list[Timed]:
     found = []
     for name, key, sizes in (
         ("RK4", "step", [1 / k for k in COUNTS]),
@@ -194,6 +201,11 @@ def four_bar_xml(angles: list[float]) -> Callable[[float], str]:
     return xml
 
 
+def chain_text(name: str) -> str:
+    links = int(name.split("-")[1])
+    return chain(links, length=1 / links, mass=1 / links, below=BELOW)
+
+
 def measured(name: str) -> list[Timed]:
     if name == "four-bar":
         text, angles = four_bar()
@@ -202,7 +214,7 @@ def measured(name: str) -> list[Timed]:
         xml = four_bar_xml(angles)
     else:
         links = int(name.split("-")[1])
-        text = chain(links, length=1 / links, mass=1 / links, below=BELOW)
+        text = chain_text(name)
         pick = (f"x{links}", f"y{links}")
 
         def theirs(data: Any) -> np.ndarray:
@@ -210,14 +222,47 @@ def measured(name: str) -> list[Timed]:
             return np.array([np.cos(turned).sum(), -np.sin(turned).sum()]) / links
 
         xml = chain_xml(links)
-    exact = tenths(hf.simulate(hf.derive(hf.loads(text)), hf.DOP853, tolerance=1e-13, duration=1), pick)
-    found = by_holdfast(text, pick, exact)
+    equations = hf.derive(hf.loads(text))
+    run = hf.simulate(equations, hf.DOP853, tolerance=1e-13, duration=1)
+    exact, places = tenths(run, pick), [run.state_names.index(one) for one in pick]
+    found, start = by_holdfast(equations, pick, exact), run.start.state
+    right = lambda states: float(np.abs(states[:, places] - exact).max())  # noqa: E731
+    found += _installed("MuJoCo", lambda: by_mujoco(xml, theirs, exact))
+    if name in BY_FORMULAS:
+        found += _installed("JAX", lambda: _timed("JAX RK4", formulas.by_jax(equations, start, COUNTS, right, TENTHS)))
+        found += _installed("heyoka", lambda: _timed("heyoka", formulas.by_heyoka(equations, start, right, TENTHS)))
+    return found
+
+
+def _timed(by: str, found: tuple[float, float, Callable[[], Any]] | None) -> Timed | None:
+    return None if found is None else Timed(by, found[0], found[1], 1e3 * shortest(found[2]))
+
+
+def _installed(name: str, measure: Callable[[], Timed | None]) -> list[Timed]:
+    """One row, or none where a rival is not installed or was never right."""
     try:
-        rival = by_mujoco(xml, theirs, exact)
+        found = measure()
     except ImportError:
-        print("MuJoCo is not installed: make rivals installs it", file=sys.stderr)
-        rival = None
-    return [*found, *([rival] if rival is not None else [])]
+        print(f"{name} is not installed: make rivals installs it where there is a wheel", file=sys.stderr)
+        return []
+    return [] if found is None else [found]
+
+
+def ensemble_table() -> list[str]:
+    """Many cases of the same mechanisms at once."""
+    lines = ["", f"{formulas.CASES} cases at once, RK4, nanoseconds a case and step:", ""]
+    names: list[str] = []
+    for name in BY_FORMULAS:
+        text = four_bar()[0] if name == "four-bar" else chain_text(name)
+        equations = hf.derive(hf.loads(text))
+        start = hf.simulate(equations, hf.RK4, step=1e-3, duration=1e-3).start.state
+        found = formulas.ensembles(equations, start, shortest)
+        if not names:
+            names = list(found)
+            lines += ["| problem | " + " | ".join(names) + " |", "|---" * (1 + len(names)) + "|"]
+        lines.append(f"| {name} | " + " | ".join(f"{found[one]:.3g}" for one in names) + " |")
+        print(lines[-1], flush=True)
+    return lines
 
 
 def main() -> None:
@@ -236,8 +281,9 @@ def main() -> None:
     head = (
         "# Benchmarks\n\nWritten by `make rivals`; the ratios are of one run on one machine.\n\n"
         f"One simulated second to an error of {ERROR:g} in positions at ten times, whole public calls, warm "
-        f"({now:%Y-%m-%d}, {platform.machine()}).\n\n"
+        f"({now:%Y-%m-%d}, {platform.machine()}). JAX and heyoka run Holdfast's own formulas, compiled by them.\n\n"
     )
+    lines += ensemble_table()
     lines += mechanisms.table()
     (ROOT / "docs" / "benchmarks.md").write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
     target = ROOT / "benchmarks" / "results" / f"rivals-{now:%Y-%m-%d}-{platform.machine()}.json"

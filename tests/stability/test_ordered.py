@@ -13,7 +13,9 @@ import holdfast as hf
 from holdfast.stability.certificate.certificate import certificate_from
 from holdfast.stability.certificate.tube_proof import OrderedProof
 from holdfast.stability.proof.work import SearchWork
+from holdfast.stability.tube.agreement import require_agreement
 from holdfast.stability.tube.cells import Cells, outside
+from holdfast.stability.tube.flow import tube_flow
 from holdfast.stability.tube.ordered import OrderedProver
 from holdfast.stability.tube.step_map import StepRanges
 
@@ -197,3 +199,27 @@ def test_too_little_effort_leaves_it_checked_and_says_so():
 def test_the_whole_example_is_proved_with_the_default_effort(name):
     certificate = hf.certify(example(name))
     assert certificate.label is hf.Label.tube
+
+
+def test_a_law_that_drives_away_for_a_while_is_proved_along_its_run():
+    x, y = hf.coordinates("x y")
+    system = hf.System(coordinates=(x, y), kinetic=(x.rate**2 + y.rate**2) / 2, potential=9.81 * y)
+    law = hf.SpringDamper(stiffness=100 - 900 * x**2, damping=20)  # at the start it pushes away
+    rod = hf.Program(holonomic={"rod": (x**2 + y**2 - 1) / 2}, law=law)
+    equations = hf.derive(hf.Problem(system, rod, start={x: 0.6, y: -0.8}))
+    block = hf.certify(equations, hf.RK4, step=0.005, duration=0.5)["rod"]
+    assert isinstance(block.proof, OrderedProof)
+    assert "no norm was found" in block.reason
+    assert all(seen <= bound <= 5 * seen for seen, bound in zip(block.observed, block.bounds, strict=True))
+
+
+@pytest.mark.parametrize("name", ["kepler", "bennett"])
+def test_a_system_that_is_not_the_one_that_is_run_is_seen(name):
+    equations = example(name)
+    flow, start = tube_flow(equations, {}), hf.simulate(equations, duration=0.01, every=1).y[:, 0].tolist()
+    require_agreement(flow, [(0.0, start)])
+    nearly = equations.inputs.graph.const(1 + Fraction(1, 10**20))
+    places = [place for place in flow.entries if place[0] == place[1] == len(equations.coordinates)]
+    other = {place: node * nearly if place in places else node for place, node in flow.entries.items()}
+    with pytest.raises(hf.HoldfastError, match="do not solve the system"):
+        require_agreement(replace(flow, entries=other), [(0.0, start)])

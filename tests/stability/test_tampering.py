@@ -16,6 +16,7 @@ import holdfast as hf
 from holdfast.stability.verifier.reading.file import digest
 from tests.stability.held import pendulum
 from tests.stability.test_bodies_verified import rod
+from tests.stability.test_verifier_friction import BENT, SLOPE
 from tests.stability.test_verifier_spins import BOB
 
 EXAMPLES = resources.files("holdfast") / "examples"
@@ -54,6 +55,7 @@ KINDS = {
     "quaternions": lambda: hf.certify(hf.derive(hf.loads(BOB)), effort=1),
     "limits": lambda: next(iter(hf.certify_stretches(example("weak_motor")).values())),
     "data": lambda: hf.certify(example("measured_path")),
+    "friction": lambda: hf.certify(hf.derive(hf.loads(SLOPE.format(normal=BENT, smooth="0.1"))), effort=0.3),
     "phase": lambda: next(iter(hf.certify_phases(example("slack_rope")).values())),
 }
 QUICK = ("region", "tube")

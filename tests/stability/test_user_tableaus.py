@@ -120,3 +120,24 @@ def test_stages_beyond_the_order_are_proved_for_affine_programs_too():
 
 def run_start(run, block):
     return np.array([run[name][0] for name in block.names])
+
+
+def test_a_run_of_another_tableau_of_the_same_name_speaks_for_no_certificate():
+    impostor = hf.RungeKutta(name="rk4", order=1, stages=((), ("1/2",)), weights=("1/2", "1/2"))
+    equations = hf.derive(pendulum(0.05))
+    run = hf.simulate(equations, impostor, step=0.01, duration=0.3)
+    with pytest.raises(hf.BadRequest, match="another scheme that is called rk4"):
+        hf.certify(equations, hf.RK4, trajectory=run)
+    with pytest.raises(hf.BadRequest, match="another scheme that is called rk4"):
+        hf.certify_stretches(equations, trajectory=run)
+    with pytest.raises(hf.BadRequest, match="another scheme that is called rk4"):
+        hf.own_step_bounds(equations, run)
+
+
+def test_a_saved_run_keeps_the_fingerprint_of_its_scheme(tmp_path):
+    equations = hf.derive(pendulum(0.05))
+    run = hf.simulate(equations, hf.RK4, step=0.01, duration=0.3)
+    run.save(tmp_path / "run.npz")
+    again = hf.Trajectory.load(tmp_path / "run.npz")
+    assert again.scheme_fingerprint == run.scheme_fingerprint == hf.RK4.fingerprint
+    assert hf.certify(equations, hf.RK4, trajectory=again, effort=1e-9)

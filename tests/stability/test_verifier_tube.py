@@ -21,8 +21,9 @@ from holdfast.stability.verifier.refusal import Refused
 from holdfast.stability.verifier.steps.contraction import Contraction, top
 from holdfast.stability.verifier.tube.cells import TubeCells
 from holdfast.stability.verifier.tube.groups import grouped, groups
+from holdfast.stability.verifier.tube.solving import response_of, series_product
 from holdfast.stability.verifier.tube.space import LONG, TubeSpace
-from holdfast.stability.verifier.tube.step import TubeStep, _multiplied, _response
+from holdfast.stability.verifier.tube.step import TubeStep
 from tests.stability.held import pendulum
 
 STEP, DURATION, WIDTH = 0.01, 0.4, 1e-3
@@ -298,8 +299,8 @@ def test_what_many_states_keep_is_what_their_weights_say():
 def test_the_response_solves_its_series():
     shake = np.random.default_rng(3)
     mid = shake.normal(size=(2, 3, 3, 4))
-    found = _response(mid, np.linalg.inv(mid[..., 0]))
-    product = _multiplied(mid, found)
+    found = response_of(mid, np.linalg.inv(mid[..., 0]))
+    product = series_product(mid, found)
     assert product[..., 0] == pytest.approx(np.broadcast_to(np.eye(3), (2, 3, 3)), abs=1e-9)
     assert np.abs(product[..., 1:]).max() < 1e-6 * np.abs(found).max()
 

@@ -81,11 +81,21 @@ def directional(outputs: Sequence[Node], direction: Mapping[Node, Node]) -> list
         if node in direction:
             moved[node.index] = direction[node]
             continue
-        reached = [k for k, arg in enumerate(node.args) if arg.index in moved]
-        if reached:
+        args = node.args
+        if len(args) == 2 and node.op == "mul":  # the commonest, without a search
+            first, second = (moved.get(arg.index) for arg in args)
+            if first is None and second is None:
+                continue
+            change = graph.zero if first is None else graph.mul(args[1], first)
+            if second is not None:
+                change = graph.add(change, graph.mul(args[0], second))
+        else:
+            reached = [k for k, arg in enumerate(args) if arg.index in moved]
+            if not reached:
+                continue
             change = _change(graph, node, moved, reached)
-            if change is not graph.zero:
-                moved[node.index] = change
+        if change is not graph.zero:
+            moved[node.index] = change
     return [moved.get(node.index, graph.zero) for node in outputs]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from heapq import heapify, heappop, heappush
 from math import lcm
 from typing import Protocol
@@ -19,6 +19,7 @@ from holdfast.graph.nodes import Graph, Node, short
 
 Rows = list[dict[int, Node]]
 LONGEST = 2048  # bits of a minor: where the fractions of the factors stay far shorter, they are quicker
+REMEMBERED = 200  # rows from which on an order is worth remembering
 DENSE = 16  # rows from which a full matrix of constants is worth an elimination of its own
 
 
@@ -70,6 +71,18 @@ def symmetric_order(matrix: Rows) -> list[int]:
     """
     if all(i == j for i, row in enumerate(matrix) for j in row):
         return list(range(len(matrix)))
+    if len(matrix) < REMEMBERED:
+        return _order(matrix)
+    return list(_remembered_order(tuple([tuple(sorted(row)) for row in matrix])))
+
+
+@lru_cache(maxsize=2)
+def _remembered_order(pattern: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
+    """The same, by the columns of each row: those of a large system are asked for several times over."""
+    return tuple(_order(pattern))
+
+
+def _order(matrix: Sequence[Iterable[int]]) -> list[int]:
     neighbours = {i: _bits(j for j in row if j != i) for i, row in enumerate(matrix)}
     depth = dict.fromkeys(neighbours, 0)
     order: list[int] = []

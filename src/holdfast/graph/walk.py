@@ -86,6 +86,13 @@ class Walker:
 
     def _node(self, part: sp.Basic) -> Node:
         graph, done = self.graph, self._done
+        kind = type(part)
+        if kind is sp.Mul:  # the commonest first
+            return self._product(part)
+        if kind is sp.Pow:
+            return self._power(part)
+        if kind is sp.Add:
+            return self._sum([done[arg] for arg in part.args])
         if part.is_Symbol:
             return self._symbol(part.name)
         if isinstance(part, sp.Rational):
@@ -126,7 +133,9 @@ class Walker:
         """Factors with negative exponents are gathered into one division."""
         graph, above, below = self.graph, self.graph.one, self.graph.one
         for factor in part.args:
-            if isinstance(factor, sp.Pow) and factor.exp.is_Rational and factor.exp < 0:
+            if factor.is_Symbol:
+                above = above * self._done[factor]
+            elif isinstance(factor, sp.Pow) and factor.exp.is_Rational and factor.exp < 0:
                 below = below * self._root_power(self._done[factor.base], -factor.exp)
             elif isinstance(factor, sp.Rational):
                 above = above * graph.const(Fraction(int(factor.p), int(factor.q)))

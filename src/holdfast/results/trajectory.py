@@ -60,6 +60,7 @@ class Trajectory:
     finer: Callable[[int], Trajectory | None] | None = None  # the same run, its step halved so many times
     equations: Equations | None = None
     second_order: bool = True  # as `derive` took it
+    scheme_fingerprint: str = ""  # of the scheme's own numbers, which a name does not tell
 
     @classmethod
     def of_fields(cls, fields: Mapping[str, Any]) -> Trajectory:

@@ -27,6 +27,7 @@ from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.linear.hurwitz import place_of_roots
 from holdfast.stability.promise.envelope import reading_errors
 from holdfast.stability.promise.in_tube import YIELDING
+from holdfast.stability.promise.tableau import require_maker
 from holdfast.stability.proof.block import ProofBlock, blocks_of, bound_numbers
 from holdfast.stability.proof.prove import BITS, Claim
 from holdfast.stability.proof.work import SearchWork
@@ -110,7 +111,7 @@ def own_step_bounds(
 
 
 def _require_kept(bounds: OwnStepBounds, run: Trajectory, errors: Array) -> None:
-    """Hold the run against its own bounds, row by row: a run knows its scheme by a name alone."""
+    """Hold the run against its own bounds, row by row."""
     psi = np.array([run[name] for name in bounds.names]).T
     wrong = np.flatnonzero(~(np.abs(psi - bounds.middle) <= bounds.radius + errors).all(axis=1))
     if len(wrong):
@@ -122,6 +123,7 @@ def _require_kept(bounds: OwnStepBounds, run: Trajectory, errors: Array) -> None
 
 def _scheme(run: Trajectory) -> RungeKutta:
     chosen = scheme_named(run.scheme)
+    require_maker(run, chosen, "own_step_bounds(trajectory)")
     main = chosen.main if isinstance(chosen, Embedded) else chosen
     if not isinstance(main, RungeKutta) or not main.explicit:
         raise BadRequest(f"{chosen.name} is implicit, or not a tableau", where="own_step_bounds", fix="e.g. dopri5")

@@ -99,15 +99,14 @@ def lowered(outputs: Mapping[int, Node], time: Node, state: Sequence[Node], para
     for slot, node in enumerate((time, *state, *parameters)):
         slots[node.index] = slot
     lowering = _Lowering(1 + len(state) + len(parameters), slots, _uses(nodes, outputs.values()), nodes)
-    for node in nodes:
-        lowering.take(node)
+    lowering.take_all(nodes)
     places = tuple((place, slots[node.index]) for place, node in outputs.items())
     return CodeBody(len(state), len(parameters), tuple(lowering.statements), places, lowering.tables)
 
 
-def _uses(nodes: Sequence[Node], outputs: object) -> dict[int, int]:
-    """How often each value is needed."""
-    uses = dict.fromkeys((node.index for node in nodes), 0)
+def _uses(nodes: Sequence[Node], outputs: object) -> list[int]:
+    """How often each value is needed, by its number."""
+    uses = [0] * (nodes[-1].index + 1 if nodes else 0)
     for node in nodes:
         for arg in node.args:
             uses[arg.index] += 1
@@ -119,7 +118,7 @@ def _uses(nodes: Sequence[Node], outputs: object) -> dict[int, int]:
 class _Lowering:
     """The bookkeeping of `lowered`: slots by node index, and which products wait to be fused."""
 
-    def __init__(self, first: int, slots: dict[int, Operand], uses: dict[int, int], nodes: Sequence[Node]) -> None:
+    def __init__(self, first: int, slots: dict[int, Operand], uses: list[int], nodes: Sequence[Node]) -> None:
         self.first, self.slots, self.uses = first, slots, uses
         self.statements: list[Statement] = []
         self.tables: dict[str, TablePart] = {}
@@ -147,10 +146,27 @@ class _Lowering:
         self.statements.append((op, operands))
         return self.first + len(self.statements) - 1
 
+    def take_all(self, nodes: Sequence[Node]) -> None:
+        """All nodes in order; products, half of them, without a detour."""
+        slots, fused, statements = self.slots, self.fused, self.statements
+        for node in nodes:
+            index = node.index
+            if index in slots:
+                continue
+            if node.op == "mul":
+                operands = (slots[node.args[0].index], slots[node.args[1].index])
+                if index in fused:
+                    self.factors[index] = operands
+                else:
+                    statements.append(("mul", operands))
+                    slots[index] = self.first + len(statements) - 1
+            elif node.op == "add" or node.op == "sub":
+                slots[index] = self._sum(node)
+            else:
+                self.take(node)
+
     def take(self, node: Node) -> None:
         index = node.index
-        if index in self.slots:
-            return
         if index in self.fused:
             self.factors[index] = self._factors(node)
             return
@@ -184,10 +200,6 @@ class _Lowering:
         return known
 
     def _value(self, node: Node) -> Operand:
-        if node.op == "mul":  # the commonest first
-            return self.emit("mul", self.slots[node.args[0].index], self.slots[node.args[1].index])
-        if node.op in ("add", "sub"):
-            return self._sum(node)
         if node.op == "const":
             return _double(node)
         if node.op == "pi":

@@ -16,6 +16,7 @@ from holdfast.equations.dynamics.deviation import Deviations
 from holdfast.equations.dynamics.lagrange import Dynamics
 from holdfast.equations.dynamics.sample import Sample
 from holdfast.equations.solving.large import LARGE
+from holdfast.equations.solving.plain_check import plainly_solved
 from holdfast.equations.solving.redundant import RedundantSolver
 from holdfast.equations.solving.solution import Solution
 from holdfast.errors import InternalError, SingularSystem, Undecided
@@ -43,8 +44,10 @@ def require_solved(
     allowed = REFINED if solution.solver.form == "redundant" else 0.0
     seen = False
     for sample in _places(samples, len(dynamics.mass)):
-        if seen and len(dynamics.mass) > LARGE:
-            return
+        if len(dynamics.mass) > LARGE:
+            usual = solution.solver.form == "solved" and solution.obeyed is None
+            if seen or (usual and _plainly_solved(dynamics, deviations, holders, solution, sample)):
+                return
         for bits in PRECISIONS:
             with precision(bits):
                 try:
@@ -69,6 +72,15 @@ def require_solved(
             seen = True
             if _told(found):
                 break
+
+
+def _plainly_solved(
+    dynamics: Dynamics, deviations: Deviations, holders: Rows, solution: Solution, sample: Sample
+) -> bool:
+    try:
+        return plainly_solved(dynamics, deviations, holders, solution, sample)
+    except (ArithmeticError, ValueError):  # not defined here, or not finite
+        return False
 
 
 def _places(samples: Sequence[Sample], coordinates: int) -> Sequence[Sample]:

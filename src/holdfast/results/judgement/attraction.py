@@ -6,6 +6,7 @@ import numpy as np
 
 from holdfast.equations.dynamics.blocks import decoupled_blocks
 from holdfast.equations.equations import Equations
+from holdfast.graph.arithmetics.arrays import ARRAYS
 from holdfast.graph.arithmetics.tape import Ledger, Tape
 
 UNSTABLE = 1e-6  # of the largest root
@@ -26,8 +27,17 @@ def attracted(
         some = cases[members]
         some, chosen = some[found[some]], matrices[members][found[some]]
         for block in decoupled_blocks(matrices[members[0]]):
-            largest = np.linalg.eigvals(chosen[:, block][:, :, block]).real.max(axis=1)
+            largest = _largest_roots(chosen[:, block][:, :, block])
             found[some] &= (largest < 0) | ~off[some][:, block].any(axis=1)
+    return found
+
+
+def _largest_roots(matrices: np.ndarray) -> np.ndarray:
+    """The largest real part of the roots of each matrix; of many equal ones, as gains make them, found once."""
+    if len(matrices) and (matrices == matrices[:1]).all():
+        matrices, count = matrices[:1], len(matrices)
+        return np.repeat(np.linalg.eigvals(matrices).real.max(axis=1), count)
+    found: np.ndarray = np.linalg.eigvals(matrices).real.max(axis=1)
     return found
 
 
@@ -71,7 +81,10 @@ def _exponential(matrix: np.ndarray) -> np.ndarray:
 def _alike(matrices: np.ndarray) -> list[np.ndarray]:
     """The numbers of the matrices that have their zeros at the same places, for each such pattern."""
     groups: dict[bytes, list[int]] = {}
-    for number, pattern in enumerate(matrices != 0):
+    patterns = matrices != 0
+    if (patterns == patterns[:1]).all():
+        return [np.arange(len(matrices))]
+    for number, pattern in enumerate(patterns):
         groups.setdefault(pattern.tobytes(), []).append(number)
     return [np.array(numbers) for numbers in groups.values()]
 
@@ -81,12 +94,14 @@ def law_matrices(equations: Equations, states: np.ndarray, time: float, constant
     m, r = len(equations.deviations.y), len(equations.constraints)
     zero = equations.inputs.graph.zero
     nodes = [row.get(j, zero) for row in equations.demand_law.matrix for j in range(m + r)]
-    inputs, points = equations.field.inputs, zip(states.tolist(), constants.tolist(), strict=True)
-    rows = [[time, *state, *values] for state, values in points]
-    if len(rows) == 1:  # code is written for many only
-        law = np.array(Ledger(dict(zip(inputs, rows[0], strict=True))).of(nodes))
+    inputs, count = equations.field.inputs, len(states)
+    if count == 1:  # code is written for many only
+        values = [time, *states[0].tolist(), *constants[0].tolist()]
+        law = np.array(Ledger(dict(zip(inputs, values, strict=True))).of(nodes))
     else:
-        law = np.array(list(map(Tape(inputs, tuple(nodes)), rows)))
+        with np.errstate(all="ignore"):
+            found = Tape(inputs, tuple(nodes)).compiled(ARRAYS)([time, *states.T, *constants.T])
+        law = np.array([np.broadcast_to(value, count) for value in found]).T
     law = law.reshape(-1, r, m + r)
     upper = np.zeros((m, m + r))
     upper[range(m), equations.deviations.follows] = 1

@@ -73,9 +73,25 @@ class Job:
             finer=lambda times: self.finer(shown, times),
         )
 
+    def from_start(self, request: Request, start: Start, constants: list[float]) -> Job:
+        """The same job with other numbers; what they do not change is not made again."""
+        made = Job(self.equations, request, self.kernel, start, constants, self.watch, self.after)
+        vars(made).update(every=self.every, _common=self._common)
+        return made
+
     @cached_property
     def fields(self) -> dict[str, Any]:
         """Of the trajectory: what does not depend on the rows, and what it is where the run reaches its end."""
+        return {
+            **self._common,
+            "start": self.start,
+            "parameters": Frozen(zip(self.equations.parameter_names, self.constants, strict=True)),
+            "note": self._note(Status.completed, 0.0, ""),
+        }
+
+    @cached_property
+    def _common(self) -> dict[str, Any]:
+        """The fields that do not depend on the start, nor on constants."""
         equations, request = self.equations, self.request
         return {
             "problem": equations.problem,
@@ -83,17 +99,15 @@ class Job:
             "columns": {},
             "state_names": equations.state_names,
             "judged": Judgement(Outcome.completed),
-            "start": self.start,
             "scheme": request.scheme.name,
+            "scheme_fingerprint": request.scheme.fingerprint,
             "step": request.step,
             "tolerance": request.tolerance,
-            "parameters": Frozen(dict(zip(equations.parameter_names, self.constants, strict=True))),
             "steps": 0,
             "nfev": 0,
             "rejected": 0,
             "every": self.every,
             "events": NO_EVENTS,
-            "note": self._note(Status.completed, 0.0, ""),
             "projected": self.after is not None,
             "interpolant": None,
             "finer": None,

@@ -162,6 +162,7 @@ def joined(
         judged=lambda: _worst(flat),
         start=first.start,
         scheme=first.scheme,
+        scheme_fingerprint=first.scheme_fingerprint,
         step=first.step,
         tolerance=first.tolerance,
         parameters=first.parameters,

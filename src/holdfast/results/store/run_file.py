@@ -1,6 +1,6 @@
 """What a run file says beside its columns, schema 1: every field has its type and its range.
 
-schema problem second_order scheme step tolerance steps nfev rejected every outcome note projected
+schema problem second_order scheme scheme_fingerprint step tolerance steps nfev rejected every outcome note projected
 state_names columns    names; the state first
 parameters             by name
 events                 times by name
@@ -76,6 +76,7 @@ def about(trajectory: Trajectory, problem: str | None) -> str:
         "note": trajectory.note,
         "projected": trajectory.projected,
         "scheme": trajectory.scheme,
+        "scheme_fingerprint": trajectory.scheme_fingerprint,
         "step": trajectory.step,
         "tolerance": trajectory.tolerance,
         "parameters": dict(trajectory.parameters),
@@ -183,6 +184,7 @@ def as_told(
         events=Frozen({name: np.array(found, dtype=float) for name, found in data["events"].items()}),
         projected=data.get("projected", False),
         second_order=data.get("second_order", True),
+        scheme_fingerprint=data.get("scheme_fingerprint", ""),
         **{name: data[name] for name in ("scheme", "step", "tolerance", "steps", "nfev", "rejected", "every", "note")},
     )
 
@@ -388,5 +390,6 @@ FIELDS: dict[str, Check] = {
 }  # fmt: skip
 OPTIONAL: dict[str, Check] = {  # since they came later
     "projected": _flag, "second_order": _flag, "against": _list(_finding), "undefined": _of(_count(0)),
+    "scheme_fingerprint": _text(64),
     strict_json.FLAG: _list(_text(300)),
 }  # fmt: skip

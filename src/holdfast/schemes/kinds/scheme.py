@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import fields
+from functools import lru_cache
+from hashlib import sha256
 
 import numpy as np
 
@@ -32,6 +34,11 @@ class Scheme(ABC):
         parts = {entry.name: getattr(self, entry.name) for entry in fields(self)}  # type: ignore[arg-type]
         told = (f"{name}={part.spelled if isinstance(part, Scheme) else repr(part)}" for name, part in parts.items())
         return f"{type(self).__name__}({', '.join(told)})"
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of all that it is made of: two schemes of one name have two."""
+        return _fingerprint(self)
 
     @property
     @abstractmethod
@@ -80,3 +87,8 @@ class Scheme(ABC):
     def wiping_roots(self) -> np.ndarray:
         """Roots times step at which one step wipes a deviation out: the zeros of R."""
         return np.roots([float(c) for c in reversed(self.stability.numerator)])
+
+
+@lru_cache(maxsize=64)
+def _fingerprint(scheme: Scheme) -> str:
+    return sha256(scheme.spelled.encode()).hexdigest()[:32]

@@ -88,6 +88,17 @@ class NativeRun:
         rows = self._kernel.run(state, self._constants, t0=time, step=self._claims.step, steps=1)
         return None if len(rows.times) < 2 else (float(rows.times[-1]), rows.states[-1])
 
+    def beside(self, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        """Times, and the rows of runs from beside the start (runs, rows, states); None where one does not arrive."""
+        claims, steps, found = self._claims, len(self.trajectory.times) - 1, []
+        for offset in offsets:
+            begin = np.array(claims.start) + offset
+            rows = self._kernel.run(begin, self._constants, t0=claims.begin, step=claims.step, steps=steps)
+            if not np.array_equal(rows.times, self.trajectory.times) or not np.isfinite(rows.states).all():
+                return None
+            found.append(rows.states)
+        return np.asarray(self.trajectory.times), np.array(found)
+
     @cached_property
     def _kernel(self) -> Any:
         return compiled(self._equations.field, self._scheme)

@@ -187,6 +187,7 @@ class Certificate:
     tableau: Mapping[str, Any] | None = field(default=None, repr=False)  # of a scheme whose name does not tell it
     widened: tuple[str, ...] = ()  # parameters of the problem that are states here, with a range in Omega
     trajectory: Trajectory | None = field(default=None, repr=False)  # that run, where it is at hand
+    starts: Mapping[str, float] | None = None  # how far off others may start, state by state, and stay in the tube
 
     def __repr__(self) -> str:
         told = ", ".join(f"{'+'.join(block.constraints)} {block.label.name}" for block in self.blocks)
@@ -242,6 +243,9 @@ class Certificate:
             if block.stayed is not None:
                 place = "the tube" if block.label is Label.tube else "Omega"
                 lines.append("    checked: this run " + (f"stayed in {place}" if block.stayed else f"LEFT {place}"))
+        if self.starts is not None:
+            told = ", ".join(f"{name} +- {rounded_down(size, 2)}" for name, size in self.starts.items())
+            lines.append(f"  stated, for hf.verify: every run that starts within {told} of this one stays in the tube")
         return "\n".join(lines) + "\n"
 
     def statement(self) -> str:
@@ -255,6 +259,14 @@ class Certificate:
         from holdfast.stability.certificate.plot import plot
 
         return plot(self)
+
+    def with_starts(self, distances: Mapping[str, float]) -> Certificate:
+        """The same, stating that runs from within these distances of its start stay in its tube: `hf.safe_starts` finds
+        them, and `hf.verify` re-checks them with the rest.
+
+            certificate.with_starts(hf.safe_starts(equations, certificate).distances).save("certificate.json")
+        """
+        return replace(self, starts=dict(distances) or None)
 
     # ── as a file ─────────────────────────────────────────────────────────────────────────────────
 
@@ -281,6 +293,8 @@ class Certificate:
             body["tableau"] = self.tableau
         if self.widened:
             body["widened"] = list(self.widened)
+        if self.starts is not None:
+            body["starts"] = dict(self.starts)
         plain = json.loads(json.dumps(body))
         return {**plain, "digest": digest(plain)}
 
@@ -355,7 +369,12 @@ def certificate_from(data: Any) -> Certificate:
     names = ("problem", "title", "scheme", "step", "begin", "duration", "parameters", "start", "overrides")
     values = {name: _tuples(data[name]) for name in names}
     return Certificate(
-        blocks=blocks, code=data["code"], tableau=data.get("tableau"), widened=tuple(data.get("widened", ())), **values
+        blocks=blocks,
+        code=data["code"],
+        tableau=data.get("tableau"),
+        widened=tuple(data.get("widened", ())),
+        starts=data.get("starts"),
+        **values,
     )
 
 

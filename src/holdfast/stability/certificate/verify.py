@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from holdfast.common.cluster import cluster
 from holdfast.errors import HoldfastError
 from holdfast.stability.certificate.attack import Attack, NativeRun
@@ -29,6 +31,8 @@ from holdfast.stability.verifier.reading.file import BlockClaim, Claims, claims,
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed, Unreadable
 from holdfast.stability.verifier.steps.cover import Budget
 from holdfast.stability.verifier.tube.check import tube_outcomes
+from holdfast.stability.verifier.tube.starts import places as starts_at
+from holdfast.stability.verifier.tube.starts import rows_that_stay
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +135,10 @@ def _verified(
     for confirmed, sentence in _in_order(made, budget, progress):
         findings.append(sentence)
         doubts += [] if confirmed else [sentence]
+    if made.claims.starts is not None:
+        good, sentence = _starts(made, native, confirmed=not doubts)
+        findings.append(sentence)
+        doubts += [] if good else [sentence]
     rest = [name for block in made.claims.blocks if not block.claimed for name in block.constraints]
     if rest:
         findings.append(f"{', '.join(rest)}: nothing is proved, so nothing was re-checked")
@@ -145,6 +153,27 @@ def _attack(made: Reading, shown: Shown, native: NativeRun) -> Attack:
     return (
         Attack(made, shown, native) if proof is None else TubeAttack(made, shown, native, made.claims.tubes[proof.tube])
     )
+
+
+def _starts(made: Reading, native: NativeRun | None, *, confirmed: bool) -> tuple[bool, str]:
+    """Whether runs from beside the start stay in the tubes, as stated, and a sentence."""
+    starts = made.claims.starts
+    assert starts is not None
+    if not confirmed or native is None:
+        return False, "starts: not looked at, since not all that is proved was confirmed"
+    places = starts_at(len(made.claims.start)) * np.array([starts.get(name, 0.0) for name in made.equations.inputs[1:]])
+    used = {block.tube_proof.tube for block in made.claims.blocks if block.tube_proof is not None}
+    used |= {block.ordered["tube"] for block in made.claims.blocks if block.ordered is not None}
+    try:
+        found = native.beside(places)
+        if found is None:
+            raise Unconfirmed("a run from beside the start does not arrive")
+        count = rows_that_stay(made, [made.claims.tubes[k] for k in sorted(used)], *found)
+    except Refused as refusal:
+        return False, f"starts: does not hold: {refusal}"
+    except Unconfirmed as doubt:
+        return False, f"starts: {doubt}"
+    return True, f"starts: every run from within the stated distances stays in the tube, {count} rows re-checked"
 
 
 def _average(made: Reading, block: BlockClaim) -> tuple[bool, str]:

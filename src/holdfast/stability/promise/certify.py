@@ -22,6 +22,7 @@ from holdfast.stability.certificate.certificate import Certificate, Label
 from holdfast.stability.promise.assess import Assessment
 from holdfast.stability.promise.parameter_box import wide_parameters, widened
 from holdfast.stability.promise.request import CertificateRequest, Region, certificate_request
+from holdfast.stability.promise.tableau import require_maker
 from holdfast.stability.proof.work import EFFORT, SearchWork
 
 Progress = Callable[[float], None]
@@ -106,6 +107,7 @@ def _require_same(job: Assessment, run: Trajectory, step: float | None) -> None:
         ours = job.scheme.name + (f", step {step:g}" if step is not None else "")
         theirs = run.scheme + (f", step {run.step:g}" if run.step is not None else "")
         raise BadRequest(f"the run was made with {theirs}, not with {ours}", where="certify(trajectory=...)")
+    require_maker(run, job.scheme, "certify(trajectory=...)")
     if float(run.times[0]) != job.equations.problem.run.begin and run.start.state != tuple(run.y[:, 0].tolist()):
         raise BadRequest(
             "the first row of the run is not its start: only some of its rows were kept",

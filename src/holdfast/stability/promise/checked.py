@@ -104,6 +104,7 @@ class MeasuredDefect:
     norm: ChosenNorm | None = None
     defects: np.ndarray | None = None
     thinned: bool = False
+    open: bool = False  # no norm contracts at each step, so that at most what steps do together can be shown
 
 
 def first_covered(names: tuple[str, ...], proof: Proof, run: Trajectory) -> int | None:

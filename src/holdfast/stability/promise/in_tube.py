@@ -98,7 +98,8 @@ def in_order(
     work: SearchWork,
 ) -> list[BlockCertificate]:
     """The blocks, those that are still not proved followed step by step in the order of time, all at once."""
-    open_ones = [k for k, block in enumerate(made) if block.label in WEAK and seen[k].told.watched(step)]
+    weak = [block.label in WEAK or seen[k].open for k, block in enumerate(made)]
+    open_ones = [k for k, one in enumerate(seen) if weak[k] and one.told.watched(step)]
     found = list(made)
     if not open_ones:
         return found
@@ -208,4 +209,5 @@ def _listed(names: Sequence[str], bounds: Sequence[float]) -> str:
 
 def _why_not(reason: str) -> str:
     """Why there is no proof in Omega, from the words of the block."""
-    return reason.partition("No proof: ")[2].rstrip(".") or "it was not tried"
+    before, _, after = reason.partition("No proof: ")
+    return (after or before).rstrip(".")

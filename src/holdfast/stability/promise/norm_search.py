@@ -11,6 +11,7 @@ from scipy.linalg import LinAlgWarning, solve_discrete_lyapunov
 SHARES = (0.15, 0.3, 0.45, 0.6, 0.75, 0.9)  # of the way from 1 to the spectral radius
 SMALLEST_SIZE = 1e-10  # beside the largest, below which a component's size is rounding
 LEAST_NORM = 1e-100
+LITTLE, MOST_POWERS = 1e-4, 2048  # of a sum: where it ends, or after so many terms
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,12 +86,12 @@ def _stein(mean: np.ndarray, gamma: float, weight: np.ndarray) -> np.ndarray | N
 def _impulse(mean: np.ndarray, factor: np.ndarray, gamma: float) -> np.ndarray:
     """Σ ‖eᵢᵀ Rʲ L⁻ᵀ‖: what a unit of defect at each step can add up to in each component."""
     count = max(1, int(0.02 / (1 - gamma)))  # powers over which the contraction hardly shows are taken in one leap
-    leap = np.linalg.matrix_power(mean, count)
-    current, total = np.linalg.inv(factor.T), np.zeros(len(factor))
-    for _ in range(2000):
-        size = np.linalg.norm(current, axis=1)
-        total += count * size
-        current = leap @ current
-        if (count * size).max() < 1e-4 * total.max():
-            break
-    return total
+    step = np.linalg.matrix_power(mean, count)
+    powers, inverse = np.eye(len(mean))[None], np.linalg.inv(factor.T)
+    while True:  # twice as many powers at a time, until what is added is little
+        sizes = count * np.sqrt(np.square(powers @ inverse).sum(axis=2))
+        totals = np.cumsum(sizes, axis=0)
+        little = sizes.max(axis=1) < LITTLE * totals.max(axis=1)
+        if little.any() or len(powers) >= MOST_POWERS:
+            return np.asarray(totals[int(np.argmax(little)) if little.any() else -1])
+        powers, step = np.concatenate([powers, powers @ step]), step @ step

@@ -28,6 +28,7 @@ from holdfast.stability.certificate.certificate import Certificate
 from holdfast.stability.promise.assess import Assessment
 from holdfast.stability.promise.certify import certify
 from holdfast.stability.promise.request import certificate_request
+from holdfast.stability.promise.tableau import require_maker
 
 TRIMS = (0, 4, 16, 64)  # steps that are left out at the ends of a stretch, until it is proved
 FEW = 10  # steps: a stretch below is left out
@@ -140,6 +141,7 @@ def certify_stretches(
 
 def _require_of(run: Trajectory, equations: Equations, where: str) -> None:
     """A run of these equations, moved by its scheme alone."""
+    require_maker(run, scheme_named(run.scheme), f"{where}(trajectory=...)")
     made, asked = run.problem, equations.problem
     if made is None or (made.system, made.program, made.phases) != (asked.system, asked.program, asked.phases):
         raise BadRequest("the run was made by another system, program or law", where=f"{where}(trajectory=...)")

@@ -61,6 +61,7 @@ def safe_starts(equations: Equations, certificate: Certificate) -> SafeStarts:
     """How far a start may be from that of a certificate in a tube, so that its whole run is proved to stay in the tube.
 
     The certificate must be the one that `certify` has just made from these equations. Takes a few seconds.
+    `certificate.with_starts(starts.distances)` states them in its file, and `hf.verify` re-checks them.
 
     starts = hf.safe_starts(equations, certificate);  starts.part;  starts.distances["x"];  print(starts)
     """

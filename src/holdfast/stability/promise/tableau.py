@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from holdfast.errors import BadRequest
+from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.algebra.order_conditions import residuals
 from holdfast.schemes.by_name import ALL_SCHEMES, is_named
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
@@ -26,6 +28,16 @@ def unshown_order(scheme: Scheme) -> str | None:
     if any(residual for _, residual in residuals(scheme.stages, scheme.weights, scheme.order)):
         return f"{scheme.name} is not of the order that it claims"
     return None
+
+
+def require_maker(run: Trajectory, scheme: Scheme, where: str) -> None:
+    """A run speaks for a scheme only if it was made with its numbers: a name does not tell them."""
+    if run.scheme_fingerprint == scheme.fingerprint:
+        return
+    made = (
+        f"by another scheme that is called {run.scheme}" if run.scheme_fingerprint else "before runs kept their scheme"
+    )
+    raise BadRequest(f"the run was made {made}", where=where, fix="give the scheme that made it, or make it again")
 
 
 def stated_tableau(scheme: Scheme) -> dict[str, Any] | None:

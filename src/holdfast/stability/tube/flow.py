@@ -101,7 +101,8 @@ def _system(equations: Equations) -> tuple[Entries, list[Node]]:
     solution, n = equations.solution, len(equations.inputs.q)
     slopes = {(i, j): node for i, row in enumerate(equations.deviations.jacobian) for j, node in row.items()}
     demand = [y - d for y, d in zip(solution.demand, solution.drift, strict=True)]
-    if equations.solver.form == "inverse" and not unsure_controls(equations) and not only_limits(equations):
+    alone = equations.solver.form == "inverse" and equations.friction is None  # friction asks for multipliers
+    if alone and not unsure_controls(equations) and not only_limits(equations):
         return slopes, demand
     entries = {(i, j): node for i, row in enumerate(equations.dynamics.mass) for j, node in row.items()}
     entries |= {(i, n + k): -node for i, row in enumerate(equations.holders) for k, node in row.items()}

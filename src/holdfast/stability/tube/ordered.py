@@ -92,7 +92,7 @@ class OrderedProver:
             proof = self._proof(found)
             if proof is not None:
                 return proof
-        return "nor has a tube along the run a bound by steps in the order of time"
+        return "nor was a bound found by steps in the order of time, in a tube along the run"
 
     def _proof(self, found: OrderedAttempt) -> OrderedProof | None:
         """With rounding, and the run shown to lie in the tube."""
@@ -135,7 +135,7 @@ class OrderedProver:
         order = np.argsort(owners, kind="stable")
         order = order[owners[order] < len(self.run.times) - 1]  # a step begins at all rows but the last
         boxes, owners = boxes.chosen(order), owners[order]
-        few = _sampled(len(boxes))
+        few = np.union1d(_sampled(len(boxes)), np.flatnonzero(np.isin(owners, list(self._doubtful))))
         self._charge(self._map.tape, len(few))
         if not all(np.isfinite(r.radius).all() for r in self._map.ranges(boxes.chosen(few), owners[few], SHARES[:1])):
             return None
@@ -144,12 +144,19 @@ class OrderedProver:
             return None
         best: OrderedAttempt | None = None
         for ranges in self._map.ranges(boxes, owners, SHARES):
-            if not np.isfinite(ranges.radius).all():
+            unbounded = ~np.isfinite(ranges.radius).all(axis=1)
+            if unbounded.any():
+                self._doubtful.update(owners[unbounded][:SAMPLED].tolist())
                 return None
             bounds = self._summed(ranges, owners, np.zeros_like(ranges.radius))
             if np.isfinite(bounds).all() and (best is None or self._ratio(bounds) < self._ratio(best.bounds)):
                 best = OrderedAttempt(width, cells, boxes, owners, ranges, bounds)
         return best
+
+    @cached_property
+    def _doubtful(self) -> set[int]:
+        """Rows whose steps had no bound in some tube: they are tried first in the next."""
+        return set()
 
     def _cells(self, width: float) -> Cells:
         """Of as many steps each as a cubic follows the run, beside the width of the tube."""

@@ -25,7 +25,7 @@ from holdfast.stability.verifier.reading.extension import ExtendedAgreement, agr
 from holdfast.stability.verifier.reading.file import BlockClaim, Claim, Claims
 from holdfast.stability.verifier.reading.law import Law
 from holdfast.stability.verifier.reading.limits import Cut, free_code
-from holdfast.stability.verifier.reading.statement import Statement, statement
+from holdfast.stability.verifier.reading.statement import Statement, reactions_in, statement
 from holdfast.stability.verifier.reading.tubes import TubeClaim
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed, require
 from holdfast.stability.verifier.schemes import Tableau, stated_tableau, tableau_named
@@ -38,6 +38,7 @@ from holdfast.stability.verifier.steps.defect import DefectJudge
 from holdfast.stability.verifier.steps.law import UniformContraction, VaryingLaw, varies
 from holdfast.stability.verifier.steps.motion import AffineMotion, WholeMotion
 from holdfast.stability.verifier.steps.rounding import Agreement, RoundingModel
+from holdfast.stability.verifier.steps.unknowns import System
 from holdfast.stability.verifier.tube.adjoint import AdjointRounding, BoxRounding
 from holdfast.stability.verifier.tube.limits import LimitAgreement
 
@@ -133,6 +134,7 @@ def reading(claims: Claims) -> Reading:
         if stated.limits:
             raise Unconfirmed("limits of controls above degree 2 cannot be re-checked independently")
         chains = chain_equations(stated, law, claims)
+        _refuse_friction(chains, "above degree 2")
         notes += _start_notes(claims, stated)
         agreed = ChainAgreement(chains, claims.code, claims.parameters)
         points = some_states(claims, chains.inputs)
@@ -146,11 +148,17 @@ def reading(claims: Claims) -> Reading:
         yielded = yielding(made, claims.code, claims.parameters, claims.begin, claims.start)
         return Reading(claims, stated, yielded[0], tableau, yielded[1], notes)
     if stated.limits:
+        _refuse_friction(made, "beside limits of controls")
         free, cuts = free_code(claims.code, len(made.inputs))
         limited = LimitAgreement(made, free, cuts, claims.parameters)
         return Reading(claims, stated, made, tableau, limited, notes, cuts, free)
     agreement = Agreement(made, claims.code, claims.parameters)
     return Reading(claims, stated, made, tableau, agreement, notes)
+
+
+def _refuse_friction(made: Equations, beside: str) -> None:
+    if reactions_in(made.bias):
+        raise Unconfirmed(f"forces use their own reactions {beside}, which is not re-checked")
 
 
 def _start_notes(claims: Claims, stated: Statement) -> list[str]:
@@ -182,6 +190,8 @@ def check_block(read: Reading, block: BlockClaim, budget: Budget) -> Shown:
     _require_names(read, block, proof)
     if read.cuts:
         raise Unconfirmed("that no limit of a control is reached is re-checked in tubes alone")
+    if reactions_in(made.bias) and System(made).slopes:
+        raise Unconfirmed("forces bend with the reactions that they use, which is re-checked in tubes alone")
     changing = not made.chained and varies(made, block.names)
     matrix = [] if changing else made.matrix(block.names)  # a law that varies has no one matrix to state
     require(matrix == [[Fraction(x) for x in row] for row in block.matrix], "the law is not the one of the problem")

@@ -113,7 +113,7 @@ class KnownRun:
         begun = prepared.start(start, self._policy, constants, request.begin, kernel, judge)
         if request.step is None:
             request = prepared.with_tolerances(request, begun, constants, kernel)
-        job = Job(equations, request, kernel, begun, constants, self._job.watch)
+        job = self._job.from_start(request, begun, constants)
         memory = judge.memory if judge is not None else None
         return job, memory or kernel.memory(begun.state, constants, request.begin, None)
 

@@ -17,6 +17,7 @@ from holdfast.errors import Undecided
 from holdfast.graph.nodes import Node, ancestors
 
 UNIT = 2.0**-51  # of one operation, beside its result: two roundings, twice over
+LEAST = 2.0**-1000  # far above what underflow takes from a result, and carried on like any other error
 UP = 1 + 2.0**-40  # covers the roundings of a bound itself, a few dozen at each operation
 Array = np.ndarray
 
@@ -39,12 +40,19 @@ class AffineValue:
         return np.array([above(c) for c in self.exact])
 
     @property
+    def reach(self) -> Array:
+        """|c| + e: what the computed value may be, at most; rounding alone where the exact one is 0."""
+        return np.asarray((self.sizes + self.error) * UP)
+
+    @property
     def constant(self) -> bool:
         return not any(self.exact[1:]) and not self.error[1:].any()
 
     def rounded(self, error: Array) -> AffineValue:
         """The same value out of operands with this error in all, by one more operation."""
-        return AffineValue(self.exact, (error + UNIT * (self.sizes + error)) * UP)
+        found = (error + UNIT * (self.sizes + error)) * UP
+        found[0] += LEAST
+        return AffineValue(self.exact, found)
 
 
 def input_value(place: int, size: int) -> AffineValue:

@@ -32,6 +32,19 @@ class Forms:
                 self._known[node.index] = self._applied(node, [self._known[arg.index] for arg in node.args])
         return [self._known[node.index] for node in nodes]
 
+    def beside(self, more: Mapping[str, Form], nodes: Sequence[Node]) -> Forms:
+        """The same cells with values of further inputs; what nodes need and these inputs do not change is kept."""
+        changed = set[int]()
+        for node in ordered(nodes):
+            open_input = node.op == "input" and (node.data in more or node.data not in self._values)
+            if open_input or any(arg.index in changed for arg in node.args):
+                changed.add(node.index)
+            elif node.index not in self._known:
+                self._known[node.index] = self._applied(node, [self._known[arg.index] for arg in node.args])
+        found = Forms(self.space, self.cells, {**self._values, **more})
+        found._known = {index: form for index, form in self._known.items() if index not in changed}
+        return found
+
     def _form(self, value: Form | Fraction) -> Form:
         if isinstance(value, Form):
             return value

@@ -19,6 +19,7 @@ from holdfast.stability.verifier.numbers.dag import Node, ordered
 from holdfast.stability.verifier.numbers.evaluate import ball_values
 from holdfast.stability.verifier.reading.code import Code
 from holdfast.stability.verifier.reading.equations import KINKS, Equations
+from holdfast.stability.verifier.reading.statement import reactions_in
 from holdfast.stability.verifier.refusal import Unconfirmed, require
 from holdfast.stability.verifier.steps.rounding import BITS, Agreement, _vanishes
 from holdfast.stability.verifier.steps.unknowns import System, _saddle
@@ -52,6 +53,8 @@ def eased(made: Equations, begin: float, start: Sequence[float]) -> EasedEquatio
         raise Unconfirmed(REPEATED)
     if made.mass is None or any(made.mass[i][j] is not dag.zero for i in range(n) for j in range(n) if i != j):
         raise Unconfirmed("first integrals of coordinates that share inertia are not re-checked")
+    if reactions_in(made.bias):
+        raise Unconfirmed("forces use the reactions of first integrals that yield, which is not re-checked")
     if not _are_integrals(made, begin, start):
         raise Unconfirmed(REPEATED)
     matrix, right = _saddle(made)

@@ -69,6 +69,10 @@ class MapReader:
     def __init__(self, equations: Equations, names: list[str], tableau: Tableau, step: float) -> None:
         self.motion, self.tableau, self.step = WholeMotion(equations, names), tableau, step
         self.count = len(names)
+        if not equations.solved and self.motion.system.slopes:
+            raise Unconfirmed(
+                "forces bend with the reactions that they use: steps in the order of time are not re-checked"
+            )
 
     def maps(self, found: Boxes, tell: Callable[[float], None]) -> StepMaps:
         """Boxes of one row share the M of the first, and what is left of both is left of the row."""

@@ -16,7 +16,7 @@ from typing import Any
 from holdfast.stability.verifier.numbers.dag import JUMPS, Dag, Node, inputs_of, ordered
 from holdfast.stability.verifier.reading.law import Law
 from holdfast.stability.verifier.reading.spins import projected
-from holdfast.stability.verifier.reading.statement import Statement
+from holdfast.stability.verifier.reading.statement import Statement, reactions_in
 from holdfast.stability.verifier.refusal import Refused, require
 
 KINKS = JUMPS | {"abs", "min", "max", "atan2"}
@@ -135,6 +135,16 @@ def equations_of_motion(stated: Statement, numbers: Mapping[str, float], law: La
         [next(found) for _ in part] for part in (bias, drift, w, holonomic, demand, stated.states, observables)
     )
     mass, jacobian, holders = ([[next(found) for _ in row] for row in table] for table in (mass, jacobian, holders))
+    elsewhere = [
+        *gamma,
+        *w,
+        *y,
+        *demands,
+        *rates,
+        *seen,
+        *(x for table in (mass, jacobian, holders) for r in table for x in r),
+    ]
+    require(not reactions_in(elsewhere), "a reaction is used elsewhere than in forces, which is not known here")
     names = stated.constraints
     psi = {f"y_{name}": node for name, node in zip(stated.holonomic, y, strict=True)}
     psi |= {f"w_{name}": node for name, node in zip(names, w, strict=True)}

@@ -95,6 +95,7 @@ class Claims:
     tableau: tuple[list[list[Fraction]], list[Fraction], int] | None = None  # where the scheme has no name of its own
     tubes: list[StatedTube] = field(default_factory=list)
     widened: list[str] = field(default_factory=list)  # parameters that are states of its text, and do not move
+    starts: dict[str, float] | None = None  # how far off others may start, state by state, and stay in every tube
 
 
 def read(path: str | Path) -> Any:
@@ -294,8 +295,8 @@ BLOCK: dict[str, Check] = {
     "settles": _flag, "proof": _optional(lambda value, where: Claim(**_table(value, where, PROOF))),
 }  # fmt: skip
 MEAN_SQUARE: dict[str, Check] = {
-    "scheme": _name, "projected": _flag, "factor": _square, "gamma": _positive, "second_moment": _square,
-    "share": _positive, "rounding": _list(_size), "start_size": _size, "bounds": _list(_size),
+    "names": _unique, "scheme": _name, "projected": _flag, "factor": _square, "gamma": _positive,
+    "second_moment": _square, "share": _positive, "rounding": _list(_size), "start_size": _size, "bounds": _list(_size),
 }  # fmt: skip
 ORDERED: dict[str, Check] = {
     "kind": _name, "tube": lambda value, where: _place(value, where), "names": _unique, "start": _list(_size),
@@ -335,7 +336,13 @@ def _tableau(value: Any, where: str) -> tuple[list[list[Fraction]], list[Fractio
     return found["stages"], found["weights"], found["order"]
 
 
-TOP_MORE: dict[str, Check] = {"tableau": _optional(_tableau), "tubes": tubes, "widened": _unique}
+def _distances(value: Any, where: str) -> dict[str, float]:
+    found = _numbers(value, where)
+    require(bool(found) and all(0 < x < LARGEST_NUMBER for x in found.values()), f"{where} are no distances")
+    return found
+
+
+TOP_MORE: dict[str, Check] = {"tableau": _optional(_tableau), "tubes": tubes, "widened": _unique, "starts": _distances}
 
 
 def _block(value: Any, where: str) -> BlockClaim:

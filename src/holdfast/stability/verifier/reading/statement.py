@@ -7,7 +7,7 @@ Only what a certificate speaks of is read: [system], [functions], [definitions],
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -22,6 +22,7 @@ from holdfast.stability.verifier.reading.text import Expression, Value
 from holdfast.stability.verifier.refusal import Refused, require
 
 LARGEST = 1_000_000  # characters of a problem text
+REACTION = "lambda_"  # begins the name of a multiplier
 
 
 @dataclass(eq=False)
@@ -69,6 +70,7 @@ class Statement:
     def rate(self, node: Node) -> Node:
         """The total time derivative; rates of rates are inputs called x_ddot."""
         dag = self.dag
+        require(not reactions_in([node]), "the problem text cannot be read: the rate of a reaction is asked for")
         along = {dag.input("t"): dag.one}
         for name in self.coordinates:
             along[dag.input(name)] = dag.input(f"{name}_dot")
@@ -112,6 +114,7 @@ def statement(text: str) -> Statement:
         require(name not in made.names, f"the problem text cannot be read: {name!r} is named twice")
         made.parameters[name] = made.scalar(value, f"parameters.{name}")
     made.names |= {name: dag.input(name) for name in made.parameters}
+    made.names |= {name: dag.input(name) for name in _reactions(program) if name not in made.names}
     _read_functions(made, data)
     bodies = _read_bodies(made, data) if stated_by_bodies else None
     _read_definitions(made, data)
@@ -125,6 +128,18 @@ def statement(text: str) -> Statement:
     _read_program(made, program, bodies)
     made.start = {name: made.scalar(value, f"start.{name}") for name, value in _table(data, "start").items()}
     return made
+
+
+def reactions_in(nodes: Iterable[Node]) -> list[str]:
+    """The multipliers that nodes use, lambda_NAME."""
+    return sorted(name for name in inputs_of(nodes) if name.startswith(REACTION))
+
+
+def _reactions(program: Mapping[str, Any]) -> list[str]:
+    """The multipliers that forces may use: of constraints of the text that their own reactions hold."""
+    stated = [*_table(program, "holonomic"), *_table(program, "nonholonomic")]
+    held = program.get("reactions", []) if _table(program, "controls") else stated
+    return [f"{REACTION}{name}" for name in stated if name in held]
 
 
 def _read_functions(made: Statement, data: Mapping[str, Any]) -> None:

@@ -17,6 +17,7 @@ from holdfast.stability.verifier.numbers.evaluate import Forms, times
 from holdfast.stability.verifier.numbers.forms import Form, Space
 from holdfast.stability.verifier.reading.equations import Equations
 from holdfast.stability.verifier.refusal import Unconfirmed
+from holdfast.stability.verifier.steps.friction import UNKNOWN
 from holdfast.stability.verifier.steps.unknowns import System, solved
 
 Values = Mapping[str, Form]
@@ -51,7 +52,7 @@ class WholeMotion:
             name = waiting.pop()
             if name in self._unknown:
                 nodes = self.system.nodes(self.system.needed([self._unknown[name]]))
-                new = inputs_of(nodes)
+                new = {word for word in inputs_of(nodes) if not word.startswith(UNKNOWN)}
             elif name in equations.state_rates:
                 new = inputs_of([equations.state_rates[name]])
             elif name.startswith("control "):

@@ -18,6 +18,7 @@ from holdfast.stability.verifier.reading.equations import KINKS, Equations
 from holdfast.stability.verifier.refusal import Refused, require
 from holdfast.stability.verifier.schemes import Tableau
 from holdfast.stability.verifier.steps.cells import Cells
+from holdfast.stability.verifier.steps.friction import UNKNOWN, newton_in_balls
 from holdfast.stability.verifier.steps.unknowns import System
 
 BITS = 200
@@ -119,6 +120,7 @@ class Agreement:
         accelerations = rates[n : 2 * n]
         first = 0 if system.known_rows else n
         flat = [node for row in system.matrix[first:] for node in row] + system.right[first:]
+        values |= self._reactions(values, flint)
         found = ball_values(flat, values)
         width = len(system.matrix[0])
         rows = [found[i * width : (i + 1) * width] for i in range(len(system.matrix) - first)]
@@ -141,6 +143,13 @@ class Agreement:
             values |= {f"control {name}": solution[first + k, 0] for k, name in enumerate(stated.controls)}
         self._states(values, rates[2 * n :], noise)
         return True
+
+    def _reactions(self, values: Mapping[str, Any], flint: Any) -> dict[str, Any]:
+        """The unknowns that forces use, as the code finds them."""
+        if not self.system.slopes:
+            return {}
+        found = newton_in_balls(self.system, values, flint)
+        return {f"{UNKNOWN}{j}": found[j, 0] for j in range(len(self.system.right))}
 
     def _states(self, values: Mapping[str, Any], rates: Sequence[Any], noise: float) -> None:
         for (name, node), rate in zip(self.equations.state_rates.items(), rates, strict=True):

@@ -21,6 +21,7 @@ from holdfast.stability.verifier.numbers.evaluate import Forms
 from holdfast.stability.verifier.numbers.forms import GROWTH, LEAST, Array, Form, Space, combination, joined, parted
 from holdfast.stability.verifier.reading.equations import Equations
 from holdfast.stability.verifier.refusal import Unconfirmed, require
+from holdfast.stability.verifier.steps.friction import UNKNOWN, with_reactions
 
 SLACK = 1e-3  # of the solution of (I − |I − CA|) δ = |Cρ|, added to its right side before it is checked to be a bound:
 # each unknown gets room in its own unit, however differently they are scaled
@@ -38,13 +39,20 @@ class Part:
 
 
 class System:
-    """The rows of A and b as nodes, and their parts in an order in which each can be solved."""
+    """The rows of A and b as nodes, and their parts in an order in which each can be solved.
+
+    Where forces use reactions otherwise than by a sum, b uses unknowns (inputs ``unknown j``), with `slopes` ∂bᵢ/∂zⱼ.
+    """
 
     def __init__(self, equations: Equations) -> None:
-        self.count = len(equations.stated.coordinates)
+        self.dag, self.count = equations.dag, len(equations.stated.coordinates)
         self.known_rows = equations.mass is not None
         self.matrix, self.right = equations.rows or _saddle(equations)
+        self.matrix, self.right, self.slopes = with_reactions(equations, self.matrix, self.right)
         full = np.array([[node is not equations.dag.zero for node in row] for row in self.matrix])
+        self.bent = [list(row) for row in self.matrix]  # A − ∂b/∂z
+        for (i, j), slope in self.slopes.items():
+            full[i, j], self.bent[i][j] = True, self.dag.sub(self.matrix[i][j], slope)
         if not self.known_rows:
             full[: self.count, : self.count] = True  # anything may stand there
         self.parts = _parts(full)
@@ -62,6 +70,15 @@ class System:
             wanted |= set(part.columns)
             waiting += [j for i in part.rows for j in np.flatnonzero(self.pattern[i]).tolist() if j not in wanted]
         return [part for part in self.parts if set(part.columns) & wanted]
+
+    def bends(self, part: Part) -> bool:
+        """Whether forces bend with reactions that are found in this part."""
+        return any(i in part.rows and j in part.columns for i, j in self.slopes)
+
+    def without_reactions(self, part: Part) -> list[Node]:
+        """The right sides of a part with forces in which all reactions are 0."""
+        none = {self.dag.input(f"{UNKNOWN}{j}"): self.dag.zero for j in range(len(self.right))}
+        return self.dag.substituted([self.right[i] for i in part.rows], none)
 
     def nodes(self, parts: Sequence[Part]) -> list[Node]:
         """All entries of some parts."""

@@ -26,6 +26,7 @@ from holdfast.stability.verifier.reading.equations import Equations
 from holdfast.stability.verifier.refusal import Unconfirmed
 from holdfast.stability.verifier.schemes import Tableau
 from holdfast.stability.verifier.steps.cells import Cells, boxes
+from holdfast.stability.verifier.steps.friction import UNKNOWN
 from holdfast.stability.verifier.steps.probe import middle_one, probed
 from holdfast.stability.verifier.steps.rounding import RoundingModel
 from holdfast.stability.verifier.steps.unknowns import enclosed
@@ -34,8 +35,9 @@ from holdfast.stability.verifier.tube.slopes import CodeSlopes
 from holdfast.stability.verifier.tube.space import TubeSpace
 from holdfast.stability.verifier.tube.step import TubeMotion
 
-Stage = tuple[dict[str, Form], dict[str, Form], dict[int, Form], dict[int, Rounded]]
-"""Of one stage: values of time and states, rates, unknowns, and all places of the code."""
+Stage = tuple[dict[str, Form], dict[str, Form], dict[int, Form], dict[int, Rounded], dict[str, Array]]
+"""Of one stage: values of time and states, rates, unknowns, all places of the code, and what rates are off by there
+without rounding."""
 
 
 class AdjointRounding:
@@ -66,7 +68,7 @@ class AdjointRounding:
         for i in self._rows:
             system = self.motion.system
             used = [j for j in self._columns if system.matrix[i][j] is not dag.zero]
-            taken = dag.sum(dag.mul(system.matrix[i][j], dag.input(f"unknown {j}")) for j in used)
+            taken = dag.sum(dag.mul(system.matrix[i][j], dag.input(f"{UNKNOWN}{j}")) for j in used)
             rows.append(dag.sub(system.right[i], taken))
         found: dict[str | int, list[Node]] = dict(zip(self._rows, dag.partials(rows, inputs), strict=True))
         own = [name for name in self.motion.states if name in self.equations.state_rates]
@@ -106,14 +108,16 @@ class AdjointRounding:
     def _stage(self, place: dict[str, Form], fixed: Mapping[str, Rounded], count: int) -> Stage:
         """Rates over the box of a stage, widened by what the code's operations may add to them."""
         exact, unknowns = self.motion.both(self.space, count, place)
+        left = self.motion.left(self.space, count, place, unknowns)
+        off = {name: left[j] for name, j in self.motion.unknown_of.items() if name in exact and j in left}
         nothing = np.zeros(count)
         values = {name: Rounded(form, nothing) for name, form in place.items()}
         known = self._slopes.followed({**values, **fixed})
         rates = {}
         for name, out in zip(self.motion.states, self._slopes.outputs, strict=True):
-            error = known[out].error
+            error = known[out].error + off.get(name, nothing)
             rates[name] = Form(self.space, exact[name].c, exact[name].r + error[:, None])
-        return place, rates, unknowns, known
+        return place, rates, unknowns, known, off
 
     def _advanced(
         self, begin: Mapping[str, Form], weights: Sequence[Fraction], node: Fraction, stages: Sequence[Stage]
@@ -168,7 +172,8 @@ class AdjointRounding:
                 at.append({})
                 continue
             seeds = {name: self._weighted(name, chosen) for name in self.motion.states}
-            place, _, unknowns, known = stages[i]
+            place, _, unknowns, known, off = stages[i]
+            total += reached(seeds, off)
             total += self._slopes.moved([seeds[name] for name in self.motion.states], known, times_over)
             found = self._through(seeds, place, unknowns, times_over)
             at.append(found)
@@ -192,7 +197,7 @@ class AdjointRounding:
     ) -> dict[str, Form]:
         """(∂K/∂x)ᵀ times seeds, over the box of a stage."""
         count = len(place["t"].c)
-        table = {**place, **{f"unknown {j}": form for j, form in unknowns.items()}}
+        table = {**place, **{f"{UNKNOWN}{j}": form for j, form in unknowns.items()}}
         forms = Forms(self.space, count, table)
         mu = self._adjoints(seeds, forms, over)
         found: dict[str, list[Form]] = {name: [] for name in self._names}
@@ -211,10 +216,10 @@ class AdjointRounding:
         return {name: sum(parts[1:], parts[0]) if parts else nothing for name, parts in found.items()}
 
     def _adjoints(self, seeds: Mapping[str, Form], forms: Forms, over: int) -> list[Form]:
-        """μ with Aᵀ μ = seeds."""
+        """μ with Aᵀ μ = seeds, A with the slopes of forces by the reactions that they use."""
         if not self._rows:
             return []
-        system = self.motion.system
+        bent = self.motion.system.bent
         wanted = {column: name for name, column in self.motion.unknown_of.items()}
         count = forms.cells * over
         right = [
@@ -224,7 +229,7 @@ class AdjointRounding:
         matrix = [
             [
                 entry if isinstance(entry, Fraction) else joined([entry] * over)
-                for entry in forms.raw([system.matrix[i][j] for i in self._rows])
+                for entry in forms.raw([bent[i][j] for i in self._rows])
             ]
             for j in self._columns
         ]

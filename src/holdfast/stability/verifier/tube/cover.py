@@ -13,10 +13,12 @@ import numpy as np
 from holdfast.stability.verifier.check import POINTS, Reading, Shown
 from holdfast.stability.verifier.numbers.forms import Array, Space
 from holdfast.stability.verifier.reading.file import BlockClaim
+from holdfast.stability.verifier.reading.statement import reactions_in
 from holdfast.stability.verifier.reading.tubes import StatedTube, TubeClaim
 from holdfast.stability.verifier.refusal import require
 from holdfast.stability.verifier.steps.cover import Budget
 from holdfast.stability.verifier.steps.rounding import RoundingModel
+from holdfast.stability.verifier.steps.unknowns import System
 from holdfast.stability.verifier.tube.adjoint import AdjointRounding
 from holdfast.stability.verifier.tube.cells import TubeCells
 from holdfast.stability.verifier.tube.groups import grouped, groups
@@ -114,10 +116,22 @@ class TubeRoundings:
         shares[:, 0] = 1.0
         return np.where(watched.held, 0.0, np.inf)[None], shares
 
+    @cached_property
+    def _bends(self) -> bool:
+        """Whether forces bend with the reactions that they use."""
+        made = self._read.equations
+        return bool(reactions_in(made.bias)) and bool(System(made).slopes)
+
+    def _quick(self, cells: TubeCells) -> Array:
+        """By errors added up, which know nothing of what Newton's steps leave of reactions."""
+        if self._bends:
+            return np.full((len(self._claims), len(cells)), np.inf)
+        reached = self._added[0].after(cells)  # type: ignore[arg-type]
+        return np.array([model.normed(reached) for model in self._added])
+
     def judged(self, cells: TubeCells) -> tuple[Array, Array]:
         """Bounds for each block (blocks, parts), and that the cell is what to halve."""
-        reached = self._added[0].after(cells)  # type: ignore[arg-type]
-        bounds = np.array([model.normed(reached) for model in self._added])
+        bounds = self._quick(cells)
         above = bounds > self._wanted[:, None]
         blocks, poor = tuple(np.flatnonzero(above.any(axis=1)).tolist()), np.flatnonzero(above.any(axis=0))
         if len(poor):

@@ -1,12 +1,6 @@
 """One step from the states of a tube's cells: its coefficient c, with what each solution leaves carried as symbols.
 
-    A z = b:     z = z̃ + S v,      A_mid(s) S ≈ I,      v = ρ + (I − A S) v,      ρ = b − A z̃
-
-z̃ is a polynomial in plain doubles and ρ its residual, enclosed row by row. Any v̄ ≥ |ρ| + |I − A S| v̄, power by power
-of s, bounds v and shows A to be regular in the cell. Row i of v, power k, becomes one symbol with the response S to it:
-what solving leaves is carried on as the few numbers it is.
-
-    ψ(Φ_τ(x)) has the Taylor coefficient c_(p+1)(ξ), ξ ∈ [0, step]:   τ = ξ + s, ξ one more direction of the cell
+ψ(Φ_τ(x)) has the Taylor coefficient c_(p+1)(ξ), ξ ∈ [0, step]:   τ = ξ + s, ξ one more direction of the cell
 """
 
 from __future__ import annotations
@@ -17,22 +11,20 @@ from fractions import Fraction
 import numpy as np
 
 from holdfast.stability.verifier.numbers.evaluate import Forms, times
-from holdfast.stability.verifier.numbers.forms import GROWTH, LEAST, UNIT, Array, Form, combination
+from holdfast.stability.verifier.numbers.forms import GROWTH, Array, Form, combination
 from holdfast.stability.verifier.reading.equations import Equations
+from holdfast.stability.verifier.refusal import Unconfirmed
 from holdfast.stability.verifier.schemes import Tableau
+from holdfast.stability.verifier.steps.friction import UNKNOWN
 from holdfast.stability.verifier.steps.motion import WholeMotion
 from holdfast.stability.verifier.steps.step import after
-from holdfast.stability.verifier.steps.unknowns import (
-    System,
-    _followed,
-    _form,
-    _inverse,
-    _lacking,
-    bounded,
-)
+from holdfast.stability.verifier.steps.unknowns import Part
 from holdfast.stability.verifier.tube.cells import TubeCells
+from holdfast.stability.verifier.tube.friction import left_by_newton, solved_with_friction
+from holdfast.stability.verifier.tube.solving import lessened, solved
 from holdfast.stability.verifier.tube.space import LONG, TubeSpace
 
+Lost = dict[int, Array]  # of unknowns by their columns: a bound a cell
 ACROSS = 0.02  # of what is left over a whole cell: so much is laid to each state, until cell and step are short
 
 
@@ -81,43 +73,57 @@ class TubeMotion(WholeMotion):
         found: dict[int, Form] = {}
         if not self.parts:
             return found
-        system: System = self.system
         for part in self.parts:
-            matrix = [forms.raw([system.matrix[i][j] for j in part.columns]) for i in part.rows]
-            right = forms.of([system.right[i] for i in part.rows])
-            for k, i in enumerate(part.rows):
-                for j, value in found.items():
-                    if system.pattern[i][j]:
-                        (entry,) = forms.raw([system.matrix[i][j]])
-                        product = times(entry, value)
-                        assert isinstance(product, Form)
-                        right[k] = right[k] - product
+            matrix, known, less = self._rows_of(part, forms, found)
             first = space.first_symbol + self._next * space.terms
-            found |= dict(zip(part.columns, solved(matrix, right, space, first), strict=True))
+            if self.system.bends(part):
+                z = solved_with_friction(self.system, part, matrix, known, less, first)
+            else:
+                z = solved(matrix, lessened(known.of([self.system.right[i] for i in part.rows]), less), space, first)
+            found |= dict(zip(part.columns, z, strict=True))
             self._next += len(part.rows)
         return found
 
+    def _rows_of(
+        self, part: Part, forms: Forms, found: Mapping[int, Form]
+    ) -> tuple[list[list[Form | Fraction]], Forms, dict[int, Form]]:
+        """The matrix of a part, forms that know the unknowns before it, and what these take of each row."""
+        system = self.system
+        matrix = [forms.raw([system.matrix[i][j] for j in part.columns]) for i in part.rows]
+        less: dict[int, Form] = {}
+        for k, i in enumerate(part.rows):
+            for j, value in found.items():
+                if system.matrix[i][j] is not self.equations.dag.zero:
+                    (entry,) = forms.raw([system.matrix[i][j]])
+                    product = times(entry, value)
+                    assert isinstance(product, Form)
+                    less[k] = product if k not in less else less[k] + product
+        if not system.slopes:
+            return matrix, forms, less
+        more = {f"{UNKNOWN}{j}": form for j, form in found.items()}
+        return matrix, forms.beside(more, [system.right[i] for i in part.rows]), less
 
-def solved(matrix: list[list[Form | Fraction]], right: list[Form], space: TubeSpace, first: int) -> list[Form]:
-    """The solution of A z = b over all cells; symbols from place `first` on, one for each row and power."""
-    with np.errstate(all="ignore"):
-        table = [[_form(entry, right[0]) for entry in row] for row in matrix]
-        mid = np.array([[entry.c[:, 0, :] for entry in row] for row in table]).transpose(2, 0, 1, 3)
-        inverse = _inverse(mid[..., 0])
-        z = _followed(table, right, inverse)
-        rows = np.stack([form.bound() for form in _lacking(matrix, right, z)], axis=1)
-        response = _response(mid, inverse)
-        rows = bounded(_missed(table, mid, response), rows)
-    terms = space.terms
-    usable = np.isfinite(rows).all(axis=(1, 2)) & np.isfinite(response).all(axis=(1, 2, 3))
-    rows, response = np.where(usable[:, None, None], rows, 0.0), np.where(usable[:, None, None, None], response, 0.0)
-    for j, form in enumerate(z):
-        for i in range(len(right)):
-            for k in range(terms):
-                form.c[:, first + i * terms + k, k:] = response[:, j, i, : terms - k] * rows[:, i, k, None]
-        lost = 4 * UNIT * np.abs(form.c[:, first : first + len(right) * terms, :]).sum(axis=1)
-        form.r = np.where(usable[:, None], lost, np.inf)
-    return z
+    def left(self, space: TubeSpace, cells: int, values: Mapping[str, Form], unknowns: Mapping[int, Form]) -> Lost:
+        """How far the unknowns of the code are from those of the motion, where it finds reactions by Newton's steps."""
+        lost: Lost = {}
+        found: dict[int, Form] = {}
+        forms = Forms(space, cells, values)
+        for part in self.parts if self.parts and self.system.slopes else ():
+            matrix, known, less = self._rows_of(part, forms, found)
+            self._require_at_once(part, lost)
+            if self.system.bends(part):
+                off = left_by_newton(self.system, part, matrix, known, less, unknowns)
+                lost |= dict(zip(part.columns, off.T, strict=True))
+            found |= {j: unknowns[j] for j in part.columns}
+        return lost
+
+    def _require_at_once(self, part: Part, lost: Lost) -> None:
+        """Reactions that forces bend with are found together, and decide nothing after them."""
+        system = self.system
+        later = any(system.pattern[i][j] for i in part.rows for j in lost)
+        earlier = any(i in part.rows and j not in part.columns for i, j in system.slopes)
+        if later or (earlier and system.bends(part)):
+            raise Unconfirmed("forces bend with reactions that are found one after the other, which is not re-checked")
 
 
 def _as_symbols(form: Form, space: TubeSpace, first: int) -> Form:
@@ -127,35 +133,6 @@ def _as_symbols(form: Form, space: TubeSpace, first: int) -> Form:
     for k in range(space.terms):
         c[:, first + k, k] = np.where(usable, form.r[:, k], 0.0)
     return Form(space, c, np.where(usable[:, None], 0.0, np.inf))
-
-
-def _response(mid: Array, inverse: Array) -> Array:
-    """S with A_mid(s) S = I, power by power, in plain doubles: (cells, n, n, powers)."""
-    found = np.zeros_like(mid)
-    found[..., 0] = inverse
-    for k in range(1, mid.shape[3]):
-        total = sum(np.einsum("nij,njm->nim", mid[..., c], found[..., k - c]) for c in range(1, k + 1))
-        found[..., k] = -np.einsum("nij,njm->nim", inverse, total)
-    return found
-
-
-def _missed(table: list[list[Form]], mid: Array, response: Array) -> Array:
-    """|I − A S| over the cell: what A varies by, and what doubles lose in A_mid S."""
-    size, terms = mid.shape[1], mid.shape[3]
-    vary = np.array([[np.abs(entry.c[:, 1:, :]).sum(axis=1) + entry.r for entry in row] for row in table])
-    vary = vary.transpose(2, 0, 1, 3) * GROWTH
-    exact = -_multiplied(mid, response)
-    exact[..., 0] += np.eye(size)
-    lost = (size * terms + 8) * UNIT * _multiplied(np.abs(mid), np.abs(response)) + LEAST
-    return (np.abs(exact) + lost + _multiplied(vary, np.abs(response))) * GROWTH
-
-
-def _multiplied(a: Array, b: Array) -> Array:
-    """Matrices of series: (cells, n, n, powers)."""
-    out = np.zeros_like(b)
-    for k in range(a.shape[3]):
-        out[..., k:] += np.einsum("nij,njmk->nimk", a[..., k], b[..., : b.shape[3] - k])
-    return out
 
 
 class TubeStep:
