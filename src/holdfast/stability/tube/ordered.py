@@ -48,6 +48,7 @@ SHARES = (1e-5, 1e-9)  # of the largest singular value: directions below count a
 MOST_NUMBERS = 2**26  # of all forms together, half a gigabyte
 SAMPLED = 16  # boxes
 GROUP = 10  # steps whose remainders are added up before they are followed
+STATED = 1.02  # times what was found, for another enclosure to confirm it
 LEAST = 1e-9  # of what is stated: what another arithmetic may take for 0
 
 
@@ -103,7 +104,7 @@ class OrderedProver:
             tube=self._tube(found),
             names=self._flow.psi_names,
             start=tuple(self._start.tolist()),
-            bounds=tuple(bounds.tolist()),
+            bounds=tuple((STATED * bounds).tolist()),
             rounding=tuple(rounding.max(axis=0).tolist()),
             steps=len(self.run.times) - 1,
             reaches=tuple(found.ranges.reach.max(axis=0).tolist()),

@@ -69,7 +69,12 @@ class BlockClaim:
     from_step: int = 0
     tube_proof: TubeClaim | None = None  # in a tube along the run, where `proof` is none
     mean_square: dict[str, Any] | None = None  # under noise, where there is no sure bound
-    ordered: dict[str, Any] | None = None  # steps in the order of time: read, and not re-checked
+    ordered: dict[str, Any] | None = None  # by steps in the order of time, in a tube
+
+    @property
+    def claimed(self) -> bool:
+        """Whether something is proved of it."""
+        return (self.proof or self.tube_proof or self.mean_square or self.ordered) is not None
 
 
 @dataclass(frozen=True)
