@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
+import sympy as sp
 
 import holdfast as hf
 from holdfast.results.runs.again.known import KnownRuns
@@ -105,6 +106,24 @@ def test_words_that_are_equal_but_mean_something_else_are_told_apart(problem):
         hf.simulate(equations, hf.RK4, step=1, duration=1, steps=1)
 
 
+def test_a_run_does_not_depend_on_those_before_it_not_even_on_the_sign_of_their_zeros():
+    """atan2 tells 0 from -0, which compare equal."""
+    x, y = hf.coordinates("x y")
+    side = hf.parameters("side")
+    force = sp.atan2(y + side, x)
+    system = hf.System(
+        coordinates=(x, y), kinetic=(x.rate**2 + y.rate**2) / 2, forces={x: force}, parameters={side: -0.0}
+    )
+    problem = hf.Problem(system, start={x: -1.0, y: -0.0})
+    words = {"scheme": hf.RK4, "step": 0.1, "duration": 0.5}
+    numbers = [{"start": {"y": zero}, "parameters": {"side": other}} for zero in (0.0, -0.0) for other in (0.0, -0.0)]
+    alone = [hf.simulate(hf.derive(problem), **words, **each)["x"][-1] for each in numbers]
+    assert len({*alone}) == 2
+    equations = hf.derive(problem)
+    for k in (0, 3, 3, 1, 3, 2, 3, 0):
+        assert hf.simulate(equations, **words, **numbers[k])["x"][-1] == alone[k]
+
+
 def test_a_known_run_that_ends_badly_or_starts_wrongly_is_told_as_before(problem):
     words = {"step": 0.01, "duration": 0.5}
     equations, fresh = hf.derive(problem), hf.derive(problem)
@@ -150,6 +169,14 @@ def test_rows_of_one_run_are_not_those_of_the_next(problem):
     expected = hf.simulate(hf.derive(problem), hf.RK4, **words)
     assert_same(first, expected)
     assert not np.array_equal(first["energy"], other["energy"])
+
+
+def test_the_sign_of_a_zero_is_kept(problem):
+    """0.0 and -0.0 are equal, and their runs are not: 1/x."""
+    equations, words = hf.derive(problem), {"step": 0.01, "duration": 0.1}
+    for value in (0.0, -0.0, 0.0):
+        run = hf.simulate(equations, hf.RK4, start={"x_dot": value}, **words)
+        assert np.signbit(run["x_dot"][0]) == np.signbit(value)
 
 
 def test_threads_share_what_is_known(problem):

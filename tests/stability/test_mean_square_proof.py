@@ -149,6 +149,57 @@ def test_what_is_not_proved_is_refused_by_name(case, words):
     assert "hf.sample_paths" in block.reason
 
 
+TWO = """schema = 1
+[system]
+coordinates = ["x", "z"]
+kinetic = "x_dot**2 + z_dot**2/2 + 0.25*x_dot*z_dot"
+potential = "9.81*z"
+[system.noise]
+wind = { x = "0.2", z = "0.1*x" }
+gust = { z = "0.3 + 0.2*z_dot" }
+[program.holonomic]
+a = "x - z/4"
+c = "z + 1"
+[program.controls]
+F = { x = "1" }
+G = { z = "1" }
+[program.law]
+kind = "spring-damper"
+stiffness = { a = 4, c = 9 }
+damping = { a = 3, c = 6 }
+[start]
+x = -0.2
+z = -1
+[run]
+step = 0.01
+duration = 1
+"""
+
+
+def test_blocks_that_move_each_other_s_states_are_followed_together():
+    """E uuᵀ of u = (1, x, z, x', z') step by step: z'' = −9(z + 1) − 6z', x'' = −4a − 3a' + z''/4."""
+    certificate, h = hf.certify(hf.derive(hf.loads(TWO))), 0.01
+    fall = np.array([-9, 0, -9, 0, -6.0])
+    slide = np.array([0, -4, 1, -3, 0.75]) + fall / 4
+    speeds = np.eye(5)[3:] + h * np.array([slide, fall])
+    after = np.vstack([np.eye(5)[:1], np.eye(5)[1:3] + h * speeds, speeds])
+    inverse = np.linalg.inv([[2, 0.25], [0.25, 1]])
+    pushes = [np.array([[0.2, 0, 0, 0, 0], [0, 0.1, 0, 0, 0]]), np.array([[0] * 5, [0.3, 0, 0, 0, 0.2]])]
+    kicks = [np.vstack([np.zeros((1, 5)), h * inverse @ push, inverse @ push]) for push in pushes]
+    read = np.array([[0, 1, -0.25, 0, 0], [1, 0, 1, 0, 0], [0, 0, 0, 1, -0.25], [0, 0, 0, 0, 1]])
+    start = np.array([1, -0.2, -1, 0, 0])
+    moment, proof = np.outer(start, start), certificate["a"].mean_square
+    assert proof.names == ("y_a", "y_c", "w_a", "w_c")
+    for k in range(1500):
+        seen = np.sqrt(np.diag(read @ moment @ read.T))
+        assert (seen <= proof.envelope(k)[:, 0] * (1 + 1e-9) + 1e-9).all()
+        moment = after @ moment @ after.T + h * sum(B @ moment @ B.T for B in kicks)
+    assert (seen > 0.999 * np.array(proof.bounds)).all()
+    assert "rms y_c" not in certificate["a"].line()
+    assert "rms y_c" in certificate["c"].line()
+    assert hf.verify(certificate).holds
+
+
 CANCELLED = """schema = 1
 [system]
 coordinates = ["x", "z"]

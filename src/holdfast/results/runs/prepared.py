@@ -8,6 +8,7 @@ the same.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -74,7 +75,7 @@ class PreparedRuns:
         self._names: dict[tuple[Any, ...], frozenset[str]] = {}
         self._last_start: tuple[Any, Start] | None = None
         self._last_resolved: tuple[Request, Start, Request] | None = None
-        self._last_stated: tuple[tuple[float, ...], tuple[float, ...]] | None = None
+        self._last_stated: tuple[bytes, tuple[float, ...]] | None = None
 
     # ── what is asked ─────────────────────────────────────────────────────────────────────────────
 
@@ -151,13 +152,13 @@ class PreparedRuns:
     ) -> Start:
         """The start of a run; that of the last one where nothing has changed. A `judge` has the kernel's own values."""
         stated, names = self.state(given, constants), self.names(given)
-        key = (policy, begin, constants, stated, names)
+        key = (policy, begin, _bits(constants), _bits(stated), names)
         last = self._last_start
         if last is not None and last[0] == key:
             return last[1]
         judge = judge or self.judge(kernel)
         found = started(self._equations, judge, np.array(stated), constants, policy, begin, names)
-        self._last_start = (policy, begin, list(constants), stated, names), found
+        self._last_start = key, found
         return found
 
     def judge(self, kernel: Kernel) -> FieldValues:
@@ -204,7 +205,7 @@ class PreparedRuns:
 
     def _own_state(self, constants: list[float]) -> tuple[float, ...]:
         """What the problem states, under parameters; worked out anew where one of those it depends on has changed."""
-        decisive = tuple(constants[place] for place in self._decisive)
+        decisive = _bits([constants[place] for place in self._decisive])
         last = self._last_stated
         if last is not None and last[0] == decisive:
             return last[1]
@@ -224,6 +225,11 @@ class PreparedRuns:
     @cached_property
     def _state_places(self) -> dict[str, int]:
         return {name: place for place, name in enumerate(self._equations.state_names)}
+
+
+def _bits(numbers: Sequence[float]) -> bytes:
+    """What tells numbers apart that compare equal: atan2 is π at (0, -1) and -π at (-0, -1)."""
+    return array("d", numbers).tobytes()
 
 
 def _key(scheme: Scheme | str | None, options: RunOptions) -> Any:

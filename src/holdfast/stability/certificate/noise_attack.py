@@ -36,6 +36,12 @@ class NoiseAttack:
         self._equations = derive(loads(read.claims.problem, "the certificate's problem"))
 
     @property
+    def _names(self) -> list[str]:
+        """The deviations that are followed together."""
+        assert self.shown.block.mean_square is not None
+        return list(self.shown.block.mean_square["names"])
+
+    @property
     def told(self) -> str:
         return f"{PATHS * STEPS} native steps in fractions and {MANY} paths agree"
 
@@ -74,7 +80,7 @@ class NoiseAttack:
 
         made = self.read.equations
         places = {name: k for k, name in enumerate(made.stated.state_names)}
-        rows = of_text([made.psi[name] for name in self.shown.block.names], places)
+        rows = of_text([made.psi[name] for name in self._names], places)
         found = []
         for state in states.tolist():
             x = [Fraction(1), *map(Fraction, state)]
@@ -96,7 +102,7 @@ class NoiseAttack:
                 left = self._left(rows[k], rows[k + 1], [root * Fraction(x) for x in numbers[k, path].tolist()])
                 squares += np.square([float(x) for x in left])
         seen = np.sqrt(squares / (PATHS * STEPS))
-        for name, size, most in zip(self.shown.block.names, seen.tolist(), proof["rounding"], strict=True):
+        for name, size, most in zip(self._names, seen.tolist(), proof["rounding"], strict=True):
             if not size <= most:
                 return f"native steps add more to {name} in rms than stated: {over(size, most)}"
         return None
@@ -119,9 +125,7 @@ class NoiseAttack:
         for k, row in enumerate(chosen.tolist()):
             squares = np.array([[float(x) ** 2 for x in psi] for psi in self._deviations(states[:, row])])
             error = squares.std(axis=0, ddof=1) / np.sqrt(MANY)
-            for name, mean, off, most in zip(
-                self.shown.block.names, squares.mean(axis=0), error, envelope[:, k], strict=True
-            ):
+            for name, mean, off, most in zip(self._names, squares.mean(axis=0), error, envelope[:, k], strict=True):
                 if not mean <= most**2 + CHANCE * off:
                     return f"the mean square of {name} at step {row} is beyond: {over(float(mean), float(most**2))}"
         return None

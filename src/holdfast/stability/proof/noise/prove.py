@@ -120,8 +120,9 @@ class _SecondMoment:
         if made.overflows(sizes.tolist()):
             raise BadRequest("its numbers come near the largest double")
         proof = MeanSquareProof(
-            made.scheme, made.projected, _rows(factor), gamma, _rows(S), share, tuple(rounding), begun, tuple(tops)
-        )
+            made.names, made.scheme, made.projected, _rows(factor), gamma, _rows(S), share, tuple(rounding), begun,
+            tuple(tops),
+        )  # fmt: skip
         enough = all(a <= b for a, b in zip(self.recursion.of_rounding(sizes.tolist()), rounding, strict=True))
         return proof if enough and self._holds(proof) else None
 

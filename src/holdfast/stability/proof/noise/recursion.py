@@ -42,6 +42,7 @@ UNDERFLOW = 1e-140  # far more than what is lost below the smallest doubles, and
 class NoisyRecursion:
     """R, the columns √τ⁻¹(bⱼ, Bⱼ) of ψ⁺ by channel, and the rounding of a step."""
 
+    names: tuple[str, ...]
     scheme: NoiseScheme
     projected: bool  # as `sample_paths` takes the noise unless told otherwise
     step: float
@@ -75,6 +76,27 @@ def noisy_recursion(
         raise BadRequest(f"the step is not an affine map of its deviations: {doubt.what}") from None
     except OverflowError:
         raise BadRequest("its numbers are beyond doubles") from None
+
+
+def all_together(equations: Equations, blocks: Sequence[ProofBlock]) -> ProofBlock:
+    """All blocks as one, for deviations that only together determine the states that move them."""
+    places = tuple(sorted(i for block in blocks for i in block.places))
+    full = np.zeros((len(places), len(places)))
+    for block in blocks:
+        own = [places.index(i) for i in block.places]
+        full[np.ix_(own, own)] = block.matrix
+    names = tuple(equations.deviation_names[i] for i in places)
+    why = next((block.obstacle for block in blocks if block.obstacle), "")
+    constraints = tuple(dict.fromkeys(name for block in blocks for name in block.constraints))
+    return ProofBlock(constraints, places, names, full, all(block.constant for block in blocks), why)
+
+
+def determined(equations: Equations, block: ProofBlock, parameters: Mapping[Any, Any]) -> bool:
+    """Whether a block has as many deviations as states that move them."""
+    try:
+        return len(_AffineStep(equations, block, parameters).places) == len(block.places)
+    except Undecided:
+        return True  # which is said where the recursion is asked for
 
 
 class _AffineStep:
@@ -134,6 +156,7 @@ class _AffineStep:
                 raise Undecided("a step from the program leaves it without noise")
         pushed = [[_in_deviations(row, back, offset) for row in _times(Z, kick)] for kick in kicks]
         return NoisyRecursion(
+            self.block.names,
             scheme,
             self.projected,
             step,

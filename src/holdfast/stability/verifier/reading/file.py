@@ -290,8 +290,8 @@ BLOCK: dict[str, Check] = {
     "settles": _flag, "proof": _optional(lambda value, where: Claim(**_table(value, where, PROOF))),
 }  # fmt: skip
 MEAN_SQUARE: dict[str, Check] = {
-    "scheme": _name, "projected": _flag, "factor": _square, "gamma": _positive, "second_moment": _square,
-    "share": _positive, "rounding": _list(_size), "start_size": _size, "bounds": _list(_size),
+    "names": _unique, "scheme": _name, "projected": _flag, "factor": _square, "gamma": _positive,
+    "second_moment": _square, "share": _positive, "rounding": _list(_size), "start_size": _size, "bounds": _list(_size),
 }  # fmt: skip
 ORDERED: dict[str, Check] = {
     "kind": _name, "tube": lambda value, where: _place(value, where), "names": _unique, "start": _list(_size),
