@@ -10,6 +10,8 @@ import holdfast as hf
 from holdfast.stability.certificate.certificate import certificate_from
 from holdfast.stability.certificate.from_start import widths_of
 from holdfast.stability.certificate.mean_square import MeanSquareProof
+from holdfast.stability.proof.noise.recursion import NoisyRecursion
+from holdfast.stability.verifier.noise import check
 
 EXAMPLES = resources.files("holdfast") / "examples"
 SPRING = """schema = 1
@@ -262,3 +264,44 @@ def test_a_norm_of_many_deviations_tells_how_wide_it_is():
     proof = MeanSquareProof("semi-implicit", False, factor.tolist(), 0.9, unit, 0.1, (0,) * 6, 7, (1,) * 6)
     assert np.allclose(proof.envelope(0)[:, 0], 1 + 7 * expected)
     assert "from the start on" in proof.promise("abcdef", 0.01)
+
+
+HUGE = """schema = 1
+[system]
+coordinates = ["x"]
+kinetic = "x_dot**2/2"
+[system.noise]
+wind = { x = "c + x*h*k*l" }
+[parameters]
+h = 1e200
+k = 1e90
+l = 1e-292
+c = 1e20
+[program.holonomic]
+a = "x"
+[program.controls]
+F = { x = "1" }
+[program.law]
+kind = "spring-damper"
+stiffness = 4
+damping = 3
+[run]
+step = 0.01
+duration = 2
+"""
+
+
+def test_numbers_that_overflow_on_the_way_have_no_mean_square(monkeypatch):
+    """x h k is beyond doubles for x = 1e19, the exact c + x/100 is not: every path ends in what is no number."""
+    equations = hf.derive(hf.loads(HUGE))
+    assert not hf.sample_paths(equations, paths=10, duration=1).success
+    block = hf.certify(equations)["a"]
+    assert block.mean_square is None
+    assert "its numbers come near the largest double" in block.reason
+    monkeypatch.setattr(NoisyRecursion, "overflows", lambda self, sizes: False)
+    found = hf.verify(hf.certify(equations))
+    assert not found.holds
+    assert "largest double" in found.doubts[0]
+    monkeypatch.setattr(check, "FARTHEST", Fraction(2) ** 2000)
+    found = hf.verify(hf.certify(equations))
+    assert "does not hold: its paths cannot be made again: paths do not stay finite" in found.doubts[0]

@@ -14,6 +14,7 @@ import numpy as np
 from holdfast.common.rounded import over
 from holdfast.engine.noise import normals
 from holdfast.equations.derive import derive
+from holdfast.errors import BadRequest, HoldfastError
 from holdfast.problem.file.load_dump import loads
 from holdfast.results.runs.noise import sample_paths
 from holdfast.stability.certificate.mean_square import mean_square_from
@@ -56,7 +57,10 @@ class NoiseAttack:
         return None if same and columns == own["noise"] else "the operations that are run here are others than it lists"
 
     def contradiction(self) -> str | None:
-        return self._steps() or self._averages()
+        try:
+            return self._steps() or self._averages()
+        except HoldfastError as error:
+            return f"its paths cannot be made again: {error.what}"
 
     def _paths(self, paths: int, steps: int) -> np.ndarray:
         claims, proof = self.read.claims, self.shown.block.mean_square
@@ -66,6 +70,8 @@ class NoiseAttack:
             self._equations, step=claims.step, duration=steps * claims.step, paths=paths, seed=SEED,
             scheme=proof["scheme"], start=claims.start, start_policy="keep", parameters=claims.parameters,
         )  # fmt: skip
+        if not made.success:
+            raise BadRequest("paths do not stay finite")
         return made.states
 
     def _deviations(self, states: np.ndarray) -> list[list[Fraction]]:
