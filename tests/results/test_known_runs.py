@@ -200,3 +200,16 @@ def test_threads_share_what_is_known(problem):
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_a_run_by_a_user_s_scheme_is_not_carried_on_by_another_of_its_name(problem):
+    """A run knows its scheme by name, and by a hash of its numbers."""
+    heun = hf.RungeKutta(name="rk4", order=2, stages=((), (1,)), weights=("1/2", "1/2"))
+    equations, words = hf.derive(problem), {"step": 0.01, "duration": 0.1}
+    run, usual = (hf.simulate(equations, scheme, **words) for scheme in (heun, hf.RK4))
+    assert not np.array_equal(run.y, usual.y)
+    with pytest.raises(hf.HoldfastError, match="another scheme that is called rk4"):
+        run.continued(0.1)
+    whole, carried = hf.simulate(equations, heun, step=0.01, duration=0.2), run.continued(0.1, scheme=heun, step=0.01)
+    assert np.allclose(carried.y[:, -1], whole.y[:, -1], rtol=0, atol=1e-12)
+    assert usual.continued(0.1).success
