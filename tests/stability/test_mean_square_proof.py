@@ -261,7 +261,9 @@ def test_a_norm_of_many_deviations_tells_how_wide_it_is():
     expected = np.linalg.norm(np.linalg.inv(factor.T), axis=1)
     assert np.allclose(widths_of(factor.tolist()), expected, rtol=1e-9)
     unit = np.eye(6).tolist()
-    proof = MeanSquareProof("semi-implicit", False, factor.tolist(), 0.9, unit, 0.1, (0,) * 6, 7, (1,) * 6)
+    proof = MeanSquareProof(
+        tuple("abcdef"), "semi-implicit", False, factor.tolist(), 0.9, unit, 0.1, (0,) * 6, 7, (1,) * 6
+    )
     assert np.allclose(proof.envelope(0)[:, 0], 1 + 7 * expected)
     assert "from the start on" in proof.promise("abcdef", 0.01)
 
