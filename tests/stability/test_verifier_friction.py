@@ -67,7 +67,8 @@ def told(data, tmp_path, cells=600):
     return hf.verify(path, cells=cells)
 
 
-@pytest.mark.parametrize("normal", [AFFINE, pytest.param(BENT, marks=pytest.mark.prove)], ids=["affine", "bent"])
+@pytest.mark.prove
+@pytest.mark.parametrize("normal", [AFFINE, BENT], ids=["affine", "bent"])
 def test_friction_by_its_own_reaction_is_confirmed(normal, tmp_path):
     found = told(copy.deepcopy(certificate(normal)), tmp_path)
     assert found.holds, found.findings

@@ -12,13 +12,12 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from queue import Queue
 from threading import Thread
 from typing import Any
 
-from holdfast.common.cluster import PARTS_EACH, gathered
 from holdfast.stability.verifier.check import Reading
 from holdfast.stability.verifier.reading.tubes import StatedTube
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed
@@ -27,6 +26,7 @@ from holdfast.stability.verifier.tube.cover import Claimed, Failing, Progress, T
 
 WORTH = 64  # cells: fewer are done before a process has begun
 FEWEST = 8  # cells that a worker of a cluster looks at together
+PARTS_EACH = 8  # parts for each worker of a cluster, so that a slow or a lost one holds up little
 
 
 def confirmed(
@@ -57,7 +57,7 @@ def _on_cluster(packed: bytes, client: Any, cells: int, budget: Budget, progress
 
     count, total = max(1, min(PARTS_EACH * sum(client.nthreads().values()), cells // FEWEST)), 0
     futures = [client.submit(look, packed, k, count, pure=False, priority=-k) for k in range(count)]
-    for _, line in gathered(client, futures, progress):
+    for line in _as_told(client, futures, progress):
         kind, _, rest = line.partition(" ")
         if kind != "done":
             raise _trouble(kind, rest)
@@ -65,6 +65,21 @@ def _on_cluster(packed: bytes, client: Any, cells: int, budget: Budget, progress
         total += parts
         budget.spend(spent)
     return total
+
+
+def _as_told(client: Any, futures: Sequence[Any], progress: Progress | None) -> Iterator[str]:
+    """What the workers of a cluster say, as it comes; an error of one, or a claim that fails, ends all."""
+    from distributed import as_completed
+
+    try:
+        for done, (future, line) in enumerate(as_completed(futures, with_results=True), start=1):
+            yield str(line)
+            future.release()
+            if progress is not None:
+                progress(done / len(futures))
+    except BaseException:
+        client.cancel(futures, force=True)
+        raise
 
 
 def _cores() -> int:
