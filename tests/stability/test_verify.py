@@ -185,7 +185,7 @@ LIES = {  # what is changed (a path of keys, and a function of the old value), a
     "a start elsewhere": ([(("start",), lambda x: [1.0, 0.5, 0.0, 0.0])], "misstates whether the start"),
     "no start": ([(("start",), lambda x: [])], "the start is not a state"),
     "a run too long": ([(("duration",), lambda x: 5.0)], "misstates whether its run stays"),
-    "a run of part of a step": ([(("duration",), lambda x: 0.555 * 0.01)], "cannot be made again"),
+    "a run of part of a step": ([(("duration",), lambda x: 0.555 * 0.01)], "ends at another time"),
     "a run that left": ([((*BLOCK, "stayed"), lambda x: False)], "misstates whether its run stays"),
     "a run from another time": ([(("begin",), lambda x: 0.5)], "starts elsewhere"),
     # the problem and its numbers

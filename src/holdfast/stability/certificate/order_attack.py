@@ -11,7 +11,7 @@ from holdfast.errors import HoldfastError
 from holdfast.stability.certificate.attack import BITS, NEAR_BOUND, SUSPECTS, Attack, NativeRun, _some
 from holdfast.stability.certificate.tube_attack import SCALED, TURN, rows_outside
 from holdfast.stability.verifier.check import Reading
-from holdfast.stability.verifier.order.check import SHORTER, ShownOrder
+from holdfast.stability.verifier.order.check import ShownOrder
 from holdfast.stability.verifier.tube.turns import turning
 
 RANDOM = 200  # native steps from corners and other states of boxes
@@ -43,8 +43,7 @@ class OrderAttack(Attack):
             return unfinished
         times, states = run.times, run.y.T
         steps = shown.claim["steps"]
-        whole = times[1:] - times[:-1] >= (1 - SHORTER) * (self.read.claims.step or 0.0)
-        if steps != len(times) - 1 - (not whole[-1]) or not whole[:steps].all():
+        if steps != self._whole(times) - 1:
             return "its run, made again, takes another number of steps"
         angles = turning(self.read.equations)
         for name, scale, row in zip(shown.tube.scales, shown.tube.scales.values(), run.y, strict=True):

@@ -44,6 +44,8 @@ class TubeAttack(Attack):
         outside = rows_outside(self.tube, times, states)
         if outside:
             return f"its run, made again, leaves the tube at t = {times[outside[0]]:g}"
+        whole = self._whole(times)
+        times, states = times[:whole], states[:whole]
         psi = self._doubles(times, states)[0]
         size = np.linalg.norm(psi @ self._factor, axis=1)
         beyond = self._beyond(times, states, size, 0)
