@@ -141,8 +141,11 @@ def control_tape(flow: TubeFlow, scheme: RungeKutta, shape: CellMonomials) -> Fo
 def rates_between(flow: TubeFlow, scheme: RungeKutta, step: float, shape: CellMonomials, cells: Cells) -> Array:
     """Whether rates and what holds the program exist on the whole way from the states of a cell to the next row [cell].
 
-    A step goes over places at which a control fails, if none of its stages happens to lie there.
+    A step goes over places at which a control fails, if none of its stages happens to lie there. Systems that are
+    solved in passes (8.14) are regular everywhere.
     """
+    if flow.refinement is not None:
+        return np.ones(len(cells), bool)
     data = cells.inputs(shape, flow.places, flow.timed)
     tau = np.zeros((len(cells), 1, data.shape[2]))
     tau[:, 0, 0] = tau[:, 0, shape.place[(len(flow.variables) + 1,)]] = step / 2
