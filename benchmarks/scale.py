@@ -41,16 +41,15 @@ parameters = {{ g = 9.81, l = {length!r}, m = {length!r} }}
 [repeat.top]
 for = {{ j = [1, {columns}] }}
 [repeat.top.definitions]
-"x0_{{j}}" = "{{j}}*l"
-"y0_{{j}}" = 0
+{tops}
 [repeat.node]
 for = {{ i = [1, {rows}], j = [1, {columns}] }}
 [repeat.node.system]
-coordinates = ["x{{i}}_{{j}}", "y{{i}}_{{j}}", "z{{i}}_{{j}}"]
-kinetic = "m*(x{{i}}_{{j}}_dot**2 + y{{i}}_{{j}}_dot**2 + z{{i}}_{{j}}_dot**2)/2"
-potential = "m*g*z{{i}}_{{j}}"
+coordinates = [{names}]
+kinetic = "m*({squares})/2"
+potential = "m*g*{last}"
 [repeat.node.program.holonomic]
-"down{{i}}_{{j}}" = "((x{{i}}_{{j}} - x{{i-1}}_{{j}})**2 + (y{{i}}_{{j}} - y{{i-1}}_{{j}})**2 + {rise} - l**2)/2"
+"down{{i}}_{{j}}" = "({down} - l**2)/2"
 [repeat.node.start]
 "x{{i}}_{{j}}" = "{{j}}*l"
 "y{{i}}_{{j}}" = "{{i}}*l"
@@ -59,30 +58,40 @@ potential = "m*g*z{{i}}_{{j}}"
 kind = "critically-damped"
 rate = 20
 """
-RISE = "(z{i}_{j} - z{i-1}_{j})**2"
 ACROSS = """
 [repeat.bar]
 for = {{ i = [1, {rows}], j = [2, {columns}] }}
 [repeat.bar.program.holonomic]
-"right{{i}}_{{j}}" = "((x{{i}}_{{j}} - x{{i}}_{{j-1}})**2 + (y{{i}}_{{j}} - y{{i}}_{{j-1}})**2 + (z{{i}}_{{j}} - z{{i}}_{{j-1}})**2 - l**2)/2"
-"""  # noqa: E501
+"right{{i}}_{{j}}" = "({right} - l**2)/2"
+"""
 
 
 class Net:
-    """Points in space, each below the one above it by a rod, and beside its neighbour where there are columns."""
+    """Points, each joined to the one before it by a rod, and to its neighbour where there are columns: a chain in the
+    plane, a strip in space.
+    """
 
     def __init__(self, kind: str, links: int) -> None:
+        self.axes = "xyz" if kind == "strip" else "xy"
         self.columns = COLUMNS if kind == "strip" else 1
         self.rows = links if kind == "chain" else round(links / (2 * COLUMNS - 1))
         self.length = 1 / self.rows
 
     @property
     def text(self) -> str:
-        sizes = {"rows": self.rows, "columns": self.columns, "length": self.length}
-        across = ACROSS.format(**sizes) if self.columns > 1 else ""
-        tops = '"x0_{j}" = "{j}*l"\n"y0_{j}" = 0\n'
-        text = FILE.format(**sizes, rise=RISE, across=across)
-        return text.replace(tops, tops + '"z0_{j}" = 0\n')
+        axes, sizes = self.axes, {"rows": self.rows, "columns": self.columns, "length": self.length}
+        here = [f"{axis}{{i}}_{{j}}" for axis in axes]
+        down = " + ".join(f"({axis}{{i}}_{{j}} - {axis}{{i-1}}_{{j}})**2" for axis in axes)
+        right = " + ".join(f"({axis}{{i}}_{{j}} - {axis}{{i}}_{{j-1}})**2" for axis in axes)
+        return FILE.format(
+            **sizes,
+            tops="\n".join(f'"{axis}0_{{j}}" = {chr(34) + "{j}*l" + chr(34) if axis == "x" else 0}' for axis in axes),
+            names=", ".join(f'"{name}"' for name in here),
+            squares=" + ".join(f"{name}_dot**2" for name in here),
+            last=here[-1],
+            down=down,
+            across=ACROSS.format(**sizes, right=right) if self.columns > 1 else "",
+        )
 
     def bars(self) -> tuple[np.ndarray, np.ndarray]:
         """The points that each bar joins, in the order of the constraints; -1, -2, ... are those that are fixed."""
@@ -96,7 +105,7 @@ class Net:
         """Places and velocities near the stretched net, where no constraint is met exactly."""
         shake = np.random.default_rng(1)
         i, j = np.divmod(np.arange(self.rows * self.columns), self.columns)
-        places = self.length * np.column_stack([j + 1.0, i + 1.0, np.zeros(len(i))])
+        places = self.length * np.column_stack([j + 1.0, i + 1.0, np.zeros(len(i))])[:, : len(self.axes)]
         return (
             places + 0.1 * self.length * shake.normal(size=places.shape),
             self.length * shake.normal(size=places.shape),
@@ -108,19 +117,22 @@ class Net:
         from scipy.sparse.linalg import spsolve
 
         lower, upper = self.bars()
-        fixed = self.length * np.column_stack([np.arange(self.columns) + 1.0, np.zeros((self.columns, 2))])[::-1]
+        size, above = len(self.axes), np.arange(self.columns) + 1.0
+        fixed = self.length * np.column_stack([above, np.zeros((self.columns, size - 1))])[::-1]
         all_places, all_velocities = np.vstack([places, fixed]), np.vstack([velocities, np.zeros_like(fixed)])
         along, moving = all_places[lower] - all_places[upper], all_velocities[lower] - all_velocities[upper]
         bar, axis = np.indices(along.shape)
         free = upper >= 0
         rows = np.concatenate([bar.ravel(), bar[free].ravel()])
-        columns = np.concatenate([(3 * lower[:, None] + axis).ravel(), (3 * upper[free, None] + axis[free]).ravel()])
+        columns = np.concatenate(
+            [(size * lower[:, None] + axis).ravel(), (size * upper[free, None] + axis[free]).ravel()]
+        )
         values = np.concatenate([along.ravel(), -along[free].ravel()])
         jacobian = coo_matrix((values, (rows, columns)), shape=(len(lower), places.size)).tocsr()
         deviation, rate = ((along**2).sum(1) - self.length**2) / 2, (along * moving).sum(1)
         demand = -(RATE**2) * deviation - 2 * RATE * rate - (moving**2).sum(1)
         forces = np.zeros_like(places)
-        forces[:, 2] = -self.length * GRAVITY
+        forces[:, -1] = -self.length * GRAVITY
         system = bmat([[self.length * identity(places.size), -jacobian.T], [jacobian, None]], format="csc")
         return np.asarray(spsolve(system, np.concatenate([forces.ravel(), demand])))[: places.size]
 
@@ -183,7 +195,7 @@ def table(records: list[dict[str, Any]], ratios: dict[str, float]) -> str:
     lines = [
         TITLE, "",
         "Written by `python -m benchmarks.scale`: seconds of the processor, each size in a process of its own, nothing "
-        "kept from before. A chain is one column of rods in space, a strip three columns with bars between them. "
+        "kept from before. A chain is one column of rods in the plane, a strip three in space with bars between them. "
         "*First run* is the first `simulate`, beyond compiling; errors are those of accelerations beside SciPy's "
         "sparse LU.", "",
         "| problem | links | load | derive | compile | first run | MB | us an RK4 step | error |",

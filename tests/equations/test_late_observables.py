@@ -8,6 +8,7 @@ import holdfast as hf
 from holdfast.equations.equations import Equations
 from holdfast.equations.solving.large import LARGE
 from holdfast.graph.field import LateNodes
+from holdfast.results.start.projection import _tape
 
 EXAMPLES = sorted((Path(hf.__file__).parent / "examples").glob("[cfr]*.toml"))
 CHAIN = """
@@ -45,6 +46,11 @@ def test_a_run_of_a_large_system_makes_none(monkeypatch):
     with hf.limits(seconds=60):
         equations = hf.derive(hf.loads(CHAIN.format(count=LARGE // 2 + 1)))
         run = hf.simulate(equations, hf.RK4, step=1e-3, duration=1e-2, every=10)
+        for x in (0.08, 0.09):  # the second is made again, and judges its start by deviations alone
+            other = {"start": {"x1": x}, "start_policy": "keep"}
+            moved = hf.simulate(equations, hf.RK4, step=1e-3, duration=1e-2, every=10, **other)
+        assert moved.start.deviation["y_rod1"] == pytest.approx(-0.00095)
+        assert equations.deviations.memo.kept(_tape) is None  # nor are the squares of M and J written out for it
         assert run["x1"][-1] < 0.1 + 1e-12
     assert isinstance(equations.field.observables, LateNodes)
     assert not made

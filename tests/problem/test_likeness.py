@@ -68,6 +68,17 @@ def test_what_is_made_of_a_pattern_is_what_reading_makes(form):
         assert made.is_commutative
 
 
+@pytest.mark.parametrize(("small", "large"), [("*1" * 60, "*9999999" * 60), ("*1e299*1", "*1e299*9999999")])
+def test_a_product_of_other_numbers_is_refused_where_reading_it_is(small, large):
+    """Numbers beyond doubles must not come in by a product that is alike."""
+    reader = Expressions(words())
+    for name in ("x1", "x2", "x3"):
+        reader.read(name + small)
+    for text in ("x4" + large, "x5" + small + large):
+        with pytest.raises(hf.HoldfastError, match="out of range"):
+            reader.read(text)
+
+
 def counted(monkeypatch, count):
     """How many expressions of a chain are read in full."""
     found = []

@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
+import sympy as sp
 
 import holdfast as hf
 from holdfast.results.runs.again.known import KnownRuns
@@ -105,6 +106,24 @@ def test_words_that_are_equal_but_mean_something_else_are_told_apart(problem):
         hf.simulate(equations, hf.RK4, step=1, duration=1, steps=1)
 
 
+def test_a_run_does_not_depend_on_those_before_it_not_even_on_the_sign_of_their_zeros():
+    """atan2 tells 0 from -0, which compare equal."""
+    x, y = hf.coordinates("x y")
+    side = hf.parameters("side")
+    force = sp.atan2(y + side, x)
+    system = hf.System(
+        coordinates=(x, y), kinetic=(x.rate**2 + y.rate**2) / 2, forces={x: force}, parameters={side: -0.0}
+    )
+    problem = hf.Problem(system, start={x: -1.0, y: -0.0})
+    words = {"scheme": hf.RK4, "step": 0.1, "duration": 0.5}
+    numbers = [{"start": {"y": zero}, "parameters": {"side": other}} for zero in (0.0, -0.0) for other in (0.0, -0.0)]
+    alone = [hf.simulate(hf.derive(problem), **words, **each)["x"][-1] for each in numbers]
+    assert len({*alone}) == 2
+    equations = hf.derive(problem)
+    for k in (0, 3, 3, 1, 3, 2, 3, 0):
+        assert hf.simulate(equations, **words, **numbers[k])["x"][-1] == alone[k]
+
+
 def test_a_known_run_that_ends_badly_or_starts_wrongly_is_told_as_before(problem):
     words = {"step": 0.01, "duration": 0.5}
     equations, fresh = hf.derive(problem), hf.derive(problem)
@@ -181,3 +200,16 @@ def test_threads_share_what_is_known(problem):
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_a_run_by_a_user_s_scheme_is_not_carried_on_by_another_of_its_name(problem):
+    """A run knows its scheme by name, and by a hash of its numbers."""
+    heun = hf.RungeKutta(name="rk4", order=2, stages=((), (1,)), weights=("1/2", "1/2"))
+    equations, words = hf.derive(problem), {"step": 0.01, "duration": 0.1}
+    run, usual = (hf.simulate(equations, scheme, **words) for scheme in (heun, hf.RK4))
+    assert not np.array_equal(run.y, usual.y)
+    with pytest.raises(hf.HoldfastError, match="another scheme that is called rk4"):
+        run.continued(0.1)
+    whole, carried = hf.simulate(equations, heun, step=0.01, duration=0.2), run.continued(0.1, scheme=heun, step=0.01)
+    assert np.allclose(carried.y[:, -1], whole.y[:, -1], rtol=0, atol=1e-12)
+    assert usual.continued(0.1).success

@@ -179,6 +179,17 @@ def test_a_column_may_differ_by_rounding_and_no_more(run):
         again(run, **moved(run, "energy", -1e-5 * reach))
 
 
+@pytest.mark.parametrize("at", [[0.1, 0.2], [0.0, 0.1, 0.2], [0.1, 0.5], []])
+@pytest.mark.parametrize("words", [{"scheme": "rk4", "step": 0.01}, {"scheme": "dop853", "tolerance": 1e-6}], ids=str)
+def test_rows_at_given_times_are_saved_and_read_though_they_end_early(tmp_path, at, words):
+    run = hf.simulate(hf.derive(pendulum()), duration=0.5, at=at, **words)
+    (path,) = run.save(tmp_path / "run.npz")
+    found = hf.Trajectory.load(path)
+    assert np.array_equal(found.times, run.times)
+    assert found.success
+    assert found.picked
+
+
 def test_times_must_increase_to_the_end_of_the_steps(run):
     still = np.array(run.times)
     still[5] = still[4]

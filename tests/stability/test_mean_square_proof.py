@@ -8,6 +8,10 @@ import pytest
 
 import holdfast as hf
 from holdfast.stability.certificate.certificate import certificate_from
+from holdfast.stability.certificate.from_start import widths_of
+from holdfast.stability.certificate.mean_square import MeanSquareProof
+from holdfast.stability.proof.noise.recursion import NoisyRecursion
+from holdfast.stability.verifier.noise import check
 
 EXAMPLES = resources.files("holdfast") / "examples"
 SPRING = """schema = 1
@@ -193,6 +197,7 @@ def test_blocks_that_move_each_other_s_states_are_followed_together():
     assert (seen > 0.999 * np.array(proof.bounds)).all()
     assert "rms y_c" not in certificate["a"].line()
     assert "rms y_c" in certificate["c"].line()
+    assert hf.verify(certificate).holds
 
 
 CANCELLED = """schema = 1
@@ -239,3 +244,66 @@ def test_noise_that_is_nothing_but_rounding_is_bounded_as_it_is_run(noise):
     seen = [paths.moments(name, since=1).mean_square ** 0.5 for name in ("y_p", "w_p")]
     assert min(seen) > 1e-18
     assert block.mean_square is None or all(a <= b for a, b in zip(seen, block.mean_square.bounds, strict=True))
+
+
+def test_a_norm_of_many_deviations_tells_how_wide_it_is():
+    """Of a product of triangles whose inverse has zeros: they are balls around 0, of which no power is a number."""
+    factor = np.array(
+        [
+            [4.359050357911449, 0, 0, 0, 0, 0],
+            [2.259811376044551, 5.391724826106916, 0, 0, 0, 0],
+            [0.23545091995289513, 0.2545834065045337, 1.1377211368147642, 0, 0, 0],
+            [8.841892685131267e-05, 4.321635334747348e-05, 2.168901218474172e-05, 0.0005963838891089164, 0, 0],
+            [3.41373795e-05, 2.76852543e-05, 8.50456701e-06, 5.77244565e-05, 0.0003429123199637863, 0],
+            [-1.74200881e-05, -3.79194704e-05, -1.1492901e-06, -1.64241592e-05, 1.46548371e-05, 0.0002395976399956],
+        ]
+    )
+    expected = np.linalg.norm(np.linalg.inv(factor.T), axis=1)
+    assert np.allclose(widths_of(factor.tolist()), expected, rtol=1e-9)
+    unit = np.eye(6).tolist()
+    proof = MeanSquareProof(
+        tuple("abcdef"), "semi-implicit", False, factor.tolist(), 0.9, unit, 0.1, (0,) * 6, 7, (1,) * 6
+    )
+    assert np.allclose(proof.envelope(0)[:, 0], 1 + 7 * expected)
+    assert "from the start on" in proof.promise("abcdef", 0.01)
+
+
+HUGE = """schema = 1
+[system]
+coordinates = ["x"]
+kinetic = "x_dot**2/2"
+[system.noise]
+wind = { x = "c + x*h*k*l" }
+[parameters]
+h = 1e200
+k = 1e90
+l = 1e-292
+c = 1e20
+[program.holonomic]
+a = "x"
+[program.controls]
+F = { x = "1" }
+[program.law]
+kind = "spring-damper"
+stiffness = 4
+damping = 3
+[run]
+step = 0.01
+duration = 2
+"""
+
+
+def test_numbers_that_overflow_on_the_way_have_no_mean_square(monkeypatch):
+    """x h k is beyond doubles for x = 1e19, the exact c + x/100 is not: every path ends in what is no number."""
+    equations = hf.derive(hf.loads(HUGE))
+    assert not hf.sample_paths(equations, paths=10, duration=1).success
+    block = hf.certify(equations)["a"]
+    assert block.mean_square is None
+    assert "its numbers come near the largest double" in block.reason
+    monkeypatch.setattr(NoisyRecursion, "overflows", lambda self, sizes: False)
+    found = hf.verify(hf.certify(equations))
+    assert not found.holds
+    assert "largest double" in found.doubts[0]
+    monkeypatch.setattr(check, "FARTHEST", Fraction(2) ** 2000)
+    found = hf.verify(hf.certify(equations))
+    assert "does not hold: its paths cannot be made again: paths do not stay finite" in found.doubts[0]

@@ -223,3 +223,14 @@ def test_a_system_that_is_not_the_one_that_is_run_is_seen(name):
     other = {place: node * nearly if place in places else node for place, node in flow.entries.items()}
     with pytest.raises(hf.HoldfastError, match="do not solve the system"):
         require_agreement(replace(flow, entries=other), [(0.0, start)])
+
+
+def test_what_is_built_on_tubes_says_what_steps_in_order_give():
+    certificate = certified("kepler")
+    with pytest.raises(hf.BadRequest, match="in the order of time already"):
+        hf.in_phase(example("kepler"), certificate)
+    short = hf.certify(example("kepler"), duration=0.5)
+    starts = hf.safe_starts(example("kepler"), short)
+    assert starts
+    assert "if it starts with no more of any deviation than this one" in str(starts)
+    assert "died away" not in str(starts)

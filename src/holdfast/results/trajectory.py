@@ -61,6 +61,7 @@ class Trajectory:
     equations: Equations | None = None
     second_order: bool = True  # as `derive` took it
     scheme_fingerprint: str = ""  # of the scheme's own numbers, which a name does not tell
+    picked: bool = False  # its rows are those at given times, which need not reach its end
 
     @classmethod
     def of_fields(cls, fields: Mapping[str, Any]) -> Trajectory:

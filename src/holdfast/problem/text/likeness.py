@@ -23,6 +23,8 @@ from holdfast.problem.vocabulary import Vocabulary
 
 NAMES = re.compile(r"(?<![A-Za-z0-9_.])([A-Za-z_][A-Za-z0-9_]*)")
 PRODUCT = re.compile(r"[A-Za-z0-9_ .]+(?:[*/][A-Za-z0-9_ .]+)+")  # no sums, powers, brackets or calls
+EXPONENT = re.compile(r"(?<![A-Za-z_])[0-9.][eE]")
+SHORT = 250  # characters: numbers without exponents that fit in make products within 10^±250, and 10^±300 are allowed
 WHOLE = re.compile(r"(?<![A-Za-z0-9_.])([1-9][0-9]{0,6})(?![A-Za-z0-9_.])")
 Key = tuple[Any, ...]
 
@@ -56,7 +58,7 @@ def likeness(text: str, names: Vocabulary, hidden: Sequence[Container[str]]) -> 
     words: list[Any] = [word if places[word] < 0 else places[word] for word in pieces[1::2]]
     between = pieces[::2]
     factor = None
-    if symbols and PRODUCT.fullmatch(text):
+    if symbols and len(text) <= SHORT and PRODUCT.fullmatch(text) and not EXPONENT.search(text):
         factor = Fraction(1)
         for k, piece in enumerate(between):
             between[k], factor = _without_whole(piece, factor)

@@ -13,6 +13,7 @@ from holdfast.schemes.by_name import scheme_named
 
 if TYPE_CHECKING:
     from holdfast.results.trajectory import Trajectory
+    from holdfast.schemes.kinds.scheme import Scheme
 
 
 def continued(run: Trajectory, duration: float | None, options: dict[str, Any]) -> JoinedRun:
@@ -52,13 +53,22 @@ def continued(run: Trajectory, duration: float | None, options: dict[str, Any]) 
     else:
         start, impact = handed_over(last, equations, "continued", time, parameters)
     lasts = time - float(run.times[0]) if duration is None else duration
-    asked: dict[str, Any] = {"scheme": scheme_named(last.scheme)}
-    if last.step is None:
-        asked["tolerance"] = last.tolerance
-    else:
-        asked["step"] = fitted_step(lasts, last.step)
-    if "scheme" in options or "step" in options or "tolerance" in options:
-        asked = {}
+    asked: dict[str, Any] = {}
+    if options.keys().isdisjoint(("scheme", "step", "tolerance")):
+        own_steps = {"tolerance": last.tolerance} if last.step is None else {"step": fitted_step(lasts, last.step)}
+        asked = {"scheme": _own_scheme(last), **own_steps}
     asked |= {"start": start, "start_policy": "keep", "begin": time, "duration": lasts, **options}
     part = simulate(equations, parameters=parameters, **asked)
     return joined([run, part], impacts=(*impacts, *((impact,) if impact is not None else ())))
+
+
+def _own_scheme(run: Trajectory) -> Scheme:
+    """The scheme that made a run, found by its name; not another one that is called so."""
+    scheme = scheme_named(run.scheme)
+    if run.scheme_fingerprint and run.scheme_fingerprint != scheme.fingerprint:
+        raise BadRequest(
+            f"the run was made by another scheme that is called {run.scheme}",
+            where="continued",
+            fix="give scheme= and its step= or tolerance=",
+        )
+    return scheme

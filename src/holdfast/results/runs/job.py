@@ -107,6 +107,7 @@ class Job:
             "nfev": 0,
             "rejected": 0,
             "every": self.every,
+            "picked": request.at is not None,
             "events": NO_EVENTS,
             "projected": self.after is not None,
             "interpolant": None,

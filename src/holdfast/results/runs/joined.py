@@ -173,6 +173,7 @@ def joined(
         events=Frozen({n: _fixed(np.concatenate([p.events.get(n, np.zeros(0)) for p in flat])) for n in events}),
         note=note or last.note,
         projected=any(part.projected for part in flat),
+        picked=any(part.picked for part in flat),
         equations=first.equations,
         second_order=first.second_order,
         parts=tuple(flat),

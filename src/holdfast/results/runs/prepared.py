@@ -227,8 +227,8 @@ class PreparedRuns:
         return {name: place for place, name in enumerate(self._equations.state_names)}
 
 
-def _bits(numbers: list[float]) -> bytes:
-    """What tells numbers apart, the sign of a zero too."""
+def _bits(numbers: Sequence[float]) -> bytes:
+    """What tells numbers apart that compare equal: atan2 is π at (0, -1) and -π at (-0, -1)."""
     return array("d", numbers).tobytes()
 
 

@@ -132,7 +132,7 @@ def row_budget(equations: Equations) -> int:
 def _time(given: Any) -> float:
     if isinstance(given, bool) or not isinstance(given, (int, float, np.number)) or not _is_finite(given):
         raise BadRequest(f"begin = {str(given)[:40]} is not a time", where="begin", fix="give a finite number")
-    return float(given)
+    return float(given) + 0.0  # -0 is 0
 
 
 def _refuse_beyond_data(equations: Equations, begin: float, duration: float) -> None:

@@ -14,7 +14,6 @@ from holdfast.common.memo import remembered
 from holdfast.equations.equations import Equations
 from holdfast.graph.arithmetics.arrays import ARRAYS
 from holdfast.graph.arithmetics.tape import Evaluator, Tape
-from holdfast.results.start.projection import Projection
 from holdfast.results.start.term_sizes import ROUNDING_NOISE, deviation_sizes
 
 
@@ -40,8 +39,8 @@ def negligible(
     """Below this, each deviation at one state is one of rounding."""
     sizes = deviation_sizes(equations)
     rounding = np.fmax(*(sizes.rounding(begin, state.tolist(), constants) for state in (used, stated)))
-    mass, _ = Projection(equations, equations.constraints).mass_and_jacobian(used, begin, constants)
-    own = _sizes_beside(equations, used[None], np.diag(mass)[None])
+    inertia = np.array(_mass_diagonal(equations)([begin, *used.tolist(), *constants]))
+    own = _sizes_beside(equations, used[None], inertia[None])
     beside = sizes.natural(np.array([begin]), used[None], np.array(constants), np.insert(own, 0, 0.0, axis=1))[0]
     return np.asarray(ROUNDING_NOISE * np.fmax(rounding, beside))
 
@@ -50,7 +49,7 @@ def _negligible_in_cases(equations: Equations, states: np.ndarray, time: float, 
     """The same at the state of each case, (cases, deviations)."""
     sizes, times = deviation_sizes(equations), np.full(len(states), time)
     with np.errstate(all="ignore"):
-        diagonal = _mass_diagonal(equations)([times, *states.T, *constants.T])
+        diagonal = _mass_diagonals(equations)([times, *states.T, *constants.T])
     inertia = np.array([np.broadcast_to(value, len(states)) for value in diagonal]).T
     own = _sizes_beside(equations, states, inertia)
     beside = sizes.natural(times, states, constants, np.insert(own, 0, 0.0, axis=1))
@@ -68,8 +67,13 @@ def _sizes_beside(equations: Equations, states: np.ndarray, inertia: np.ndarray)
 
 
 @remembered
-def _mass_diagonal(equations: Equations) -> Evaluator:
-    """The diagonal of M in many cases at once."""
+def _mass_diagonal(equations: Equations) -> Tape:
     zero = equations.inputs.graph.zero
     nodes = tuple(row.get(i, zero) for i, row in enumerate(equations.dynamics.mass))
-    return Tape(equations.field.inputs, nodes).compiled(ARRAYS)
+    return Tape(equations.field.inputs, nodes)
+
+
+@remembered
+def _mass_diagonals(equations: Equations) -> Evaluator:
+    """The diagonal of M in many cases at once."""
+    return _mass_diagonal(equations).compiled(ARRAYS)

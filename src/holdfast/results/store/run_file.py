@@ -1,6 +1,7 @@
 """What a run file says beside its columns, schema 1: every field has its type and its range.
 
 schema problem second_order scheme scheme_fingerprint step tolerance steps nfev rejected every outcome note projected
+picked                 whether its rows are those at given times
 state_names columns    names; the state first
 parameters             by name
 events                 times by name
@@ -75,6 +76,7 @@ def about(trajectory: Trajectory, problem: str | None) -> str:
         "outcome": trajectory.outcome.name,
         "note": trajectory.note,
         "projected": trajectory.projected,
+        "picked": trajectory.picked,
         "scheme": trajectory.scheme,
         "scheme_fingerprint": trajectory.scheme_fingerprint,
         "step": trajectory.step,
@@ -183,6 +185,7 @@ def as_told(
         parameters=Frozen(data["parameters"]),
         events=Frozen({name: np.array(found, dtype=float) for name, found in data["events"].items()}),
         projected=data.get("projected", False),
+        picked=data.get("picked", False),
         second_order=data.get("second_order", True),
         scheme_fingerprint=data.get("scheme_fingerprint", ""),
         **{name: data[name] for name in ("scheme", "step", "tolerance", "steps", "nfev", "rejected", "every", "note")},
@@ -226,7 +229,9 @@ def _require_own_rows(run: Trajectory, facts: Facts) -> None:
     if run.step is not None and run.outcome is Outcome.completed:
         end = float(times[0]) + run.steps * run.step
         close = 1e-6 * run.step + 8 * float(np.spacing(abs(end)))
-        require(abs(float(times[-1]) - end) <= close or run.events != {}, "its last row is not the end of its steps")
+        last = float(times[-1])
+        reached = abs(last - end) <= close or (run.picked and last < end)
+        require(reached or run.events != {}, "its last row is not the end of its steps")
     with np.errstate(all="ignore"):
         found = Tape(equations.field.inputs, tuple(equations.observables.values())).compiled(ARRAYS)(
             [times, *facts.rows.states.T, *map(np.asarray, constants_along(equations, run.parameters, run.columns))]
@@ -389,7 +394,7 @@ FIELDS: dict[str, Check] = {
     "start": lambda value: _table(value, START, {"units": _of(_perhaps), "open": _names}),
 }  # fmt: skip
 OPTIONAL: dict[str, Check] = {  # since they came later
-    "projected": _flag, "second_order": _flag, "against": _list(_finding), "undefined": _of(_count(0)),
+    "projected": _flag, "picked": _flag, "second_order": _flag, "against": _list(_finding), "undefined": _of(_count(0)),
     "scheme_fingerprint": _text(64),
     strict_json.FLAG: _list(_text(300)),
 }  # fmt: skip

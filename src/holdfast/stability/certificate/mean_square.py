@@ -63,7 +63,7 @@ class MeanSquareProof:
         """What is proved, in sentences."""
         kept = self.bounded(names)
         first = self.of(self.envelope(0)[:, 0], names)
-        if any(a > 1.01 * b for a, b in zip(first, self.of(self.bounds, names), strict=True)):
+        if not all(a <= 1.01 * b for a, b in zip(first, self.of(self.bounds, names), strict=True)):
             kept = (
                 f"{rms_words(names, first)} from the start on, and, as that dies away by {rounded_up(self.gamma, 6)} a "
                 f"step, {kept} once settled"

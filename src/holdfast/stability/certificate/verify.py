@@ -28,7 +28,7 @@ from holdfast.stability.verifier.comparison import same_problem
 from holdfast.stability.verifier.noise.check import average_outcome
 from holdfast.stability.verifier.order.check import order_outcomes
 from holdfast.stability.verifier.reading.file import BlockClaim, Claims, claims, read
-from holdfast.stability.verifier.refusal import Refused, Unconfirmed, Unreadable
+from holdfast.stability.verifier.refusal import Refused, Unconfirmed, Unreadable, require
 from holdfast.stability.verifier.steps.cover import Budget
 from holdfast.stability.verifier.tube.check import tube_outcomes
 from holdfast.stability.verifier.tube.starts import places as starts_at
@@ -159,13 +159,14 @@ def _starts(made: Reading, native: NativeRun | None, *, confirmed: bool) -> tupl
     """Whether runs from beside the start stay in the tubes, as stated, and a sentence."""
     starts = made.claims.starts
     assert starts is not None
-    if not confirmed or native is None:
+    if not confirmed:
         return False, "starts: not looked at, since not all that is proved was confirmed"
     places = starts_at(len(made.claims.start)) * np.array([starts.get(name, 0.0) for name in made.equations.inputs[1:]])
     used = {block.tube_proof.tube for block in made.claims.blocks if block.tube_proof is not None}
     used |= {block.ordered["tube"] for block in made.claims.blocks if block.ordered is not None}
     try:
-        found = native.beside(places)
+        require(bool(used), "starts are said to stay in a tube, and there is none")
+        found = (native or NativeRun(made)).beside(places)
         if found is None:
             raise Unconfirmed("a run from beside the start does not arrive")
         count = rows_that_stay(made, [made.claims.tubes[k] for k in sorted(used)], *found)

@@ -20,6 +20,8 @@ from holdfast.engine.run.rows import Rows
 from holdfast.engine.run.standing import StandingAdaptiveRun, StandingRun, Stood
 from holdfast.engine.run.status import Status
 from holdfast.equations.equations import Equations
+from holdfast.graph.field import Field
+from holdfast.graph.nodes import Node
 from holdfast.problem.bodies.rows import require_closed
 from holdfast.problem.types import ByName, StateLike
 from holdfast.results.runs.again.found import found_run
@@ -131,6 +133,15 @@ class _JudgeInMemory:
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
         self.memory: Memory | None = None  # at the last state that was asked about
+
+    @property
+    def field(self) -> Field:
+        return self._kernel.field
+
+    def values_at(
+        self, nodes: tuple[Node, ...], times: np.ndarray, states: np.ndarray, parameters: Sequence[float] = ()
+    ) -> np.ndarray:
+        return self._kernel.values_at(nodes, times, states, parameters)
 
     def observe_one(self, t: float, state: np.ndarray, parameters: Sequence[float] = ()) -> list[float]:
         return self._kernel.observe_one(t, state, parameters)

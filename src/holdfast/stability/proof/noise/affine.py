@@ -120,8 +120,13 @@ def _applied(node: Node, operands: Sequence[AffineValue], size: int) -> AffineVa
     raise Undecided(f"{node.op!r} is not affine in the state, or not rational")
 
 
-def affine_values(nodes: Sequence[Node], known: Mapping[Node, AffineValue], size: int) -> list[AffineValue]:
-    """Nodes as affine values; `Undecided` where one is none, as where it depends on what is not known."""
+def affine_values(
+    nodes: Sequence[Node], known: Mapping[Node, AffineValue], size: int, reach: Array
+) -> list[AffineValue]:
+    """Nodes as affine values; `Undecided` where one is none, as where it depends on what is not known.
+
+    `reach` is raised to what any number on the way may be, by (1, |x|).
+    """
     found = {node.index: value for node, value in known.items()}
     for node in ancestors(nodes):
         if node.index in found:
@@ -129,4 +134,5 @@ def affine_values(nodes: Sequence[Node], known: Mapping[Node, AffineValue], size
         if node.op == "input":
             raise Undecided("it depends on time, or on states that no deviation determines")
         found[node.index] = _applied(node, [found[arg.index] for arg in node.args], size)
+        np.maximum(reach, found[node.index].reach, out=reach)
     return [found[node.index] for node in nodes]

@@ -117,6 +117,8 @@ class _SecondMoment:
             sizes = np.array(tops) + begun * np.array(widths_of(factor.tolist()))
             sizes *= 1 + ROOM
         made = self.recursion
+        if made.overflows(sizes.tolist()):
+            raise BadRequest("its numbers come near the largest double")
         proof = MeanSquareProof(
             made.names, made.scheme, made.projected, _rows(factor), gamma, _rows(S), share, tuple(rounding), begun,
             tuple(tops),
