@@ -18,9 +18,8 @@ from holdfast.equations.equations import Equations
 from holdfast.graph.nodes import operation_count
 from holdfast.results.start.native_way_back import native_way_back
 
-# beside its scale, the smallest pivot (sin² of an angle). Against 60 digits, in 860 starts of random systems with
-# masses of 1e-9 to 1e9, nearly dependent rows and deviations of 30 times their size, eight digits of the least change
-# were left
+# beside its scale, the smallest pivot (sin² of an angle): of 860 random starts (masses of 1e-9 to 1e9, rows that nearly
+# depend on each other) two then differ from those of `Projection` by more than 1e-9 of the change, by 1.3e-8 at most
 WELL_APART = 1e-6
 MOST_OPERATIONS = 5_000  # of the iteration: to compile more takes longer than `Projection` does
 
