@@ -186,10 +186,10 @@ def test_blocks_that_move_each_other_s_states_are_followed_together():
     inverse = np.linalg.inv([[2, 0.25], [0.25, 1]])
     pushes = [np.array([[0.2, 0, 0, 0, 0], [0, 0.1, 0, 0, 0]]), np.array([[0] * 5, [0.3, 0, 0, 0, 0.2]])]
     kicks = [np.vstack([np.zeros((1, 5)), h * inverse @ push, inverse @ push]) for push in pushes]
-    read = np.array([[0, 1, -0.25, 0, 0], [1, 0, 1, 0, 0], [0, 0, 0, 1, -0.25], [0, 0, 0, 0, 1]])
+    read = np.array([[0, 1, -0.25, 0, 0], [0, 0, 0, 1, -0.25], [1, 0, 1, 0, 0], [0, 0, 0, 0, 1]])
     start = np.array([1, -0.2, -1, 0, 0])
     moment, proof = np.outer(start, start), certificate["a"].mean_square
-    assert proof.names == ("y_a", "y_c", "w_a", "w_c")
+    assert proof.names == ("y_a", "w_a", "y_c", "w_c")
     for k in range(1500):
         seen = np.sqrt(np.diag(read @ moment @ read.T))
         assert (seen <= proof.envelope(k)[:, 0] * (1 + 1e-9) + 1e-9).all()
@@ -261,9 +261,8 @@ def test_a_norm_of_many_deviations_tells_how_wide_it_is():
     expected = np.linalg.norm(np.linalg.inv(factor.T), axis=1)
     assert np.allclose(widths_of(factor.tolist()), expected, rtol=1e-9)
     unit = np.eye(6).tolist()
-    proof = MeanSquareProof(
-        tuple("abcdef"), "semi-implicit", False, factor.tolist(), 0.9, unit, 0.1, (0,) * 6, 7, (1,) * 6
-    )
+    scheme, none = "semi-implicit", (0,) * 6
+    proof = MeanSquareProof(tuple("abcdef"), scheme, False, factor.tolist(), 0.9, unit, 0.1, none, 7, (1,) * 6)
     assert np.allclose(proof.envelope(0)[:, 0], 1 + 7 * expected)
     assert "from the start on" in proof.promise("abcdef", 0.01)
 
@@ -307,3 +306,22 @@ def test_numbers_that_overflow_on_the_way_have_no_mean_square(monkeypatch):
     monkeypatch.setattr(check, "FARTHEST", Fraction(2) ** 2000)
     found = hf.verify(hf.certify(equations))
     assert "does not hold: its paths cannot be made again: paths do not stay finite" in found.doubts[0]
+
+
+def test_a_promise_says_which_deviations_of_the_start_it_counts():
+    """Noise on x grows with z: paths with no deviation of p at the start, and some of q, are none that p speaks of."""
+    x, z = hf.coordinates("x z")
+    system = hf.System(coordinates=(x, z), kinetic=(x.rate**2 + z.rate**2) / 2, noise={"wind": {x: z / 2}})
+    program = hf.Program(
+        holonomic={"p": x, "q": z},
+        controls={"F": {x: 1}, "G": {z: 1}},
+        law=hf.SpringDamper(stiffness=4, damping=3),
+    )
+    equations = hf.derive(hf.Problem(system, program, start={x: 0}))
+    certificate = hf.certify(equations, step=0.01, duration=0.1)
+    paths = hf.sample_paths(equations, step=0.01, duration=1, paths=50, start={z: 1}, start_policy="keep")
+    assert paths.moments("y_p", since=0.5).mean_square ** 0.5 > 1e3 * certificate["p"].mean_square.envelope(0).max()
+    assert certificate["p"].mean_square.names == ("y_p", "w_p", "y_q", "w_q")  # its own first: bounds[:2] are its own
+    both, alone = (certificate[name].promise(certificate.scheme, 0.01) for name in ("p", "q"))
+    assert "no more deviation than this one, that of y_q, w_q included: rms y_p" in both
+    assert "no more deviation than this one: rms y_q" in alone

@@ -195,3 +195,49 @@ def test_there_are_no_starts_without_a_tube():
     found = hf.verify(certificate.with_starts({"x": 1e-9, "x_dot": 1e-9}))
     assert found.contradicts
     assert found.doubts == ("starts: does not hold: starts are said to stay in a tube, and there is none",)
+
+
+def test_runs_that_an_event_ends_are_made_again_and_their_whole_steps_alone_are_claimed(tmp_path):
+    event = '[events.reach]\nwhen = "x - 0.845"\nterminal = true\n[start]'
+    text = INTEGRALS.replace("[start]", event).replace("duration = 0.1", "duration = 1.0")
+    certificate = hf.certify(hf.derive(hf.loads(text)))
+    assert certificate.trajectory.outcome.name == "event"
+    assert len(certificate.trajectory.times) == 5  # the last by a step that is shorter
+    assert certificate["ex"].proof.steps == 3
+    found = hf.verify(certificate)
+    assert found.holds, found.findings
+    lie = certificate.to_dict()
+    lie["duration"] -= 0.005
+    path = tmp_path / "certificate.json"
+    path.write_text(json.dumps(lie | {"digest": digest(lie)}))
+    assert "does not finish" in hf.verify(path).doubts[0]
+
+
+SWINGING = """schema = 1
+[system]
+coordinates = ["x", "y"]
+kinetic = "(x_dot**2 + y_dot**2)/2"
+potential = "9.81*y"
+[program.holonomic]
+rod = "(x**2 + y**2 - 1)/2"
+[program.law]
+kind = "critically-damped"
+rate = 10
+[events.reach]
+when = "x - 0.55"
+terminal = true
+[start]
+x = 0.6
+y = -0.8
+[run]
+scheme = "rk4"
+step = 0.01
+duration = 0.5
+"""
+
+
+def test_a_tube_along_a_run_that_an_event_ends_is_confirmed():
+    certificate = hf.certify(hf.derive(hf.loads(SWINGING)), tube=True, effort=0.3)
+    assert certificate.trajectory.outcome.name == "event"
+    found = hf.verify(certificate)
+    assert found.holds, found.findings

@@ -27,7 +27,7 @@ class MeanSquareProof:
     (1 + share)(𝓛(S) + what the noise adds on the program) + (1 + 1/share) n diag(rounding²) ⪯ S
     """
 
-    names: tuple[str, ...]  # of the deviations that are followed together: a block's own, or those it is moved by, too
+    names: tuple[str, ...]  # of the deviations that are followed together: a block's own first, then what moves it
     scheme: str  # of `hf.sample_paths`
     projected: bool  # noise acts along the program only, as where reactions answer the rest at once
     factor: tuple[tuple[float, ...], ...]  # L
@@ -69,10 +69,11 @@ class MeanSquareProof:
                 f"step, {kept} once settled"
             )
         along = ", noise along the program only" if self.projected else ""
+        others = ", ".join(name for name in self.names if name not in names)
+        start = "no more deviation than this one" + (f", that of {others} included" if others else "")
         return (
             f"Proved in the mean square, over all paths of {self.scheme} (hf.sample_paths{along}) with step {step:g} "
-            f"that start with no more deviation than this one: {kept}, rounding included. {TAKEN} A single path may go "
-            "beyond at any time."
+            f"that start with {start}: {kept}, rounding included. {TAKEN} A single path may go beyond at any time."
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from holdfast.errors import HoldfastError
 from holdfast.stability.certificate.attack import BITS, NEAR_BOUND, SUSPECTS, Attack, NativeRun, _some
 from holdfast.stability.certificate.tube_attack import SCALED, TURN, rows_outside
 from holdfast.stability.verifier.check import Reading
-from holdfast.stability.verifier.order.check import ShownOrder
+from holdfast.stability.verifier.order.check import SHORTER, ShownOrder
 from holdfast.stability.verifier.tube.turns import turning
 
 RANDOM = 200  # native steps from corners and other states of boxes
@@ -42,7 +42,9 @@ class OrderAttack(Attack):
         if unfinished is not None:
             return unfinished
         times, states = run.times, run.y.T
-        if len(times) != shown.claim["steps"] + 1:
+        steps = shown.claim["steps"]
+        whole = times[1:] - times[:-1] >= (1 - SHORTER) * (self.read.claims.step or 0.0)
+        if steps != len(times) - 1 - (not whole[-1]) or not whole[:steps].all():
             return "its run, made again, takes another number of steps"
         angles = turning(self.read.equations)
         for name, scale, row in zip(shown.tube.scales, shown.tube.scales.values(), run.y, strict=True):
@@ -51,6 +53,7 @@ class OrderAttack(Attack):
         outside = rows_outside(shown.tube, times, states)
         if outside:
             return f"its run, made again, leaves the tube at t = {times[outside[0]]:g}"
+        times, states = times[: steps + 1], states[: steps + 1]  # nothing is said of the step by which an event is met
         psi, bounds = self._doubles(times, states)[0], np.array(shown.claim["bounds"])
         for k in _some(np.flatnonzero((np.abs(psi) > (1 - NEAR_BOUND) * bounds).any(axis=1)), SUSPECTS):
             for name, value, bound in zip(self._names, self._balls(times[k], states[k]), bounds.tolist(), strict=True):

@@ -40,7 +40,7 @@ def in_mean_square(
     moment, state = float(run.times[0]), run.y[:, 0].tolist()
     try:
         equations.require_given_forces("certify")
-        chosen = block if determined(equations, block, parameters) else all_together(equations, blocks)
+        chosen = block if determined(equations, block, parameters) else all_together(equations, block, blocks)
         return mean_square_proof(equations, chosen, parameters, scheme_under_noise(scheme), step, moment, state)
     except InternalError:
         raise

@@ -78,9 +78,10 @@ def noisy_recursion(
         raise BadRequest("its numbers are beyond doubles") from None
 
 
-def all_together(equations: Equations, blocks: Sequence[ProofBlock]) -> ProofBlock:
-    """All blocks as one, for deviations that only together determine the states that move them."""
-    places = tuple(sorted(i for block in blocks for i in block.places))
+def all_together(equations: Equations, first: ProofBlock, others: Sequence[ProofBlock]) -> ProofBlock:
+    """All blocks as one, for deviations that only together determine the states that move them; its own come first."""
+    blocks = (first, *(block for block in others if block.places != first.places))
+    places = tuple(i for block in blocks for i in block.places)
     full = np.zeros((len(places), len(places)))
     for block in blocks:
         own = [places.index(i) for i in block.places]

@@ -30,6 +30,7 @@ from holdfast.stability.verifier.tube.groups import grouped, groups
 BITS = 200
 BATCH = 32  # groups of cells, or cells, whose rounding is looked at together
 MAPS_PART = 0.4  # of the work: what the maps take of it, for progress to be told
+SHORTER = 1e-6  # of a step: by so much the step by which an event is met is shorter, at least
 MOST_STEPS = 200_000  # of one claim: a column of 8 doubles for each deviation of each
 Progress = Callable[[float], None]
 
@@ -115,8 +116,9 @@ def _checked(read: Reading, claim: dict[str, Any], budget: Budget, progress: Pro
     sizes = {len(claim[name]) for name in ("start", "bounds", "rounding")}
     require(sizes == {len(names)}, "its numbers are not one for each deviation")
     require(0 < steps <= MOST_STEPS, "it is of no step, or of too many")
-    late = abs(steps * claims.step - claims.duration)
-    require(late <= 1e-9 * claims.duration, "its steps are not those of its run")
+    left = claims.duration - steps * claims.step  # where an event ends the run, less than a step
+    whole = -1e-9 * claims.duration <= left < (1 - SHORTER) * claims.step
+    require(whole, "its steps are not those of its run")
     _require_start(read, claim)
     if read.cuts:
         raise Unconfirmed("limits of controls are not re-checked by steps in the order of time")

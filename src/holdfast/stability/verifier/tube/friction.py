@@ -181,7 +181,7 @@ def left_by_newton(
     off = np.stack([(a - b).bound()[:, 0] for a, b in zip(before, z, strict=True)], axis=1)  # E
     slopes, plain = own.slopes_over(z, off), [[_form(entry, z[0]) for entry in row] for row in matrix]
     once = answered(less_slopes(plain, slopes), own.twice_bent(z, off))
-    share = np.where(off > 0, once / off, 0.0)[:, own.places].max(axis=1)
+    share = np.where(once > 0, once / off, 0.0)[:, own.places].max(axis=1)  # one that is exact at first must stay so
     pushed = np.zeros_like(off)
     for (i, j), slope in slopes.items():
         pushed[:, i] += slope.bound()[:, 0] * off[:, j] * LEFT
