@@ -7,7 +7,7 @@ import pytest
 import holdfast as hf
 from holdfast.stability.certificate.certificate import digest
 from holdfast.stability.tuning import spread
-from holdfast.stability.verifier.tube import cores
+from holdfast.stability.verifier.tube import cores, worker
 from tests.results.problems import pendulum
 
 distributed = pytest.importorskip("distributed", reason="dask is not installed")
@@ -74,6 +74,36 @@ def test_a_lie_is_refused_there(client, monkeypatch, tmp_path):
         found = hf.verify(path, on=on)
         assert not found.holds
         assert "rod: its rounding is not confirmed" in found.findings[0]
+
+
+def test_a_worker_that_fails_confirms_nothing(client, monkeypatch):
+    def failed(*_):
+        raise MemoryError
+
+    certificate = proved()
+    monkeypatch.setattr(cores, "WORTH", 8)
+    with monkeypatch.context() as then:
+        then.setattr(worker, "_looked", failed)
+        found = hf.verify(certificate, on=client)
+    assert not found.holds
+    assert "a worker of the cluster failed (MemoryError)" in found.findings[0]
+    assert hf.verify(certificate, on=client).holds
+
+
+def test_an_error_of_the_caller_s_own_progress_is_the_caller_s(client, monkeypatch):
+    def broken(_):
+        raise RuntimeError("of the caller")
+
+    monkeypatch.setattr(cores, "WORTH", 8)
+    with pytest.raises(RuntimeError, match="of the caller"):
+        hf.verify(proved(), on=client, progress=broken)
+
+
+def test_a_closed_client_is_refused(client):
+    with distributed.Client(client.scheduler.address) as made:
+        pass
+    with pytest.raises(hf.BadRequest, match="is closed"):
+        hf.tune(pendulum(), on=made, **HOW)
 
 
 def test_a_budget_ends_it_there_too(client, monkeypatch):

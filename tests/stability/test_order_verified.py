@@ -19,6 +19,24 @@ from tests.stability import test_tampering as tampered
 
 EXAMPLES = resources.files("holdfast") / "examples"
 
+ROD = """schema = 1
+[system]
+coordinates = ["x", "y"]
+kinetic = "(x_dot**2 + y_dot**2)/2"
+potential = "g*y"
+[program.holonomic]
+rod = "(x**2 + y**2 - 1)/2"
+[program.law]
+kind = "critically-damped"
+rate = 5
+[start]
+x = 1
+y = 0
+[run]
+step = 0.01
+duration = 0.1
+"""
+
 
 @cache
 def made():
@@ -224,3 +242,15 @@ def test_no_lie_about_steps_in_order_is_ever_confirmed(lie, tmp_path):
     assert json.dumps(data) != before
     found = told(data, tmp_path)
     assert not found.holds, found.findings
+
+
+def test_a_parameter_that_is_a_state_of_a_tube_has_the_value_of_its_run(tmp_path):
+    """Nothing but its own run bounds it there: another value is another problem."""
+    text = ROD + "[parameters]\ng = 9.81\n"
+    as_state = (ROD + "[system.states]\ng = 0\n").replace("[start]", "[start]\ng = 9.81")
+    data = hf.certify(hf.derive(hf.loads(as_state)), duration=0.1, tube=True).to_dict() | {"widened": ["g"]}
+    assert told(copy.deepcopy(data), tmp_path).holds
+    for value, same in ((9.81, True), (3.0, False)):
+        (tmp_path / "problem.toml").write_text(text.replace("9.81", str(value)))
+        found = hf.verify(tmp_path / "certificate.json", tmp_path / "problem.toml")
+        assert found.holds is same, found.findings

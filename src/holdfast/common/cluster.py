@@ -28,6 +28,8 @@ def cluster(on: Any, threads: int | None = None) -> Iterator[Any]:
             "clusters are reached through dask, which is not installed", where="on", fix="pip install 'holdfast[dask]'"
         ) from None
     if isinstance(on, Client):
+        if on.status in ("closing", "closed"):
+            raise BadRequest("the client of the cluster is closed", where="on", fix="give one that is open")
         yield on
         return
     if not isinstance(on, str):

@@ -34,7 +34,7 @@ from holdfast.stability.tube.flow import TubeFlow, tube_flow
 from holdfast.stability.tube.in_phase import cells_at_rows
 from holdfast.stability.tube.prove import CLOCK, LITTLE, MOST_MONOMIALS, NARROWER, NATIVE, WIDTH, WITHIN
 from holdfast.stability.tube.rounding import RoundingTape
-from holdfast.stability.tube.step import limits_hold
+from holdfast.stability.tube.step import limits_hold, rates_between
 from holdfast.stability.tube.step_map import PADDING, UNIT, StepMap, StepRanges
 
 BITS = 128
@@ -98,7 +98,10 @@ class OrderedProver:
         return "nor was a bound found by steps in the order of time, in a tube along the run"
 
     def _proof(self, found: OrderedAttempt) -> OrderedProof | None:
-        """With rounding, and the run shown to lie in the tube."""
+        """With rounding, and the run shown to lie in the tube, on whose way to the next row nothing fails."""
+        self._charge(self._map.tape, len(found.boxes))
+        if not rates_between(self._flow, self.scheme, self.step, self._shape, found.boxes).all():
+            return None
         rounding = self._rounding(found.boxes, found.ranges.radius)
         bounds = self._summed(found.ranges, found.owners, rounding) if np.isfinite(rounding).all() else None
         if bounds is None or not np.isfinite(bounds).all() or outside(found.cells, self.run):

@@ -12,7 +12,7 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from queue import Queue
 from threading import Thread
@@ -57,29 +57,31 @@ def _on_cluster(packed: bytes, client: Any, cells: int, budget: Budget, progress
 
     count, total = max(1, min(PARTS_EACH * sum(client.nthreads().values()), cells // FEWEST)), 0
     futures = [client.submit(look, packed, k, count, pure=False, priority=-k) for k in range(count)]
-    for line in _as_told(client, futures, progress):
-        kind, _, rest = line.partition(" ")
-        if kind != "done":
-            raise _trouble(kind, rest)
-        parts, spent = map(int, rest.split())
-        total += parts
-        budget.spend(spent)
+    with contextlib.closing(_lines(client, futures)) as lines:
+        for done, line in enumerate(lines, start=1):
+            kind, _, rest = line.partition(" ")
+            if kind != "done":
+                raise _trouble(kind, rest)
+            parts, spent = map(int, rest.split())
+            total += parts
+            budget.spend(spent)
+            if progress is not None:
+                progress(done / count)
     return total
 
 
-def _as_told(client: Any, futures: Sequence[Any], progress: Progress | None) -> Iterator[str]:
-    """What the workers of a cluster say, as it comes; an error of one, or a claim that fails, ends all."""
+def _lines(client: Any, futures: Sequence[Any]) -> Generator[str, None, None]:
+    """What the workers found, as it comes; one that fails, or is lost again and again, has confirmed nothing."""
     from distributed import as_completed
 
     try:
-        for done, (future, line) in enumerate(as_completed(futures, with_results=True), start=1):
-            yield str(line)
+        for future, line in as_completed(futures, with_results=True):
+            yield line
             future.release()
-            if progress is not None:
-                progress(done / len(futures))
-    except BaseException:
-        client.cancel(futures, force=True)
-        raise
+    except Exception as error:
+        raise Unconfirmed(f"not verified: a worker of the cluster failed ({type(error).__name__})") from error
+    finally:
+        client.cancel(futures, force=True)  # those that are done already are none
 
 
 def _cores() -> int:
