@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import sympy as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import ndtri
 
 import holdfast as hf
-from holdfast.engine.noise import NoiseField, normals, philox, run_noise
+from holdfast.engine.noise import NoiseField, chances, normals, philox, run_noise
 from holdfast.results.runs.noise import noise_columns
 
 x, y = hf.coordinates("x y")
@@ -189,3 +190,9 @@ def test_requests_that_do_not_fit_are_refused(arguments, message):
 def test_a_problem_without_noise_is_refused():
     with pytest.raises(hf.BadRequest, match="no noise"):
         hf.sample_paths(on_a_circle({}), step=0.01, duration=0.1)
+
+
+def test_no_bits_give_a_number_that_is_none():
+    ends = chances(np.array([0, 1, 2**52, 2**53 - 2, 2**53 - 1], np.uint64))
+    assert np.isfinite(ndtri(ends)).all()
+    assert (np.diff(ends) >= 0).all()

@@ -19,7 +19,9 @@ HOW = {"scheme": hf.RK4, "step": 0.01, "duration": 0.5, "every": 10}
 @pytest.fixture(scope="module")
 def client():
     """A cluster within this process: quick to start, and the same code."""
-    with distributed.Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address=None) as made:
+    with distributed.Client(
+        processes=False, n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+    ) as made:
         yield made
 
 
@@ -85,7 +87,7 @@ def test_cases_of_a_lost_worker_are_run_again():
     cases = columns(10_000)
     here = hf.ensemble(pendulum(), cases=cases, **HOW)
     with (
-        distributed.LocalCluster(n_workers=4, threads_per_worker=1, dashboard_address=None) as four,
+        distributed.LocalCluster(n_workers=4, threads_per_worker=1, dashboard_address="127.0.0.1:0") as four,
         distributed.Client(four) as made,
     ):
         killed = []

@@ -171,6 +171,14 @@ def test_rows_of_one_run_are_not_those_of_the_next(problem):
     assert not np.array_equal(first["energy"], other["energy"])
 
 
+def test_the_sign_of_a_zero_is_kept(problem):
+    """0.0 and -0.0 are equal, and their runs are not: 1/x."""
+    equations, words = hf.derive(problem), {"step": 0.01, "duration": 0.1}
+    for value in (0.0, -0.0, 0.0):
+        run = hf.simulate(equations, hf.RK4, start={"x_dot": value}, **words)
+        assert np.signbit(run["x_dot"][0]) == np.signbit(value)
+
+
 def test_threads_share_what_is_known(problem):
     equations, words = hf.derive(problem), {"step": 0.01, "duration": 0.5}
     expected = {

@@ -44,6 +44,7 @@ def asked(scheme=hf.RK4, of=FREE, **options):
         ({"step": 0}, "step = 0 is not positive"),
         ({"step": -0.1}, "step = -0.1 is not positive"),
         ({"step": math.inf}, "step = inf is not positive"),
+        ({"step": 10**400}, "step = 100000000000... is beyond any double"),
         ({"step": "0.1"}, "step = '0.1' is a text, not a number"),
         ({"step": True}, "step = True is not a number"),
         ({"step": [0.1]}, "step = [0.1] is not a number"),

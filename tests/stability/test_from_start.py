@@ -8,6 +8,7 @@ import sympy as sp
 
 import holdfast as hf
 from holdfast.stability.certificate.certificate import BlockCertificate, Label, Proof
+from holdfast.stability.certificate.from_start import widths_of
 from tests.stability.held import pendulum
 
 
@@ -175,3 +176,15 @@ def test_a_referee_is_told_what_is_assumed_of_the_machine():
     free = hf.Program(holonomic={"way": x - sp.sin(hf.time) - sp.tan(x / 9) / 50}, law=hf.critically_damped(5))
     told = hf.certify(hf.derive(hf.Problem(system, free, run=problem.run)), effort=1).statement()
     assert "tan: within 2^-49 of the value, which is taken for granted" in told
+
+
+def test_widths_are_numbers_where_the_inverse_of_a_norm_has_zeros():
+    """Balls about 0 have no square in flint: three deviations and more were given the width nan."""
+    factor = [
+        [9536.4, 0, 0, 0],
+        [-1187.7, 12332.2, 0, 0],
+        [-1841.77, -1144.9, 6489.5, 0],
+        [2321.4, 630.4, 382.3, 977.98],
+    ]
+    inverse = np.linalg.inv(np.array(factor).T)
+    assert np.allclose(widths_of(factor), np.linalg.norm(inverse, axis=1), rtol=1e-12)

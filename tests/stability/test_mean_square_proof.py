@@ -8,6 +8,10 @@ import pytest
 
 import holdfast as hf
 from holdfast.stability.certificate.certificate import certificate_from
+from holdfast.stability.certificate.from_start import widths_of
+from holdfast.stability.certificate.mean_square import MeanSquareProof
+from holdfast.stability.proof.noise.recursion import NoisyRecursion
+from holdfast.stability.verifier.noise import check
 
 EXAMPLES = resources.files("holdfast") / "examples"
 SPRING = """schema = 1
@@ -143,3 +147,181 @@ def test_what_is_not_proved_is_refused_by_name(case, words):
     assert block.label is hf.Label.refused
     assert words in block.reason
     assert "hf.sample_paths" in block.reason
+
+
+TWO = """schema = 1
+[system]
+coordinates = ["x", "z"]
+kinetic = "x_dot**2 + z_dot**2/2 + 0.25*x_dot*z_dot"
+potential = "9.81*z"
+[system.noise]
+wind = { x = "0.2", z = "0.1*x" }
+gust = { z = "0.3 + 0.2*z_dot" }
+[program.holonomic]
+a = "x - z/4"
+c = "z + 1"
+[program.controls]
+F = { x = "1" }
+G = { z = "1" }
+[program.law]
+kind = "spring-damper"
+stiffness = { a = 4, c = 9 }
+damping = { a = 3, c = 6 }
+[start]
+x = -0.2
+z = -1
+[run]
+step = 0.01
+duration = 1
+"""
+
+
+def test_blocks_that_move_each_other_s_states_are_followed_together():
+    """E uuᵀ of u = (1, x, z, x', z') step by step: z'' = −9(z + 1) − 6z', x'' = −4a − 3a' + z''/4."""
+    certificate, h = hf.certify(hf.derive(hf.loads(TWO))), 0.01
+    fall = np.array([-9, 0, -9, 0, -6.0])
+    slide = np.array([0, -4, 1, -3, 0.75]) + fall / 4
+    speeds = np.eye(5)[3:] + h * np.array([slide, fall])
+    after = np.vstack([np.eye(5)[:1], np.eye(5)[1:3] + h * speeds, speeds])
+    inverse = np.linalg.inv([[2, 0.25], [0.25, 1]])
+    pushes = [np.array([[0.2, 0, 0, 0, 0], [0, 0.1, 0, 0, 0]]), np.array([[0] * 5, [0.3, 0, 0, 0, 0.2]])]
+    kicks = [np.vstack([np.zeros((1, 5)), h * inverse @ push, inverse @ push]) for push in pushes]
+    read = np.array([[0, 1, -0.25, 0, 0], [0, 0, 0, 1, -0.25], [1, 0, 1, 0, 0], [0, 0, 0, 0, 1]])
+    start = np.array([1, -0.2, -1, 0, 0])
+    moment, proof = np.outer(start, start), certificate["a"].mean_square
+    assert proof.names == ("y_a", "w_a", "y_c", "w_c")
+    for k in range(1500):
+        seen = np.sqrt(np.diag(read @ moment @ read.T))
+        assert (seen <= proof.envelope(k)[:, 0] * (1 + 1e-9) + 1e-9).all()
+        moment = after @ moment @ after.T + h * sum(B @ moment @ B.T for B in kicks)
+    assert (seen > 0.999 * np.array(proof.bounds)).all()
+    assert "rms y_c" not in certificate["a"].line()
+    assert "rms y_c" in certificate["c"].line()
+    assert hf.verify(certificate).holds
+
+
+CANCELLED = """schema = 1
+[system]
+coordinates = ["x", "z"]
+kinetic = "x_dot**2 + a*x_dot*z_dot + z_dot**2/2"
+[system.noise]
+wind = {{ {noise} }}
+[parameters]
+a = 0.3
+c = 0.7
+e = 0.3333333333333333
+l = {tiny}
+h = {huge}
+k = {great}
+[program.holonomic]
+p = "x"
+[program.controls]
+F = {{ x = "1" }}
+[program.law]
+kind = "spring-damper"
+stiffness = 4
+damping = 3
+[start]
+x = 0
+[run]
+step = 0.01
+duration = 2
+"""
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        'x = "a*c + a*e", z = "c + e"',  # σ of x is 0, and rounding of it 1e-17
+        'x = "c - c*l**2*h*k"',  # 0, too; but l² is no double, so that c itself is run
+    ],
+)
+def test_noise_that_is_nothing_but_rounding_is_bounded_as_it_is_run(noise):
+    text = CANCELLED.format(noise=noise, tiny=2.0**-700, huge=2.0**900, great=2.0**500)
+    equations = hf.derive(hf.loads(text))
+    block = hf.certify(equations)["p"]
+    paths = hf.sample_paths(equations, duration=2, paths=100, seed=1)
+    seen = [paths.moments(name, since=1).mean_square ** 0.5 for name in ("y_p", "w_p")]
+    assert min(seen) > 1e-18
+    assert block.mean_square is None or all(a <= b for a, b in zip(seen, block.mean_square.bounds, strict=True))
+
+
+def test_a_norm_of_many_deviations_tells_how_wide_it_is():
+    """Of a product of triangles whose inverse has zeros: they are balls around 0, of which no power is a number."""
+    factor = np.array(
+        [
+            [4.359050357911449, 0, 0, 0, 0, 0],
+            [2.259811376044551, 5.391724826106916, 0, 0, 0, 0],
+            [0.23545091995289513, 0.2545834065045337, 1.1377211368147642, 0, 0, 0],
+            [8.841892685131267e-05, 4.321635334747348e-05, 2.168901218474172e-05, 0.0005963838891089164, 0, 0],
+            [3.41373795e-05, 2.76852543e-05, 8.50456701e-06, 5.77244565e-05, 0.0003429123199637863, 0],
+            [-1.74200881e-05, -3.79194704e-05, -1.1492901e-06, -1.64241592e-05, 1.46548371e-05, 0.0002395976399956],
+        ]
+    )
+    expected = np.linalg.norm(np.linalg.inv(factor.T), axis=1)
+    assert np.allclose(widths_of(factor.tolist()), expected, rtol=1e-9)
+    unit = np.eye(6).tolist()
+    scheme, none = "semi-implicit", (0,) * 6
+    proof = MeanSquareProof(tuple("abcdef"), scheme, False, factor.tolist(), 0.9, unit, 0.1, none, 7, (1,) * 6)
+    assert np.allclose(proof.envelope(0)[:, 0], 1 + 7 * expected)
+    assert "from the start on" in proof.promise("abcdef", 0.01)
+
+
+HUGE = """schema = 1
+[system]
+coordinates = ["x"]
+kinetic = "x_dot**2/2"
+[system.noise]
+wind = { x = "c + x*h*k*l" }
+[parameters]
+h = 1e200
+k = 1e90
+l = 1e-292
+c = 1e20
+[program.holonomic]
+a = "x"
+[program.controls]
+F = { x = "1" }
+[program.law]
+kind = "spring-damper"
+stiffness = 4
+damping = 3
+[run]
+step = 0.01
+duration = 2
+"""
+
+
+def test_numbers_that_overflow_on_the_way_have_no_mean_square(monkeypatch):
+    """x h k is beyond doubles for x = 1e19, the exact c + x/100 is not: every path ends in what is no number."""
+    equations = hf.derive(hf.loads(HUGE))
+    assert not hf.sample_paths(equations, paths=10, duration=1).success
+    block = hf.certify(equations)["a"]
+    assert block.mean_square is None
+    assert "its numbers come near the largest double" in block.reason
+    monkeypatch.setattr(NoisyRecursion, "overflows", lambda self, sizes: False)
+    found = hf.verify(hf.certify(equations))
+    assert not found.holds
+    assert "largest double" in found.doubts[0]
+    monkeypatch.setattr(check, "FARTHEST", Fraction(2) ** 2000)
+    found = hf.verify(hf.certify(equations))
+    assert "does not hold: its paths cannot be made again: paths do not stay finite" in found.doubts[0]
+
+
+def test_a_promise_says_which_deviations_of_the_start_it_counts():
+    """Noise on x grows with z: paths with no deviation of p at the start, and some of q, are none that p speaks of."""
+    x, z = hf.coordinates("x z")
+    system = hf.System(coordinates=(x, z), kinetic=(x.rate**2 + z.rate**2) / 2, noise={"wind": {x: z / 2}})
+    program = hf.Program(
+        holonomic={"p": x, "q": z},
+        controls={"F": {x: 1}, "G": {z: 1}},
+        law=hf.SpringDamper(stiffness=4, damping=3),
+    )
+    equations = hf.derive(hf.Problem(system, program, start={x: 0}))
+    certificate = hf.certify(equations, step=0.01, duration=0.1)
+    paths = hf.sample_paths(equations, step=0.01, duration=1, paths=50, start={z: 1}, start_policy="keep")
+    assert paths.moments("y_p", since=0.5).mean_square ** 0.5 > 1e3 * certificate["p"].mean_square.envelope(0).max()
+    assert certificate["p"].mean_square.names == ("y_p", "w_p", "y_q", "w_q")  # its own first: bounds[:2] are its own
+    both, alone = (certificate[name].promise(certificate.scheme, 0.01) for name in ("p", "q"))
+    assert "no more deviation than this one, that of y_q, w_q included: rms y_p" in both
+    assert "no more deviation than this one: rms y_q" in alone

@@ -69,6 +69,9 @@ def made(name, scheme=None):
     return hf.certify(hf.derive(problem), scheme)
 
 
+CASES = [("gusts", "euler"), ("pair", None), ("held", None)]
+
+
 def gusts():
     return copy.deepcopy(made("gusts").to_dict())
 
@@ -80,7 +83,9 @@ def told(data, tmp_path):
     return hf.verify(path)
 
 
-@pytest.mark.parametrize(("name", "scheme"), [("gusts", None), ("gusts", "euler"), ("pair", None), ("held", None)])
+@pytest.mark.parametrize(
+    ("name", "scheme"), [("gusts", None), *(pytest.param(*case, marks=pytest.mark.prove) for case in CASES)]
+)
 def test_what_is_proved_in_the_mean_square_is_re_checked(name, scheme, tmp_path):
     found = told(made(name, scheme).to_dict(), tmp_path)
     assert found.holds, found.findings

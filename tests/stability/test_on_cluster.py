@@ -17,7 +17,9 @@ HOW = {"scheme": hf.RK4, "step": 0.02, "duration": 0.5}
 @pytest.fixture(scope="module")
 def client():
     """A cluster within this process: quick to start, and the same code."""
-    with distributed.Client(processes=False, n_workers=2, threads_per_worker=1, dashboard_address=None) as made:
+    with distributed.Client(
+        processes=False, n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+    ) as made:
         yield made
 
 
@@ -42,12 +44,13 @@ def test_laws_above_order_two_are_measured_there_too(client):
 
 
 def proved():
-    return hf.certify(pendulum(), hf.RK4, step=0.01, duration=2, tube=True)
+    return hf.certify(pendulum(), hf.RK4, step=0.01, duration=0.3, tube=True)
 
 
 def test_cells_of_a_tube_are_looked_at_there(client, monkeypatch):
     certificate = proved()
     monkeypatch.setattr(cores, "WORTH", 8)
+    monkeypatch.setattr(cores, "FEWEST", 4)
     told = []
     found = hf.verify(certificate, on=client, progress=told.append)
     assert found, found.findings
@@ -60,6 +63,7 @@ def test_cells_of_a_tube_are_looked_at_there(client, monkeypatch):
 def test_a_lie_is_refused_there(client, monkeypatch, tmp_path):
     """A defect at half of what the verifier itself would find: it is cut and cut, and not confirmed."""
     monkeypatch.setattr(cores, "WORTH", 8)
+    monkeypatch.setattr(cores, "FEWEST", 4)
     data = proved().to_dict()
     (block,) = data["blocks"]
     for place, name in ((block["proof"], "coefficient"), (block["proof"], "rounding")):
@@ -104,9 +108,10 @@ def test_a_closed_client_is_refused(client):
 
 def test_a_budget_ends_it_there_too(client, monkeypatch):
     monkeypatch.setattr(cores, "WORTH", 8)
+    monkeypatch.setattr(cores, "FEWEST", 4)
     certificate = proved()
     cells = len(certificate["rod"].proof.tube.cells)
-    found = hf.verify(certificate, on=client, cells=cells + 8)
+    found = hf.verify(certificate, on=client, cells=cells + 4)
     assert "not verified within the budget" in found.findings[0]
 
 

@@ -13,7 +13,9 @@ import holdfast as hf
 from holdfast.stability.certificate.certificate import certificate_from
 from holdfast.stability.certificate.tube_proof import OrderedProof
 from holdfast.stability.proof.work import SearchWork
+from holdfast.stability.tube.agreement import require_agreement
 from holdfast.stability.tube.cells import Cells, outside
+from holdfast.stability.tube.flow import tube_flow
 from holdfast.stability.tube.ordered import OrderedProver
 from holdfast.stability.tube.step_map import StepRanges
 
@@ -167,16 +169,13 @@ def test_neighbours_keep_the_bounds_while_they_stay_in_the_tube():
     assert counted > 1000
 
 
-def test_a_file_keeps_it_and_the_verifier_says_that_it_is_not_re_checked(tmp_path):
+def test_a_file_keeps_it(tmp_path):
     made = certified("kepler")
     made.save(tmp_path / "kepler.json")
     again = hf.Certificate.load(tmp_path / "kepler.json")
     assert [block.bounds for block in again.blocks] == [block.bounds for block in made.blocks]
     assert again["area"].proof.start == made["area"].proof.start
     assert "in the order of time" in again.statement()
-    found = hf.verify(tmp_path / "kepler.json")
-    assert found.unconfirmed
-    assert "order of time" in found.words
     data = made.to_dict()
     data["blocks"][0]["proof"]["steps"] = -1
     with pytest.raises(hf.HoldfastError):
@@ -212,3 +211,26 @@ def test_a_law_that_drives_away_for_a_while_is_proved_along_its_run():
     assert isinstance(block.proof, OrderedProof)
     assert "no norm was found" in block.reason
     assert all(seen <= bound <= 5 * seen for seen, bound in zip(block.observed, block.bounds, strict=True))
+
+
+@pytest.mark.parametrize("name", ["kepler", "bennett"])
+def test_a_system_that_is_not_the_one_that_is_run_is_seen(name):
+    equations = example(name)
+    flow, start = tube_flow(equations, {}), hf.simulate(equations, duration=0.01, every=1).y[:, 0].tolist()
+    require_agreement(flow, [(0.0, start)])
+    nearly = equations.inputs.graph.const(1 + Fraction(1, 10**20))
+    places = [place for place in flow.entries if place[0] == place[1] == len(equations.coordinates)]
+    other = {place: node * nearly if place in places else node for place, node in flow.entries.items()}
+    with pytest.raises(hf.HoldfastError, match="do not solve the system"):
+        require_agreement(replace(flow, entries=other), [(0.0, start)])
+
+
+def test_what_is_built_on_tubes_says_what_steps_in_order_give():
+    certificate = certified("kepler")
+    with pytest.raises(hf.BadRequest, match="in the order of time already"):
+        hf.in_phase(example("kepler"), certificate)
+    short = hf.certify(example("kepler"), duration=0.5)
+    starts = hf.safe_starts(example("kepler"), short)
+    assert starts
+    assert "if it starts with no more of any deviation than this one" in str(starts)
+    assert "died away" not in str(starts)

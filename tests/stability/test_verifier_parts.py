@@ -294,7 +294,6 @@ def test_the_verifier_and_the_product_derive_the_same(name):
         assert_alike_above_degree_2(product)
         return
     unread = {  # what is never proved, and refused by name
-        "noise": bool(problem.system.noise),
         "\\[program\\] holds": bool(problem.program.model) or problem.program.sampling is not None,
     }
     for word in (word for word, there in unread.items() if there):

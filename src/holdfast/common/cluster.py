@@ -14,6 +14,7 @@ from holdfast.errors import BadRequest
 
 PARTS_EACH = 8  # parts for each worker, so that a slow or a lost one holds up little
 LOCAL = "local"
+ANY_PORT = "127.0.0.1:0"  # of its web page: several clusters may run on one machine
 TIMEOUT = "20s"  # for an address to answer
 
 
@@ -36,10 +37,8 @@ def cluster(on: Any, threads: int | None = None) -> Iterator[Any]:
         raise BadRequest(f"on = {on!r}", where="on", fix=fix)
     if on == LOCAL:
         workers = max(1, (os.cpu_count() or 1) // (threads or 1))
-        with (
-            LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None) as local,
-            Client(local) as client,
-        ):
+        how = {"threads_per_worker": 1, "processes": True, "dashboard_address": ANY_PORT}
+        with LocalCluster(n_workers=workers, **how) as local, Client(local) as client:
             yield client
         return
     try:

@@ -55,6 +55,11 @@ def philox(counter: Sequence[np.ndarray], key: tuple[int, int]) -> list[np.ndarr
     return [a, b, c, d]
 
 
+def chances(whole: np.ndarray) -> np.ndarray:
+    """(whole + 1/2) 2⁻⁵³ of whole numbers of 53 bits: doubles between 0 and 1, neither of them ever."""
+    return np.minimum((whole.astype(float) + 0.5) * 2.0**-53, 1 - 2.0**-53)
+
+
 def normals(seed: int, cases: np.ndarray, steps: np.ndarray, channels: int) -> np.ndarray:
     """Independent normal numbers (steps, cases, channels), each a function of seed, case, step and channel alone.
 
@@ -71,7 +76,7 @@ def normals(seed: int, cases: np.ndarray, steps: np.ndarray, channels: int) -> n
         for k in range(2):
             if 2 * pair + k < channels:
                 whole = (words[2 * k] << np.uint64(21)) ^ (words[2 * k + 1] >> np.uint64(11))  # 53 bits
-                found[:, :, 2 * pair + k] = ndtri((whole.astype(float) + 0.5) * 2.0**-53)
+                found[:, :, 2 * pair + k] = ndtri(chances(whole))
     return found
 
 

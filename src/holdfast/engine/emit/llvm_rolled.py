@@ -9,7 +9,7 @@ import numpy as np
 from holdfast.engine.emit.body import CodeBody, Operand
 from holdfast.engine.emit.code_piece import CodePiece, body_arguments
 from holdfast.engine.emit.llvm_writer import LLVMWriter
-from holdfast.engine.emit.rolling import AT_ONCE, InstanceRun, RolledBody, even_parts, evenly
+from holdfast.engine.emit.rolling import InstanceRun, RolledBody, at_once, even_parts, evenly
 from holdfast.engine.emit.target import Value
 
 MEMORY = Value("pr", "%scratch")
@@ -66,7 +66,7 @@ class _RolledCode:
     # ── runs ──────────────────────────────────────────────────────────────────────────────────────
 
     def _run(self, run: InstanceRun, repeats: int) -> None:
-        if run.count <= AT_ONCE:
+        if run.count <= at_once(repeats):
             for k in range(run.count):
                 self._instance(run, repeats, k)
         else:

@@ -34,7 +34,7 @@ SHORTER = 4  # times fewer statements than straight code, at least: otherwise th
 LONG, MOST_PARTS = 16, 40  # instances in a row that go up evenly, and as many parts of a run: worth loops of their own
 MOST_KINDS, MOSTLY = 8, 0.9  # kinds of instances that take turns, and how much of a run must do so
 EARLY, AHEAD = 3, 3  # statements of a part that is ready so many levels before the rest: computed by itself
-AT_ONCE = 4  # instances of a run that are written out one by one
+AT_ONCE, AT_EACH_TURN = 4, 16  # instances of a run that are written out one by one: once, and in a loop of runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +80,15 @@ class RolledBody:
         """Statements of code."""
         length = [len(template.statements) for template in self.templates]
         return sum(
-            length[run.template] * (run.count if run.count <= AT_ONCE else 1)
+            length[run.template] * (run.count if run.count <= at_once(site.repeats) else 1)
             for site in self.sites
             for run in site.runs
         )
+
+
+def at_once(repeats: int) -> int:
+    """How many instances of a run are written out one by one, where it is repeated so often."""
+    return AT_ONCE if repeats == 1 else AT_EACH_TURN
 
 
 def rolled(body: CodeBody) -> RolledBody | None:

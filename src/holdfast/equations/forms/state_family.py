@@ -50,6 +50,10 @@ class StateFamily(Family):
         return {**super().observables, **dict(zip(self.states, self.inputs.v, strict=True))}
 
     @cached_property
+    def observable_names(self) -> tuple[str, ...]:
+        return (*super().observable_names, *self.states)
+
+    @cached_property
     def rates(self) -> sp.Matrix:
         """X of x' = X(x, t) as a formula, the integrals and the gains written out by name."""
         K, wanted = self.formula()

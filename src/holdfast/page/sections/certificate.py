@@ -117,10 +117,10 @@ def _averages(block: BlockCertificate) -> Markup | None:
     found = block.mean_square
     if found is None:
         return None
-    first = found.envelope(0)[:, 0]
+    first, settled = (found.of(values, block.names) for values in (found.envelope(0)[:, 0], found.bounds))
     rows: list[list[Child]] = [
-        [mathml(latex_name(name)), bound(float(begun)), bound(most)]
-        for name, begun, most in zip(block.names, first, found.bounds, strict=True)
+        [mathml(latex_name(name)), bound(begun), bound(most)]
+        for name, begun, most in zip(block.names, first, settled, strict=True)
     ]
     return table(["root mean square over all paths of", "from the start on", "once settled"], rows)
 

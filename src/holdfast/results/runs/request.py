@@ -27,6 +27,7 @@ SMALL_PART = 1e-3  # and this part of theirs takes its place
 SMALLEST_TOLERANCE = 1e-15  # below, double precision cannot tell
 MOST_ROWS = 100_000  # of a run of fixed steps that does not say how many: more than any screen shows, 0.8 MB a column
 BUDGET = 2**25  # doubles of such a run, 0.27 GB: systems of more than 335 columns keep fewer rows
+LONGEST = 1e150  # a time whose square is still a double
 MOST_STEPS = 10**15  # of a run: a century of computing, and still exact as a double
 
 
@@ -129,8 +130,8 @@ def row_budget(equations: Equations) -> int:
 
 
 def _time(given: Any) -> float:
-    if isinstance(given, bool) or not isinstance(given, (int, float, np.number)) or not math.isfinite(given):
-        raise BadRequest(f"begin = {given!r} is not a time", where="begin", fix="give a finite number")
+    if isinstance(given, bool) or not isinstance(given, (int, float, np.number)) or not _is_finite(given):
+        raise BadRequest(f"begin = {str(given)[:40]} is not a time", where="begin", fix="give a finite number")
     return float(given) + 0.0  # -0 is 0
 
 
@@ -194,7 +195,7 @@ def resolved(
     with np.errstate(all="ignore"):
         sizes = np.fmax(np.abs(states), np.abs(rates) * span)
         accelerations = np.abs(rates[..., n : 2 * n])
-        sizes[..., :n] = np.fmax(sizes[..., :n], accelerations * span**2)
+        sizes[..., :n] = np.fmax(sizes[..., :n], accelerations * (span**2 if span < LONGEST else math.inf))
         sizes[..., n : 2 * n] = np.fmax(sizes[..., n : 2 * n], np.abs(states[..., :n]) / request.duration)
         sizes = np.where(np.isfinite(sizes), sizes, 0.0)
         for part in (slice(0, n), slice(n, 2 * n)):
@@ -236,6 +237,13 @@ def _both_given(scheme: Scheme) -> BadRequest:
     return BadRequest(what, where="step" if scheme.adaptive else "tolerance", fix=fix)
 
 
+def _is_finite(value: Any) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number that no double holds
+        return False
+
+
 def _is_whole(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
@@ -245,6 +253,10 @@ def _positive(value: Any, name: str) -> None:
         raise BadRequest(f"{name} = {value!r} is a text, not a number", where=name, fix="remove the quotes")
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
         raise BadRequest(f"{name} = {value!r} is not a number", where=name, fix=f"give a positive {name}")
+    if isinstance(value, int) and not _is_finite(value):
+        raise BadRequest(
+            f"{name} = {str(value)[:12]}... is beyond any double", where=name, fix=f"give a smaller {name}"
+        )
     if not math.isfinite(value) or value <= 0:
         raise BadRequest(f"{name} = {value!r} is not positive", where=name, fix=f"give a positive {name}")
 
@@ -297,7 +309,10 @@ def whole_steps(duration: float, step: float) -> int:
 
 
 def _times(at: Sequence[float], begin: float) -> np.ndarray:
-    times = np.asarray(at, dtype=float)
+    try:
+        times = np.asarray(at, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        raise BadRequest(f"at = {str(at)[:40]} is no list of times", where="at", fix="e.g. at=[0.5, 1.0]") from None
     if times.ndim != 1 or not np.isfinite(times).all() or (np.diff(times) <= 0).any():
         raise BadRequest("the times asked for do not increase", fix="give them in order, each once")
     if len(times) and times[0] < begin:

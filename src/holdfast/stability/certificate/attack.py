@@ -8,6 +8,7 @@ looks wrong there, and every step, is decided at 200 bits.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -21,6 +22,7 @@ from holdfast.equations.values import parameter_vector
 from holdfast.errors import HoldfastError
 from holdfast.graph.nodes import ancestors
 from holdfast.problem.file.load_dump import loads
+from holdfast.results.judgement.outcome import Outcome
 from holdfast.results.runs.simulate import simulate
 from holdfast.schemes.by_name import scheme_named
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
@@ -33,6 +35,7 @@ from holdfast.stability.verifier.reading.file import Claims
 BITS = 200
 STEPS = 200  # of the run whose defect is looked at, evenly spread
 SUSPECTS = 500  # rows that look wrong in doubles and are decided at 200 bits, evenly spread
+SHORTER = 1e-6  # of a step: by so much the step by which an event is met is shorter, at least
 RANDOM = 64  # native steps from random states
 NEAR_BOUND = 1e-6  # of a bound: a row this near to it is looked at more closely
 
@@ -70,11 +73,12 @@ class NativeRun:
     @cached_property
     def trajectory(self) -> Any:
         claims = self._claims
+        assert claims.step is not None
         return simulate(
             self._equations,
             self._scheme,
             step=claims.step,
-            duration=claims.duration,
+            duration=math.ceil(claims.duration / claims.step - SHORTER) * claims.step,  # an event may end it earlier
             start=claims.start,
             start_policy="keep",
             parameters=claims.parameters,
@@ -170,7 +174,8 @@ class Attack:
         if run.y[:, 0].tolist() != claims.start or float(run.times[0]) != claims.begin:
             return "the run it speaks of starts elsewhere"
         late = abs(run.times[-1] - claims.begin - claims.duration)
-        if not (run.outcome.ran_out and run.outcome.holds_program) or late > 1e-6 * run.step:
+        ended = run.outcome.ran_out or run.outcome is Outcome.event
+        if not (ended and run.outcome.holds_program) or late > 1e-6 * run.step:
             return f"the run it speaks of does not finish: {run.message}"
         return None
 

@@ -13,7 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from holdfast.graph.arithmetics.balls import precision
+
 Array = np.ndarray
+WIDTH_BITS = 256  # norms are as ill-conditioned as doubles let them be
 PADDING = 1 + 1e-12  # a few dozen roundings of positive terms, of which none cancels
 
 
@@ -21,10 +24,11 @@ def widths_of(factor: Sequence[Sequence[float]]) -> list[float]:
     """‖eᵢᵀL⁻ᵀ‖, not below: the largest value of each deviation in the unit ball of the norm."""
     import flint
 
-    inverse = flint.arb_mat([[float(x) for x in row] for row in factor]).transpose().inv()
-    size = inverse.nrows()
-    squares = [sum((inverse[i, j] ** 2 for j in range(size)), flint.arb(0)) for i in range(size)]
-    return [float(np.nextafter(float(square.sqrt().upper()), np.inf)) for square in squares]
+    with precision(WIDTH_BITS):
+        inverse = flint.arb_mat([[float(x) for x in row] for row in factor]).transpose().inv()
+        sizes = [[x.abs_upper() for x in row] for row in inverse.tolist()]  # a power of a ball around 0 is no number
+        found = [float(sum((x * x for x in row), flint.arb(0)).sqrt().upper()) for row in sizes]
+    return [float(np.nextafter(x, np.inf)) if np.isfinite(x) else np.inf for x in found]
 
 
 def decay(gamma: float, after: Any) -> tuple[Array, Array]:

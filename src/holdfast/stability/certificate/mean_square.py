@@ -27,6 +27,7 @@ class MeanSquareProof:
     (1 + share)(𝓛(S) + what the noise adds on the program) + (1 + 1/share) n diag(rounding²) ⪯ S
     """
 
+    names: tuple[str, ...]  # of the deviations that are followed together: a block's own first, then what moves it
     scheme: str  # of `hf.sample_paths`
     projected: bool  # noise acts along the program only, as where reactions answer the rest at once
     factor: tuple[tuple[float, ...], ...]  # L
@@ -43,9 +44,13 @@ class MeanSquareProof:
         widths = np.array(widths_of(self.factor))[:, None]
         return np.asarray((np.array(self.bounds)[:, None] + left * self.start_size * widths) * PADDING)
 
+    def of(self, values: Any, names: Sequence[str]) -> list[float]:
+        """Of values by deviation, those of some."""
+        return [float(values[self.names.index(name)]) for name in names]
+
     def bounded(self, names: Sequence[str]) -> str:
         """In words, rounded up."""
-        return rms_words(names, self.bounds)
+        return rms_words(names, self.of(self.bounds, names))
 
     def reason(self) -> str:
         """What it rests on, in a sentence."""
@@ -57,17 +62,18 @@ class MeanSquareProof:
     def promise(self, names: Sequence[str], step: float) -> str:
         """What is proved, in sentences."""
         kept = self.bounded(names)
-        first = self.envelope(0)[:, 0]
-        if any(a > 1.01 * b for a, b in zip(first, self.bounds, strict=True)):
+        first = self.of(self.envelope(0)[:, 0], names)
+        if not all(a <= 1.01 * b for a, b in zip(first, self.of(self.bounds, names), strict=True)):
             kept = (
                 f"{rms_words(names, first)} from the start on, and, as that dies away by {rounded_up(self.gamma, 6)} a "
                 f"step, {kept} once settled"
             )
         along = ", noise along the program only" if self.projected else ""
+        others = ", ".join(name for name in self.names if name not in names)
+        start = "no more deviation than this one" + (f", that of {others} included" if others else "")
         return (
             f"Proved in the mean square, over all paths of {self.scheme} (hf.sample_paths{along}) with step {step:g} "
-            f"that start with no more deviation than this one: {kept}, rounding included. {TAKEN} A single path may go "
-            "beyond at any time."
+            f"that start with {start}: {kept}, rounding included. {TAKEN} A single path may go beyond at any time."
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import numpy as np
 from holdfast.common.rounded import over
 from holdfast.engine.noise import normals
 from holdfast.equations.derive import derive
+from holdfast.errors import BadRequest, HoldfastError
 from holdfast.problem.file.load_dump import loads
 from holdfast.results.runs.noise import sample_paths
 from holdfast.stability.certificate.mean_square import mean_square_from
@@ -35,6 +36,12 @@ class NoiseAttack:
         self._equations = derive(loads(read.claims.problem, "the certificate's problem"))
 
     @property
+    def _names(self) -> list[str]:
+        """The deviations that are followed together."""
+        assert self.shown.block.mean_square is not None
+        return list(self.shown.block.mean_square["names"])
+
+    @property
     def told(self) -> str:
         return f"{PATHS * STEPS} native steps in fractions and {MANY} paths agree"
 
@@ -50,7 +57,10 @@ class NoiseAttack:
         return None if same and columns == own["noise"] else "the operations that are run here are others than it lists"
 
     def contradiction(self) -> str | None:
-        return self._steps() or self._averages()
+        try:
+            return self._steps() or self._averages()
+        except HoldfastError as error:
+            return f"its paths cannot be made again: {error.what}"
 
     def _paths(self, paths: int, steps: int) -> np.ndarray:
         claims, proof = self.read.claims, self.shown.block.mean_square
@@ -60,6 +70,8 @@ class NoiseAttack:
             self._equations, step=claims.step, duration=steps * claims.step, paths=paths, seed=SEED,
             scheme=proof["scheme"], start=claims.start, start_policy="keep", parameters=claims.parameters,
         )  # fmt: skip
+        if not made.success:
+            raise BadRequest("paths do not stay finite")
         return made.states
 
     def _deviations(self, states: np.ndarray) -> list[list[Fraction]]:
@@ -68,7 +80,7 @@ class NoiseAttack:
 
         made = self.read.equations
         places = {name: k for k, name in enumerate(made.stated.state_names)}
-        rows = of_text([made.psi[name] for name in self.shown.block.names], places)
+        rows = of_text([made.psi[name] for name in self._names], places)
         found = []
         for state in states.tolist():
             x = [Fraction(1), *map(Fraction, state)]
@@ -90,7 +102,7 @@ class NoiseAttack:
                 left = self._left(rows[k], rows[k + 1], [root * Fraction(x) for x in numbers[k, path].tolist()])
                 squares += np.square([float(x) for x in left])
         seen = np.sqrt(squares / (PATHS * STEPS))
-        for name, size, most in zip(self.shown.block.names, seen.tolist(), proof["rounding"], strict=True):
+        for name, size, most in zip(self._names, seen.tolist(), proof["rounding"], strict=True):
             if not size <= most:
                 return f"native steps add more to {name} in rms than stated: {over(size, most)}"
         return None
@@ -113,9 +125,7 @@ class NoiseAttack:
         for k, row in enumerate(chosen.tolist()):
             squares = np.array([[float(x) ** 2 for x in psi] for psi in self._deviations(states[:, row])])
             error = squares.std(axis=0, ddof=1) / np.sqrt(MANY)
-            for name, mean, off, most in zip(
-                self.shown.block.names, squares.mean(axis=0), error, envelope[:, k], strict=True
-            ):
+            for name, mean, off, most in zip(self._names, squares.mean(axis=0), error, envelope[:, k], strict=True):
                 if not mean <= most**2 + CHANCE * off:
                     return f"the mean square of {name} at step {row} is beyond: {over(float(mean), float(most**2))}"
         return None

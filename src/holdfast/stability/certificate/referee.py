@@ -91,7 +91,7 @@ def _mean_square(block: Any) -> list[str]:
     """Norm and second moment of a proof under noise."""
     proof = block.mean_square
     return [
-        f"Norm      |x| = |L^T x|_2 for x = ({', '.join(block.names)}), L = {[list(row) for row in proof.factor]!r}",
+        f"Norm      |x| = |L^T x|_2 for x = ({', '.join(proof.names)}), L = {[list(row) for row in proof.factor]!r}",
         f"Constants E|x|^2 contracts by gamma^2 a step, gamma = {proof.gamma!r}, from |x|_0 <= {proof.start_size!r}",
         f"          S = {[list(row) for row in proof.second_moment]!r}",
         f"          is kept, rounding {list(proof.rounding)!r} in rms included",

@@ -8,7 +8,7 @@ certificate speaks of is made again, natively, and each of its steps is held aga
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,12 +21,14 @@ from holdfast.errors import HoldfastError
 from holdfast.stability.certificate.attack import Attack, NativeRun
 from holdfast.stability.certificate.certificate import Certificate
 from holdfast.stability.certificate.noise_attack import NoiseAttack
+from holdfast.stability.certificate.order_attack import OrderAttack
 from holdfast.stability.certificate.tube_attack import TubeAttack
 from holdfast.stability.verifier.check import CELLS, Reading, Shown, outcome, reading
 from holdfast.stability.verifier.comparison import same_problem
 from holdfast.stability.verifier.noise.check import average_outcome
+from holdfast.stability.verifier.order.check import order_outcomes
 from holdfast.stability.verifier.reading.file import BlockClaim, Claims, claims, read
-from holdfast.stability.verifier.refusal import Refused, Unconfirmed, Unreadable
+from holdfast.stability.verifier.refusal import Refused, Unconfirmed, Unreadable, require
 from holdfast.stability.verifier.steps.cover import Budget
 from holdfast.stability.verifier.tube.check import tube_outcomes
 from holdfast.stability.verifier.tube.starts import places as starts_at
@@ -51,7 +53,9 @@ class Verification:
         if self.holds:
             return "re-checked by the verifier: holds"
         why = (self.doubts or self.findings)[0]
-        return f"proved; not re-checked here: {why}" if not self.contradicts else f"contradicted by the verifier: {why}"
+        if self.contradicts:
+            return f"contradicted by the verifier: {why}"
+        return f"proved; not re-checked here: {why}" if self.doubts else f"not confirmed: {why}"
 
     @property
     def unconfirmed(self) -> bool:
@@ -82,13 +86,7 @@ def verify(
     """
     try:
         stated = claims(certificate.to_dict() if isinstance(certificate, Certificate) else read(certificate))
-        proved = [
-            block for block in stated.blocks if (block.proof or block.tube_proof or block.mean_square) is not None
-        ]
-        beyond = _beyond(stated)
-        if beyond and not proved:
-            return Verification(False, beyond, doubts=beyond)
-        if not proved:
+        if not any(block.claimed for block in stated.blocks):
             return Verification(False, ("nothing in it is proved, so there is nothing to verify",))
         differences = [] if problem is None else same_problem(stated, _text(problem))
         if differences:
@@ -134,14 +132,14 @@ def _verified(
             confirmed, sentence = _average(made, block)
             findings.append(sentence)
             doubts += [] if confirmed else [sentence]
-    bare = [b for b in made.claims.blocks if (b.proof or b.tube_proof or b.mean_square or b.ordered) is None]
-    findings += _beyond(made.claims)
-    doubts += _beyond(made.claims)
+    for confirmed, sentence in _in_order(made, budget, progress):
+        findings.append(sentence)
+        doubts += [] if confirmed else [sentence]
     if made.claims.starts is not None:
         good, sentence = _starts(made, native, confirmed=not doubts)
         findings.append(sentence)
         doubts += [] if good else [sentence]
-    rest = [name for block in bare for name in block.constraints]
+    rest = [name for block in made.claims.blocks if not block.claimed for name in block.constraints]
     if rest:
         findings.append(f"{', '.join(rest)}: nothing is proved, so nothing was re-checked")
     silent = _left_out(made.claims, made)
@@ -161,12 +159,14 @@ def _starts(made: Reading, native: NativeRun | None, *, confirmed: bool) -> tupl
     """Whether runs from beside the start stay in the tubes, as stated, and a sentence."""
     starts = made.claims.starts
     assert starts is not None
-    if not confirmed or native is None:
+    if not confirmed:
         return False, "starts: not looked at, since not all that is proved was confirmed"
     places = starts_at(len(made.claims.start)) * np.array([starts.get(name, 0.0) for name in made.equations.inputs[1:]])
     used = {block.tube_proof.tube for block in made.claims.blocks if block.tube_proof is not None}
+    used |= {block.ordered["tube"] for block in made.claims.blocks if block.ordered is not None}
     try:
-        found = native.beside(places)
+        require(bool(used), "starts are said to stay in a tube, and there is none")
+        found = (native or NativeRun(made)).beside(places)
         if found is None:
             raise Unconfirmed("a run from beside the start does not arrive")
         count = rows_that_stay(made, [made.claims.tubes[k] for k in sorted(used)], *found)
@@ -193,10 +193,27 @@ def _average(made: Reading, block: BlockClaim) -> tuple[bool, str]:
     return (True, f"{sentence}; {attack.told}") if strange is None else (False, f"{names}: {strange}")
 
 
-def _beyond(stated: Claims) -> tuple[str, ...]:
-    """What is said of blocks whose proofs the verifier does not know."""
-    order = "proved by steps in the order of time, which the verifier does not re-check: it knows steps that contract"
-    return tuple(f"{', '.join(block.constraints)}: {order}" for block in stated.blocks if block.ordered)
+def _in_order(made: Reading, budget: Budget, progress: Callable[[float], None] | None) -> Iterator[tuple[bool, str]]:
+    """Steps in the order of time: followed anew, and then attacked; blocks of one claim are attacked together."""
+    native: NativeRun | None = None
+    attacked: dict[int, tuple[str | None, str | None, str]] = {}
+    for block, shown, sentence in order_outcomes(made, budget, progress):
+        if shown is None:
+            yield False, sentence
+            continue
+        names = ", ".join(block.constraints)
+        if id(shown) not in attacked:
+            try:
+                native = native or NativeRun(made)
+                attack = OrderAttack(made, shown, native)
+                attacked[id(shown)] = (attack.contradiction(), native.other_code(), attack.told)
+            except HoldfastError as error:
+                attacked[id(shown)] = (f"the product cannot derive its problem: {error.what}", None, "")
+        contradiction, strange, told = attacked[id(shown)]
+        if contradiction is not None:
+            yield False, f"{names}: does not hold: {contradiction}"
+        else:
+            yield (True, f"{sentence}; {told}") if strange is None else (False, f"{names}: {strange}")
 
 
 def _left_out(stated: Claims, made: Reading) -> list[str]:

@@ -266,7 +266,8 @@ class Assessment:
         """What the run itself says of one block."""
         block, run, place = told.block, told.run, place_of_roots(told.block.matrix)
         if self.equations.problem.system.noise:
-            found = in_mean_square(self.equations, self.scheme, step, self.parameters, block, run)
+            blocks = blocks_of(self.equations, self.parameters, run)
+            found = in_mean_square(self.equations, self.scheme, step, self.parameters, block, blocks, run)
             return MeasuredDefect(told, told.refused(found) if isinstance(found, str) else told.averaged(found))
         if block.constant and place.right:
             root = np.linalg.eigvals(block.matrix).real.max()

@@ -21,7 +21,7 @@ from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.stability.certificate.certificate import Certificate, made_here
 from holdfast.stability.certificate.run_code import run_code
-from holdfast.stability.certificate.tube_proof import Tube, TubeProof, tubes_of
+from holdfast.stability.certificate.tube_proof import OrderedProof, Tube, TubeProof, tubes_of
 from holdfast.stability.proof.block import blocks_of
 from holdfast.stability.proof.prove import BITS, Claim, truncation
 from holdfast.stability.tube.cells import Cells, room_around
@@ -35,13 +35,15 @@ class SafeStarts:
     """Every run of the certificate's scheme and step that starts within `distances` of its start, state by state, is
     proved to stay in its tube to the last whole step of its run, rounding included. So what is proved in the tube holds
     for it without that condition: the bounds, if it starts with no more deviation than this one (‖ψ₀‖_P ≤ `start_size`
-    of the block); otherwise the same bounds once its own deviation has died away by γ a step.
+    of the block); otherwise the same bounds once its own deviation has died away by γ a step. What is proved by steps
+    in the order of time (`contracts` is False) is for starts with no more of any deviation than this one only.
 
     `part` is the distance as a part of the tube's half-widths; 0 where nothing is proved.
     """
 
     part: float
     distances: Mapping[str, float]
+    contracts: bool = True
 
     def __bool__(self) -> bool:
         return self.part > 0
@@ -52,9 +54,14 @@ class SafeStarts:
         told = ", ".join(f"{name} +- {rounded_down(value, 2)}" for name, value in self.distances.items())
         return (
             f"Proved: every run that starts within {told} of this one's start stays in the tube to the end, so that "
-            "the bounds hold for it: from its start on if that deviates no more than this one's, else once that has "
-            "died away."
+            f"the bounds hold for it{self._when}."
         )
+
+    @property
+    def _when(self) -> str:
+        if not self.contracts:
+            return " if it starts with no more of any deviation than this one"
+        return ": from its start on if that deviates no more than this one's, else once that has died away"
 
 
 def safe_starts(equations: Equations, certificate: Certificate) -> SafeStarts:
@@ -74,7 +81,8 @@ def safe_starts(equations: Equations, certificate: Certificate) -> SafeStarts:
     neighbours = Neighbours(flow, scheme, step, run, room)
     part, widths = neighbours.largest_start(), neighbours.widths
     told = {name: float(part * width) for name, width in zip(run.state_names, widths, strict=True)}
-    return SafeStarts(part, Frozen(told) if part else Frozen())
+    contracts = not any(isinstance(block.proof, OrderedProof) for block in certificate.blocks)
+    return SafeStarts(part, Frozen(told) if part else Frozen(), contracts)
 
 
 def in_phase(equations: Equations, certificate: Certificate) -> dict[str, PhaseBounds]:
@@ -88,6 +96,8 @@ def in_phase(equations: Equations, certificate: Certificate) -> dict[str, PhaseB
         found = hf.in_phase(equations, certificate);  found["wire"].bounds;  found["wire"].middle;  found["wire"].radius
     """
     run, scheme, step = _along(equations, certificate, "in_phase")
+    if not any(isinstance(block.proof, TubeProof) for block in certificate.blocks):
+        raise BadRequest("its steps are followed in the order of time already", where="in_phase(certificate)")
     numbers = _numbers(equations, certificate)
     flow, blocks = tube_flow(equations, numbers), {b.constraints: b for b in blocks_of(equations, numbers, run)}
     ranges: dict[int, tuple[np.ndarray, np.ndarray]] = {}

@@ -34,7 +34,7 @@ from holdfast.stability.tube.flow import TubeFlow, tube_flow
 from holdfast.stability.tube.in_phase import cells_at_rows
 from holdfast.stability.tube.prove import CLOCK, LITTLE, MOST_MONOMIALS, NARROWER, NATIVE, WIDTH, WITHIN
 from holdfast.stability.tube.rounding import RoundingTape
-from holdfast.stability.tube.step import limits_hold
+from holdfast.stability.tube.step import limits_hold, rates_between
 from holdfast.stability.tube.step_map import PADDING, UNIT, StepMap, StepRanges
 
 BITS = 128
@@ -47,7 +47,9 @@ NEAR = 3.0  # times the bounds of the narrowest: a wider tube that is tried wher
 SHARES = (1e-5, 1e-9)  # of the largest singular value: directions below count as none
 MOST_NUMBERS = 2**26  # of all forms together, half a gigabyte
 SAMPLED = 16  # boxes
+SHORTER = 1e-6  # of a step: a last one that lacks more was ended by an event
 GROUP = 10  # steps whose remainders are added up before they are followed
+STATED = 1.02  # times what was found, for another enclosure to confirm it
 LEAST = 1e-9  # of what is stated: what another arithmetic may take for 0
 
 
@@ -77,6 +79,8 @@ class OrderedProver:
 
     def proof(self, rows: list[Place]) -> OrderedProof | str:
         """A proof of all deviations, or why there is none; `rows` are states at which the equations are tried."""
+        if self._steps < 1:
+            return "an event ends the run within its first step, and whole steps alone are followed"
         numbers = len(self.run.times) * 2 * len(self._flow.psi) * len(self._shape)
         if len(self._shape) > MOST_MONOMIALS or numbers > MOST_NUMBERS:
             return "the states are too many for steps to be followed in the order of time"
@@ -94,7 +98,10 @@ class OrderedProver:
         return "nor was a bound found by steps in the order of time, in a tube along the run"
 
     def _proof(self, found: OrderedAttempt) -> OrderedProof | None:
-        """With rounding, and the run shown to lie in the tube."""
+        """With rounding, and the run shown to lie in the tube, on whose way to the next row nothing fails."""
+        self._charge(self._map.tape, len(found.boxes))
+        if not rates_between(self._flow, self.scheme, self.step, self._shape, found.boxes).all():
+            return None
         rounding = self._rounding(found.boxes, found.ranges.radius)
         bounds = self._summed(found.ranges, found.owners, rounding) if np.isfinite(rounding).all() else None
         if bounds is None or not np.isfinite(bounds).all() or outside(found.cells, self.run):
@@ -103,9 +110,9 @@ class OrderedProver:
             tube=self._tube(found),
             names=self._flow.psi_names,
             start=tuple(self._start.tolist()),
-            bounds=tuple(bounds.tolist()),
+            bounds=tuple((STATED * bounds).tolist()),
             rounding=tuple(rounding.max(axis=0).tolist()),
-            steps=len(self.run.times) - 1,
+            steps=self._steps,
             reaches=tuple(found.ranges.reach.max(axis=0).tolist()),
         )
 
@@ -132,7 +139,7 @@ class OrderedProver:
         cells = self._cells(width)
         boxes, owners = cells_at_rows(cells, self.run)
         order = np.argsort(owners, kind="stable")
-        order = order[owners[order] < len(self.run.times) - 1]  # a step begins at all rows but the last
+        order = order[owners[order] < self._steps]  # a whole step begins at each of these rows
         boxes, owners = boxes.chosen(order), owners[order]
         few = np.union1d(_sampled(len(boxes)), np.flatnonzero(np.isin(owners, list(self._doubtful))))
         self._charge(self._map.tape, len(few))
@@ -151,6 +158,13 @@ class OrderedProver:
             if np.isfinite(bounds).all() and (best is None or self._ratio(bounds) < self._ratio(best.bounds)):
                 best = OrderedAttempt(width, cells, boxes, owners, ranges, bounds)
         return best
+
+    @cached_property
+    def _steps(self) -> int:
+        """Whole ones: that by which an event is met is shorter, and no step of the scheme with this step."""
+        times = self.run.times
+        short = len(times) > 1 and float(times[-1] - times[-2]) < (1 - SHORTER) * self.step
+        return len(times) - 1 - short
 
     @cached_property
     def _doubtful(self) -> set[int]:

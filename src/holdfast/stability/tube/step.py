@@ -136,3 +136,31 @@ def control_tape(flow: TubeFlow, scheme: RungeKutta, shape: CellMonomials) -> Fo
         wanted += [solved[limit.unknown] for limit in flow.limits]
         stages.append(taken.solved(solved, direct))
     return FormTape(tape, wanted)
+
+
+def rates_between(flow: TubeFlow, scheme: RungeKutta, step: float, shape: CellMonomials, cells: Cells) -> Array:
+    """Whether rates and what holds the program exist on the whole way from the states of a cell to the next row [cell].
+
+    A step goes over places at which a control fails, if none of its stages happens to lie there. Systems that are
+    solved in passes (8.14) are regular everywhere.
+    """
+    if flow.refinement is not None:
+        return np.ones(len(cells), bool)
+    data = cells.inputs(shape, flow.places, flow.timed)
+    tau = np.zeros((len(cells), 1, data.shape[2]))
+    tau[:, 0, 0] = tau[:, 0, shape.place[(len(flow.variables) + 1,)]] = step / 2
+    with np.errstate(all="ignore"):
+        found = _way_tape(flow, scheme, shape)(np.concatenate([tau, data], axis=1))
+        return np.asarray(np.isfinite(found.sizes()).all(axis=1))
+
+
+def _way_tape(flow: TubeFlow, scheme: RungeKutta, shape: CellMonomials) -> FormTape:
+    """The unknowns of the system and the rates after a step of any length up to a whole one."""
+    tape = Recorder(1, shape)
+    taken = Stages(flow, scheme, tape, tape.input([len(flow.variables) + 1]))
+    stages: list[list[Value]] = []
+    for node, row in zip(scheme.nodes, scheme.stages, strict=True):
+        stages.append(taken.rates(taken.moment(node), taken.advanced(row, stages)))
+    entries, right, direct = taken.system(taken.moment(Fraction(1)), taken.advanced(scheme.weights, stages))
+    unknowns = taken.unknowns(entries, right) if entries else []
+    return FormTape(tape, [tape.number(value) for value in (*unknowns, *direct.values())])

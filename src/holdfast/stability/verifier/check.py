@@ -12,6 +12,7 @@ from holdfast.stability.verifier.comparison import doubles
 from holdfast.stability.verifier.numbers.dag import inputs_of
 from holdfast.stability.verifier.numbers.evaluate import ball_values
 from holdfast.stability.verifier.numbers.forms import LEAST, Array
+from holdfast.stability.verifier.order.eased import yielding, yields
 from holdfast.stability.verifier.reading.chains import (
     ChainAgreement,
     ChainLaw,
@@ -143,6 +144,9 @@ def reading(claims: Claims) -> Reading:
         return Reading(claims, stated, system, tableau, ExtendedAgreement(agreed, system), notes)
     notes += _start_notes(claims, stated)
     made = equations(stated, law, claims.parameters)
+    if yields(made):
+        yielded = yielding(made, claims.code, claims.parameters, claims.begin, claims.start)
+        return Reading(claims, stated, yielded[0], tableau, yielded[1], notes)
     if stated.limits:
         _refuse_friction(made, "beside limits of controls")
         free, cuts = free_code(claims.code, len(made.inputs))

@@ -43,7 +43,9 @@ def same_problem(claims: Claims, text: str) -> list[str]:
         if name in meant.parameters:
             value = doubles({name: meant.parameters[name]}, meant)[name]
             ranges = [block.proof.region.get(name) for block in claims.blocks if block.proof is not None]
-            if any(ends is None or not ends[0] <= value <= ends[1] for ends in ranges):
+            here = dict(zip(own.state_names, claims.start, strict=False)).get(name)
+            along = any(block.claimed and block.proof is None for block in claims.blocks)  # of its own run alone
+            if any(ends is None or not ends[0] <= value <= ends[1] for ends in ranges) or (along and value != here):
                 return [f"{name} = {value:g} is not in the range that it speaks of"]
             del meant.parameters[name]
             meant.states[name] = meant.dag.zero

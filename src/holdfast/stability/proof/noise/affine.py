@@ -17,6 +17,7 @@ from holdfast.errors import Undecided
 from holdfast.graph.nodes import Node, ancestors
 
 UNIT = 2.0**-51  # of one operation, beside its result: two roundings, twice over
+LEAST = 2.0**-1000  # far above what underflow takes from a result, and carried on like any other error
 UP = 1 + 2.0**-40  # covers the roundings of a bound itself, a few dozen at each operation
 Array = np.ndarray
 
@@ -39,12 +40,19 @@ class AffineValue:
         return np.array([above(c) for c in self.exact])
 
     @property
+    def reach(self) -> Array:
+        """|c| + e: what the computed value may be, at most; rounding alone where the exact one is 0."""
+        return np.asarray((self.sizes + self.error) * UP)
+
+    @property
     def constant(self) -> bool:
         return not any(self.exact[1:]) and not self.error[1:].any()
 
     def rounded(self, error: Array) -> AffineValue:
         """The same value out of operands with this error in all, by one more operation."""
-        return AffineValue(self.exact, (error + UNIT * (self.sizes + error)) * UP)
+        found = (error + UNIT * (self.sizes + error)) * UP
+        found[0] += LEAST
+        return AffineValue(self.exact, found)
 
 
 def input_value(place: int, size: int) -> AffineValue:
@@ -112,8 +120,13 @@ def _applied(node: Node, operands: Sequence[AffineValue], size: int) -> AffineVa
     raise Undecided(f"{node.op!r} is not affine in the state, or not rational")
 
 
-def affine_values(nodes: Sequence[Node], known: Mapping[Node, AffineValue], size: int) -> list[AffineValue]:
-    """Nodes as affine values; `Undecided` where one is none, as where it depends on what is not known."""
+def affine_values(
+    nodes: Sequence[Node], known: Mapping[Node, AffineValue], size: int, reach: Array
+) -> list[AffineValue]:
+    """Nodes as affine values; `Undecided` where one is none, as where it depends on what is not known.
+
+    `reach` is raised to what any number on the way may be, by (1, |x|).
+    """
     found = {node.index: value for node, value in known.items()}
     for node in ancestors(nodes):
         if node.index in found:
@@ -121,4 +134,5 @@ def affine_values(nodes: Sequence[Node], known: Mapping[Node, AffineValue], size
         if node.op == "input":
             raise Undecided("it depends on time, or on states that no deviation determines")
         found[node.index] = _applied(node, [found[arg.index] for arg in node.args], size)
+        np.maximum(reach, found[node.index].reach, out=reach)
     return [found[node.index] for node in nodes]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from holdfast.equations.equations import Equations
@@ -14,6 +14,7 @@ from holdfast.schemes.tableaus.euler import EULER
 from holdfast.stability.certificate.mean_square import MeanSquareProof
 from holdfast.stability.proof.block import ProofBlock
 from holdfast.stability.proof.noise.prove import mean_square_proof
+from holdfast.stability.proof.noise.recursion import all_together, determined
 
 WHY = "the system is driven by noise, so that no bound is sure, and none in the mean square is proved"
 ELSE = "hf.mean_square says what holds to first order, hf.sample_paths measures it"
@@ -30,6 +31,7 @@ def in_mean_square(
     step: float | None,
     parameters: Mapping[Any, Any],
     block: ProofBlock,
+    blocks: Sequence[ProofBlock],
     run: Trajectory,
 ) -> MeanSquareProof | str:
     """A proof for the paths that `hf.sample_paths` makes from the start of a run, or why there is none."""
@@ -38,7 +40,8 @@ def in_mean_square(
     moment, state = float(run.times[0]), run.y[:, 0].tolist()
     try:
         equations.require_given_forces("certify")
-        return mean_square_proof(equations, block, parameters, scheme_under_noise(scheme), step, moment, state)
+        chosen = block if determined(equations, block, parameters) else all_together(equations, block, blocks)
+        return mean_square_proof(equations, chosen, parameters, scheme_under_noise(scheme), step, moment, state)
     except InternalError:
         raise
     except HoldfastError as error:

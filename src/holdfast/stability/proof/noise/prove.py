@@ -117,9 +117,12 @@ class _SecondMoment:
             sizes = np.array(tops) + begun * np.array(widths_of(factor.tolist()))
             sizes *= 1 + ROOM
         made = self.recursion
+        if made.overflows(sizes.tolist()):
+            raise BadRequest("its numbers come near the largest double")
         proof = MeanSquareProof(
-            made.scheme, made.projected, _rows(factor), gamma, _rows(S), share, tuple(rounding), begun, tuple(tops)
-        )
+            made.names, made.scheme, made.projected, _rows(factor), gamma, _rows(S), share, tuple(rounding), begun,
+            tuple(tops),
+        )  # fmt: skip
         enough = all(a <= b for a, b in zip(self.recursion.of_rounding(sizes.tolist()), rounding, strict=True))
         return proof if enough and self._holds(proof) else None
 

@@ -34,6 +34,7 @@ from holdfast.stability.proof.noise.affine import (
 )
 
 Matrix = list[list[Fraction]]
+FAR = 2.0**200  # times the root of a mean square: beyond in 2⁻⁴⁰⁰ of all steps, at most (Chebyshev)
 UNDERFLOW = 1e-140  # far more than what is lost below the smallest doubles, and its square still one
 
 
@@ -41,6 +42,7 @@ UNDERFLOW = 1e-140  # far more than what is lost below the smallest doubles, and
 class NoisyRecursion:
     """R, the columns √τ⁻¹(bⱼ, Bⱼ) of ψ⁺ by channel, and the rounding of a step."""
 
+    names: tuple[str, ...]
     scheme: NoiseScheme
     projected: bool  # as `sample_paths` takes the noise unless told otherwise
     step: float
@@ -48,10 +50,16 @@ class NoisyRecursion:
     additive: list[list[Fraction]]  # bⱼ
     multiplicative: list[Matrix]  # Bⱼ
     rounding: Array  # e, one row for each deviation, by (1, ‖ψ‖₂)
+    reach: Array  # of any number on the way, in rms, by (1, ‖ψ‖₂)
 
     def of_rounding(self, sizes: Sequence[float]) -> list[float]:
         """‖ρᵢ‖₂, not below, for deviations whose roots of mean squares are at most these."""
         return [float(x) * UP + UNDERFLOW for x in self.rounding @ np.array([1.0, *sizes])]
+
+    def overflows(self, sizes: Sequence[float]) -> bool:
+        """Whether a number on the way may be beyond doubles, for deviations so large."""
+        with np.errstate(all="ignore"):
+            return not float(self.reach @ np.array([1.0, *sizes])) * FAR < np.finfo(float).max
 
 
 def noisy_recursion(
@@ -70,6 +78,28 @@ def noisy_recursion(
         raise BadRequest("its numbers are beyond doubles") from None
 
 
+def all_together(equations: Equations, first: ProofBlock, others: Sequence[ProofBlock]) -> ProofBlock:
+    """All blocks as one, for deviations that only together determine the states that move them; its own come first."""
+    blocks = (first, *(block for block in others if block.places != first.places))
+    places = tuple(i for block in blocks for i in block.places)
+    full = np.zeros((len(places), len(places)))
+    for block in blocks:
+        own = [places.index(i) for i in block.places]
+        full[np.ix_(own, own)] = block.matrix
+    names = tuple(equations.deviation_names[i] for i in places)
+    why = next((block.obstacle for block in blocks if block.obstacle), "")
+    constraints = tuple(dict.fromkeys(name for block in blocks for name in block.constraints))
+    return ProofBlock(constraints, places, names, full, all(block.constant for block in blocks), why)
+
+
+def determined(equations: Equations, block: ProofBlock, parameters: Mapping[Any, Any]) -> bool:
+    """Whether a block has as many deviations as states that move them."""
+    try:
+        return len(_AffineStep(equations, block, parameters).places) == len(block.places)
+    except Undecided:
+        return True  # which is said where the recursion is asked for
+
+
 class _AffineStep:
     """Reads Z, rates and noise of a block as affine values of the states that it depends on."""
 
@@ -85,6 +115,7 @@ class _AffineStep:
         self.known: dict[Node, AffineValue] = {
             field.state[k]: input_value(1 + i, self.size) for i, k in enumerate(self.places)
         }
+        self.reach = np.array([0.0, *[1.0] * len(self.places)])
         numbers = (*inputs.parameters.values(), *inputs.gains.values())
         for node, value in zip(numbers, parameter_vector(equations, parameters), strict=True):
             self.known[node] = constant_value(value, self.size, exact=True)
@@ -109,7 +140,7 @@ class _AffineStep:
         return column[place - n] if n <= place < 2 * n and not column[place - n].is_zero else None
 
     def values(self, nodes: Sequence[Node]) -> list[AffineValue]:
-        return affine_values(nodes, self.known, self.size)
+        return affine_values(nodes, self.known, self.size, self.reach)
 
     def recursion(self, scheme: NoiseScheme, step: float) -> NoisyRecursion:
         own = self.values(self.psi)
@@ -126,13 +157,15 @@ class _AffineStep:
                 raise Undecided("a step from the program leaves it without noise")
         pushed = [[_in_deviations(row, back, offset) for row in _times(Z, kick)] for kick in kicks]
         return NoisyRecursion(
+            self.block.names,
             scheme,
             self.projected,
             step,
             [row[1:] for row in on_program],
             [[row[0] for row in push] for push in pushed],
             [[row[1:] for row in push] for push in pushed],
-            self._rounding(Z, back, offset, rates, moved, scheme, step),
+            self._errors(Z, rates, moved, scheme, step) @ (there := _in_sizes(back, offset)) * UP,
+            self.reach * max(1.0, step) @ there,
         )
 
     def _after(self, rates: Matrix, tau: Fraction, scheme: NoiseScheme) -> Matrix:
@@ -172,22 +205,21 @@ class _AffineStep:
         if moved != wanted:
             raise Undecided("the law's coefficients are not exact in double precision")
 
-    def _rounding(
-        self, Z: Matrix, back: Matrix, offset: list[Fraction], rates: list[AffineValue],
-        moved: list[list[AffineValue]], scheme: NoiseScheme, step: float,
-    ) -> Array:  # fmt: skip
-        """What a step of doubles adds to each deviation, by (1, ‖ψ‖₂): as `holdfast.engine.noise` takes it."""
+    def _errors(
+        self, Z: Matrix, rates: list[AffineValue], moved: list[list[AffineValue]], scheme: NoiseScheme, step: float
+    ) -> Array:
+        """What a step of doubles adds to each deviation, by (1, ‖x‖₂): as `holdfast.engine.noise` takes it."""
         root = above(np.sqrt(step))
         own = [input_value(1 + i, self.size).sizes for i in range(len(self.places))]
         sizes, errors = [], []
         for i, rate in enumerate(rates):
-            slope = step * (rate.sizes + rate.error)
+            slope = step * rate.reach
             error = step * rate.error + UNIT * slope
             size = own[i] + slope
             error = error + UNIT * (size + error)
-            pushes = [column[i] for column in moved if column[i].sizes.any()]
+            pushes = [column[i] for column in moved if column[i].reach.any()]  # rounding alone pushes, too
             if pushes:
-                push = root * sum((p.sizes + p.error for p in pushes), np.zeros(self.size)) * UP
+                push = root * sum((p.reach for p in pushes), np.zeros(self.size)) * UP
                 late = root * sum((p.error for p in pushes), np.zeros(self.size))
                 error = error + late + UNIT * (2 + len(moved)) * push
                 size = size + push
@@ -197,12 +229,14 @@ class _AffineStep:
         for i, j in self._speeds() if scheme == "semi-implicit" else ():
             error = step * errors[j] + UNIT * step * (sizes[j] + errors[j])
             errors[i] = (error + UNIT * (own[i] + step * sizes[j] + error)) * UP
-        in_states = np.array([[above(x) for x in row] for row in Z]) @ np.array(errors)
-        # |x| ≤ |Z⁻¹| (|ψ| + |z₀|)
-        reach = np.array([[above(x) for x in row] for row in back])
-        fixed = reach @ np.array([above(x) for x in offset])
-        there = np.vstack([np.eye(1, self.size), np.column_stack([fixed, reach])])
-        return np.asarray(in_states @ there * UP)
+        return np.asarray(np.array([[above(x) for x in row] for row in Z]) @ np.array(errors) * UP)
+
+
+def _in_sizes(back: Matrix, offset: list[Fraction]) -> Array:
+    """(1, |x|) by (1, |ψ|), at most: |x| ≤ |Z⁻¹| (|ψ| + |z₀|)."""
+    reach = np.array([[above(x) for x in row] for row in back])
+    fixed = reach @ np.array([above(x) for x in offset])
+    return np.vstack([np.eye(1, 1 + len(back)), np.column_stack([fixed, reach])])
 
 
 def _in_deviations(row: Sequence[Fraction], back: Matrix, offset: list[Fraction]) -> list[Fraction]:

@@ -141,8 +141,10 @@ def _exact(value: Affine) -> Affine:
     return Affine(value.exact, (Fraction(0),) * len(value.exact))
 
 
-def of_code(code: Code, wanted: Sequence[int], places: Mapping[str, int], numbers: Mapping[str, float]) -> list[Affine]:
-    """Some places of the code, followed operation by operation."""
+def of_code(
+    code: Code, wanted: Sequence[int], places: Mapping[str, int], numbers: Mapping[str, float], reach: list[Fraction]
+) -> list[Affine]:
+    """Some places of the code, followed operation by operation; `reach` is raised to what any of them may be."""
     size, first = len(places), len(code.inputs)
     known: dict[int, Affine] = {}
     for place in sorted(needed(code, wanted)):
@@ -157,6 +159,7 @@ def of_code(code: Code, wanted: Sequence[int], places: Mapping[str, int], number
         else:
             op, *args = code.operations[place - first]
             known[place] = _applied(op, args, known, size)
+        reach[:] = map(max, reach, known[place].reach)
     return [known[place] for place in wanted]
 
 

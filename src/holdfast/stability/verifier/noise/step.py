@@ -43,6 +43,11 @@ class NoisyStep:
     additive: list[list[Fraction]]
     multiplicative: list[Matrix]
     rounding: Matrix
+    reach: list[Fraction]  # by (1, ‖ψ‖₂): the root of the mean square of any number on the way is at most this
+
+    def most(self, sizes: Sequence[Fraction]) -> Fraction:
+        """What any number on the way is in rms, where deviations are no larger than these."""
+        return sum((r * s for r, s in zip(self.reach, (Fraction(1), *sizes), strict=True)), Fraction(0))
 
     def rounded(self, sizes: Sequence[Fraction]) -> list[Fraction]:
         """What doubles add to each deviation, in rms, where deviations are no larger than these in rms."""
@@ -67,6 +72,7 @@ class StepReader:
         self.own = self._own_states()
         self.places = {name: k for k, name in enumerate(self.own)}
         self.speeds = {q: f"{q}_dot" for q in coordinates if q in self.places}
+        self.reach = [Fraction(0), *[Fraction(1)] * len(self.own)]
 
     def _own_states(self) -> list[str]:
         """The states on which the deviations depend, by themselves or through what the code computes."""
@@ -102,7 +108,8 @@ class StepReader:
             [row[1:] for row in shifted],
             [[row[0] for row in push] for push in pushed],
             [[row[1:] for row in push] for push in pushed],
-            self._rounding(Z, back, offset, rates, columns),
+            _product(self._errors(Z, rates, columns), there := _in_sizes(back, offset)),
+            [max(Fraction(1), self.tau) * x for x in _product([self.reach], there)[0]],
         )
 
     # ── what moves the states ─────────────────────────────────────────────────────────────────────
@@ -143,13 +150,13 @@ class StepReader:
         """Rates and intensities as the code computes them; refused where they are not those of the problem."""
         code, first = self.code, len(self.equations.stated.coordinates)
         places = [self.states.index(name) for name in self.own]
-        found = of_code(code, [code.rates[k] for k in places], self.places, self.numbers)
+        found = of_code(code, [code.rates[k] for k in places], self.places, self.numbers, self.reach)
         for name, value, wanted in zip(self.own, found, rates, strict=True):
             require(list(value.exact) == wanted, f"the code that is run moves {name} otherwise than the law asks")
         columns = []
         for column, push in zip(code.noise, pushes, strict=True):
             driven = [column[k - first] if first <= k < 2 * first else None for k in places]
-            values = of_code(code, [k for k in driven if k is not None], self.places, self.numbers)
+            values = of_code(code, [k for k in driven if k is not None], self.places, self.numbers, self.reach)
             left = iter(values)
             row = [None if k is None else next(left) for k in driven]
             for name, own, wanted in zip(self.own, row, push, strict=True):
@@ -171,10 +178,8 @@ class StepReader:
 
     # ── what doubles add ──────────────────────────────────────────────────────────────────────────
 
-    def _rounding(
-        self, Z: Matrix, back: Matrix, offset: list[Fraction], rates: list[Affine], columns: list[list[Affine]]
-    ) -> Matrix:
-        """By (1, ‖ψ‖₂), operation by operation; ‖ |x||ξ| ‖₂ = ‖x‖₂ since ξ is independent of x and of variance 1.
+    def _errors(self, Z: Matrix, rates: list[Affine], columns: list[list[Affine]]) -> Matrix:
+        """By (1, ‖x‖₂), operation by operation; ‖ |x||ξ| ‖₂ = ‖x‖₂ since ξ is independent of x and of variance 1.
 
         A path's driver makes τ·rate and adds it to the state; (√τ ξ)·σ by channel, added one after the other to 0 and
         then to the speed; and, semi-implicit, τ·(new speed), added to the old place.
@@ -198,12 +203,15 @@ class StepReader:
             own = [Fraction(i == k + 1) for i in range(len(self.own) + 1)]
             moved = _scale(self.tau, reaches[self.places[v]], errors[self.places[v]])
             reaches[k], errors[k] = _add(own, [Fraction(0)] * len(own), *moved)
-        in_states = _product([[abs(x) for x in row] for row in Z], errors)
-        reach_of = [[abs(x) for x in row] for row in back]  # |x| ≤ |Z⁻¹| (|ψ| + |z₀|)
-        fixed = [row[0] for row in _product(reach_of, [[abs(x)] for x in offset])]
-        there = [[Fraction(1), *[Fraction(0)] * len(self.names)]]
-        there += [[shift, *row] for shift, row in zip(fixed, reach_of, strict=True)]
-        return [[rounded_up(x) for x in row] for row in _product(in_states, there)]
+        return [[rounded_up(x) for x in row] for row in _product([[abs(x) for x in row] for row in Z], errors)]
+
+
+def _in_sizes(back: Matrix, offset: list[Fraction]) -> Matrix:
+    """(1, |x|) by (1, |ψ|), at most: |x| ≤ |Z⁻¹| (|ψ| + |z₀|)."""
+    reach = [[abs(x) for x in row] for row in back]
+    fixed = [row[0] for row in _product(reach, [[abs(x)] for x in offset])]
+    first = [Fraction(1), *[Fraction(0)] * len(back)]
+    return [first, *([shift, *row] for shift, row in zip(fixed, reach, strict=True))]
 
 
 def _noise(equations: Equations, numbers: dict[str, float]) -> list[list[Node]]:

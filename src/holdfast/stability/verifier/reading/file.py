@@ -69,7 +69,12 @@ class BlockClaim:
     from_step: int = 0
     tube_proof: TubeClaim | None = None  # in a tube along the run, where `proof` is none
     mean_square: dict[str, Any] | None = None  # under noise, where there is no sure bound
-    ordered: dict[str, Any] | None = None  # steps in the order of time: read, and not re-checked
+    ordered: dict[str, Any] | None = None  # by steps in the order of time, in a tube
+
+    @property
+    def claimed(self) -> bool:
+        """Whether something is proved of it."""
+        return (self.proof or self.tube_proof or self.mean_square or self.ordered) is not None
 
 
 @dataclass(frozen=True)
@@ -290,8 +295,8 @@ BLOCK: dict[str, Check] = {
     "settles": _flag, "proof": _optional(lambda value, where: Claim(**_table(value, where, PROOF))),
 }  # fmt: skip
 MEAN_SQUARE: dict[str, Check] = {
-    "scheme": _name, "projected": _flag, "factor": _square, "gamma": _positive, "second_moment": _square,
-    "share": _positive, "rounding": _list(_size), "start_size": _size, "bounds": _list(_size),
+    "names": _unique, "scheme": _name, "projected": _flag, "factor": _square, "gamma": _positive,
+    "second_moment": _square, "share": _positive, "rounding": _list(_size), "start_size": _size, "bounds": _list(_size),
 }  # fmt: skip
 ORDERED: dict[str, Check] = {
     "kind": _name, "tube": lambda value, where: _place(value, where), "names": _unique, "start": _list(_size),

@@ -18,7 +18,6 @@ from queue import Queue
 from threading import Thread
 from typing import Any
 
-from holdfast.common.cluster import PARTS_EACH, gathered
 from holdfast.stability.verifier.check import Reading
 from holdfast.stability.verifier.reading.tubes import StatedTube
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed
@@ -27,6 +26,7 @@ from holdfast.stability.verifier.tube.cover import Claimed, Failing, Progress, T
 
 WORTH = 64  # cells: fewer are done before a process has begun
 FEWEST = 8  # cells that a worker of a cluster looks at together
+PARTS_EACH = 8  # parts for each worker of a cluster, so that a slow or a lost one holds up little
 
 
 def confirmed(
@@ -72,11 +72,16 @@ def _on_cluster(packed: bytes, client: Any, cells: int, budget: Budget, progress
 
 def _lines(client: Any, futures: Sequence[Any]) -> Generator[str, None, None]:
     """What the workers found, as it comes; one that fails, or is lost again and again, has confirmed nothing."""
+    from distributed import as_completed
+
     try:
-        for _, line in gathered(client, futures):
+        for future, line in as_completed(futures, with_results=True):
             yield line
+            future.release()
     except Exception as error:
         raise Unconfirmed(f"not verified: a worker of the cluster failed ({type(error).__name__})") from error
+    finally:
+        client.cancel(futures, force=True)  # those that are done already are none
 
 
 def _cores() -> int:

@@ -17,11 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 
-from holdfast.stability.verifier.numbers.dag import Node
-from holdfast.stability.verifier.numbers.evaluate import Forms
+from holdfast.stability.verifier.numbers.dag import Node, inputs_of
+from holdfast.stability.verifier.numbers.evaluate import Forms, between
 from holdfast.stability.verifier.numbers.forms import GROWTH, Array, Form
 from holdfast.stability.verifier.steps.friction import UNKNOWN
 from holdfast.stability.verifier.steps.unknowns import (
@@ -42,6 +43,10 @@ ROOM = 2.0  # times what λ̃ lacks where slopes are taken at λ̃ alone: where 
 TRIES = 3  # at making that room larger
 NEARER = 0.5  # θ: of what a reaction is off by, at most, after the first of Newton's steps
 LEFT = 2.0**-200  # above θ^(2^8 − 1), by far
+PARTS = {
+    1: 16,
+    2: 8,
+}  # of what a reaction may be off by, by how many reactions a force uses at once; of more, the whole
 
 Matrix = list[list[Form | Fraction]]
 
@@ -107,20 +112,40 @@ class _Bent:
         """A − ∂h/∂λ."""
         _, slopes = self.at(reactions)
         like = next(iter(slopes.values()))
-        table = [[_form(entry, like) for entry in row] for row in self._matrix]
-        for (i, j), slope in slopes.items():
-            table[i][j] = table[i][j] - slope
-        return table
+        return less_slopes([[_form(entry, like) for entry in row] for row in self._matrix], slopes)
 
-    def twice_bent(self, reactions: Mapping[int, Form], off: Array) -> Array:
+    def over(self, nodes: Sequence[Node], z: Sequence[Form], off: Array) -> list[Form]:
+        """Nodes over all reactions that are so far off, as plain numbers."""
+        return [self._over(node, z, off) for node in nodes]
+
+    def _over(self, node: Node, z: Sequence[Form], off: Array) -> Form:
+        """One of them, over parts of the reactions that it uses: forms of functions that bend are short."""
+        used = [j for j in self.places if self._names[j] in inputs_of([node])]
+        parts = PARTS.get(len(used), 1)
+        others = {self._names[j]: z[j] for j in self.places}
+        low, high = np.full(len(off), np.inf), np.full(len(off), -np.inf)
+        for place in product((np.arange(parts) * 2 + 1 - parts) / parts, repeat=len(used)):
+            around = {
+                self._names[j]: z[j].shifted(u * off[:, j], off[:, j] / parts * GROWTH)
+                for j, u in zip(used, place, strict=True)
+            }
+            (form,) = self._forms.beside({**others, **around}, [node]).of([node])
+            least, most = form.range()
+            low, high = np.minimum(low, least), np.maximum(high, most)
+        return between(self._forms.space, low, high)
+
+    def slopes_over(self, z: Sequence[Form], off: Array) -> dict[tuple[int, int], Form]:
+        """∂h/∂λ over all reactions that are so far off."""
+        return dict(zip(self._slopes, self.over(list(self._slopes.values()), z, off), strict=True))
+
+    def twice_bent(self, z: Sequence[Form], off: Array) -> Array:
         """Σ |∂²h/∂λ²| e² / 2 at most, row by row, for reactions off by e."""
-        total = np.zeros_like(off)
-        for (i, j), slope in self._slopes.items():
-            inputs = [self._dag.input(self._names[k]) for k in self.places]
-            (row,) = self._dag.partials([slope], inputs)
-            found = self._forms.beside({self._names[k]: form for k, form in reactions.items()}, row).of(row)
-            for k, form in zip(self.places, found, strict=True):
-                total[:, i] += form.bound()[:, 0] * off[:, j] * off[:, k] / 2 * GROWTH
+        inputs, total = [self._dag.input(self._names[k]) for k in self.places], np.zeros_like(off)
+        rows = self._dag.partials(self._slopes.values(), inputs)
+        found = iter(self.over([node for row in rows for node in row], z, off))
+        for i, j in self._slopes:
+            for k in self.places:
+                total[:, i] += next(found).bound()[:, 0] * off[:, j] * off[:, k] / 2 * GROWTH
         return total
 
     def polynomials(self) -> list[Form]:
@@ -131,11 +156,17 @@ class _Bent:
             now = self.reactions(z) if k else nothing
             right, slopes = self.at(now)
             table = [[_form(entry, right[0]) for entry in row] for row in self._matrix]
-            for (i, j), slope in slopes.items() if k else ():
-                table[i][j] = table[i][j] - slope
-                right[i] = right[i] - slope * now[j]
+            if k:
+                table = less_slopes(table, slopes)
+                for (i, j), slope in slopes.items():
+                    right[i] = right[i] - slope * now[j]
             z = _followed(table, right, _inverse(middle(table)[..., 0]))
         return z
+
+
+def less_slopes(table: list[list[Form]], slopes: Mapping[tuple[int, int], Form]) -> list[list[Form]]:
+    """A − ∂h/∂λ."""
+    return [[x - slopes[i, j] if (i, j) in slopes else x for j, x in enumerate(row)] for i, row in enumerate(table)]
 
 
 # ── what is run ───────────────────────────────────────────────────────────────────────────────────
@@ -148,13 +179,13 @@ def left_by_newton(
     own, z = _Bent(system, part, matrix, forms, less), [found[j] for j in part.columns]
     before = enclosed(matrix, lessened(forms.of(system.without_reactions(part)), less))
     off = np.stack([(a - b).bound()[:, 0] for a, b in zip(before, z, strict=True)], axis=1)  # E
-    around = own.reactions(z, off[:, :, None])
-    once = answered(own.bent(around), own.twice_bent(around, off))
-    share = np.where(off > 0, once / off, 0.0)[:, own.places].max(axis=1)
+    slopes, plain = own.slopes_over(z, off), [[_form(entry, z[0]) for entry in row] for row in matrix]
+    once = answered(less_slopes(plain, slopes), own.twice_bent(z, off))
+    share = np.where(once > 0, once / off, 0.0)[:, own.places].max(axis=1)  # one that is exact at first must stay so
     pushed = np.zeros_like(off)
-    for (i, j), slope in own.at(around)[1].items():
+    for (i, j), slope in slopes.items():
         pushed[:, i] += slope.bound()[:, 0] * off[:, j] * LEFT
-    lost = answered([[_form(entry, z[0]) for entry in row] for row in matrix], pushed)
+    lost = answered(plain, pushed)
     return np.where((share <= NEARER)[:, None], lost, np.inf)
 
 

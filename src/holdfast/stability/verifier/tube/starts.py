@@ -227,7 +227,8 @@ def _worst(sides: Array, moved: Array, rest: Array) -> float:
             for i in range(size):
                 own = sum((turned[i, j].abs_upper() for j in range(size)), flint.arb(0))
                 own += sum((inverse[i, j].abs_upper() * flint.arb(r[j]) for j in range(size)), flint.arb(0))
-                worst = max(worst, float(own.abs_upper()) * GROWTH)
-        return worst if worst == worst else np.inf
+                most = float(own.abs_upper()) * GROWTH
+                worst = worst if most <= worst else most if most == most else np.inf
+        return worst
     finally:
         flint.ctx.prec = before

@@ -1,0 +1,92 @@
+"""Attacks on a proof by steps in the order of time: its run made again, and native steps from corners of its boxes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from holdfast.common.rounded import over
+from holdfast.errors import HoldfastError
+from holdfast.stability.certificate.attack import BITS, NEAR_BOUND, SUSPECTS, Attack, NativeRun, _some
+from holdfast.stability.certificate.tube_attack import SCALED, TURN, rows_outside
+from holdfast.stability.verifier.check import Reading
+from holdfast.stability.verifier.order.check import SHORTER, ShownOrder
+from holdfast.stability.verifier.tube.turns import turning
+
+RANDOM = 200  # native steps from corners and other states of boxes
+
+
+class OrderAttack(Attack):
+    """All deviations of one claim against its run and against single steps."""
+
+    def __init__(self, read: Reading, shown: ShownOrder, native: NativeRun) -> None:
+        self.read, self.order, self.native, self.told = read, shown, native, ""
+        self._names = shown.claim["names"]
+        self._watched = [read.equations.psi[name] for name in self._names]
+
+    def contradiction(self) -> str | None:
+        import flint
+
+        before, flint.ctx.prec = flint.ctx.prec, BITS
+        try:
+            return self._of_run() or self._of_steps()
+        except HoldfastError as error:
+            return f"the run it speaks of cannot be made again: {error.what}"
+        finally:
+            flint.ctx.prec = before
+
+    def _of_run(self) -> str | None:
+        run, shown = self.native.trajectory, self.order
+        unfinished = self._unfinished(run)
+        if unfinished is not None:
+            return unfinished
+        times, states = run.times, run.y.T
+        steps = shown.claim["steps"]
+        whole = times[1:] - times[:-1] >= (1 - SHORTER) * (self.read.claims.step or 0.0)
+        if steps != len(times) - 1 - (not whole[-1]) or not whole[:steps].all():
+            return "its run, made again, takes another number of steps"
+        angles = turning(self.read.equations)
+        for name, scale, row in zip(shown.tube.scales, shown.tube.scales.values(), run.y, strict=True):
+            if scale < (1 - SCALED) * (min(np.ptp(row), TURN) if name in angles else np.ptp(row)):
+                return f"{name} moves further in its run than the range that the width of the tube is stated by"
+        outside = rows_outside(shown.tube, times, states)
+        if outside:
+            return f"its run, made again, leaves the tube at t = {times[outside[0]]:g}"
+        times, states = times[: steps + 1], states[: steps + 1]  # nothing is said of the step by which an event is met
+        psi, bounds = self._doubles(times, states)[0], np.array(shown.claim["bounds"])
+        for k in _some(np.flatnonzero((np.abs(psi) > (1 - NEAR_BOUND) * bounds).any(axis=1)), SUSPECTS):
+            for name, value, bound in zip(self._names, self._balls(times[k], states[k]), bounds.tolist(), strict=True):
+                size = float(abs(value).mid())
+                if size > bound:
+                    return f"|{name}| is beyond its bound in its own run at t = {times[k]:g}: {over(size, bound)}"
+        self.told = "every row of its run, made again, lies in the tube and within the bounds"
+        return None
+
+    def _of_steps(self) -> str | None:
+        """ψ after less M ψ before, of native steps, within m ± r and what doubles add."""
+        shown, rng, worst, count = self.order, np.random.default_rng(31), 0.0, 0
+        for box in rng.integers(len(shown.boxes.rows), size=RANDOM).tolist():
+            row = int(shown.boxes.rows[box])
+            cell = shown.boxes.cells.chosen(np.array([box]))
+            time = float(self.native.trajectory.times[row])
+            s = (time - cell.spans[0, 0]) / (cell.spans[0, 1] - cell.spans[0, 0])
+            offset = np.clip(rng.uniform(-1.5, 1.5, len(self.order.tube.scales)), -1, 1) * (1 - 1e-9)
+            state = cell.curves[0] @ s ** np.arange(4) + offset * cell.halves[0]
+            reached = self.native.step(time, state)
+            if reached is None:
+                continue
+            share, count = self._part(row, self._balls(time, state), self._balls(*reached)), count + 1
+            if share > 1:
+                return f"a native step from a state of its tube leaves {share:.4g} times what was shown"
+            worst = max(worst, share)
+        self.told += f"; {count} native steps from its boxes leave at most {worst:.2f} of what was shown"
+        return None
+
+    def _part(self, row: int, here: list[Any], there: list[Any]) -> float:
+        maps, worst = self.order.maps, 0.0
+        for i, value in enumerate(there):
+            moved = sum((float(c) * x for c, x in zip(maps.matrices[row, i].tolist(), here, strict=True)), here[0] * 0)
+            most = float(maps.radius[row, i] + self.order.rounding[row, i])
+            worst = max(worst, abs(float((value - moved - float(maps.middle[row, i])).mid())) / max(most, 1e-300))
+        return worst

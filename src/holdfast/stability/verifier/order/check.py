@@ -1,0 +1,200 @@
+"""Blocks that are proved by steps in the order of time, re-checked: docs/theory/8-tube.md, 8.14.
+
+The tube at the rows, a map of the deviations from each of its boxes by the verifier's own forms and matrices, rounding
+by slopes over groups of cells, and the sum (8.8) over all steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from holdfast.stability.verifier.check import POINTS, Reading
+from holdfast.stability.verifier.numbers.evaluate import ball_values
+from holdfast.stability.verifier.numbers.forms import Array
+from holdfast.stability.verifier.order.steps import Boxes, MapReader, StepMaps, boxes, largest
+from holdfast.stability.verifier.reading.code import ROUNDED
+from holdfast.stability.verifier.reading.file import BlockClaim
+from holdfast.stability.verifier.reading.tubes import StatedTube
+from holdfast.stability.verifier.refusal import Refused, Unconfirmed, require
+from holdfast.stability.verifier.steps.cover import Budget
+from holdfast.stability.verifier.tube.adjoint import AdjointRounding
+from holdfast.stability.verifier.tube.cells import TubeCells
+from holdfast.stability.verifier.tube.check import _require_tube
+from holdfast.stability.verifier.tube.cover import joined_cells
+from holdfast.stability.verifier.tube.groups import grouped, groups
+
+BITS = 200
+BATCH = 32  # groups of cells, or cells, whose rounding is looked at together
+MAPS_PART = 0.4  # of the work: what the maps take of it, for progress to be told
+SHORTER = 1e-6  # of a step: by so much the step by which an event is met is shorter, at least
+MOST_STEPS = 200_000  # of one claim: a column of 8 doubles for each deviation of each
+Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True, eq=False)
+class ShownOrder:
+    """What was shown of one claim, for all blocks that share it."""
+
+    claim: dict[str, Any]
+    tube: StatedTube
+    boxes: Boxes
+    maps: StepMaps
+    rounding: Array  # (steps, deviations)
+    bounds: Array
+    points: int
+
+    @property
+    def told(self) -> str:
+        share = float((self.bounds / np.array(self.claim["bounds"])).max())
+        words = f"{len(self.boxes.rows)} boxes at {self.claim['steps']} rows re-checked, {share:.3f} of its bounds"
+        return f"holds in the order of time, {words}, the code agrees at {self.points} states"
+
+
+def order_outcomes(
+    read: Reading, budget: Budget, progress: Progress | None = None
+) -> list[tuple[BlockClaim, ShownOrder | None, str]]:
+    """Every block that is proved so: what was shown of it, or None, and a sentence. Blocks of one claim share it."""
+    known: list[tuple[dict[str, Any], ShownOrder | None, str]] = []
+    found: list[tuple[BlockClaim, ShownOrder | None, str]] = []
+    for block in read.claims.blocks:
+        claim = block.ordered
+        if claim is None:
+            continue
+        names = ", ".join(block.constraints)
+        try:
+            _require_block(read, block, claim)
+        except Refused as refusal:
+            found.append((block, None, f"{names}: does not hold: {refusal}"))
+            continue
+        same = next(((shown, words) for other, shown, words in known if other == claim), None)
+        if same is None:
+            same = _outcome(read, claim, budget, progress or (lambda share: None))
+            known.append((claim, *same))
+        found.append((block, same[0], f"{names}: {same[1]}"))
+    return found
+
+
+def _outcome(read: Reading, claim: dict[str, Any], budget: Budget, progress: Progress) -> tuple[ShownOrder | None, str]:
+    try:
+        shown = _checked(read, claim, budget, progress)
+    except Refused as refusal:
+        return None, f"does not hold: {refusal}"
+    except Unconfirmed as doubt:
+        return None, str(doubt)
+    return shown, shown.told
+
+
+def _require_block(read: Reading, block: BlockClaim, claim: dict[str, Any]) -> None:
+    """What a block says beside its claim: its own bounds, and nothing of a contraction."""
+    stated = read.stated
+    unknown = [name for name in block.constraints if name not in stated.constraints]
+    require(not unknown, f"the problem has no constraint {unknown[0] if unknown else ''!r}")
+    own = {word for name in block.constraints for word in read.equations.names_of(name)}
+    require(set(block.names) == own, "the deviations are not those of its constraints")
+    require(own <= set(claim["names"]), "its proof is not of its deviations")
+    sure = dict(zip(claim["names"], claim["bounds"], strict=False))
+    require(len(block.bounds) == len(block.names), "there is not one bound for each deviation")
+    for name, bound in zip(block.names, block.bounds, strict=True):
+        require(bound >= sure.get(name, np.inf), f"the bound of {name} is smaller than that of its proof")
+    none = all(x is None for x in (block.gamma, block.defect, block.epsilon, block.start_size))
+    require(none and not block.settles and block.from_step == 0, "it states a contraction that its proof has not")
+    require(block.stayed is True, "a tube is along a run that stays in it")
+    require(not block.matrix, "it states a law that single steps obey, which its proof does not say")
+
+
+def _checked(read: Reading, claim: dict[str, Any], budget: Budget, progress: Progress) -> ShownOrder:
+    claims, made, names = read.claims, read.equations, claim["names"]
+    assert claims.step is not None
+    require(claim["tube"] < len(claims.tubes), "its tube is not in the certificate")
+    tube, steps = claims.tubes[claim["tube"]], claim["steps"]
+    _require_tube(read, tube)
+    require(set(names) <= set(made.psi), "its proof is of what is no deviation of the problem")
+    sizes = {len(claim[name]) for name in ("start", "bounds", "rounding")}
+    require(sizes == {len(names)}, "its numbers are not one for each deviation")
+    require(0 < steps <= MOST_STEPS, "it is of no step, or of too many")
+    left = claims.duration - steps * claims.step  # where an event ends the run, less than a step
+    whole = -1e-9 * claims.duration <= left < (1 - SHORTER) * claims.step
+    require(whole, "its steps are not those of its run")
+    _require_start(read, claim)
+    if read.cuts:
+        raise Unconfirmed("limits of controls are not re-checked by steps in the order of time")
+    clock = 4 * ROUNDED * (abs(claims.begin) + claims.duration + claims.step)
+    found = boxes(tube, claims.begin, claims.step, steps, clock)
+    budget.require_room(len(found.rows))
+    budget.spend(len(found.rows))
+    reader = MapReader(made, names, read.tableau, claims.step)
+    maps = reader.maps(found, lambda share: progress(MAPS_PART * share))
+    by_cell = _rounding(read, tube, claim, budget, progress)
+    starts = np.flatnonzero(np.diff(found.rows, prepend=-1))
+    rounding = np.maximum.reduceat(by_cell[found.owners], starts)
+    bounds = largest(maps, np.array(claim["start"]), rounding)
+    _require_bounds(claim, bounds)
+    return ShownOrder(claim, tube, found, maps, rounding, bounds, _agreeing(read, found.cells))
+
+
+def _require_start(read: Reading, claim: dict[str, Any]) -> None:
+    import flint
+
+    before, flint.ctx.prec = flint.ctx.prec, BITS
+    try:
+        place = dict(zip(read.equations.inputs, map(flint.arb, (read.claims.begin, *read.claims.start)), strict=True))
+        found = ball_values([read.equations.psi[name] for name in claim["names"]], place)
+        for name, value, most in zip(claim["names"], found, claim["start"], strict=True):
+            require(bool(abs(value) <= flint.arb(most)), f"the start deviates more in {name} than stated")
+    finally:
+        flint.ctx.prec = before
+
+
+def _require_bounds(claim: dict[str, Any], bounds: Array) -> None:
+    for name, stated, shown in zip(claim["names"], claim["bounds"], bounds.tolist(), strict=True):
+        if shown > stated:
+            raise Unconfirmed(f"the bound of {name} is not confirmed: {shown / max(stated, 1e-300):.4g} times is shown")
+
+
+def _rounding(read: Reading, tube: StatedTube, claim: dict[str, Any], budget: Budget, progress: Progress) -> Array:
+    """What doubles add to each deviation in a step from each cell: of several cells at once where that says enough."""
+    claims, names = read.claims, claim["names"]
+    assert claims.step is not None
+    latest = max(abs(float(tube.spans[0, 0])), abs(float(tube.spans[-1, 1]))) + claims.step
+    model = AdjointRounding(
+        read.equations, read.code, [[name] for name in names], read.tableau, claims.step,
+        [np.ones((1, 1))] * len(names), claims.parameters, latest,
+    )  # fmt: skip
+    whole, wanted = (
+        TubeCells.whole(list(tube.scales), tube.spans, tube.curves, tube.halves),
+        np.array(claim["rounding"]),
+    )
+    bounds = np.full((len(whole), len(names)), np.inf)
+    for places in (groups(len(whole)), [np.array([k]) for k in range(len(whole))]):
+        open_ones = [rows for rows in places if not (bounds[rows] <= wanted).all()]
+        for k in range(0, len(open_ones), BATCH):
+            some = open_ones[k : k + BATCH]
+            budget.spend(len(some))
+            together = joined_cells(
+                [grouped(whole.chosen(rows)) if len(rows) > 1 else whole.chosen(rows) for rows in some]
+            )
+            for rows, own in zip(some, model.judged(together).T, strict=True):
+                bounds[rows] = own
+            progress(MAPS_PART + (1 - MAPS_PART) * float((bounds <= wanted).all(axis=1).mean()))
+    excess = (bounds / np.maximum(wanted, 1e-300)).max()
+    if not excess <= 1:
+        raise Unconfirmed(f"its rounding is not confirmed: {excess:.3g} times what is stated")
+    return bounds
+
+
+def _agreeing(read: Reading, cells: TubeCells) -> int:
+    """The code against the equations, in boxes."""
+    shake = np.random.default_rng(29)
+    rows = np.unique(np.linspace(0, len(cells) - 1, 2 * POINTS).astype(int))
+    chosen = cells.chosen(rows)
+    s = (chosen.low[:, 0] + chosen.high[:, 0]) / 2
+    states = np.einsum("nik,nk->ni", chosen.curves, np.stack([s**k for k in range(4)], axis=1))
+    states = states + shake.uniform(-1, 1, states.shape) * chosen.halves
+    times = chosen.spans[:, 0] + s * (chosen.spans[:, 1] - chosen.spans[:, 0])
+    points = sum(read.agreement.check([t, *x]) for t, x in zip(times.tolist(), states.tolist(), strict=True))
+    require(points > 0, "the code could not be compared with the equations at any state of the tube")
+    return points
