@@ -312,7 +312,7 @@ def _times(at: Sequence[float], begin: float) -> np.ndarray:
     try:
         times = np.asarray(at, dtype=float)
     except (TypeError, ValueError, OverflowError):
-        raise BadRequest(f"at = {str(at)[:40]} is no list of times", where="at", fix="give times in a list, such as [0.5, 1.0]") from None
+        raise BadRequest(f"at = {str(at)[:40]} is no list of times", where="at", fix="give a list of times") from None
     if times.ndim != 1 or not np.isfinite(times).all() or (np.diff(times) <= 0).any():
         raise BadRequest("the times asked for do not increase", fix="give them in order, each once")
     if len(times) and times[0] < begin:
