@@ -60,6 +60,7 @@ def test_cells_of_a_tube_are_looked_at_there(client, monkeypatch):
     assert told[-1] == 1
 
 
+@pytest.mark.prove
 def test_a_lie_is_refused_there(client, monkeypatch, tmp_path):
     """A defect at half of what the verifier itself would find: it is cut and cut, and not confirmed."""
     monkeypatch.setattr(cores, "WORTH", 8)

@@ -7,7 +7,7 @@ from tests.stability.proofs import PROOFS
 
 QUICK = [
     "pendulum, Heun", "pendulum, Euler", "pendulum, nanometres", "pendulum, stiff gains", "spherical pendulum",
-    "double pendulum", "slider-crank", "rolling coin", "sleigh", "arm on a circle", "unequal masses", "ellipse",
+    "slider-crank", "rolling coin", "sleigh", "arm on a circle", "unequal masses", "ellipse",
     "torus",
 ]  # fmt: skip
 A_CELL, FIRST = 4, 16  # boxes for each cell of the proof, and for finding out where to cut
