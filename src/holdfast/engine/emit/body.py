@@ -31,6 +31,7 @@ SHARED_QUOTIENTS = 3
 # how long until a result is there, on processors of 2020 to 2025 (Fog, Instruction tables); other functions are calls
 CYCLES = {"add": 4, "sub": 4, "mul": 4, "fma": 4, "fms": 5, "fnma": 5, "neg": 1, "abs": 1, "div": 13, "sqrt": 20}
 CALL = 60
+PIPES = 4  # floating-point instructions that such a processor begins in a cycle, at most
 HARD_CEILING = 2_000_000
 
 
@@ -68,7 +69,9 @@ class CodeBody:
         """The same body, those statements first that the longest chain of others waits for.
 
         A processor looks some hundred instructions ahead: what it meets late it begins late. No bit changes. (RK4 step
-        of ten links 0.48 → 0.42 us, of a four-bar 0.33 → 0.28.)
+        of ten links 0.48 → 0.42 us, of a four-bar 0.33 → 0.28.) Where there are more statements than can be begun while
+        that chain runs, it is not what one waits for, and values are used soonest in the order they were derived in (a
+        platform on six legs 2.8 us, else 3.9).
         """
         first, count = self.inputs, len(self.statements)
         behind = [0] * count  # cycles from the begin of a statement to the end of the last that waits for it
@@ -78,6 +81,8 @@ class CodeBody:
             for slot in operands:
                 if not isinstance(slot, float) and slot >= first:
                     behind[slot - first] = max(behind[slot - first], behind[number])
+        if count > PIPES * max(behind, default=0):
+            return self
         return self.in_order(sorted(range(count), key=lambda number: -behind[number]))
 
     @cached_property
