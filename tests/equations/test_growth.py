@@ -9,33 +9,13 @@ import pytest
 import holdfast as hf
 from holdfast.engine.code.kernel_source import stepping
 from holdfast.engine.kernel import compiled
-
-CHAIN = """
-schema = 1
-parameters = {{ m = {length!r}, l = {length!r}, g = 9.81 }}
-[definitions]
-x0 = 0
-y0 = 0
-[repeat.link]
-for = {{ i = [1, {count}] }}
-[repeat.link.system]
-coordinates = ["x{{i}}", "y{{i}}"]
-kinetic = "m*(x{{i}}_dot**2 + y{{i}}_dot**2)/2"
-potential = "m*g*y{{i}}"
-[repeat.link.program.holonomic]
-"rod{{i}}" = "((x{{i}} - x{{i-1}})**2 + (y{{i}} - y{{i-1}})**2 - l**2)/2"
-[repeat.link.start]
-"x{{i}}" = "{{i}}*l"
-[program.law]
-kind = "critically-damped"
-rate = 20
-"""
+from tests.problem.chains import chain
 
 LONG = 280  # links: enough for rolled code
 
 
 def text(count):
-    return CHAIN.format(count=count, length=1 / count)
+    return chain(count, mass=1 / count, length=1 / count)
 
 
 def calls(work):

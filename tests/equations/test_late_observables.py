@@ -9,28 +9,9 @@ from holdfast.equations.equations import Equations
 from holdfast.equations.solving.large import LARGE
 from holdfast.graph.field import LateNodes
 from holdfast.results.start.projection import _tape
+from tests.problem.chains import chain
 
 EXAMPLES = sorted((Path(hf.__file__).parent / "examples").glob("[cfr]*.toml"))
-CHAIN = """
-schema = 1
-parameters = {{ m = 1, l = 0.1, g = 9.81 }}
-[definitions]
-x0 = 0
-y0 = 0
-[repeat.link]
-for = {{ i = [1, {count}] }}
-[repeat.link.system]
-coordinates = ["x{{i}}", "y{{i}}"]
-kinetic = "m*(x{{i}}_dot**2 + y{{i}}_dot**2)/2"
-potential = "m*g*y{{i}}"
-[repeat.link.program.holonomic]
-"rod{{i}}" = "((x{{i}} - x{{i-1}})**2 + (y{{i}} - y{{i-1}})**2 - l**2)/2"
-[repeat.link.start]
-"x{{i}}" = "{{i}}*l"
-[program.law]
-kind = "critically-damped"
-rate = 20
-"""
 
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
@@ -44,7 +25,7 @@ def test_a_run_of_a_large_system_makes_none(monkeypatch):
     plain = Equations.observables.func
     monkeypatch.setattr(Equations, "observables", property(lambda self: made.append(1) or plain(self)))
     with hf.limits(seconds=60):
-        equations = hf.derive(hf.loads(CHAIN.format(count=LARGE // 2 + 1)))
+        equations = hf.derive(hf.loads(chain(LARGE // 2 + 1)))
         run = hf.simulate(equations, hf.RK4, step=1e-3, duration=1e-2, every=10)
         for x in (0.08, 0.09):  # the second is made again, and judges its start by deviations alone
             other = {"start": {"x1": x}, "start_policy": "keep"}
@@ -60,7 +41,7 @@ def test_a_run_of_a_large_system_makes_none(monkeypatch):
 
 def test_two_large_fields_with_one_motion_keep_their_own_observables():
     """The potential of one is higher by a constant: the same code steps both, and each has its own energy."""
-    text = CHAIN.format(count=LARGE // 2 + 1)
+    text = chain(LARGE // 2 + 1)
     higher = text.replace("m*g*y{i}", "m*g*(y{i} + 1)")
     runs = [
         hf.simulate(hf.derive(hf.loads(each)), hf.RK4, step=1e-3, duration=2e-3, every=2) for each in (text, higher)

@@ -11,6 +11,7 @@ from holdfast.problem.text import expression as reading
 from holdfast.problem.text.builder import Builder
 from holdfast.problem.text.expression import Expressions
 from holdfast.problem.vocabulary import Vocabulary
+from tests.problem.chains import chain
 
 FORMS = (
     "((x{i} - x{j})**2 + (y{i} - y{j})**2 - l**2)/2",
@@ -89,27 +90,8 @@ def counted(monkeypatch, count):
             return super().read()
 
     monkeypatch.setattr(reading, "Builder", Counting)
-    hf.loads(CHAIN.format(count=count))
+    hf.loads(chain(count, law=""))
     return len(found)
-
-
-CHAIN = """
-schema = 1
-parameters = {{ m = 1, l = 0.1, g = 9.81 }}
-[definitions]
-x0 = 0
-y0 = 0
-[repeat.link]
-for = {{ i = [1, {count}] }}
-[repeat.link.system]
-coordinates = ["x{{i}}", "y{{i}}"]
-kinetic = "m*(x{{i}}_dot**2 + y{{i}}_dot**2)/2"
-potential = "m*g*y{{i}}"
-[repeat.link.program.holonomic]
-"rod{{i}}" = "((x{{i}} - x{{i-1}})**2 + (y{{i}} - y{{i-1}})**2 - l**2)/2"
-[repeat.link.start]
-"x{{i}}" = "{{i}}*l"
-"""
 
 
 def test_a_longer_chain_has_no_more_expressions_to_read(monkeypatch):
@@ -117,14 +99,14 @@ def test_a_longer_chain_has_no_more_expressions_to_read(monkeypatch):
 
 
 def test_a_chain_that_repeats_is_the_chain_written_out():
-    problem = hf.loads(CHAIN.format(count=12))
+    problem = hf.loads(chain(12, law=""))
     again = hf.loads(hf.dumps(problem))
     assert again == problem
     assert hf.derive(again).fingerprint == hf.derive(problem).fingerprint
 
 
 def test_what_is_wrong_with_one_of_many_is_said_of_that_one():
-    text = CHAIN.format(count=40).replace("y{i-1})**2 - l**2", "y{i-1})**2 - l**2*q{i-30}")
+    text = chain(40, law="").replace("y{i-1})**2 - l**2", "y{i-1})**2 - l**2*q{i-30}")
     with pytest.raises(hf.HoldfastError, match="unknown name"):
         hf.loads(text.replace("for = { i = [1, 40] }", "for = { i = [31, 40] }"))
 
