@@ -207,10 +207,22 @@ class Recorder:
         """a, with the rounding of b added to its own."""
         return self._emit(dispatch.MORE, a, b, series=self._series(a))
 
+    def tally(self, total: int, a: int, b: int, factor: float) -> int:
+        """The total, with so many times |a| |b| more of rounding; neither has any of its own."""
+        result = self.register(frozenset(), 0)
+        self.code.append((dispatch.TALLY, result, b, total, a, 0, 0, 0, 0, 0, 0, 0, 0))
+        self.constants.append((factor, 0.0))
+        return result
+
     # ── graphs and systems ────────────────────────────────────────────────────────────────────────
 
     def graph(self, inputs: Sequence[Node], values: Sequence[Value], outputs: Sequence[Node]) -> list[Value]:
         """Nodes of the graph, from values of its inputs."""
+        known = self.whole_graph(inputs, values, outputs)
+        return [known[node.index] for node in outputs]
+
+    def whole_graph(self, inputs: Sequence[Node], values: Sequence[Value], outputs: Sequence[Node]) -> dict[int, Value]:
+        """The same with all nodes on the way, by their index."""
         known: dict[int, Value] = {node.index: value for node, value in zip(inputs, values, strict=True)}
         shared: dict[tuple[str, Value], int] = {}
 
@@ -222,7 +234,7 @@ class Recorder:
         for node in ancestors(outputs, known):
             if node.index not in known:
                 known[node.index] = self._node(node, [known[x.index] for x in node.args], once)
-        return [known[node.index] for node in outputs]
+        return known
 
     def _node(self, node: Node, args: list[Value], once: object) -> Value:
         from holdfast.engine.forms.operations import OPERATIONS

@@ -41,7 +41,7 @@ from holdfast.stability.proof.omega import Assumptions, peaks_of, region_of, unp
 from holdfast.stability.proof.prove import Claim, Interrupted, prove
 from holdfast.stability.proof.work import EFFORT, SearchWork
 from holdfast.stability.tube.limits import rows_at_limits
-from holdfast.stability.tube.region_rounding import native_rounding
+from holdfast.stability.tube.rounding.region import native_rounding
 
 ROUNDS = 3  # of proving a block again because another is proved to less than was granted of it
 LOOKED_AT = 5  # rows of the run at which the equations are held against the law

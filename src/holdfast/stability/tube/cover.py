@@ -65,8 +65,8 @@ class TubeSearch:
             attained = np.maximum(seen.max(axis=0), self._least)
             settled = np.where(np.isfinite(bounds) & done[:, None], bounds, 0.0).max(axis=0)
             goal = np.maximum(NEAR * attained, FLOOR * settled)
-            worst = (bounds > goal).any(axis=1) & ~done
-            if not worst.any() or evaluated + 2 * int(worst.sum()) > most:
+            worst = _furthest((bounds / goal).max(axis=1), ~done, (most - evaluated) // 2)
+            if not worst.any():
                 return TubeCover(cells, bounds, attained, evaluated)
             start, end = cells.spans[worst].T
             middle = start + (end - start) / 2
@@ -111,3 +111,12 @@ class TubeSearch:
         bound = np.linalg.norm(reach, axis=1) * (1 + ROUNDED) / scale
         seen = np.linalg.norm(turned[..., 0], axis=1) / scale
         return np.where(np.isfinite(bound), bound, np.inf), np.where(np.isfinite(seen), seen, 0.0)
+
+
+def _furthest(ratios: Array, which: Array, most: int) -> Array:
+    """Of these, those that are above 1: at most so many, the largest first."""
+    chosen = np.flatnonzero(which & ~(ratios <= 1))
+    chosen = chosen[np.argsort(-np.nan_to_num(ratios[chosen], nan=np.inf, posinf=np.inf), kind="stable")]
+    found = np.zeros(len(ratios), bool)
+    found[chosen[: max(0, most)]] = True
+    return found

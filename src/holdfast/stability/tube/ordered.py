@@ -32,8 +32,9 @@ from holdfast.stability.tube.agreement import require_agreement
 from holdfast.stability.tube.cells import Array, Cells, Centre, outside, scales_of
 from holdfast.stability.tube.flow import TubeFlow, tube_flow
 from holdfast.stability.tube.in_phase import cells_at_rows
-from holdfast.stability.tube.prove import CLOCK, LITTLE, MOST_MONOMIALS, NARROWER, NATIVE, WIDTH, WITHIN
-from holdfast.stability.tube.rounding import RoundingTape
+from holdfast.stability.tube.prove import LITTLE, NARROWER, WIDTH, WITHIN
+from holdfast.stability.tube.rounding.cover import CLOCK, MOST_MONOMIALS, units_of
+from holdfast.stability.tube.rounding.tape import RoundingTape
 from holdfast.stability.tube.step import limits_hold, rates_between
 from holdfast.stability.tube.step_map import PADDING, UNIT, StepMap, StepRanges
 
@@ -264,13 +265,10 @@ class OrderedProver:
     @property
     def _reserve(self) -> float:
         """Work that an attempt and the rounding of the one that is chosen take."""
-        return len(self.run.times) * (self._cost(self._map.tape) + self._cost(self._model(fine=True).tape))
-
-    def _cost(self, tape: Any) -> float:
-        return float(NATIVE * tape.products * (tape.terms * (tape.terms + 1) / 2 + 3))
+        return len(self.run.times) * (units_of(self._map.tape) + units_of(self._model(fine=True).tape))
 
     def _charge(self, tape: Any, boxes: int) -> None:
-        self.work.charge(boxes * self._cost(tape))
+        self.work.charge(boxes * units_of(tape))
 
     @cached_property
     def _models(self) -> dict[bool, RoundingTape]:

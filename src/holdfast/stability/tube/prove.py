@@ -32,29 +32,23 @@ from holdfast.stability.proof.prove import (
 from holdfast.stability.proof.work import SearchWork
 from holdfast.stability.sampling import Batch
 from holdfast.stability.tube.agreement import require_agreement
-from holdfast.stability.tube.cells import Array, Cells, Centre, joined, outside, scales_of
+from holdfast.stability.tube.cells import Array, Centre, joined, outside, scales_of
 from holdfast.stability.tube.cover import PROBED, TubeCover, TubeSearch
 from holdfast.stability.tube.flow import TubeFlow, tube_flow
-from holdfast.stability.tube.rounding import RoundingTape
+from holdfast.stability.tube.rounding.cover import MOST_MONOMIALS, RoundingCover, units_of
 from holdfast.stability.tube.step import defect_tape, deviation_tape, limits_hold
 
 WIDTH = 1e-3  # of each state's range: the first tube
 NARROWER, TRIES = 3.0, 5  # each next one is so much narrower
 WITHIN = 5.0  # times the largest defect seen: a bound that is near enough
 FORMS = ((3, 2), (2, 1), (3, 1))  # order of the forms, and weight of the states in it: cheap ones first
-MOST_MONOMIALS = 300  # of forms worth trying: beyond, a narrower tube is cheaper
 LENGTHS = (2, 8, 32)  # steps of the pieces by which a tube is tried
 FIRST = 32  # pieces to begin with, at least
 ROOM = 1.3  # times the pieces to begin with: what a cover takes at least
 FEWEST = 4 * FIRST  # cells: less work than that is not worth beginning with
 SHARE = 0.7  # of the work that is left, for one attempt
 LITTLE = 0.1  # of the defect: rounding below is not bounded more finely
-NATIVE = 1.1e-4  # units of work of one product, for each pair of terms in s: 0.1 to 0.15 ns where it was fitted
 NOTHING = 2.0**-30  # of what a tube lets a deviation be: a defect below is as good as none
-CUTS = 7  # of a cell in time, where rounding is not bounded otherwise
-GAIN = 0.7  # a cell whose halves are not below this part of it is not cut again
-ROUNDING_FORMS = (2, 1)  # order and weight of the forms that rounding is bounded with where it is cut
-CLOCK = 4 * 2.0**-51  # of the latest time: rounding of t = begin + count·step, and of the stages within
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,8 +73,6 @@ class TubeProver:
     requests: Sequence[TubeRequest]
     work: SearchWork
     _tapes: dict[CellMonomials, FormTape] = field(default_factory=dict)
-    _roundings: dict[Attempt, Array] = field(default_factory=dict)
-    _models: dict[tuple[CellMonomials, bool], RoundingTape] = field(default_factory=dict)
 
     def proofs(self, rows: Sequence[Place]) -> list[TubeProof | str]:
         """A proof for each block, or why there is none; `rows` are states of the run at which equations are tried."""
@@ -93,7 +85,11 @@ class TubeProver:
                 known = math.inf if (found := best[k]) is None else found.ratios[k]
                 if known > WITHIN and ratio < known:  # of those that are near enough, the widest stays
                     best[k] = attempt
-        return [self._proof(k, found) for k, found in enumerate(best)]
+        rounding: dict[int, float] = {}
+        for found in dict.fromkeys(best):
+            if found is not None:
+                rounding |= self._rounding(found, [k for k, one in enumerate(best) if one is found])
+        return [self._proof(k, found, rounding.get(k, math.inf)) for k, found in enumerate(best)]
 
     def _attempts(self, best: Sequence[Attempt | None]) -> Iterator[Attempt]:
         """Covers of narrower and narrower tubes, until each block has one that is near enough or the work is done.
@@ -211,15 +207,11 @@ class TubeProver:
             self._tapes[shape] = defect_tape(self._flow, self.scheme, shape)
         return self._tapes[shape]
 
-    def _units(self, tape: FormTape) -> float:
-        """Of one cell."""
-        return NATIVE * tape.products * (tape.terms * (tape.terms + 1) / 2 + 3)
-
     def _cells_left(self, tape: FormTape) -> int:
-        return int(min(self.work.left / self._units(tape), 1e6))
+        return int(min(self.work.left / units_of(tape), 1e6))
 
     def _charge(self, tape: FormTape, cells: int) -> None:
-        self.work.charge(cells * self._units(tape))
+        self.work.charge(cells * units_of(tape))
 
     def require_sound(self, rows: Sequence[Place]) -> None:
         """What the proof takes for granted: the rates that are run obey the law and solve the system."""
@@ -243,11 +235,11 @@ class TubeProver:
 
     # ── one block ─────────────────────────────────────────────────────────────────────────────────
 
-    def _proof(self, k: int, found: Attempt | None) -> TubeProof | str:
+    def _proof(self, k: int, found: Attempt | None, rounding: float) -> TubeProof | str:
         request = self.requests[k]
         if found is None or not found.ratios[k] < math.inf:
             return f"nor was a tube along the run, {WIDTH:g} of each range wide or narrower"
-        rounded = STATED_ROUNDING * float(self._rounding(found)[k])
+        rounded = STATED_ROUNDING * rounding
         coefficient = max(STATED_DEFECT * float(found.cover.coefficient()[k]), LEAST_SHARE * rounded / self._scale)
         if not math.isfinite(coefficient):
             return "rounding has no bound in a tube along the run: the equations are nearly singular there"
@@ -268,49 +260,13 @@ class TubeProver:
             reaches=tuple(float(self._reaches(found)[i]) for i in request.block.places),
         )
 
-    def _rounding(self, found: Attempt) -> Array:
-        """A bound of the rounding of one step over a cover, for each block; cells are cut in time where it counts."""
-        if found in self._roundings:
-            return self._roundings[found]
-        cells, shape, worst = found.cover.cells, found.shape, np.zeros(len(self.requests))
-        enough = LITTLE * found.cover.coefficient() * self._scale
-        before = np.full((len(cells), len(self.requests)), np.inf)
-        for cut in range(CUTS + 1):
-            bounds = self._both_ways(cells, shape, enough)
-            gains = ~(bounds > GAIN * before) | ~np.isfinite(bounds)
-            poor: Array = np.any(~(bounds <= enough) & gains, axis=1)
-            if cut == CUTS or 2 * poor.sum() * self._rounding_units() > self.work.left:
-                poor[:] = False
-            worst = np.maximum(worst, bounds[~poor].max(axis=0, initial=0.0))
-            if not poor.any():
-                break
-            cells, before = cells.chosen(poor).halved(), np.concatenate([bounds[poor]] * 2)
-            finer = self._shape(*ROUNDING_FORMS)
-            shape = finer if len(finer) <= MOST_MONOMIALS else shape
-        self._roundings[found] = worst
-        return worst
-
-    def _rounding_units(self) -> float:
-        """Of the last models, for one cell."""
-        return max(self._units(model.tape) for model in self._models.values())
-
-    def _both_ways(self, cells: Cells, shape: CellMonomials, enough: Array) -> Array:
-        """Errors added up; and a symbol for each operation where that is not enough: the smaller of both."""
-        bounds = self._rounded(cells, shape, fine=False)
-        poor: Array = np.any(~(bounds <= enough), axis=1)
-        if poor.any():
-            bounds[poor] = np.fmin(bounds[poor], self._rounded(cells.chosen(poor), shape, fine=True))
-        return bounds
-
-    def _rounded(self, cells: Cells, shape: CellMonomials, *, fine: bool) -> Array:
-        if (shape, fine) not in self._models:
-            self._models[shape, fine] = RoundingTape(self._flow, self.scheme, self.step, shape, fine=fine)
-        model = self._models[shape, fine]
-        data = cells.inputs(shape, self._flow.places, self._flow.timed)
+    def _rounding(self, found: Attempt, blocks: Sequence[int]) -> dict[int, float]:
+        """A bound of the rounding of one step over a cover, for some blocks."""
+        own, factors = list(blocks), [self._factors[k] for k in blocks]
         latest = float(np.abs(self.run.times).max()) + abs(self.equations.problem.run.begin) + self.step
-        data[:, 0, -1] = CLOCK * latest
-        self._charge(model.tape, len(cells))
-        return model.bounds(data, self._factors)
+        cover = RoundingCover(self._flow, self.scheme, self.step, factors, latest, self.work)
+        enough = LITTLE * found.cover.coefficient()[own] * self._scale
+        return dict(zip(own, cover.bounds(found.cover.cells, found.shape, enough).tolist(), strict=True))
 
     def _reaches(self, found: Attempt) -> Array:
         """What the tube alone says of each deviation, at most."""

@@ -30,8 +30,9 @@ from holdfast.stability.proof.enclosure import ball_matrix, upper
 from holdfast.stability.proof.prove import BITS
 from holdfast.stability.tube.cells import Array, Cells
 from holdfast.stability.tube.flow import TubeFlow
-from holdfast.stability.tube.prove import CLOCK, FORMS
-from holdfast.stability.tube.rounding import RoundingTape
+from holdfast.stability.tube.prove import FORMS
+from holdfast.stability.tube.rounding.cover import CLOCK
+from holdfast.stability.tube.rounding.tape import RoundingTape
 from holdfast.stability.tube.step import LIMIT_MARGIN, Stages, defect_tape, deviation_tape
 
 STEP = 2.0**-50  # of the latest time: what a step may differ from the difference of its rows by

@@ -15,7 +15,7 @@ from holdfast.stability.proof.obedience import Place
 from holdfast.stability.proof.prove import Claim
 from holdfast.stability.tube.agreement import require_agreement
 from holdfast.stability.tube.flow import tube_flow
-from holdfast.stability.tube.rounding import RoundingTape
+from holdfast.stability.tube.rounding.tape import RoundingTape
 
 YIELDING = ("eased", "redundant")  # ways of solving by which the law is not met as it stands
 ORDER = 1  # of the forms: boxes are cut until rounding counts little
