@@ -140,7 +140,7 @@ def driver_units(weights: Sequence[Fraction], step: Fraction) -> tuple[float, di
 
     For a driver that adds the terms one by one, in any order: with n terms, each has at most 3 roundings, and each of n
     sums one of a partial sum, which is at most |x| and all terms together. One that sums the terms before it multiplies
-    by the step has no more: 2 in each product, n sums, the step, and the last sum. A hundredth is for products of errors.
+    by the step has no more: 2 in each product, n sums, and the step. A hundredth is for products of errors.
     """
     used = {k: Fraction(b) for k, b in enumerate(weights) if b}
     shares = {k: float(abs(b) * step) * (1 + OPERATION) for k, b in used.items()}
