@@ -17,6 +17,7 @@ import numpy as np
 from holdfast.engine.forms import dispatch
 from holdfast.engine.forms.dispatch import FUNCTION, KINDS
 from holdfast.engine.forms.monomials import CellMonomials
+from holdfast.engine.forms.rounding import LIBRARY_OPERATION
 from holdfast.errors import BadRequest
 from holdfast.graph.nodes import Node, ancestors
 
@@ -237,7 +238,7 @@ class Recorder:
         return known
 
     def _node(self, node: Node, args: list[Value], once: object) -> Value:
-        from holdfast.engine.forms.operations import OPERATIONS
+        from holdfast.engine.forms.operations import LIBRARY, OPERATIONS
 
         if node.op == "const":  # what is run folds no constants that the graph has not folded
             return self.number(Fraction(node.data)) if self.rounds else Fraction(node.data)
@@ -248,7 +249,10 @@ class Recorder:
         if node.op not in OPERATIONS:
             what = str(node.data) if node.op == "input" else node.op
             raise BadRequest(f"Taylor forms in native code do not know {what!r}")
-        return OPERATIONS[node.op](self, once, *args)
+        value: Value = OPERATIONS[node.op](self, once, *args)
+        if node.op in LIBRARY and self.rounds in (RUNNING, SYMBOLS):  # which need not compute it as it is done here
+            value = self.slack(self.number(value), self.number(value), LIBRARY_OPERATION)
+        return value
 
     def solve(
         self, entries: Mapping[tuple[int, int], Value], right: Sequence[Value], errors: Sequence[int] = ()
@@ -265,7 +269,7 @@ class Recorder:
         table = self._pairs(variables, variables)
         self.code.append((dispatch.SOLVE, unknowns[0], 0, 0, 0, 0, 0, 0, 0, *table, len(self.systems), 0))
         widest = max(sum(i == row for i, _ in places) for row in range(len(right)))
-        term = UNIT * (2 ** (self.monomials.order + 1) * self.terms * (widest + 1) + 64)
+        term = UNIT * (2**self.monomials.order * self.terms * (widest + 1) + 16)
         self.constants.append((term, 0.0))
         self.systems.append(LinearSystem(places, found, known, unknowns, tuple(errors) or (-1,) * len(right), first))
         return list(unknowns)

@@ -144,13 +144,14 @@ class OrderedProver:
         boxes, owners = boxes.chosen(order), owners[order]
         few = np.union1d(_sampled(len(boxes)), np.flatnonzero(np.isin(owners, list(self._doubtful))))
         self._charge(self._map.tape, len(few))
-        if not all(np.isfinite(r.radius).all() for r in self._map.ranges(boxes.chosen(few), owners[few], SHARES[:1])):
+        tried = self._map.ranges(boxes.chosen(few), owners[few], SHARES[:1], self.seen)
+        if not all(np.isfinite(one.radius).all() for one in tried):
             return None
         self._charge(self._map.tape, len(boxes))
         if self._flow.limits and not limits_hold(self._flow, self.scheme, self.step, self._shape, boxes).all():
             return None
         best: OrderedAttempt | None = None
-        for ranges in self._map.ranges(boxes, owners, SHARES):
+        for ranges in self._map.ranges(boxes, owners, SHARES, self.seen):
             unbounded = ~np.isfinite(ranges.radius).all(axis=1)
             if unbounded.any():
                 self._doubtful.update(owners[unbounded][:SAMPLED].tolist())

@@ -139,9 +139,9 @@ def driver_units(weights: Sequence[Fraction], step: Fraction) -> tuple[float, di
     """What x + step Σ b K may be wrong by beside |x|, and beside |K| of each stage that counts.
 
     For a driver that adds the terms one by one, in any order: with n terms, each has at most 3 roundings, and each of n
-    sums one of a partial sum; the other half is for the products of errors, and for a driver that sums the terms before
-    it multiplies by the step.
+    sums one of a partial sum, which is at most |x| and all terms together. One that sums the terms before it multiplies
+    by the step has no more: 2 in each product, n sums, and the step. A hundredth is for products of errors.
     """
     used = {k: Fraction(b) for k, b in enumerate(weights) if b}
     shares = {k: float(abs(b) * step) * (1 + OPERATION) for k, b in used.items()}
-    return 2 * len(used) * OPERATION, {k: (2 * len(used) + 8) * OPERATION * share for k, share in shares.items()}
+    return 1.01 * len(used) * OPERATION, {k: 1.01 * (len(used) + 4) * OPERATION * x for k, x in shares.items()}

@@ -22,7 +22,7 @@ CUTS = 7  # of a cell in time, where rounding is not bounded otherwise
 GAIN = 0.7  # a cell whose halves are not below this part of it is not cut again
 FINER = (2, 1)  # order of the forms where cells are cut, and weight of the states in it
 SLOPES = (3, 2)  # the same for slopes, which vary along the tube more than across it
-CLOCK = 4 * 2.0**-51  # of the latest time: rounding of t = begin + count·step, and of the stages within
+CLOCK = 8 * 2.0**-53  # of the latest time: t = begin + count·step at both ends of a step, and the stages within
 
 
 def units_of(tape: FormTape) -> float:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from holdfast.engine.forms.rounding import ELEMENTARY_OPERATION, OPERATION
+from holdfast.engine.forms.operations import LIBRARY
+from holdfast.engine.forms.rounding import ELEMENTARY_OPERATION, LIBRARY_OPERATION, OPERATION
 from holdfast.engine.forms.tape import Recorder, Value
 from holdfast.errors import BadRequest
 from holdfast.graph.nodes import Node, ancestors
@@ -16,7 +17,7 @@ from holdfast.graph.nodes import Node, ancestors
 Slopes = list[Value]  # of one value, by each combination that is wanted
 NOTHING, ONE, MINUS_ONE = Fraction(0), Fraction(1), Fraction(-1)
 EXACT = ("input", "neg")  # what does not round
-ARITHMETIC = ("add", "sub", "mul", "div", "sqrt")
+ROUNDED_ONCE = ("add", "sub", "mul", "sqrt", "const", "pi")
 
 
 def unit_of(node: Node) -> float:
@@ -25,7 +26,11 @@ def unit_of(node: Node) -> float:
         return 0.0
     if node.op == "power":
         return 1.01 * (int(node.data) - 1) * OPERATION  # of all products together: each factor counts once
-    return OPERATION if node.op in (*ARITHMETIC, "const", "pi") else ELEMENTARY_OPERATION
+    if node.op == "div":
+        return 2.01 * OPERATION  # it may be a reciprocal and a product
+    if node.op in ROUNDED_ONCE:
+        return OPERATION
+    return LIBRARY_OPERATION if node.op in LIBRARY else ELEMENTARY_OPERATION
 
 
 def tallied(tape: Recorder, totals: Sequence[int], slopes: Slopes, size: int, unit: float) -> list[int]:

@@ -16,7 +16,7 @@ from holdfast.stability.verifier.check import POINTS, Reading
 from holdfast.stability.verifier.numbers.evaluate import ball_values
 from holdfast.stability.verifier.numbers.forms import Array
 from holdfast.stability.verifier.order.steps import Boxes, MapReader, StepMaps, boxes, largest
-from holdfast.stability.verifier.reading.code import ROUNDED
+from holdfast.stability.verifier.reading.code import CLOCK
 from holdfast.stability.verifier.reading.file import BlockClaim
 from holdfast.stability.verifier.reading.tubes import StatedTube
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed, require
@@ -122,7 +122,7 @@ def _checked(read: Reading, claim: dict[str, Any], budget: Budget, progress: Pro
     _require_start(read, claim)
     if read.cuts:
         raise Unconfirmed("limits of controls are not re-checked by steps in the order of time")
-    clock = 4 * ROUNDED * (abs(claims.begin) + claims.duration + claims.step)
+    clock = CLOCK * (abs(claims.begin) + claims.duration + claims.step)
     found = boxes(tube, claims.begin, claims.step, steps, clock)
     budget.require_room(len(found.rows))
     budget.spend(len(found.rows))

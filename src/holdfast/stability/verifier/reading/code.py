@@ -1,8 +1,9 @@
 """The operations that are run, as the certificate lists them: what they compute, and what doubles do to it.
 
-Each operation is taken to be wrong by at most 2⁻⁵¹ of its result: two roundings, since a quotient may be made of a
-reciprocal and a product, and a fused product rounds less. An elementary function counts four times that. Errors are
-carried through by the slopes of the operations over the cell (running error analysis).
+Each operation is rounded to nearest: it is wrong by at most 2⁻⁵³ of its result, and a fused product rounds less. A
+quotient counts twice, for it may be made of a reciprocal and a product. Sine, cosine, exponential and logarithm count
+eight times, the library's functions sixteen. Errors are carried through by the slopes of the operations over the cell
+(running error analysis).
 """
 
 from __future__ import annotations
@@ -21,8 +22,13 @@ from holdfast.stability.verifier.numbers.forms import GROWTH, Array, Form, undef
 from holdfast.stability.verifier.numbers.pieces import Pieces
 from holdfast.stability.verifier.refusal import Refused
 
-ROUNDED = 2.0**-51
-FUNCTION = 4 * ROUNDED
+ROUNDED = 2.0**-53
+QUOTIENT = 2.01 * ROUNDED
+FUNCTION = 2.0**-50
+LIBRARY = 2.0**-49
+OWN = ("sin", "cos", "exp", "log")
+CLOCK = 8 * ROUNDED  # of the latest time: t = begin + count·step at both ends of a step, and the stages within
+ENDS = 2.0**-49  # of ends that are computed from others: more than a few roundings
 LEAST = 2.0**-1000
 ARITHMETIC = {"add": 2, "sub": 2, "mul": 2, "div": 2, "neg": 1, "pow": 2, "atan2": 2, "min": 2, "max": 2, "select": 3}
 FUNCTIONS = ("sqrt", "exp", "log", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "abs", "sign")
@@ -146,7 +152,7 @@ def narrowed(form: Form, low: Array, high: Array) -> Form:
     """
     if not form.space.narrows:
         return form
-    pad = 4 * ROUNDED * np.maximum(np.abs(low), np.abs(high)) + LEAST
+    pad = ENDS * np.maximum(np.abs(low), np.abs(high)) + LEAST
     low, high = low - pad, high + pad
     lowest, highest = form.range()
     flat = Form.constant(form.space, (low + high) / 2, (high - low) / 2 * GROWTH + pad)
@@ -231,7 +237,7 @@ def _quotient(a: Rounded, b: Rounded) -> Rounded:
     low, high = (np.where(defined, end, np.nan) for end in (ends.min(axis=0), ends.max(axis=0)))
     form = narrowed(functions.divided(a.form, b.form), low, high)
     carried = np.where(least > 0, (a.error + form.bound()[:, 0] * b.error) / least, inf)
-    return _made(form, carried)
+    return _made(form, carried, QUOTIENT)
 
 
 def _raised(a: Rounded, b: Rounded) -> Rounded:
@@ -239,7 +245,7 @@ def _raised(a: Rounded, b: Rounded) -> Rounded:
     form = functions.raised(a.form, b.form)
     logarithm = functions.applied("log", a.form).bound()[:, 0]
     carried = form.bound()[:, 0] * (b.size * a.error / np.where(low > 0, low, np.nan) + logarithm * b.error)
-    return _made(form, np.where(np.isfinite(carried), 2 * carried, inf), FUNCTION)
+    return _made(form, np.where(np.isfinite(carried), 2 * carried, inf), LIBRARY)
 
 
 def _selected(c: Rounded, a: Rounded, b: Rounded) -> Rounded:
@@ -254,7 +260,7 @@ def _angle(y: Rounded, x: Rounded) -> Rounded:
         np.where(low > 0, low, np.where(high < 0, high, 0.0)) ** 2 for low, high in ((low_y, high_y), (low_x, high_x))
     )
     carried = (x.size * y.error + y.size * x.error) / np.where(square > 0, square, np.nan)
-    return _made(functions.applied("atan2", y.form, x.form), np.where(np.isfinite(carried), 2 * carried, inf), FUNCTION)
+    return _made(functions.applied("atan2", y.form, x.form), np.where(np.isfinite(carried), 2 * carried, inf), LIBRARY)
 
 
 def _function(op: str, a: Rounded) -> Rounded:
@@ -263,7 +269,12 @@ def _function(op: str, a: Rounded) -> Rounded:
         form = narrowed(form, *_wave(op, *a.form.range()))
     low, high = a.widened()
     slope = _slope(op, low, high) * (1 + 1e-6)  # numpy's functions are trusted to one part in 10⁶ here
-    return _made(form, np.where(np.isfinite(slope), slope * a.error, inf), FUNCTION)
+    return _made(form, np.where(np.isfinite(slope), slope * a.error, inf), function_unit(op))
+
+
+def function_unit(op: str) -> float:
+    """The most that a function is wrong by, beside its result."""
+    return ROUNDED if op == "sqrt" else FUNCTION if op in OWN else LIBRARY
 
 
 def _wave(op: str, low: Array, high: Array) -> tuple[Array, Array]:

@@ -21,7 +21,7 @@ import numpy as np
 from holdfast.stability.verifier.numbers.dag import Node
 from holdfast.stability.verifier.numbers.evaluate import Forms, times
 from holdfast.stability.verifier.numbers.forms import GROWTH, LEAST, UNIT, Array, Form, combination, joined
-from holdfast.stability.verifier.reading.code import ROUNDED, Code, Rounded, advanced, constant
+from holdfast.stability.verifier.reading.code import CLOCK, Code, Rounded, advanced, constant
 from holdfast.stability.verifier.reading.equations import Equations
 from holdfast.stability.verifier.refusal import Unconfirmed
 from holdfast.stability.verifier.schemes import Tableau
@@ -48,7 +48,7 @@ class AdjointRounding:
         factors: Sequence[Array], numbers: Mapping[str, float], latest: float,
     ) -> None:  # fmt: skip
         self.equations, self.tableau, self.step = equations, tableau, step
-        self._clock = 4 * ROUNDED * latest  # of t = begin + count·step, and of the stages within
+        self._clock = CLOCK * latest
         self._blocks, self._factors, self._numbers = blocks, factors, numbers
         names = [name for block in blocks for name in block]
         self.motion, self._slopes = _followed(equations, names, code, numbers)

@@ -10,7 +10,7 @@ import numpy as np
 
 from holdfast.stability.verifier.numbers import functions
 from holdfast.stability.verifier.numbers.forms import Array, Form, joined, undefined, where
-from holdfast.stability.verifier.reading.code import FUNCTION, FUNCTIONS, ROUNDED, Code, Rounded
+from holdfast.stability.verifier.reading.code import FUNCTIONS, QUOTIENT, ROUNDED, Code, Rounded, function_unit
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed
 
 EXACT = ("neg", "min", "max", "select", "abs", "sign")  # operations that do not round
@@ -65,14 +65,16 @@ class CodeSlopes:
 
     @staticmethod
     def _unit(op: str, args: Sequence[Any]) -> float:
-        """The relative error of one operation: two units more than half an ulp, as everywhere (`reading.code`)."""
+        """The relative error of one operation, as everywhere (`reading.code`)."""
         if op in EXACT:
             return 0.0
         if op == "const":
             return 0.0 if Fraction(float(args[0])) == args[0] else 2 * ROUNDED
         if op == "power":
             return 1.01 * max(0, int(args[1]) - 1) * ROUNDED  # of all products together: each factor counts once
-        return FUNCTION if op in FUNCTIONS or op in ("pow", "atan2") else 2 * ROUNDED if op == "pi" else ROUNDED
+        if op in FUNCTIONS or op in ("pow", "atan2"):
+            return function_unit(op)
+        return QUOTIENT if op == "div" else 2 * ROUNDED if op == "pi" else ROUNDED
 
     def _parts(self, op: str, args: Sequence[Any], place: int, slope: Form, wide: _Wide) -> list[tuple[int, Form]]:
         """What each argument gets of the slope of a result."""
