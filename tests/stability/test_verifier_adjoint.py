@@ -13,7 +13,7 @@ from holdfast.stability.verifier.numbers.forms import Form
 from holdfast.stability.verifier.reading.code import ARITY, Code, Rounded, advanced
 from holdfast.stability.verifier.reading.file import claims
 from holdfast.stability.verifier.steps.cover import Budget
-from holdfast.stability.verifier.tube import adjoint, cores
+from holdfast.stability.verifier.tube import backwards, cores
 from holdfast.stability.verifier.tube.adjoint import AdjointRounding
 from holdfast.stability.verifier.tube.cells import TubeCells
 from holdfast.stability.verifier.tube.check import fitting
@@ -193,7 +193,7 @@ def test_the_bound_is_above_all_roundings_at_their_worst_and_near_them(read, mon
     curves[0, :, 0] = state
     part = TubeCells.whole(list(tube.scales), spans, curves, np.full((1, len(state)), 1e-14))
     monkeypatch.setattr(  # the operations of the code alone
-        adjoint, "advanced", lambda *given: [Rounded(x.form, 0 * x.error) for x in advanced(*given)]
+        backwards, "advanced", lambda *given: [Rounded(x.form, 0 * x.error) for x in advanced(*given)]
     )
     model = roundings(read).by_slopes((0, 1))
     monkeypatch.setattr(model, "_clock", 0.0)
@@ -289,9 +289,9 @@ def test_a_code_that_needs_what_is_no_state_is_not_confirmed(read):
 def test_cells_on_two_cores_are_found_as_on_one(read, monkeypatch):
     tube, fits = read.claims.tubes[0], claimed(read)
     monkeypatch.setattr(cores, "WORTH", 1)
-    monkeypatch.setattr(cores, "_cores", lambda: 1)
+    monkeypatch.setattr(cores, "usable_cores", lambda: 1)
     here = cores.confirmed(read, 0, tube, fits, one := Budget(math.inf, 10**6), None)
-    monkeypatch.setattr(cores, "_cores", lambda: 2)
+    monkeypatch.setattr(cores, "usable_cores", lambda: 2)
     shares = []
     there = cores.confirmed(read, 0, tube, fits, two := Budget(math.inf, 10**6), shares.append)
     assert (here, one.spent) == (there, two.spent)
@@ -307,7 +307,7 @@ def test_a_claim_too_small_fails_on_two_cores_too(folded, monkeypatch):
     data["blocks"][0]["proof"]["rounding"] = 1e-20
     data["digest"] = digest(data)
     monkeypatch.setattr(cores, "WORTH", 1)
-    monkeypatch.setattr(cores, "_cores", lambda: 2)
+    monkeypatch.setattr(cores, "usable_cores", lambda: 2)
     verified = _verified(data)
     assert not verified.holds
     assert "rounding is not confirmed" in verified.findings[0]
@@ -321,7 +321,7 @@ def _verified(data):
 
 def test_a_process_that_dies_confirms_nothing(folded, monkeypatch):
     monkeypatch.setattr(cores, "WORTH", 1)
-    monkeypatch.setattr(cores, "_cores", lambda: 2)
+    monkeypatch.setattr(cores, "usable_cores", lambda: 2)
     monkeypatch.setattr(cores.sys, "executable", "/bin/false")
     verified = hf.verify(folded)
     assert not verified.holds
@@ -330,7 +330,7 @@ def test_a_process_that_dies_confirms_nothing(folded, monkeypatch):
 
 def test_without_an_interpreter_the_cells_are_looked_at_here(folded, monkeypatch):
     monkeypatch.setattr(cores, "WORTH", 1)
-    monkeypatch.setattr(cores, "_cores", lambda: 2)
+    monkeypatch.setattr(cores, "usable_cores", lambda: 2)
     monkeypatch.setattr(cores.sys, "executable", "")
     assert hf.verify(folded).holds
 

@@ -36,6 +36,16 @@ ARITY = ARITHMETIC | dict.fromkeys(FUNCTIONS, 1)
 
 
 @dataclass(frozen=True)
+class Passes:
+    """How rows that may repeat each other are met: W, the places of (a, λ) after each pass but the last, whose a are
+    rates, and those of (r₂, δ), what the pass before leaves unmet and what a pass adds to a, of each."""
+
+    weights: tuple[Fraction, ...]
+    results: tuple[tuple[int, ...], ...]
+    changes: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
 class Code:
     """Rates of the state from inputs by a list of operations; an operation names earlier places."""
 
@@ -44,29 +54,32 @@ class Code:
     rates: tuple[int, ...]
     tables: Mapping[str, Pieces] = field(default_factory=dict)  # of data that it reads
     noise: tuple[tuple[int, ...], ...] = ()  # the places of intensities, by channel and coordinate
+    passes: Passes | None = None
 
     def balls(self, values: Mapping[str, Any]) -> list[Any]:
         """The rates in balls at one point."""
         known = self.known(values)
         return [known[k] for k in self.rates]
 
-    def known(self, values: Mapping[str, Any]) -> list[Any]:
-        """Inputs and all operations in balls at one point."""
+    def known(self, values: Mapping[str, Any], instead: Mapping[int, Any] | None = None) -> list[Any]:
+        """Inputs and all operations in balls at one point; those after a place take what is given `instead` of it."""
         import flint
 
         known = [values[name] for name in self.inputs]
-        for op, *args in self.operations:
+        found = list(known)
+        for place, (op, *args) in enumerate(self.operations, len(known)):
             if op == "const":
-                known.append(flint.arb(flint.fmpq(args[0].numerator, args[0].denominator)))
+                found.append(flint.arb(flint.fmpq(args[0].numerator, args[0].denominator)))
             elif op == "pi":
-                known.append(flint.arb.pi())
+                found.append(flint.arb.pi())
             elif op == "power":
-                known.append(ball_power(known[args[0]], args[1]))
+                found.append(ball_power(known[args[0]], args[1]))
             elif op == "table":
-                known.append(args[2].ball(args[1], known[args[0]], flint))
+                found.append(args[2].ball(args[1], known[args[0]], flint))
             else:
-                known.append(_ball(op, [known[k] for k in args], flint))
-        return known
+                found.append(_ball(op, [known[k] for k in args], flint))
+            known.append(found[-1] if instead is None else instead.get(place, found[-1]))
+        return found
 
     def rounded(self, values: Mapping[str, Rounded]) -> list[Rounded]:
         """The rates over cells, each with a bound of its rounding error."""
@@ -74,11 +87,15 @@ class Code:
         known = self.followed(values, range(first, first + len(self.operations)))
         return [known[k] for k in self.rates]
 
-    def followed(self, values: Mapping[str, Rounded], places: Iterable[int]) -> dict[int, Rounded]:
-        """Inputs and some operations, in their order, over cells, each with a bound of its error."""
-        known = {k: values[name] for k, name in enumerate(self.inputs) if name in values}
+    def followed(
+        self, values: Mapping[str, Rounded], places: Iterable[int], given: Mapping[int, Rounded] | None = None
+    ) -> dict[int, Rounded]:
+        """Inputs and some operations, in their order, over cells, each with a bound of its error; some are `given`."""
+        known = {k: values[name] for k, name in enumerate(self.inputs) if name in values} | dict(given or {})
         like = known[0]
         for place in places:
+            if place in known:
+                continue
             op, *args = self.operations[place - len(self.inputs)]
             if op == "const":
                 known[place] = constant(args[0], like.form)

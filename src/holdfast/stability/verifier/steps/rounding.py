@@ -87,6 +87,8 @@ class RoundingModel:
 class Agreement:
     """Whether the code computes accelerations that satisfy the problem's own equations, at points of the region."""
 
+    bits = BITS
+
     def __init__(self, equations: Equations, code: Code, numbers: Mapping[str, float]) -> None:
         require(code.inputs[: len(equations.inputs)] == tuple(equations.inputs), "the code is of another state")
         require(set(code.inputs[len(equations.inputs) :]) == set(numbers), "the code has other parameters")
@@ -102,7 +104,7 @@ class Agreement:
         """Refuse where they differ; False where the equations are not defined."""
         import flint
 
-        before, flint.ctx.prec = flint.ctx.prec, BITS
+        before, flint.ctx.prec = flint.ctx.prec, self.bits
         try:
             return self._checked([flint.arb(float(x)) for x in point], flint)
         except ZeroDivisionError:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.stability.verifier.check import LEAST_ROUNDING, Reading, Shown, _defect, _start_size
+from holdfast.stability.verifier.check import LEAST_ROUNDING, Reading, Shown, _defect, _start_size, require_at_once
 from holdfast.stability.verifier.reading.file import BlockClaim
 from holdfast.stability.verifier.reading.tubes import StatedTube, TubeClaim
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed, require
@@ -99,6 +99,7 @@ def fitting(read: Reading, block: BlockClaim) -> Claimed:
     assert proof is not None
     assert claims.step is not None
     _require_names(read, block, proof)
+    require_at_once(made)
     matrix = made.matrix(block.names)
     require(matrix == [[Fraction(x) for x in row] for row in block.matrix], "the law is not the one of the problem")
     require(block.gamma == proof.gamma < 1, "the contraction is not the one of the proof, or none")
