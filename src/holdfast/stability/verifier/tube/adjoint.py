@@ -45,15 +45,16 @@ class AdjointRounding:
 
     def __init__(
         self, equations: Equations, code: Code, blocks: Sequence[list[str]], tableau: Tableau, step: float,
-        factors: Sequence[Array], numbers: Mapping[str, float], latest: float,
+        factors: Sequence[Array], numbers: Mapping[str, float], latest: float, across: int = 0,
     ) -> None:  # fmt: skip
+        """`across`: directions of the cells beside those of time and states."""
         self.equations, self.tableau, self.step = equations, tableau, step
         self._clock = 4 * ROUNDED * latest  # of t = begin + count·step, and of the stages within
         self._blocks, self._factors, self._numbers = blocks, factors, numbers
         names = [name for block in blocks for name in block]
         self.motion, self._slopes = _followed(equations, names, code, numbers)
         self.used = [name for name in self.motion.variables if name != "t"]
-        self.space = TubeSpace(len(self.used), len(tableau.weights) * self.motion.rows, 1)
+        self.space = TubeSpace(len(self.used) + across, len(tableau.weights) * self.motion.rows, 1)
         self._names = ["t", *self.used]
         inputs = [equations.dag.input(name) for name in self._names]
         self._of_psi = equations.dag.partials([equations.psi[name] for name in names], inputs)
