@@ -46,6 +46,7 @@ class TubeFlow:
     friction: FrictionFlow | None = None  # forces that use their own reactions
     limits: tuple[ControlLimit, ...] = ()  # of controls, which must not be reached
     refinement: Refinement | None = None  # passes over the system, where constraints repeat each other
+    speeds: bool = False  # the rates of positions vary by a common factor: one more variable of the cells (8.15)
 
     @property
     def inputs(self) -> tuple[Node, ...]:
