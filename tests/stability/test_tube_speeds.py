@@ -187,8 +187,8 @@ def test_where_speeds_are_not_proved_the_plain_tube_stays(monkeypatch):
     (block,) = hf.certify(rotor(), tube=True, speeds=SPEEDS, effort=EFFORT).blocks
     assert block.label is hf.Label.tube
     assert block.proof.tube.speeds == 0
-    assert "with speeds = 0.05, it was not" in block.reason
-    assert "The speeds that were asked for are not proved." in block.reason
+    assert "speeds = 0.05: it was not" in block.reason
+    assert "The speeds that were asked for are not proved" in block.reason
 
 
 # ── where it is refused ───────────────────────────────────────────────────────────────────────────

@@ -77,8 +77,10 @@ def with_tubes(
 
 def _without_speeds(block: BlockCertificate) -> BlockCertificate:
     """The block, with a word where its tube does not hold the speeds that were asked for."""
-    lacking = isinstance(block.proof, TubeProof) and not block.proof.tube.speeds
-    return replace(block, reason=f"{block.reason} The speeds that were asked for are not proved.") if lacking else block
+    if not isinstance(block.proof, TubeProof) or block.proof.tube.speeds:
+        return block
+    note = "The speeds that were asked for are not proved; smaller ones, or more effort, may do it."
+    return replace(block, reason=f"{block.reason} {note}")
 
 
 def _in_tube(
@@ -110,7 +112,7 @@ def _in_tube(
         better = proof if isinstance(proof, str) else _promised(claim, seen[k], found[k], proof)
         if isinstance(better, str):
             better += STRETCHES if equations.friction is not None else ""
-            better = f"with speeds = {speeds:g}, {better}" if speeds else better
+            better = f"speeds = {speeds:g}: {better}" if speeds else better
             found[k] = replace(found[k], reason=f"{found[k].reason.rstrip('.')}; {better}.")
         else:
             found[k] = better
