@@ -123,8 +123,8 @@ class Assessment:
         chosen = [k for k, wanted in enumerate(tried) if wanted]
         setting = self.equations, self.scheme, step, self.parameters
         try:
-            found = with_tubes(*setting, [seen[k] for k in chosen], [made[k] for k in chosen], work) if chosen else []
-            for k, better in zip(chosen, found, strict=True):
+            open_ones = [seen[k] for k in chosen], [made[k] for k in chosen]
+            for k, better in zip(chosen, with_tubes(*setting, *open_ones, work, self.asked.speeds), strict=True):
                 made[k] = better
             if not any(self._not_followed(one.told) for one in seen):
                 unspent = max(0.0, EFFORT * self.asked.effort - self.ledger.spent)  # no region was tried, mostly

@@ -94,6 +94,10 @@ class TubeSearch:
 
     def _judged(self, cells: Cells) -> tuple[Array, Array]:
         """Bounds of ‖Lᵀc‖ [cell, block], and values at the centres."""
+        every = [self._judged_part(part) for part in cells.by_speed()]
+        return np.max([bound for bound, _ in every], axis=0), np.max([seen for _, seen in every], axis=0)
+
+    def _judged_part(self, cells: Cells) -> tuple[Array, Array]:
         with np.errstate(all="ignore"):
             found = self._tape(self.inputs(cells), self._tape.terms - 1)
             parts = [self._bounded(found, *factor) for factor in self._factors]

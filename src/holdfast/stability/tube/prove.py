@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from holdfast.engine.forms.evaluate import FormTape
-from holdfast.engine.forms.monomials import CellMonomials, monomials
+from holdfast.engine.forms.monomials import CellMonomials
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
 from holdfast.graph.arithmetics.balls import precision
@@ -32,7 +32,7 @@ from holdfast.stability.proof.prove import (
 from holdfast.stability.proof.work import SearchWork
 from holdfast.stability.sampling import Batch
 from holdfast.stability.tube.agreement import require_agreement
-from holdfast.stability.tube.cells import Array, Centre, joined, outside, scales_of
+from holdfast.stability.tube.cells import PARTS, Array, Centre, joined, outside, scales_of
 from holdfast.stability.tube.cover import PROBED, TubeCover, TubeSearch
 from holdfast.stability.tube.flow import TubeFlow, tube_flow
 from holdfast.stability.tube.rounding.cover import MOST_MONOMIALS, RoundingCover, units_of
@@ -72,6 +72,7 @@ class TubeProver:
     run: Trajectory
     requests: Sequence[TubeRequest]
     work: SearchWork
+    speeds: float = 0.0  # by what part of themselves the rates of positions may be larger or less (8.15)
     _tapes: dict[CellMonomials, FormTape] = field(default_factory=dict)
 
     def proofs(self, rows: Sequence[Place]) -> list[TubeProof | str]:
@@ -110,12 +111,12 @@ class TubeProver:
             yield self._attempt(*spare[1:], FIRST)
 
     def _kinds(self) -> Iterator[tuple[float, CellMonomials]]:
-        """Widths with forms, the widest and the cheapest first."""
+        """Widths with forms, the widest and the cheapest first; for other speeds, which bend more, the finest alone."""
+        shapes = [self._shape(*form) for form in FORMS]
+        shapes = [shape for k, shape in enumerate(shapes) if len(shape) <= MOST_MONOMIALS or k == 0]
         for depth in range(TRIES):
-            for order, weight in FORMS:
-                shape = self._shape(order, weight)
-                if len(shape) <= MOST_MONOMIALS or (order, weight) == FORMS[0]:
-                    yield WIDTH / NARROWER**depth, shape
+            for shape in shapes[-1:] if self.speeds else shapes:
+                yield WIDTH / NARROWER**depth, shape
 
     def _hope(self, width: float, shape: CellMonomials, waiting: Sequence[int]) -> tuple[float, int]:
         """The largest ratio over pieces of one step, which cutting in time does not better; and with how many pieces to
@@ -142,9 +143,10 @@ class TubeProver:
         cover = self._cover(shape).made(width, first, most)
         self._charge(self._defect(shape), cover.evaluated)
         free = limits_hold(self._flow, self.scheme, self.step, shape, cover.cells).all()
-        return Attempt(
-            width, shape, cover, self._ratios(cover) if free else [math.inf] * len(self.requests), self._centre
-        )
+        ratios = self._ratios(cover) if free else [math.inf] * len(self.requests)
+        if self.speeds and max(ratios) < math.inf:  # one tube for all: two take a verifier twice as long
+            ratios = [max(ratios)] * len(ratios)
+        return Attempt(width, shape, cover, ratios, self._centre, self.speeds)
 
     def _cover(self, shape: CellMonomials) -> TubeSearch:
         flow, least = self._flow, self._seen / self._scale
@@ -169,13 +171,17 @@ class TubeProver:
 
     @cached_property
     def _flow(self) -> TubeFlow:
-        return tube_flow(self.equations, self.parameters)
+        return replace(tube_flow(self.equations, self.parameters), speeds=self.speeds > 0)
 
     @cached_property
     def _centre(self) -> Centre:
         run = self.run
         slopes = Batch.of(self.equations, self.equations.field.rates, self.parameters)(run.times, run.y.T)
-        return Centre(run, slopes, scales_of(run, len(self.equations.inputs.q), self._flow.angles))
+        count, speeds = len(self.equations.inputs.q), None
+        if self.speeds > 0:
+            speeds = np.zeros(len(run.y))
+            speeds[count : 2 * count] = self.speeds
+        return Centre(run, slopes, scales_of(run, count, self._flow.angles), speeds)
 
     @cached_property
     def _seen(self) -> Array:
@@ -200,18 +206,22 @@ class TubeProver:
         return float(self.step ** (self.scheme.order + 1))
 
     def _shape(self, order: int, weight: int) -> CellMonomials:
-        return monomials((1, *[weight] * len(self._flow.variables), 1), order)
+        return self._flow.shape(order, weight)
 
     def _defect(self, shape: CellMonomials) -> FormTape:
         if shape not in self._tapes:
             self._tapes[shape] = defect_tape(self._flow, self.scheme, shape)
         return self._tapes[shape]
 
+    def _units(self, tape: FormTape) -> float:
+        """Of one cell, all parts of its speeds."""
+        return units_of(tape) * (PARTS if self.speeds else 1)
+
     def _cells_left(self, tape: FormTape) -> int:
-        return int(min(self.work.left / units_of(tape), 1e6))
+        return int(min(self.work.left / self._units(tape), 1e6))
 
     def _charge(self, tape: FormTape, cells: int) -> None:
-        self.work.charge(cells * units_of(tape))
+        self.work.charge(cells * self._units(tape))
 
     def require_sound(self, rows: Sequence[Place]) -> None:
         """What the proof takes for granted: the rates that are run obey the law and solve the system."""
@@ -284,6 +294,7 @@ class Attempt:
     cover: TubeCover
     ratios: list[float]
     centre: Centre
+    speeds: float
 
     @cached_property
     def tube(self) -> Tube:
@@ -292,7 +303,7 @@ class Attempt:
         scales = zip(centre.run.state_names, centre.scales.tolist(), strict=True)
         rows = zip(cells.spans.tolist(), cells.curves.tolist(), cells.halves.tolist(), strict=True)
         kept = tuple((a, b, _tuples(curves), tuple(half)) for (a, b), curves, half in rows)
-        return Tube(self.width, tuple(scales), kept)
+        return Tube(self.width, tuple(scales), kept, self.speeds)
 
 
 def _tuples(rows: list[list[float]]) -> tuple[tuple[float, ...], ...]:

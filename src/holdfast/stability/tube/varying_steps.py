@@ -19,7 +19,7 @@ import numpy as np
 from scipy.linalg import solve_continuous_lyapunov
 
 from holdfast.engine.forms.evaluate import FormTape
-from holdfast.engine.forms.monomials import CellMonomials, monomials
+from holdfast.engine.forms.monomials import CellMonomials
 from holdfast.engine.forms.tape import Recorder, Value
 from holdfast.graph.arithmetics.balls import ball, precision
 from holdfast.graph.nodes import Node
@@ -122,7 +122,7 @@ class StepForms:
     @cached_property
     def _shape(self) -> CellMonomials:
         order, weight = FORMS[0]
-        return monomials((1, *[weight] * len(self.flow.variables), 1), order)
+        return self.flow.shape(order, weight)
 
     def _cells(self, width: float) -> Cells:
         times, rows = self.run.times[:-1], self.run.y[:, :-1].T

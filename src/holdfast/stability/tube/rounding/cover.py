@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from holdfast.engine.forms.evaluate import FormTape
-from holdfast.engine.forms.monomials import CellMonomials, monomials
+from holdfast.engine.forms.monomials import CellMonomials
 from holdfast.errors import BadRequest
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.proof.work import SearchWork
-from holdfast.stability.tube.cells import Array, Cells
+from holdfast.stability.tube.cells import PARTS, Array, Cells
 from holdfast.stability.tube.flow import TubeFlow
 from holdfast.stability.tube.rounding.by_slopes import RoundingSlopes
 from holdfast.stability.tube.rounding.tape import Factor, RoundingTape
@@ -55,7 +55,7 @@ class RoundingCover:
             if not poor.any():
                 break
             cells, before = cells.chosen(poor).halved(), np.concatenate([bounds[poor]] * 2)
-            finer = self._shape(*FINER)
+            finer = self.flow.shape(*FINER)
             shape = finer if len(finer) <= MOST_MONOMIALS else shape
         return worst
 
@@ -77,11 +77,11 @@ class RoundingCover:
         if (shape, fine) not in self._tapes:
             self._tapes[shape, fine] = RoundingTape(self.flow, self.scheme, self.step, shape, fine=fine)
         model = self._tapes[shape, fine]
-        return model.bounds(self._data(cells, shape, model.tape), self.factors)
+        return self._worst(cells, shape, model.tape, lambda data: model.bounds(data, self.factors))
 
     def _by_slopes(self, cells: Cells) -> Array:
         """No bound where slopes are not followed."""
-        shape = self._shape(*SLOPES)
+        shape = self.flow.shape(*SLOPES)
         if self._slopes is None:
             self._slopes = []
             try:
@@ -91,21 +91,21 @@ class RoundingCover:
                 pass
         found = np.full((len(cells), len(self.factors)), np.inf)
         for model in self._slopes:
-            found = model.bounds(self._data(cells, shape, model.tape))
+            found = self._worst(cells, shape, model.tape, model.bounds)
         return found
 
-    def _data(self, cells: Cells, shape: CellMonomials, tape: FormTape) -> Array:
-        """What a tape takes, and the work is counted."""
-        data = cells.inputs(shape, self.flow.places, self.flow.timed)
-        data[:, 0, -1] = self._clock
-        self.work.charge(len(cells) * units_of(tape))
-        return data
-
-    def _shape(self, order: int, weight: int) -> CellMonomials:
-        return monomials((1, *[weight] * len(self.flow.variables), 1), order)
+    def _worst(self, cells: Cells, shape: CellMonomials, tape: FormTape, bounds: Callable[[Array], Array]) -> Array:
+        """The bounds of each cell, over all parts of its speeds; the work is counted."""
+        found = np.zeros((len(cells), len(self.factors)))
+        for part in cells.by_speed():
+            data = part.inputs(shape, self.flow.places, self.flow.timed)
+            data[:, 0, -1] = self._clock
+            self.work.charge(len(cells) * units_of(tape))
+            found = np.maximum(found, bounds(data))
+        return found
 
     @property
     def _units(self) -> float:
         """Of one cell, by the dearest way so far."""
         models = [*self._tapes.values(), *(self._slopes or ())]
-        return max(units_of(model.tape) for model in models)
+        return max(units_of(model.tape) for model in models) * (PARTS if self.flow.speeds else 1)

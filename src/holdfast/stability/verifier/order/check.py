@@ -114,6 +114,7 @@ def _checked(read: Reading, claim: dict[str, Any], budget: Budget, progress: Pro
     require(claim["tube"] < len(claims.tubes), "its tube is not in the certificate")
     tube, steps = claims.tubes[claim["tube"]], claim["steps"]
     _require_tube(read, tube)
+    require(not tube.speeds, "steps in the order of time are at the speeds of their run")
     require(set(names) <= set(made.psi), "its proof is of what is no deviation of the problem")
     sizes = {len(claim[name]) for name in ("start", "bounds", "rounding")}
     require(sizes == {len(names)}, "its numbers are not one for each deviation")

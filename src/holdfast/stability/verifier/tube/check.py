@@ -15,6 +15,7 @@ from holdfast.stability.verifier.steps.contraction import BITS, Contraction, top
 from holdfast.stability.verifier.steps.cover import Budget
 from holdfast.stability.verifier.tube.cores import confirmed
 from holdfast.stability.verifier.tube.cover import Claimed, Failing, Progress
+from holdfast.stability.verifier.tube.speeds import require_no_time
 
 
 def tube_outcomes(
@@ -89,6 +90,8 @@ def _require_tube(read: Reading, tube: StatedTube) -> None:
     require(float(tube.spans[-1, 1]) >= claims.begin + claims.duration, "the tube ends before the run")
     scales = np.array([*tube.scales.values()])
     require(bool((tube.halves >= tube.width * scales * (1 - 1e-12)).all()), "the tube is narrower than stated")
+    if tube.speeds:
+        require_no_time(read)
 
 
 def fitting(read: Reading, block: BlockClaim) -> Claimed:
