@@ -12,13 +12,14 @@ from holdfast.stability.verifier.check import reading
 from holdfast.stability.verifier.numbers.forms import Form
 from holdfast.stability.verifier.reading.code import ARITY, Code, Rounded, advanced
 from holdfast.stability.verifier.reading.file import claims
+from holdfast.stability.verifier.rounding import backwards
+from holdfast.stability.verifier.rounding.adjoint import AdjointRounding
+from holdfast.stability.verifier.rounding.slopes import CodeSlopes
 from holdfast.stability.verifier.steps.cover import Budget
-from holdfast.stability.verifier.tube import backwards, cores
-from holdfast.stability.verifier.tube.adjoint import AdjointRounding
+from holdfast.stability.verifier.tube import cores
 from holdfast.stability.verifier.tube.cells import TubeCells
 from holdfast.stability.verifier.tube.check import fitting
 from holdfast.stability.verifier.tube.cover import TubeRoundings
-from holdfast.stability.verifier.tube.slopes import CodeSlopes
 from holdfast.stability.verifier.tube.space import TubeSpace
 
 AT = {"acos": 0.3, "asin": 0.3, "atan2": 0.7, "tanh": 0.4}

@@ -19,8 +19,8 @@ from holdfast.stability.verifier.check import reading
 from holdfast.stability.verifier.reading.file import _code, claims, digest
 from holdfast.stability.verifier.reading.statement import statement
 from holdfast.stability.verifier.refusal import Refused
+from holdfast.stability.verifier.rounding.adjoint import AdjointRounding
 from holdfast.stability.verifier.steps.rounding import Agreement
-from holdfast.stability.verifier.tube.adjoint import AdjointRounding
 from holdfast.stability.verifier.tube.cells import TubeCells
 from holdfast.stability.verifier.tube.step import TubeStep
 from tests.stability.tube_truth import Truth, random_state

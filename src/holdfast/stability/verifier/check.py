@@ -29,6 +29,7 @@ from holdfast.stability.verifier.reading.limits import Cut, free_code
 from holdfast.stability.verifier.reading.statement import Statement, reactions_in, statement
 from holdfast.stability.verifier.reading.tubes import TubeClaim
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed, require
+from holdfast.stability.verifier.rounding.adjoint import AdjointRounding, BoxRounding
 from holdfast.stability.verifier.schemes import Tableau, stated_tableau, tableau_named
 from holdfast.stability.verifier.steps.cells import Cutter, Limit
 from holdfast.stability.verifier.steps.charts import ChartCutter
@@ -40,7 +41,6 @@ from holdfast.stability.verifier.steps.law import UniformContraction, VaryingLaw
 from holdfast.stability.verifier.steps.motion import AffineMotion, WholeMotion
 from holdfast.stability.verifier.steps.rounding import Agreement, RoundingModel
 from holdfast.stability.verifier.steps.unknowns import System
-from holdfast.stability.verifier.tube.adjoint import AdjointRounding, BoxRounding
 from holdfast.stability.verifier.tube.limits import LimitAgreement
 
 CELLS = 100_000  # of one verification, unless said otherwise

@@ -22,8 +22,8 @@ from holdfast.stability.verifier.reading.code import CLOCK
 from holdfast.stability.verifier.reading.file import BlockClaim
 from holdfast.stability.verifier.reading.tubes import StatedTube
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed, require
+from holdfast.stability.verifier.rounding.adjoint import AdjointRounding
 from holdfast.stability.verifier.steps.cover import Budget
-from holdfast.stability.verifier.tube.adjoint import AdjointRounding
 from holdfast.stability.verifier.tube.cells import TubeCells
 from holdfast.stability.verifier.tube.check import _require_tube
 from holdfast.stability.verifier.tube.cover import joined_cells

@@ -21,8 +21,8 @@ from holdfast.stability.verifier.numbers.evaluate import times
 from holdfast.stability.verifier.numbers.forms import GROWTH, Array, Form, Space, joined
 from holdfast.stability.verifier.order.repeated import PassPlaces, Spot
 from holdfast.stability.verifier.reading.code import Code, Rounded
+from holdfast.stability.verifier.rounding.slopes import CodeSlopes
 from holdfast.stability.verifier.steps.unknowns import _form, enclosed
-from holdfast.stability.verifier.tube.slopes import CodeSlopes
 
 Entry = Form | Fraction
 Known = dict[int, Rounded]

@@ -32,9 +32,9 @@ from holdfast.stability.verifier.order.pass_code import (
 )
 from holdfast.stability.verifier.order.repeated import RepeatedEquations
 from holdfast.stability.verifier.reading.code import Code, Rounded
+from holdfast.stability.verifier.rounding.backwards import StepBackwards
 from holdfast.stability.verifier.schemes import Tableau
 from holdfast.stability.verifier.steps.unknowns import enclosed
-from holdfast.stability.verifier.tube.backwards import StepBackwards
 from holdfast.stability.verifier.tube.cells import TubeCells
 
 ORDER = 2  # of forms: slopes of λ count by the weights, so that what bends is not left to remainders

@@ -16,10 +16,10 @@ from holdfast.stability.verifier.reading.file import BlockClaim
 from holdfast.stability.verifier.reading.statement import reactions_in
 from holdfast.stability.verifier.reading.tubes import StatedTube, TubeClaim
 from holdfast.stability.verifier.refusal import require
+from holdfast.stability.verifier.rounding.adjoint import AdjointRounding
 from holdfast.stability.verifier.steps.cover import Budget
 from holdfast.stability.verifier.steps.rounding import RoundingModel
 from holdfast.stability.verifier.steps.unknowns import System
-from holdfast.stability.verifier.tube.adjoint import AdjointRounding
 from holdfast.stability.verifier.tube.cells import OF_EACH, TubeCells
 from holdfast.stability.verifier.tube.groups import grouped, groups
 from holdfast.stability.verifier.tube.limits import WatchedCode

@@ -13,7 +13,7 @@ from holdfast.stability.verifier.numbers.dag import inputs_of
 from holdfast.stability.verifier.numbers.forms import Array
 from holdfast.stability.verifier.reading.tubes import StatedTube
 from holdfast.stability.verifier.refusal import Unconfirmed, require
-from holdfast.stability.verifier.tube.slopes import CodeSlopes
+from holdfast.stability.verifier.rounding.slopes import CodeSlopes
 
 
 def speeds_of(read: Reading, tube: StatedTube) -> Array | None:

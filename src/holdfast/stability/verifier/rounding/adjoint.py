@@ -18,15 +18,15 @@ from holdfast.stability.verifier.numbers.forms import GROWTH, LEAST, UNIT, Array
 from holdfast.stability.verifier.reading.code import Code, Rounded
 from holdfast.stability.verifier.reading.equations import Equations
 from holdfast.stability.verifier.refusal import Unconfirmed
+from holdfast.stability.verifier.rounding.backwards import StepBackwards, reached
+from holdfast.stability.verifier.rounding.slopes import CodeSlopes
 from holdfast.stability.verifier.schemes import Tableau
 from holdfast.stability.verifier.steps.cells import Cells, boxes
 from holdfast.stability.verifier.steps.friction import UNKNOWN
 from holdfast.stability.verifier.steps.probe import middle_one, probed
 from holdfast.stability.verifier.steps.rounding import RoundingModel
 from holdfast.stability.verifier.steps.unknowns import enclosed
-from holdfast.stability.verifier.tube.backwards import StepBackwards, reached
 from holdfast.stability.verifier.tube.cells import TubeCells
-from holdfast.stability.verifier.tube.slopes import CodeSlopes
 from holdfast.stability.verifier.tube.space import TubeSpace
 from holdfast.stability.verifier.tube.step import TubeMotion
 
