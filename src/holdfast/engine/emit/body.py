@@ -21,7 +21,7 @@ from functools import cached_property
 from holdfast.engine.emit.rolling import RolledBody, rolled
 from holdfast.errors import BadRequest
 from holdfast.graph.arithmetics.floats import nearest_double
-from holdfast.graph.nodes import Node, ancestors
+from holdfast.graph.nodes import SYSTEMS, Node, ancestors
 from holdfast.graph.table import TablePart
 
 Operand = int | float
@@ -44,6 +44,7 @@ class CodeBody:
     statements: tuple[Statement, ...]
     outputs: tuple[tuple[int, Operand], ...]
     tables: Mapping[str, TablePart] = field(default_factory=dict)  # functions by pieces, by operation
+    stage: bool = False  # of a body with eliminations between its stages
 
     @property
     def inputs(self) -> int:
@@ -92,30 +93,31 @@ class CodeBody:
 
 
 def lowered(outputs: Mapping[int, Node], time: Node, state: Sequence[Node], parameters: Sequence[Node]) -> CodeBody:
-    """The body that fills the places of `outputs` from t, x and p."""
-    nodes = ancestors(outputs.values())
+    """The body that fills the places of `outputs` from t, x and p; the state may be any values that are known."""
+    slots: dict[int, Operand] = {}
+    for slot, node in enumerate((time, *state, *parameters)):
+        slots[node.index] = slot
+    nodes = ancestors(outputs.values(), slots)
     if len(nodes) > HARD_CEILING:
         raise BadRequest(
             f"the equations take {len(nodes)} operations; at most {HARD_CEILING} can be compiled",
             where="compiled(field, scheme)",
             fix="describe the system with fewer bodies, or with joint coordinates instead of constraints",
         )
-    slots: dict[int, Operand] = {}
-    for slot, node in enumerate((time, *state, *parameters)):
-        slots[node.index] = slot
     lowering = _Lowering(1 + len(state) + len(parameters), slots, _uses(nodes, outputs.values()), nodes)
     lowering.take_all(nodes)
     places = tuple((place, slots[node.index]) for place, node in outputs.items())
     return CodeBody(len(state), len(parameters), tuple(lowering.statements), places, lowering.tables)
 
 
-def _uses(nodes: Sequence[Node], outputs: object) -> list[int]:
+def _uses(nodes: Sequence[Node], outputs: Iterable[Node]) -> list[int]:
     """How often each value is needed, by its number."""
-    uses = [0] * (nodes[-1].index + 1 if nodes else 0)
+    outputs = tuple(outputs)
+    uses = [0] * (1 + max((node.index for node in (*nodes[-1:], *outputs)), default=0))
     for node in nodes:
         for arg in node.args:
             uses[arg.index] += 1
-    for node in outputs:  # type: ignore[attr-defined]
+    for node in outputs:
         uses[node.index] += 1
     return uses
 
@@ -137,7 +139,7 @@ class _Lowering:
         for node in nodes:
             if node.op in ("add", "sub"):
                 for term in node.args:
-                    if self.uses[term.index] == 1 and self._is_product(term):
+                    if self.uses[term.index] == 1 and self._is_product(term) and term.index not in self.slots:
                         chosen.add(term.index)
                         break
         return chosen
@@ -180,6 +182,12 @@ class _Lowering:
                 f"the equations depend on {node.data!r}, which is neither time, state nor parameter",
                 where="compiled(field, scheme)",
                 fix="list it among the field's inputs",
+            )
+        if node.op in SYSTEMS:
+            raise BadRequest(
+                "this code is straight, and reactions of the system are found by tables: it has too many",
+                where="compiled(field, scheme)",
+                fix="simulate it here; native code has the tables",
             )
         if node.op == "function":
             raise BadRequest(
