@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from holdfast.engine import ensemble
 from holdfast.engine.code import native
 from holdfast.engine.code.kernel_source import observing, stepping
 from holdfast.engine.code.machine import NativeMachine
@@ -99,6 +100,22 @@ def test_cases_do_not_depend_on_lanes_or_threads(lanes, threads):
     single = kernel.run(states[5], parameters[5], step=0.02, steps=60, every=7)
     assert np.array_equal(single.states[:9], many.states[5])
     assert many.status[3] != Status.completed
+
+
+def test_who_looks_sees_every_row_of_every_case_and_few_are_kept(monkeypatch):
+    monkeypatch.setattr(ensemble, "SHOWN_NUMBERS", 1)  # a block at a time
+    kernel, seen = compiled(blow_up(), RK4), np.full((13, 151, 1), 7.0)
+    starts = np.linspace(0.1, 4.0, 13)[:, None]
+
+    def look(cases, states):
+        seen[cases] = states
+
+    every = run_ensemble(kernel, starts, step=0.01, steps=150, lanes=4)
+    few = run_ensemble(kernel, starts, step=0.01, steps=150, lanes=4, look=look, keep=40)
+    assert np.array_equal(seen, every.states, equal_nan=True)
+    assert np.array_equal(few.states, every.states[:, ::40], equal_nan=True)
+    assert np.array_equal(few.times, every.times[::40])
+    assert np.array_equal(few.final, every.final)
 
 
 def test_lanes_that_end_early_keep_their_last_good_state():

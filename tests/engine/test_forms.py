@@ -83,7 +83,7 @@ def coefficient(value, degree):
 def worst_miss(tape, shape, cells, truth, rng, points=2):
     """The largest distance of the truth from the polynomial, as a part of the remainder, over all powers of s."""
     worst = 0.0
-    for degree in range(TERMS):
+    for degree in range(tape.terms):
         found = tape(cells, degree)
         for k, cell in enumerate(cells):
             for _ in range(points):
@@ -107,6 +107,30 @@ def test_every_operation_encloses_its_values_over_random_cells(order, weights):
         truth = Tape((t, x, y), tuple(EXPRESSIONS.values())).compiled(ball_series())
         worst = worst_miss(FormTape(tape, outputs), shape, random_cells(rng, shape, 8), truth, rng)
     assert 0.5 < worst <= 1  # enclosed, and not by a remainder that is far too wide
+
+
+@pytest.mark.parametrize("terms", [1, TERMS])
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_in_thin_cells_rounding_alone_is_enclosed_and_little_more(order, terms):
+    rng, shape = np.random.default_rng(order), monomials((1, 1, 1, 1), order)
+    tape = Recorder(terms, shape)
+    inputs = [tape.input(chosen, 1) for chosen in DEPENDS]
+    outputs = [tape.number(value) for value in tape.graph((t, x, y), inputs, list(EXPRESSIONS.values()))]
+    with precision(300, TERMS + 1):
+        truth = Tape((t, x, y), tuple(EXPRESSIONS.values())).compiled(ball_series())
+        worst = worst_miss(FormTape(tape, outputs), shape, thin_cells(rng, shape, 16), truth, rng, 1)
+    assert 0.1 < worst <= 1
+
+
+def thin_cells(rng, shape, count):
+    """t, x, y around random centres, and hardly any width."""
+    cells = np.zeros((count, 3, len(shape) + 3))
+    for cell in cells:
+        for row, chosen in zip(cell, DEPENDS, strict=True):
+            row[0] = rng.uniform(-1, 1)
+            row[shape.place[(chosen[-1],)]] = 10.0 ** rng.uniform(-40, -12)
+        cell[0, -3], cell[1, -3] = 1.0, rng.uniform(-1, 1)
+    return cells
 
 
 def test_every_operation_of_the_graph_is_known_or_refused_by_name():

@@ -8,7 +8,7 @@ import flint
 import pytest
 
 from holdfast.graph.arithmetics.balls import ball, ball_between, precision
-from holdfast.graph.arithmetics.rounded_balls import FUNCTION, UNIT, rounded_balls, rounded_constant
+from holdfast.graph.arithmetics.rounded_balls import FUNCTION, LIBRARY, QUOTIENT, UNIT, rounded_balls, rounded_constant
 
 DOUBLED = {  # operands, and what doubles do
     "add": [(1.5, 2.0), (-1.5, 2.0), (1.5, -1.5)], "sub": [(1.5, 2.0), (-1.5, -2.0), (1.5, 1.5)],
@@ -23,8 +23,9 @@ DOUBLED = {  # operands, and what doubles do
     "select": [(1.5, 2.0, -1.0), (-1.5, 2.0, -1.0)],
 }  # fmt: skip
 CASES = [(op, middles) for op, places in DOUBLED.items() for middles in places]
-ROUNDING = {**dict.fromkeys(("add", "sub", "mul", "div"), UNIT), **dict.fromkeys(("pow", "atan2"), FUNCTION)}
-ROUNDING |= dict.fromkeys("sqrt exp log sin cos tan asin acos atan sinh cosh tanh".split(), FUNCTION)
+ROUNDING = {"div": QUOTIENT, **dict.fromkeys(("add", "sub", "mul", "sqrt"), UNIT)}
+ROUNDING |= dict.fromkeys(("exp", "log", "sin", "cos"), FUNCTION)
+ROUNDING |= dict.fromkeys("tan asin acos atan sinh cosh tanh pow atan2".split(), LIBRARY)
 
 
 def true(op, *args):

@@ -154,10 +154,10 @@ def test_a_function_with_a_pole_in_the_cell_has_no_bound():
 def test_a_proof_in_lanes_is_confirmed_by_the_verifier_in_any_unit(length, monkeypatch):
     """Defect and rounding both: a cell of native rounding is asked for, and balls judge no cell of the defect."""
     from holdfast.stability.proof import prove
-    from holdfast.stability.tube import region_rounding
+    from holdfast.stability.tube.rounding import region
 
-    asked, judged = [], region_rounding.LaneRounding.judged
-    monkeypatch.setattr(region_rounding.LaneRounding, "judged", lambda *a: asked.append(a) or judged(*a))
+    asked, judged = [], region.LaneRounding.judged
+    monkeypatch.setattr(region.LaneRounding, "judged", lambda *a: asked.append(a) or judged(*a))
     monkeypatch.setattr(prove, "judge", lambda *a: pytest.fail("a cell of the defect was judged by balls"))
     equations = hf.derive(scaled_rod(length)())
     certificate = hf.certify(equations, hf.RK4, step=0.01, duration=2.0, effort=1)

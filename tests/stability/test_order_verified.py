@@ -220,14 +220,18 @@ def swapped_names(data):
         proof["names"] = proof["names"][::-1]
 
 
-QUICK = [fewer_steps, called_proved, no_start, tampered.other_gain, tampered.a_cell_less]  # found out by numbers
+def other_speeds(data):
+    data["tubes"][0]["speeds"] = 0.01
+
+
+QUICK = [fewer_steps, called_proved, no_start, other_speeds, tampered.other_gain, tampered.a_cell_less]  # by numbers
 LIES = [
     smaller_bounds, much_smaller_bounds, smaller_bound_of_a_block, smaller_rounding, no_start, fewer_steps, more_steps,
     fewer_deviations, longer, another_tube, called_proved, a_contraction, a_law, left_tube, eased_otherwise,
-    swapped_names, tampered.wide, tampered.a_cell_less, tampered.a_cell_twice, tampered.cells_that_overlap,
-    tampered.a_cell_elsewhere, tampered.longer_step, tampered.shorter_step, tampered.other_scheme, tampered.other_gain,
-    tampered.other_gain_overridden, tampered.other_text, tampered.other_start, tampered.longer_run, tampered.left,
-    tampered.later, tampered.settled, tampered.other_code,
+    swapped_names, other_speeds, tampered.wide, tampered.a_cell_less, tampered.a_cell_twice,
+    tampered.cells_that_overlap, tampered.a_cell_elsewhere, tampered.longer_step, tampered.shorter_step,
+    tampered.other_scheme, tampered.other_gain, tampered.other_gain_overridden, tampered.other_text,
+    tampered.other_start, tampered.longer_run, tampered.left, tampered.later, tampered.settled, tampered.other_code,
 ]  # fmt: skip
 
 

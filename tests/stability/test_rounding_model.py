@@ -9,6 +9,7 @@ import pytest
 import sympy as sp
 
 import holdfast as hf
+from holdfast.engine.forms.rounding import OPERATION
 from holdfast.engine.kernel import compiled
 from holdfast.equations.values import parameter_vector
 from holdfast.graph.arithmetics.balls import ball, ball_between, balls, precision
@@ -17,6 +18,7 @@ from holdfast.graph.arithmetics.tape import Tape
 from holdfast.stability.proof.block import blocks_of, whole_motion
 from holdfast.stability.proof.enclosure import norm
 from holdfast.stability.proof.rounding import RoundingModel, _advanced, rounded_balls
+from holdfast.stability.tube.rounding.computed import driver_units
 from holdfast.stability.verifier.numbers.forms import Form, space
 from holdfast.stability.verifier.reading.code import ROUNDED, Rounded, advanced
 
@@ -129,7 +131,15 @@ def by_the_verifier(x, step, weights, stages):
     return float(found.error[0])
 
 
-@pytest.mark.parametrize(("bound", "unit"), [(by_the_prover, UNIT), (by_the_verifier, ROUNDED)])
+def in_tubes(x, step, weights, stages):
+    own, shares = driver_units(weights, step)
+    return own * abs(x) + sum(share * abs(float(stages[k])) for k, share in shares.items())
+
+
+WAYS = [(by_the_prover, UNIT), (by_the_verifier, ROUNDED), (in_tubes, OPERATION)]
+
+
+@pytest.mark.parametrize(("bound", "unit"), WAYS)
 def test_the_terms_of_a_step_may_be_added_in_any_order(bound, unit):
     """Terms that cancel in one order and pile up in another."""
     step = Fraction(1, 64)

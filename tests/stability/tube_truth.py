@@ -11,13 +11,16 @@ from holdfast.graph.arithmetics.tape import Tape
 from holdfast.stability.proof.step_series import coefficient, combined
 
 
-def random_state(rng, cell):
-    """A time and a state of a cell, corners more often than not."""
+def random_state(rng, cell, speeds=0.0):
+    """A time and a state of a cell, corners more often than not; with speeds, those of the rates (the second half)."""
     t0, t1, curves, halves = cell
     t = t0 + rng.random() * (t1 - t0)
-    s, e = (t - t0) / (t1 - t0), rng.uniform(-1, 1, len(halves))
+    s, e = (t - t0) / (t1 - t0), rng.uniform(-1, 1, len(halves) + 1)
     e = np.sign(e) if rng.random() < 0.6 else e
-    return t, np.array([np.polyval(curve[::-1], s) for curve in curves]) + e * np.array(halves) * (1 - 1e-9)
+    middle = np.array([np.polyval(curve[::-1], s) for curve in curves])
+    if speeds:
+        middle[len(middle) // 2 :] *= 1 + e[-1] * speeds * (1 - 1e-9)
+    return t, middle + e[:-1] * np.array(halves) * (1 - 1e-9)
 
 
 def constant(value):
@@ -55,7 +58,9 @@ def most_attained(equations, certificate, tries, scheme=hf.RK4, seed=3):
             assert block.label is hf.Label.tube
             factor, places = np.array(block.proof.factor), [names.index(name) for name in block.names]
             for _ in range(tries):
-                t, x = random_state(rng, block.proof.tube.cells[rng.integers(len(block.proof.tube.cells))])
+                tube = block.proof.tube
+                t, x = random_state(rng, tube.cells[rng.integers(len(tube.cells))], tube.speeds)
+                t = t if not tube.speeds else 1e6 * rng.random()  # they hold at whatever time
                 moment = float(rng.choice([0.0, step, step * rng.random()]))
                 series = truth.after(t, x, flint.arb_series([flint.arb(moment), 1]))
                 c = np.array([float(coefficient(series[k], scheme.order + 1).mid()) for k in places])

@@ -25,8 +25,10 @@ from holdfast.engine.run.rows import Rows
 from holdfast.engine.run.status import Status
 
 Progress = Callable[[int, int], None]
+Look = Callable[[slice, np.ndarray], None]  # which cases, and their rows (cases, rows, states)
 LARGEST_GROUP = 256  # blocks
 GROUP_NUMBERS = 2**21  # doubles of rows in one group
+SHOWN_NUMBERS = 2**17  # the same where somebody looks at them: what stays near the processor meanwhile
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,18 +54,22 @@ def run_ensemble(
     steps: int,
     every: int = 1,
     observe: bool = True,
+    look: Look | None = None,
+    keep: int = 1,
     lanes: int | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> EnsembleRows:
     """Run every row of `states` (cases, n) with its row of `parameters`; one row of parameters serves all cases.
 
-    `lanes` is the number of cases side by side; those of an implicit scheme, or in Python, go one by one all the same.
-    `progress(cases_done, cases)` is told now and then. An interruption keeps what was computed.
+    `look` is shown the rows of some cases after the other, by the thread that made them; of those only every `keep`-th
+    stays. `lanes` is the number of cases side by side; those of an implicit scheme, or in Python, go one by one all the
+    same. `progress(cases_done, cases)` is told now and then. An interruption keeps what was computed.
     """
     check_fixed(kernel.scheme, step, steps, every)
     x, p = checked_cases(kernel.field, states, parameters)
-    job = _CaseBlock(kernel, x, p, Steps(t0, step, steps, every), _lanes(kernel, lanes), observe=observe)
+    taken = Steps(t0, step, steps, every)
+    job = _CaseBlock(kernel, x, p, taken, _lanes(kernel, lanes), observe=observe, look=look, keep=keep)
     job.machine.expect(kernel.cost * steps * len(x) / job.width)
     with _workers(threads) as (pool, cancelled):
         group = job.group(threads or os.cpu_count() or 1)
@@ -111,14 +117,25 @@ class _CaseBlock:
     """An ensemble under way: threads fill the rows of their own cases."""
 
     def __init__(
-        self, kernel: Kernel, states: np.ndarray, parameters: np.ndarray, steps: Steps, width: int, *, observe: bool
+        self,
+        kernel: Kernel,
+        states: np.ndarray,
+        parameters: np.ndarray,
+        steps: Steps,
+        width: int,
+        *,
+        observe: bool,
+        look: Look | None,
+        keep: int,
     ) -> None:
         self.kernel, self.states, self.parameters, self.steps, self.width = kernel, states, parameters, steps, width
         self.machine = kernel.lanes(width)
         self.observe = observe and bool(kernel.field.observables)
-        cases, kept = len(states), steps.kept
+        self.look, self.keep = look, keep
+        times = steps.times[::keep]
+        cases, kept = len(states), len(times)
         self.rows = EnsembleRows(
-            times=steps.times,
+            times=times,
             states=np.full((cases, kept, states.shape[1]), np.nan),
             observables=np.full((cases, kept, len(kernel.field.observables) if observe else 0), np.nan),
             final=np.full(states.shape, np.nan),
@@ -130,7 +147,9 @@ class _CaseBlock:
     def group(self, threads: int) -> int:
         """Blocks that are run together: few enough for all threads to have work, and for memory."""
         blocks = -(-len(self.states) // self.width)
-        fitting = GROUP_NUMBERS // max(1, self.steps.kept * self.states.shape[1] * self.width)
+        fitting = (GROUP_NUMBERS if self.look is None else SHOWN_NUMBERS) // max(
+            1, self.steps.kept * self.states.shape[1] * self.width
+        )
         return max(1, min(blocks // (4 * threads), fitting, LARGEST_GROUP))
 
     def run(self, first: int, group: int, cancelled: Callable[[], bool]) -> int:
@@ -159,6 +178,9 @@ class _CaseBlock:
         states = rows.transpose(0, 3, 1, 2).reshape(all_lanes, kept, memory.size)[:count]
         done = memory.done.reshape(-1)[:count]
         states[np.arange(kept) > (done // self.steps.every)[:, None]] = np.nan
+        if self.look is not None:
+            self.look(cases, states)
+            states = states[:, :: self.keep]
         out.states[cases] = states
         out.final[cases] = memory.x.transpose(0, 2, 1).reshape(all_lanes, memory.size)[:count]
         out.steps[cases] = done

@@ -320,15 +320,17 @@ class Equations:
 
     def _field(self) -> Field:
         inputs = self.inputs
-        masses = tuple(point.mass for point in self.dynamics.points if point.varies)
-        watched = (*self.solver.pivots, *(self.friction.pivots if self.friction is not None else ()))
+        pivots = (*self.solver.pivots, *(self.friction.pivots if self.friction is not None else ()))
+        masses = (point.mass for point in self.dynamics.points if point.varies)
+        pairs = (*((pivot.value, pivot.scale) for pivot in pivots), *((mass, mass) for mass in masses))
+        watched = tuple(dict.fromkeys(pairs))  # equal masses have equal pivots, of which one is watched
         return Field(
             time=inputs.time,
             state=(*inputs.q, *inputs.v, *inputs.s),
             parameters=(*inputs.parameters.values(), *inputs.gains.values()),
             rates=(*inputs.v, *self.solution.accelerations, *inputs.state_rates),
-            pivots=(*(pivot.value for pivot in watched), *masses),
-            scales=(*(pivot.scale for pivot in watched), *masses),
+            pivots=tuple(value for value, _ in watched),
+            scales=tuple(scale for _, scale in watched),
             observables=self._seen(),
             positions=len(inputs.q),
         )

@@ -253,7 +253,12 @@ def factor_symmetric(matrix: Rows, graph: Graph, order: Sequence[int] | None = N
 
 
 def _elimination(work: list[dict[int, Node]], graph: Graph) -> tuple[list[Node], list[dict[int, Node]]]:
-    """Pivots and columns of L, from the columns of the lower triangle, which are used up."""
+    """Pivots and columns of L, from the columns of the lower triangle, which are used up.
+
+        b_rc ← b_rc − (b_r (1/d)) b_c,   and d_r ← d_r − b_r² (1/d) where r is the only row
+
+    Along a chain each pivot so waits for one quotient and one sum of the one before, and for no product.
+    """
     pivots: list[Node] = []
     lower: list[dict[int, Node]] = []
     for k, column in enumerate(work):
@@ -261,9 +266,13 @@ def _elimination(work: list[dict[int, Node]], graph: Graph) -> tuple[list[Node],
         inverse = graph.one / pivot
         rows = sorted(column)
         scaled = {r: column[r] * inverse for r in rows}
-        for n, r in enumerate(rows):
-            for c in rows[: n + 1]:
-                work[c][r] = work[c].get(r, graph.zero) - scaled[r] * column[c]
+        if len(rows) == 1:
+            (r,) = rows
+            work[r][r] = work[r].get(r, graph.zero) - column[r] ** 2 * inverse
+        else:
+            for n, r in enumerate(rows):
+                for c in rows[: n + 1]:
+                    work[c][r] = work[c].get(r, graph.zero) - scaled[r] * column[c]
         pivots.append(pivot)
         lower.append(scaled)
     return pivots, lower

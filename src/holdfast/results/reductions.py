@@ -70,9 +70,10 @@ def reduced(text: str, times: Array, quantity: Callable[[str], Array], reached: 
     name, inner = taken_apart(text)
     with np.errstate(all="ignore"):
         values = np.asarray(quantity(inner))
-        known = np.where(np.isfinite(values).any(axis=-1)[..., None], values, np.inf)  # nothing to warn of
+        some = np.isfinite(values).any(axis=-1)
+        known = values if some.all() else np.where(some[..., None], values, np.inf)  # nothing to warn of
         undefined = (np.isnan(values) & (False if reached is None else reached)).any(axis=-1)
-        return np.where(np.isfinite(values).any(axis=-1) & ~undefined, REDUCTIONS[name](times, known), np.nan)
+        return np.where(some & ~undefined, REDUCTIONS[name](times, known), np.nan)
 
 
 def taken_apart(text: Any) -> tuple[str, str]:

@@ -19,6 +19,7 @@ from holdfast.cli.watch import limited
 @step_options
 @click.option("--drift", type=float, help="Seek the largest step that keeps every held deviation below this.")
 @click.option("--effort", type=float, help="Work of the search for proofs, 1 is about a second; default 5.")
+@click.option("--speeds", type=float, help="Have a tube hold speeds up to this part more or less than the run's.")
 @click.option("--sample", is_flag=True, help="Estimate over the region what is not proved.")
 @click.option(
     "--stretches", is_flag=True, help="Certify each stretch of the run between steps that no tube is proved of."
@@ -29,8 +30,8 @@ from holdfast.cli.watch import limited
 def certify(file: str, output: str | None, as_json: bool, stretches: bool, **asked: Any) -> None:
     """How far can the constraints of FILE drift, and is that proved?
 
-    Takes drift, region, weights and effort from the file's [certificate] table where they are not given. Exit code 0:
-    held as said; 1: refused, or the run left the region of its proof.
+    Takes drift, region, weights, effort and speeds from the file's [certificate] table where they are not given. Exit
+    code 0: held as said; 1: refused, or the run left the region of its proof.
     """
     if output and not output.endswith(".json"):
         raise hf.BadRequest(f"a certificate is JSON, {output!r} is not", where="-o", fix="name it NAME.json")
@@ -58,7 +59,7 @@ def _each_part(
     equations: hf.Equations, asked: dict[str, Any], output: str | None, as_json: bool, stretches: bool
 ) -> None:
     """A certificate for each phase, or stretch; files are named NAME.1-swing.json and so on."""
-    unsuited = [word for word in ("drift", "sample") if asked.pop(word, None)]
+    unsuited = [word for word in ("drift", "sample", "speeds") if asked.pop(word, None)]
     if unsuited and stretches:
         raise hf.BadRequest(f"--{unsuited[0]} is for a whole run", where="--stretches", fix="leave one of them out")
     if unsuited:

@@ -25,7 +25,7 @@ def verify(certificate: str, problem: str | None, seconds: float | None, on: str
     Reads the certificate and its problem with a reader of its own, derives the equations anew, and encloses every
     claim with another arithmetic than the search that found it; then makes the run again. With PROBLEM, a problem
     file, the certificate must be about that problem, with its numbers. Exit code 0: it holds; 1: it does not, or was
-    not confirmed within the time; 2: it is no certificate that can be read.
+    not re-checked to the end; 2: it is no certificate that can be read.
     """
     ordinary(certificate, "a certificate")
     if problem is not None:
@@ -38,7 +38,7 @@ def verify(certificate: str, problem: str | None, seconds: float | None, on: str
     elif len(found.findings) == 1 and found.findings[0].startswith("nothing in it is proved"):
         say(f"{certificate}: {found.findings[0]}")
     else:
-        say(f"{certificate}: {'holds' if found.holds else 'not confirmed' if found.unconfirmed else 'does not hold'}")
+        say(f"{certificate}: {'holds' if found.holds else 'not re-checked' if found.unconfirmed else 'does not hold'}")
         for line in found.findings:
             say(f"  {line}")
     click.get_current_context().exit(0 if found.holds else 1)

@@ -100,7 +100,7 @@ class KernelSource:
 
     def llvm(self, lanes: int, *, fused: bool) -> str:
         """The module as LLVM IR."""
-        writer = LLVMWriter(lanes)
+        writer = LLVMWriter(lanes, fused=fused)
         known: dict[str, Signature] = {}
         write_elementary(writer, self.assembled.values(), known)
         for name, body in self.assembled.items():
@@ -257,7 +257,7 @@ def _tableau_driver(field: Field, scheme: RungeKutta) -> _Driver:
 
 
 def _fixed_loop() -> tuple[Text, ...]:
-    return _texts(fixed.fixed, fixed.fixed_blocks)
+    return _texts(fixed.one_step, fixed.fixed, fixed.fixed_blocks)
 
 
 def _implicit_driver(field: Field, scheme: RungeKutta, loop: tuple[Text, ...]) -> _Driver:

@@ -21,7 +21,7 @@ from holdfast.engine.code.link import linkable_here
 from holdfast.engine.emit.target import Signature
 from holdfast.errors import BadRequest
 
-HOT = " hot {"  # functions that are optimised in the quick tier too: loops of millions of turns
+HOT = " noinline hot"  # functions that are optimised in the quick tier too: loops of millions of turns
 TELLING = ("vendor_id", "cpu family", "model", "stepping", "flags")  # lines of /proc/cpuinfo
 
 

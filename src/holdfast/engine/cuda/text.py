@@ -126,13 +126,13 @@ CHAINED = """        real k[%(n)d], sum[%(n)d];
             const real a = %(slopes)s, b = %(weights)s;
             real all[%(width)d];
             #pragma unroll
-            for (int i = 0; i < %(size)d; i++) next[i] = x[i] + h * (a * k[i]);
+            for (int i = 0; i < %(size)d; i++) next[i] = FUSED(h, a * k[i], x[i]);
             hf_rates(t + a * h, next, p, all, 0);
             #pragma unroll
-            for (int i = 0; i < %(size)d; i++) { k[i] = all[i]; sum[i] = sum[i] + b * k[i]; }
+            for (int i = 0; i < %(size)d; i++) { k[i] = all[i]; sum[i] = FUSED(b, k[i], sum[i]); }
         }
         #pragma unroll
-        for (int i = 0; i < %(size)d; i++) next[i] = x[i] + h * sum[i];"""
+        for (int i = 0; i < %(size)d; i++) next[i] = FUSED(h, sum[i], x[i]);"""
 
 WHOLE = """        real work[%(work)d];
         status = (int)hf_take_step(t, h, x, f, p, next, work);

@@ -20,6 +20,7 @@ from holdfast.engine.drivers.language import (
     fma,
     number,
     part,
+    rarely,
     real,
     select,
 )
@@ -62,6 +63,49 @@ def crossed(before: Reals, after: Reals, directions: Reals) -> Real:
     return happened
 
 
+def one_step(
+    s: Integer,
+    t0: Number,
+    h: Number,
+    p: Reals,
+    watch: Reals,
+    directions: Reals,
+    x: Reals,
+    f: Reals,
+    events: Reals,
+    new: Reals,
+    f_new: Reals,
+    event_new: Reals,
+    status: Reals,
+    done: Reals,
+    work: Reals,
+) -> Integer:
+    """Step number s + 1 from x to new, judged; a lane that has ended keeps its state. Gives 1 where no lane goes on."""
+    scratch = part(work, STAGES_END)
+    later = t0 + number(s + 1) * h
+    failed = take_step(t0 + number(s) * h, h, x, f, p, new, work)
+    rates(later, new, p, f_new, scratch)
+    verdict = select(failed == 0.0, judged(new, f_new, watch), failed)
+    if EVENTS > 0:
+        event_values(later, new, p, event_new, scratch)
+        happened = crossed(events, event_new, directions)
+        verdict = select((verdict == 0.0) and (happened > 0.0), EVENT, verdict)
+    verdict = select(status[0] == 0.0, verdict, status[0])
+    alive = verdict == 0.0
+    status[0] = verdict
+    done[0] = select(alive, number(s + 1), done[0])
+    if rarely(verdict != 0.0):  # a processor goes on with the new state before the verdict is there
+        for i in range(N):
+            new[i] = select(alive, new[i], x[i])
+        for i in range(WIDTH):
+            f_new[i] = select(alive, f_new[i], f[i])
+        for e in range(EVENTS):
+            event_new[e] = select(alive, event_new[e], events[e])
+        if not any_lane(alive):
+            return 1
+    return 0
+
+
 def fixed(
     first: Integer,
     count: Integer,
@@ -80,48 +124,41 @@ def fixed(
 ) -> Integer:
     """Take up to `count` steps from step number `first`; keep every `every`-th state in `rows`; give the steps taken.
 
-    `events` holds the event functions at x, then their directions.
+    `events` holds the event functions at x, then their directions. Steps go from x to `new` and back in turn, so that
+    none is copied.
     """
     new = part(work, 0)
     f_new = part(work, N)
     event_new = part(work, N + WIDTH)
     rest = part(work, N + WIDTH + EVENTS)
-    scratch = part(rest, STAGES_END)
+    directions = part(events, EVENTS)
     row = 0
+    taken = count
     for s in range(first, first + count):
-        later = t0 + number(s + 1) * h
-        failed = take_step(t0 + number(s) * h, h, x, f, p, new, rest)
-        rates(later, new, p, f_new, scratch)
-        verdict = select(failed == 0.0, judged(new, f_new, watch), failed)
-        if EVENTS > 0:
-            event_values(later, new, p, event_new, scratch)
-            happened = crossed(events, event_new, part(events, EVENTS))
-            verdict = select((verdict == 0.0) and (happened > 0.0), EVENT, verdict)
-        verdict = select(status[0] == 0.0, verdict, status[0])
-        alive = verdict == 0.0
-        if any_lane(verdict != 0.0):
-            for i in range(N):
-                x[i] = select(alive, new[i], x[i])
-            for i in range(WIDTH):
-                f[i] = select(alive, f_new[i], f[i])
-            for e in range(EVENTS):
-                events[e] = select(alive, event_new[e], events[e])
-        else:  # nearly always: a processor goes on with the new state before the verdict is there
-            for i in range(N):
-                x[i] = new[i]
-            for i in range(WIDTH):
-                f[i] = f_new[i]
-            for e in range(EVENTS):
-                events[e] = event_new[e]
-        status[0] = verdict
-        done[0] = select(alive, number(s + 1), done[0])
+        over = 0
+        if (s - first) % 2 == 0:
+            over = one_step(s, t0, h, p, watch, directions, x, f, events, new, f_new, event_new, status, done, rest)
+        else:
+            over = one_step(s, t0, h, p, watch, directions, new, f_new, event_new, x, f, events, status, done, rest)
         if (s + 1) % every == 0:
-            for i in range(N):
-                rows[row * N + i] = x[i]
+            if (s - first) % 2 == 0:
+                for i in range(N):
+                    rows[row * N + i] = new[i]
+            else:
+                for i in range(N):
+                    rows[row * N + i] = x[i]
             row = row + 1
-        if not any_lane(alive):
-            return s + 1 - first
-    return count
+        if over > 0:
+            taken = s + 1 - first
+            break
+    if taken % 2 == 1:
+        for i in range(N):
+            x[i] = new[i]
+        for i in range(WIDTH):
+            f[i] = f_new[i]
+        for e in range(EVENTS):
+            events[e] = event_new[e]
+    return taken
 
 
 def fixed_blocks(

@@ -19,7 +19,7 @@ from holdfast.engine.drivers.language import (
     Real,
     Reals,
     absolute,
-    fma,
+    fused,
     larger,
     part,
     quotient,
@@ -34,13 +34,13 @@ def take_four(
 ) -> None:
     """into + u a + v b + w c + z d."""
     for i in range(count):
-        into[i] = fma(z, d[i], fma(w, c[i], fma(v, b[i], fma(u, a[i], into[i]))))
+        into[i] = fused(z, d[i], fused(w, c[i], fused(v, b[i], fused(u, a[i], into[i]))))
 
 
 def take_one(count: Integer, into: Reals, a: Reals, u: Real) -> None:
     """into + u a."""
     for i in range(count):
-        into[i] = fma(u, a[i], into[i])
+        into[i] = fused(u, a[i], into[i])
 
 
 def cleared(count: Integer, into: Reals) -> None:
@@ -199,7 +199,7 @@ def substitute(table: Integers, right: Reals, found: Reals, work: Reals) -> None
             column = part(part(work, front[3]), k * height)
             total = beside[k]
             for i in range(k + 1, height):
-                total = fma(-column[i], beside[i], total)
+                total = fused(-column[i], beside[i], total)
             beside[k] = total * inverses[first + k]
             own[k] = beside[k]
     for k in range(size):

@@ -11,7 +11,7 @@ is common to the lanes.
     functions    those below; other functions of the language; the bodies made from nodes
     constants    upper-case names, given when a driver is translated
 
-Sums and products are never fused unless `fma` says so.
+Sums and products are never fused unless `fma` says so, or `fused`, which does it where the machine can.
 """
 
 from __future__ import annotations
@@ -62,8 +62,18 @@ def any_lane(condition: bool) -> bool:
     return condition
 
 
+def rarely(condition: bool) -> bool:
+    """The same of a condition that hardly ever holds: what then happens is kept out of the way of the rest."""
+    return condition
+
+
 def fma(a: float, b: float, c: float) -> float:
     """a b + c with one rounding on a machine; Python rounds twice."""
+    return a * b + c
+
+
+def fused(a: float, b: float, c: float) -> float:
+    """a b + c with one rounding where that is one instruction, with two elsewhere: as the bodies have it."""
     return a * b + c
 
 

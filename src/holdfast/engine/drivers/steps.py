@@ -17,9 +17,12 @@ HEADER = "def take_step(t: Number, h: Number, x: Reals, f: Reals, p: Reals, new:
 
 
 def weighted(coefficients: Sequence[Fraction], names: Sequence[str]) -> str:
-    """Σ c_i k_i[i] as text, without the vanishing terms; each coefficient as the nearest double."""
-    terms = [f"{float(c)!r} * {name}[i]" for c, name in zip(coefficients, names, strict=False) if c]
-    return " + ".join(terms) if terms else "0.0 * f[i]"
+    """Σ c_i k_i[i] as text, term by term, without the vanishing ones; each coefficient as the nearest double."""
+    text = ""
+    for c, name in zip(coefficients, names, strict=False):
+        if c:
+            text = f"fused({float(c)!r}, {name}[i], {text})" if text else f"{float(c)!r} * {name}[i]"
+    return text or "0.0 * f[i]"
 
 
 def stage_arrays(count: int) -> tuple[list[str], list[str]]:
@@ -34,7 +37,7 @@ def stage_lines(rows: Sequence[Sequence[Fraction]], names: Sequence[str], first:
     lines: list[str] = []
     for number, row in enumerate(rows, start=first):
         place = float(sum(row, Fraction(0)))
-        lines += ["    for i in range(N):", f"        y[i] = x[i] + h * ({weighted(row, names)})"]
+        lines += ["    for i in range(N):", f"        y[i] = fused(h, {weighted(row, names)}, x[i])"]
         lines.append(f"    rates(t + {place!r} * h, y, p, {names[number]}, scratch)")
     return lines
 
@@ -44,7 +47,7 @@ def explicit_step(scheme: RungeKutta, further: int = 0) -> str:
     arrays, names = stage_arrays(scheme.stage_count)
     scratch = f"    scratch = part(work, N + {scheme.stage_count - 1 + further} * WIDTH)"
     lines = [HEADER, *arrays, scratch, *stage_lines(scheme.stages[1:], names, 1)]
-    lines += ["    for i in range(N):", f"        new[i] = x[i] + h * ({weighted(scheme.weights, names)})"]
+    lines += ["    for i in range(N):", f"        new[i] = fused(h, {weighted(scheme.weights, names)}, x[i])"]
     return "\n".join([*lines, "    return 0.0"]) + "\n"
 
 

@@ -129,10 +129,12 @@ class CWriter(Target):
         texts, kind = [value.text for value in values], values[0].kind
         if name == "select":
             return Value(values[1].kind, f"({texts[0]} ? {texts[1]} : {texts[2]})")
-        if name == "any_lane":
+        if name in ("any_lane", "rarely"):
             return Value("b", texts[0])
         if name == "quotient":
             return self.binary("/", *values)
+        if name == "fused":
+            return Value(kind, f"FUSED({', '.join(texts)})")
         if name == "number":
             return Value("d", f"({self.number}){texts[0]}")
         if name == "real":

@@ -15,12 +15,12 @@ from holdfast.engine.drivers.language import (
     Real,
     Reals,
     absolute,
-    any_lane,
     bits,
     copy_sign,
     fma,
     of_bits,
     quotient,
+    rarely,
     select,
     smaller,
 )
@@ -76,7 +76,7 @@ def sine_cosine(x: Real, pair: Reals) -> None:
     sine = select((quadrant & 2) != 0, -sine, sine)
     cosine = select(((quadrant + 1) & 2) != 0, -cosine, cosine)
     huge = absolute(x) > TRIG_LIMIT
-    if any_lane(huge):
+    if rarely(huge):
         sine = select(huge, library_sin(x), sine)
         cosine = select(huge, library_cos(x), cosine)
     pair[0] = sine
@@ -99,7 +99,7 @@ def exponential(x: Real) -> Real:
     r = fma(-k, LN2_REST, fma(-k, LN2, x))
     value = of_bits(bits(1.0 + exponential_rest(r)) + (bits(shifted) << 52))
     odd = not (absolute(x) < EXP_LIMIT)
-    if any_lane(odd):
+    if rarely(odd):
         value = select(odd, library_exp(x), value)
     return value
 
@@ -116,7 +116,7 @@ def logarithm(x: Real) -> Real:
     half = 0.5 * f * f
     value = k * LN2_SHORT - ((half - fma(s, half + series, k * LN2_SHORT_REST)) - f)
     odd = not ((x >= SMALLEST_NORMAL) and (x <= LARGEST))
-    if any_lane(odd):
+    if rarely(odd):
         value = select(odd, library_log(x), value)
     return value
 
@@ -159,7 +159,7 @@ def general_power(x: Real, y: Real) -> Real:
     r = fma(-j, LN2_REST, fma(-j, LN2, exponent)) + exponent_rest
     value = of_bits(bits(1.0 + exponential_rest(r)) + (bits(shifted) << 52))
     odd = not ((x >= SMALLEST_NORMAL) and (x <= LARGEST) and (absolute(exponent) < EXP_LIMIT))
-    if any_lane(odd):
+    if rarely(odd):
         value = select(odd, library_pow(x, y), value)
     return value
 
@@ -174,7 +174,7 @@ def hyperbolic_sine(x: Real) -> Real:
     near = fma(x * z, fma(z, series, 0.16666666666666666), x)
     value = copy_sign(select(absolute(x) < 1.0, near, 0.5 * e - quotient(0.5, e)), x)
     huge = absolute(x) > 700.0
-    if any_lane(huge):
+    if rarely(huge):
         value = select(huge, library_sinh(x), value)
     return value
 
@@ -184,7 +184,7 @@ def hyperbolic_cosine(x: Real) -> Real:
     e = exponential(smaller(absolute(x), 700.0))
     value = 0.5 * e + quotient(0.5, e)
     huge = absolute(x) > 700.0
-    if any_lane(huge):
+    if rarely(huge):
         value = select(huge, library_cosh(x), value)
     return value
 

@@ -116,11 +116,11 @@ class JSWriter(Target):
         texts, kind = [value.text for value in values], values[0].kind
         if name == "select":
             return Value(values[1].kind, f"({texts[0]} ? {texts[1]} : {texts[2]})")
-        if name == "any_lane":
+        if name in ("any_lane", "rarely"):
             return Value("b", texts[0])
         if name == "quotient":
             return self.binary("/", *values)
-        if name == "fma":
+        if name in ("fma", "fused"):
             return Value(kind, f"({texts[0]} * {texts[1]} + {texts[2]})")
         if name in ("number", "real"):
             return Value({"number": "d", "real": "r"}[name], texts[0])

@@ -17,6 +17,7 @@ FLOAT_TESTS = {"<": "olt", "<=": "ole", ">": "ogt", ">=": "oge", "==": "oeq", "!
 INTEGER_TESTS = {"<": "slt", "<=": "sle", ">": "sgt", ">=": "sge", "==": "eq", "!=": "ne"}
 INTRINSICS = {"fma": "fma", "absolute": "fabs", "square_root": "sqrt", "copy_sign": "copysign"}
 INTRINSICS |= {"smaller": "minimum", "larger": "maximum"}
+LINE = 64  # bytes in a line of the cache: lanes that wait on the stack must not lie across two
 
 
 def hexadecimal(value: float) -> str:
@@ -27,8 +28,9 @@ def hexadecimal(value: float) -> str:
 class LLVMWriter(Target):
     """The text of a module under construction."""
 
-    def __init__(self, lanes: int = 1) -> None:
-        self.lanes = lanes
+    def __init__(self, lanes: int = 1, *, fused: bool = True) -> None:
+        """`fused` says whether this machine has fused products."""
+        self.lanes, self.fused = lanes, fused
         self.functions: list[str] = []
         self.declarations: set[str] = set()
         self.marks: list[str] = []
@@ -78,7 +80,8 @@ class LLVMWriter(Target):
             f"{self.type(kind)}{apart if kind.startswith('p') else ''} %{argument}" for argument, kind in arguments
         )
         linkage = "internal " if hint == "alwaysinline" else ""
-        self.header = f"define {linkage}{self.type(returns)} @{name}({listed}) {hint} {{"
+        whole = "" if linkage or self.lanes == 1 else f" alignstack({LINE})"
+        self.header = f"define {linkage}{self.type(returns)} @{name}({listed}) {hint}{whole} {{"
         self.lines, self.entry, self.exits, self.returns = [], [], [], returns
 
     def end(self) -> None:
@@ -179,6 +182,8 @@ class LLVMWriter(Target):
         texts, kind = [value.text for value in values], values[0].kind
         if name in INTRINSICS:
             return Value(kind, self.intrinsic(INTRINSICS[name], kind, *texts))
+        if name == "fused":
+            return self.fused_sum(*values)
         if name == "quotient":
             return self.binary("/", *values)
         if name == "select":
@@ -187,6 +192,9 @@ class LLVMWriter(Target):
             return Value(yes.kind, self.let(f"select {pick}, {self.type(no.kind)} {no.text}"))
         if name == "any_lane":
             return self.any_lane(values[0])
+        if name == "rarely":
+            self.declarations.add("declare i1 @llvm.expect.i1(i1, i1)")
+            return Value("b", self.let(f"call i1 @llvm.expect.i1(i1 {self.any_lane(values[0]).text}, i1 false)"))
         if name == "power":
             return Value("d", self.library("pow", "d", *texts))
         if name == "number":
@@ -198,6 +206,11 @@ class LLVMWriter(Target):
     def cast(self, name: str, value: Value) -> Value:
         kind = "w" if name == "bits" else "r"
         return Value(kind, self.let(f"bitcast {self.type(value.kind)} {value.text} to {self.type(kind)}"))
+
+    def fused_sum(self, a: Value, b: Value, c: Value) -> Value:
+        if self.fused:
+            return Value(a.kind, self.intrinsic("fma", a.kind, a.text, b.text, c.text))
+        return self.binary("+", self.binary("*", a, b), c)
 
     def any_lane(self, value: Value) -> Value:
         if self.type(value.kind) == "i1":

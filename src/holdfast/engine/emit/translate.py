@@ -33,6 +33,7 @@ BUILTINS: dict[str, tuple[str, str]] = {
     "number": ("i", "d"),
     "real": ("r", "r"),
     "fma": ("xxx", "x"),
+    "fused": ("xxx", "x"),
     "absolute": ("x", "x"),
     "square_root": ("x", "x"),
     "smaller": ("xx", "x"),
@@ -260,7 +261,7 @@ class _Function:
             return self.target.part(*values)
         if name == "as_integers":
             return self.target.as_integers(values[0])
-        if name == "any_lane":
+        if name in ("any_lane", "rarely"):
             return self.target.builtin(name, values)
         if name == "select":
             return self.select(values)

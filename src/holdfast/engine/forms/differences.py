@@ -11,7 +11,18 @@ with the S_j that the value has already. Operations are exact here: what doubles
 
 from __future__ import annotations
 
-from holdfast.engine.drivers.language import Integer, Integers, Numbers, Real, Reals, absolute, part, real, select
+from holdfast.engine.drivers.language import (
+    Integer,
+    Integers,
+    Number,
+    Numbers,
+    Real,
+    Reals,
+    absolute,
+    part,
+    real,
+    select,
+)
 from holdfast.engine.forms.error_symbols import bend, slope_at, spread
 from holdfast.engine.forms.functions import EXPONENTIAL, INFINITE, LARGEST_EXPONENT, RECIPROCAL, SINE
 from holdfast.engine.forms.residuals import bound_residuals
@@ -41,6 +52,12 @@ def largest_of(v: Reals, shape: Integers) -> Real:
     """The largest exact value, at most, residuals included."""
     sizes = of_degree(v, shape, 0)
     return (sizes[0] + varied(v, shape)) * PAD
+
+
+def with_product(v: Reals, a: Reals, b: Reals, c: Number, shape: Integers) -> None:
+    """c |a| |b| more of rounding, residuals of both included."""
+    q = rounding(v, shape)
+    q[0] = (q[0] + c * (largest_of(a, shape) * largest_of(b, shape))) * PAD
 
 
 def gather(v: Reals, count: Integer, shape: Integers, differences: Reals) -> None:

@@ -8,7 +8,7 @@ first symbol it may add) and two numbers (a constant, and how well it is known).
 from __future__ import annotations
 
 from holdfast.engine.drivers.language import Integer, Integers, Numbers, Reals, part
-from holdfast.engine.forms.differences import carry_difference
+from holdfast.engine.forms.differences import carry_difference, with_product
 from holdfast.engine.forms.error_symbols import CARRIED, OWN_ROUNDING, carry_symbols, slack_symbol, spread
 from holdfast.engine.forms.functions import (
     EXPONENTIAL,
@@ -35,7 +35,7 @@ from holdfast.engine.forms.values import (
 
 FIELDS = 13
 ADD, SUB, MUL, ADD_NUMBER, SUB_FROM, SCALE, NUMBER, SOLVE = range(8)
-PLAIN, WIDE, SLACK, MORE = 8, 9, 10, 11
+PLAIN, WIDE, SLACK, MORE, TALLY = 8, 9, 10, 11, 12
 DIFFERENCE = 4  # a way of carrying rounding
 FUNCTION = 16  # and the kind of function
 
@@ -99,6 +99,9 @@ def perform(
         qb = rounding(b, shape)
         db = spread(b, shape)
         more[0] = (more[0] + qb[0] + db[0]) * PAD
+    if op == TALLY:  # the second result is an operand here
+        copy(v, a, shape[2])
+        with_product(v, b, v2, constants[0], shape)
     if op >= FUNCTION:
         apply(op - FUNCTION, v, v2, a, code[5], na, table, code[10], shape, bounds, work)
     computes = op <= NUMBER or op >= FUNCTION  # the others say themselves what they carry

@@ -149,10 +149,12 @@ def _reads(recorder: Recorder, code: tuple[int, ...]) -> list[int]:
         return [*system.entries, *(v for v in (*system.right, *system.errors) if v >= 0)]
     if op == dispatch.NUMBER:
         return []
+    if op == dispatch.TALLY:
+        return [a, b, code[2]]
     return [a, b] if op in BINARY else [a]
 
 
 def _writes(recorder: Recorder, code: tuple[int, ...]) -> list[int]:
     if code[0] == dispatch.SOLVE:
         return list(recorder.systems[code[11]].unknowns)
-    return [code[1]] if code[1] == code[2] else [code[1], code[2]]
+    return [code[1]] if code[0] == dispatch.TALLY or code[1] == code[2] else [code[1], code[2]]

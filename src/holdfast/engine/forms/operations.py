@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from holdfast.engine.forms.tape import Recorder, Value
 
 Once = Callable[[str, Any], int]  # a function of a value, recorded once
+LIBRARY = ("tan", "sinh", "cosh", "tanh", "pow")  # what a run asks the system for
 ONE, TWO, HALF = Fraction(1), Fraction(2), Fraction(1, 2)
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from holdfast.engine.drivers.language import Integer, Integers, Number, Reals, absolute, fma, part
+from holdfast.engine.drivers.language import Integer, Integers, Number, Reals, absolute, fma, number, part
 from holdfast.engine.forms.values import (
     LEAST,
     PAD,
-    TERM,
     TERMS,
     UNIT,
     clear,
@@ -14,6 +13,7 @@ from holdfast.engine.forms.values import (
     measure,
     moving,
     of_degree,
+    of_product,
     polynomial,
     reach,
     remainder,
@@ -36,7 +36,7 @@ def rounded(v: Reals, shape: Integers, symbols: Integer, bounds: Reals) -> None:
     r = remainder(v, shape)
     e = residual_part(v, shape)
     for k in range(TERMS):
-        r[k] = (r[k] + 4.0 * UNIT * polynomial(v, shape, k) + 8.0 * UNIT * e[k]) * PAD + LEAST
+        r[k] = (r[k] + UNIT * polynomial(v, shape, k) + 2.0 * UNIT * e[k]) * PAD + LEAST
 
 
 def add(v: Reals, a: Reals, b: Reals, sign: Number, na: Integer, nb: Integer, shape: Integers, bounds: Reals) -> None:
@@ -80,7 +80,7 @@ def add_number(v: Reals, a: Reals, sign: Number, c: Number, off: Number, na: Int
         sizes = of_degree(v, shape, 0)
         sizes[0] = absolute(v[0])
         r = remainder(v, shape)
-        r[0] = (r[0] + 4.0 * UNIT * absolute(v[0]) + off) * PAD + LEAST
+        r[0] = (r[0] + UNIT * absolute(v[0]) + off) * PAD + LEAST
 
 
 def scale(v: Reals, a: Reals, c: Number, off: Number, na: Integer, shape: Integers, bounds: Reals) -> None:
@@ -133,6 +133,10 @@ def product(
 def product_rest(v: Reals, a: Reals, b: Reals, na: Integer, nb: Integer, shape: Integers, work: Reals) -> None:
     """R of a product: remainders, degrees beyond the order, residuals times what moves, and rounding."""
     order = shape[1]
+    term = of_product(shape)
+    each = UNIT * number(TERMS)  # of the constant monomial, which is a product of two in one way
+    first = of_degree(a, shape, 0)
+    second = of_degree(b, shape, 0)
     r = remainder(v, shape)
     ra = remainder(a, shape)
     rb = remainder(b, shape)
@@ -153,14 +157,16 @@ def product_rest(v: Reals, a: Reals, b: Reals, na: Integer, nb: Integer, shape: 
         remaining = ra[i]
         for j in range(TERMS - i):
             size_b = work[j]
-            total = remaining * (size_b + rb[j]) + size_a * (rb[j] + TERM * size_b)
+            fixed = first[i] * second[j]
+            total = remaining * (size_b + rb[j]) + size_a * rb[j]
+            total = total + each * fixed + term * (moving_a * size_b + first[i] * moving(b, shape, j))
             for degree in range(1, order + 1):
                 sizes = of_degree(a, shape, degree)
                 total = total + sizes[i] * above[(order + 1 - degree) * TERMS + j]
             if nb > 0:
-                total = total + eb[j] * (remaining + moving_a + TERM * size_a)
+                total = total + eb[j] * (remaining + moving_a + term * size_a)
             if na > 0:
-                total = total + ea[i] * (above[TERMS + j] + rb[j] + TERM * size_b)
+                total = total + ea[i] * (above[TERMS + j] + rb[j] + term * size_b)
             if na > 0 and nb > 0:
                 total = total + ea[i] * eb[j]
             r[i + j] = r[i + j] + total

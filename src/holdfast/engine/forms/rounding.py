@@ -1,9 +1,9 @@
 """What doubles do to the run itself, over cells: running error analysis of the operations as they are emitted.
 
 In the driver language, for tapes without a series in s (TERMS = 1). The computed value of a code's operation differs
-from the exact one by at most Q. As everywhere in the product (`rounded_balls`), each operation is taken to be wrong by
-at most 2⁻⁵¹ of its result and an elementary function by four times that; errors are carried by the slopes of the
-operations over the cell. The operands here have no residuals (`PLAIN` has made remainders of them).
+from the exact one by at most Q. As everywhere in the product (`rounded_balls`), each operation is wrong by at most 2⁻⁵³
+of its result, and our elementary functions by eight times that; errors are carried by the slopes of the operations over
+the cell. The operands here have no residuals (`PLAIN` has made remainders of them).
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ from holdfast.engine.forms.functions import (
 )
 from holdfast.engine.forms.values import PAD, TERMS, moving, polynomial, remainder, residual_part, rounding
 
-OPERATION = 2.0**-51
-ELEMENTARY_OPERATION = 2.0**-49
+OPERATION = 2.0**-53
+ELEMENTARY_OPERATION = 2.0**-50
+LIBRARY_OPERATION = 2.0**-49  # of what the system computes
 UNDERFLOW = 2.0**-480  # as in rounded_balls: what is 0 is no better known than this
 ADD, SUB, MUL, ADD_NUMBER, SUB_FROM, SCALE, NUMBER = range(7)
 FUNCTION = 16

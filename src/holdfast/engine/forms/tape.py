@@ -17,6 +17,7 @@ import numpy as np
 from holdfast.engine.forms import dispatch
 from holdfast.engine.forms.dispatch import FUNCTION, KINDS
 from holdfast.engine.forms.monomials import CellMonomials
+from holdfast.engine.forms.rounding import LIBRARY_OPERATION
 from holdfast.errors import BadRequest
 from holdfast.graph.nodes import Node, ancestors
 
@@ -207,10 +208,22 @@ class Recorder:
         """a, with the rounding of b added to its own."""
         return self._emit(dispatch.MORE, a, b, series=self._series(a))
 
+    def tally(self, total: int, a: int, b: int, factor: float) -> int:
+        """The total, with so many times |a| |b| more of rounding; neither has any of its own."""
+        result = self.register(frozenset(), 0)
+        self.code.append((dispatch.TALLY, result, b, total, a, 0, 0, 0, 0, 0, 0, 0, 0))
+        self.constants.append((factor, 0.0))
+        return result
+
     # ── graphs and systems ────────────────────────────────────────────────────────────────────────
 
     def graph(self, inputs: Sequence[Node], values: Sequence[Value], outputs: Sequence[Node]) -> list[Value]:
         """Nodes of the graph, from values of its inputs."""
+        known = self.whole_graph(inputs, values, outputs)
+        return [known[node.index] for node in outputs]
+
+    def whole_graph(self, inputs: Sequence[Node], values: Sequence[Value], outputs: Sequence[Node]) -> dict[int, Value]:
+        """The same with all nodes on the way, by their index."""
         known: dict[int, Value] = {node.index: value for node, value in zip(inputs, values, strict=True)}
         shared: dict[tuple[str, Value], int] = {}
 
@@ -222,10 +235,10 @@ class Recorder:
         for node in ancestors(outputs, known):
             if node.index not in known:
                 known[node.index] = self._node(node, [known[x.index] for x in node.args], once)
-        return [known[node.index] for node in outputs]
+        return known
 
     def _node(self, node: Node, args: list[Value], once: object) -> Value:
-        from holdfast.engine.forms.operations import OPERATIONS
+        from holdfast.engine.forms.operations import LIBRARY, OPERATIONS
 
         if node.op == "const":  # what is run folds no constants that the graph has not folded
             return self.number(Fraction(node.data)) if self.rounds else Fraction(node.data)
@@ -236,7 +249,10 @@ class Recorder:
         if node.op not in OPERATIONS:
             what = str(node.data) if node.op == "input" else node.op
             raise BadRequest(f"Taylor forms in native code do not know {what!r}")
-        return OPERATIONS[node.op](self, once, *args)
+        value: Value = OPERATIONS[node.op](self, once, *args)
+        if node.op in LIBRARY and self.rounds in (RUNNING, SYMBOLS):  # which need not compute it as it is done here
+            value = self.slack(self.number(value), self.number(value), LIBRARY_OPERATION)
+        return value
 
     def solve(
         self, entries: Mapping[tuple[int, int], Value], right: Sequence[Value], errors: Sequence[int] = ()
@@ -253,7 +269,7 @@ class Recorder:
         table = self._pairs(variables, variables)
         self.code.append((dispatch.SOLVE, unknowns[0], 0, 0, 0, 0, 0, 0, 0, *table, len(self.systems), 0))
         widest = max(sum(i == row for i, _ in places) for row in range(len(right)))
-        term = UNIT * (2 ** (self.monomials.order + 1) * self.terms * (widest + 1) + 64)
+        term = UNIT * (2**self.monomials.order * self.terms * (widest + 1) + 16)
         self.constants.append((term, 0.0))
         self.systems.append(LinearSystem(places, found, known, unknowns, tuple(errors) or (-1,) * len(right), first))
         return list(unknowns)

@@ -27,6 +27,21 @@ TERM = 2.0**-44  # the rounding of one coefficient: sums of up to 512 products
 HUGE = 1e40  # residuals beyond are no bound; below, what underflow does to S stays below LEAST
 
 
+def of_product(shape: Integers) -> Real:
+    """The rounding of one coefficient of a product, beside its terms.
+
+    A monomial is the product of two others in at most 2^order ways, each with TERMS products of powers of s; residuals
+    have two.
+    """
+    total = real(UNIT)
+    for _ in range(shape[1]):
+        total = total + total
+    each = real(4.0 * UNIT)
+    for _ in range(TERMS):
+        each = each + total
+    return each
+
+
 def remainder(v: Reals, shape: Integers) -> Reals:
     """R."""
     return part(v, (shape[0] + shape[1] + 1) * TERMS)

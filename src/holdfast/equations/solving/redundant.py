@@ -18,12 +18,23 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from holdfast.equations.solving.dependence import Dependence
+from holdfast.equations.solving.solution import Solution
 from holdfast.equations.solving.solver_form import SolutionForm, Solver
 from holdfast.graph.linear_algebra import Pivot, Rows, SymmetricFactor, factor_symmetric, product, times, transposed
 from holdfast.graph.nodes import Graph, Node
 
 STIFF = Fraction(2**20)  # times the mass that moves with a constraint: far above 1, and its square root far below 1/ε
 PASSES = 5  # each divides what is left of a demand by 2²⁰ times its mobility: 10⁻³ of the usual one still leaves 10⁻¹⁵
+
+
+@dataclass(frozen=True, eq=False)
+class RefinementPass:
+    """One pass, as it is computed: r₂ before it, δ, and a and λ after it."""
+
+    unmet: list[Node]
+    change: list[Node]
+    accelerations: list[Node]
+    multipliers: list[Node]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,11 +58,11 @@ class RedundantSolver:
         return [places[j].scale for j in range(len(places))]
 
     def __call__(self, forces: Sequence[Node], demand: Sequence[Node]) -> tuple[list[Node], list[Node]]:
-        a, mu = self.passes(forces, demand)[-1]
-        return a, self._least(mu, transposed(self.jacobian, len(forces)))
+        last = self.passes(forces, demand)[-1]
+        return last.accelerations, self._least(last.multipliers, transposed(self.jacobian, len(forces)))
 
-    def passes(self, forces: Sequence[Node], demand: Sequence[Node]) -> list[tuple[list[Node], list[Node]]]:
-        """a and λ after each pass: M a = h + Jᵀλ and J a + W⁻¹λ = Y − γ + W⁻¹λ of the pass before."""
+    def passes(self, forces: Sequence[Node], demand: Sequence[Node]) -> list[RefinementPass]:
+        """Each pass: M a = h + Jᵀλ and J a + W⁻¹λ = Y − γ + W⁻¹λ of the pass before."""
         graph, zero = self.graph, self.graph.zero
         across = transposed(self.jacobian, len(forces))
         a, mu = [zero] * len(forces), [zero] * len(demand)
@@ -62,7 +73,7 @@ class RedundantSolver:
             change = self.factor.solve(_less(_plus(forces, push), times(self.masses, a, graph)))
             a = _plus(a, change)
             mu = _plus(mu, self._weighted(_less(unmet, times(self.jacobian, change, graph))))
-            found.append((a, mu))
+            found.append(RefinementPass(unmet, change, a, mu))
         return found
 
     def _least(self, mu: list[Node], across: Rows) -> list[Node]:
@@ -76,6 +87,12 @@ class RedundantSolver:
 
     def _weighted(self, vector: Sequence[Node]) -> list[Node]:
         return [self.graph.const(w) * x for w, x in zip(self.weights, vector, strict=True)]
+
+
+def passes_of(solver: RedundantSolver, solution: Solution) -> list[RefinementPass]:
+    """The passes by which a problem's accelerations are found."""
+    forces = [h - m for h, m in zip(solution.bias, solution.excess_bias, strict=True)]
+    return solver.passes(forces, [y - d for y, d in zip(solution.demand, solution.drift, strict=True)])
 
 
 def repeats_note(solver: Solver) -> str:

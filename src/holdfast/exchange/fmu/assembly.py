@@ -100,7 +100,7 @@ class FmuAssembly:
 
     def llvm(self, version: int, token: str) -> str:
         """The module, for a binary; no product is fused, so that it computes the same on every processor."""
-        writer, known = LLVMWriter(1), dict[str, Signature]()
+        writer, known = LLVMWriter(1, fused=False), dict[str, Signature]()
         write_elementary(writer, self.bodies.values(), known)
         for name, body in self.bodies.items():
             write_body(writer, name, body, fused=False)

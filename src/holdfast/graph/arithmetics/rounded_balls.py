@@ -1,8 +1,8 @@
 """Balls with bounds of rounding: what doubles do to a value over a box.
 
-Each operation of the graph is taken to be wrong by at most 2⁻⁵¹ of its result (a quotient may be made of two
-operations), each elementary function by four times that, and errors are carried through by the slopes of the
-operations over the box.
+Each operation of the graph is rounded to nearest: it is wrong by at most 2⁻⁵³ of its result, a quotient, which may be
+made of a reciprocal and a product, by twice that, and an elementary function by what is proved of ours or taken of the
+library's (theory 3.5, 8.5). Errors are carried through by the slopes of the operations over the box.
 """
 
 from __future__ import annotations
@@ -19,8 +19,11 @@ from holdfast.graph.arithmetics.tables import bounds, horner, read_within
 from holdfast.graph.table import TablePart
 
 Ball = Any  # flint.arb
-UNIT = 2.0**-51
-FUNCTION = 4 * UNIT
+UNIT = 2.0**-53
+QUOTIENT = 2 * UNIT * (1 + UNIT)
+FUNCTION = 2.0**-50  # sine, cosine, exponential and logarithm, which are our own: below 4.8 units
+LIBRARY = 2.0**-49  # what the system computes
+OWN = ("sin", "cos", "exp", "log")
 UNDERFLOW = 2.0**-480  # for results that underflow, and whose squares do: what is 0 is no better known than this
 
 Pair = tuple[Any, Any]  # the value over the box and a bound of its error, both balls
@@ -52,7 +55,7 @@ def _div(a: Pair, b: Pair) -> Pair:
     if not least > 0:
         return a[0] / b[0], ball(1) / ball(0)
     value = a[0] / b[0]
-    return _made(value, (a[1] + size(value) * b[1]) / least)
+    return _made(value, (a[1] + size(value) * b[1]) / least, QUOTIENT)
 
 
 def _neg(a: Pair) -> Pair:
@@ -74,10 +77,11 @@ def _power(a: Pair, exponent: int) -> Pair:
 def _smooth(name: str, slope: Callable[[Ball], Ball]) -> Callable[[Pair], Pair]:
     """A function of one operand with the size of its slope over a widened box."""
     function = balls().functions[name]
+    unit = UNIT if name == "sqrt" else FUNCTION if name in OWN else LIBRARY
 
     def value(a: Pair) -> Pair:
         wide = a[0] + a[1] * symmetric(1.0)
-        return _made(function(a[0]), size(slope(wide)) * a[1], FUNCTION)
+        return _made(function(a[0]), size(slope(wide)) * a[1], unit)
 
     return value
 
@@ -90,13 +94,13 @@ def _atan2(y: Pair, x: Pair) -> Pair:
         return flint.arb.atan2(y[0], x[0]), ball(7)
     square = (right * right + up * up).abs_lower()
     carried = (size(x[0]) * y[1] + size(y[0]) * x[1]) / square
-    return _made(flint.arb.atan2(y[0], x[0]), 2 * carried, FUNCTION)
+    return _made(flint.arb.atan2(y[0], x[0]), 2 * carried, LIBRARY)
 
 
 def _pow(a: Pair, b: Pair) -> Pair:
     value = a[0] ** b[0]
     carried = size(value) * (size(b[0]) * a[1] / a[0].abs_lower() + size(a[0].log()) * b[1])
-    return _made(value, 2 * carried, FUNCTION)
+    return _made(value, 2 * carried, LIBRARY)
 
 
 def _select(c: Pair, a: Pair, b: Pair) -> Pair:

@@ -11,7 +11,7 @@ from holdfast.page.markup.mathml import mathml
 from holdfast.page.section import Section
 from holdfast.problem.quantities import latex_name
 from holdfast.stability.certificate.certificate import BlockCertificate, Label, Proof
-from holdfast.stability.certificate.statement import range_words
+from holdfast.stability.certificate.statement import range_words, when_words
 from holdfast.stability.certificate.tube_proof import OrderedProof, TubeProof
 
 MOST_RANGES = 10  # quantities in the picture of the region
@@ -195,7 +195,7 @@ def _tube(proof: TubeProof | OrderedProof) -> Markup:
         table(["state", "range", "half-width of the tube"], rows),
         paragraph(
             f"Shown over {len(tube.cells):,} cells, for runs whose states stay within these half-widths of this run's "
-            "at the same time. Nothing is said of runs that leave the tube, nor that a neighbour stays in it."
+            f"{when_words(tube)}. Nothing is said of runs that leave the tube, nor that a neighbour stays in it."
         ),
     )
 

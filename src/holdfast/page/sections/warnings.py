@@ -10,7 +10,7 @@ from holdfast.page.facts import PageFacts, bound, limit, number, sentence
 from holdfast.page.markup.html import Markup, bullets, paragraph
 from holdfast.page.section import Section
 from holdfast.stability.certificate.certificate import Label
-from holdfast.stability.certificate.statement import range_words
+from holdfast.stability.certificate.statement import range_words, when_words
 from holdfast.stability.certificate.tube_proof import tubes_of
 from holdfast.stability.linear.mean_square import mean_square
 from holdfast.stability.linear.spectrum import BlockStability
@@ -118,8 +118,8 @@ def _of_certificate(subject: PageFacts) -> list[str]:
     if certificate.attracted is Label.tube:
         wide = max(tubes_of(certificate.blocks), key=lambda tube: tube.width)
         return [
-            f"The proof speaks of runs that stay within {limit(100 * wide.width)} % of {range_words(wide)}, at "
-            "the same time; it says nothing of others, nor that a neighbour stays."
+            f"The proof speaks of runs that stay within {limit(100 * wide.width)} % of {range_words(wide)}, "
+            f"{when_words(wide)}; it says nothing of others, nor that a neighbour stays."
         ]
     return []
 

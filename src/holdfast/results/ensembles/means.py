@@ -1,26 +1,26 @@
 """The means by which cases are run: threads and lanes of the processor, or a graphics card.
 
 What comes out does not depend on them, but for `precision="float"` and the functions that a card's library has.
-Reductions are gathered over all steps of a fixed step: on the card step by step, on the processor from all rows of as
-many cases as fit, of which those that were asked for are then kept.
+Reductions are gathered over all steps of a fixed step: on the card step by step, on the processor from all rows of a
+few cases at a time, of which those that were asked for are then kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from holdfast.common.nearest import did_you_mean
-from holdfast.engine.ensemble import EnsembleRows, run_ensemble, run_ensemble_adaptive
+from holdfast.engine.ensemble import EnsembleRows, Look, run_ensemble, run_ensemble_adaptive
 from holdfast.engine.kernel import Kernel
 from holdfast.engine.run.fixed import Steps
 from holdfast.engine.run.status import Status
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
 from holdfast.results.ensembles.ensemble import Counts
-from holdfast.results.quantities import along, quantity_node
+from holdfast.results.quantities import along, quantity, quantity_node
 from holdfast.results.reductions import reduced, taken_apart
 from holdfast.results.runs.job import kept_rows
 from holdfast.results.runs.request import Request
@@ -29,7 +29,6 @@ Array = np.ndarray
 Progress = Callable[[float], None]
 DEVICES = ("cpu", "gpu")
 PRECISIONS = ("double", "float")
-MOST_ROWS = 2**24  # numbers of the rows of all steps that are held at once, where reductions are gathered from them
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +126,15 @@ def run_cases(
 
 
 def _fixed(
-    kernel: Kernel, request: Request, used: Array, constants: Array, means: Means, *, every: int, tell: bool = True
+    kernel: Kernel,
+    request: Request,
+    used: Array,
+    constants: Array,
+    means: Means,
+    *,
+    every: int,
+    look: Look | None = None,
+    keep: int = 1,
 ) -> EnsembleRows:
     assert request.step is not None
     return run_ensemble(
@@ -139,9 +146,11 @@ def _fixed(
         steps=request.steps,
         every=every,
         observe=False,
+        look=look,
+        keep=keep,
         lanes=means.lanes,
         threads=means.threads,
-        progress=means.told() if tell else None,
+        progress=means.told(),
     )
 
 
@@ -165,34 +174,35 @@ def _reduced(
     means: Means,
     reductions: Mapping[str, str],
 ) -> CaseRows:
-    """All rows of some cases after the other; of each, what is asked for stays."""
-    every, parts = kept_rows(request), []
-    gathered = {name: np.empty(len(used)) for name in reductions}
-    block = max(1, MOST_ROWS // ((request.steps + 1) * used.shape[1]))
-    for first in range(0, len(used), block):
-        some = slice(first, first + block)
-        rows = _fixed(kernel, request, used[some], constants[some], means, every=1, tell=False)
+    """Each thread gathers what is asked for from all rows of its cases, and keeps few of them."""
+    assert request.step is not None
+    every, gathered = kept_rows(request), {name: np.full(len(used), np.nan) for name in reductions}
+    times = Steps(request.begin, request.step, request.steps).times
+    for text in reductions.values():
+        quantity(equations, taken_apart(text)[1])  # made once, before there are threads
+
+    def look(cases: slice, states: Array) -> None:
+        components = np.moveaxis(states, -1, 0).copy()
+        reached = np.isfinite(components).all(axis=0)
+        along_cases = [np.broadcast_to(times, reached.shape), *components]
+        columns = [column[:, None] for column in constants[cases].T]
         for name, text in reductions.items():
-            gathered[name][some] = _over_steps(equations, text, rows, constants[some])
-        parts.append((rows.states[:, ::every].copy(), _counts(kernel, rows)))
-        if means.progress is not None:
-            means.progress(min(1.0, (first + block) / len(used)))
-    states = np.concatenate([states for states, _ in parts])
-    counts = Counts.together([counts for _, counts in parts])
-    return CaseRows(rows.times[::every], states, counts, gathered)
+            gathered[name][cases] = _over_steps(equations, text, along_cases, columns, reached)
+
+    rows = _fixed(kernel, request, used, constants, means, every=1, look=look, keep=every)
+    return CaseRows(rows.times, rows.states, _counts(kernel, rows), gathered)
 
 
-def _over_steps(equations: Equations, text: str, rows: EnsembleRows, constants: Array) -> Array:
-    """A reduction of all rows of some cases."""
-    times = np.broadcast_to(rows.times, rows.states.shape[:2])
-    columns = [column[:, None] for column in constants.T]
-    reached = np.isfinite(rows.states).all(axis=-1)
+def _over_steps(
+    equations: Equations, text: str, along_cases: Sequence[Array], columns: Sequence[Array], reached: Array
+) -> Array:
+    """A reduction of all rows of some cases: times and states, constants of each, and which rows were reached."""
+    times, *states = along_cases
 
-    def values(quantity: str) -> Array:
-        found = along(equations, quantity, times, list(np.moveaxis(rows.states, -1, 0)), columns)
-        return np.where(reached, found, np.nan)
+    def values(inner: str) -> Array:
+        return np.where(reached, along(equations, inner, times, states, columns), np.nan)
 
-    return reduced(text, rows.times, values, reached)
+    return reduced(text, times[0], values, reached)
 
 
 def _adaptive(kernel: Kernel, request: Request, used: Array, constants: Array, means: Means) -> CaseRows:

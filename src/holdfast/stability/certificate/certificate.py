@@ -70,8 +70,8 @@ class Label(Enum):
 MEANINGS = {
     Label.nothing: "There is no constraint.",
     Label.proved: "Shown in ball arithmetic for every state of the region, truncation and rounding both bounded.",
-    Label.tube: "Shown for every run near this one at the same time, truncation and rounding both bounded; nothing is "
-    "said of runs that leave the tube, nor that a neighbour stays in it.",
+    Label.tube: "Shown for every run near this one, at the times and speeds that it tells, truncation and rounding "
+    "both bounded; nothing is said of runs that leave the tube, nor that a neighbour stays in it.",
     Label.mean_square: "Shown of the average over all paths under the noise, rounding bounded; a single path may go "
     "beyond.",
     Label.checked: "The defect was measured at every step of this run, and the theorem's two conditions held along it.",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from holdfast.equations.equations import Equations
+from holdfast.equations.solving.redundant import RedundantSolver, passes_of
 from holdfast.graph.nodes import Node, ancestors
 from holdfast.results.runs.noise import noise_columns
 
@@ -24,15 +25,18 @@ def path_code(equations: Equations, *, projected: bool) -> dict[str, Any]:
 
 
 def run_code(equations: Equations, columns: Sequence[Sequence[Node]] = ()) -> dict[str, Any]:
-    """Inputs by name, a list of operations on earlier places (inputs first), and the places of the rates; and the
-    pieces of data, where some are read.
+    """Inputs by name, a list of operations on earlier places (inputs first), and the places of the rates; the pieces of
+    data, where some are read; and of a run, where rows may repeat each other, their weights and the places of passes.
     """
-    field = equations.field
+    field, solver = equations.field, equations.solver
+    passes = passes_of(solver, equations.solution) if isinstance(solver, RedundantSolver) and not columns else []
+    results = [[*one.accelerations, *one.multipliers] for one in passes[:-1]]  # λ of the last is not run
+    changes = [[*one.unmet, *one.change] for one in passes]
     names = ("t", *equations.state_names, *equations.parameter_names)
     place = {node.index: k for k, node in enumerate(field.inputs)}
     operations: list[list[Any]] = []
     tables: dict[str, Any] = {}
-    for node in ancestors([*field.rates, *(node for column in columns for node in column)]):
+    for node in ancestors([*field.rates, *(node for row in (*columns, *results, *changes) for node in row)]):
         if node.index in place:
             continue
         place[node.index] = len(names) + len(operations)
@@ -49,4 +53,10 @@ def run_code(equations: Equations, columns: Sequence[Sequence[Node]] = ()) -> di
     found: dict[str, Any] = {"inputs": list(names), "operations": operations, "rates": rates}
     if columns:
         found["noise"] = [[place[node.index] for node in column] for column in columns]
+    if isinstance(solver, RedundantSolver) and passes:
+        found["passes"] = {
+            "weights": [str(weight) for weight in solver.weights],
+            "results": [[place[node.index] for node in row] for row in results],
+            "changes": [[place[node.index] for node in row] for row in changes],
+        }
     return {**found, "tables": tables} if tables else found

@@ -42,16 +42,19 @@ def promise(block: Any, scheme: str, step: float) -> str:
 
 
 def _tube_promise(block: Any, run: str) -> str:
-    width = rounded_down(100 * block.proof.tube.width, 2)
-    kept = block.bounded()
+    tube, kept = block.proof.tube, block.bounded()
     if block.settles:
         first = _bounded(block.names, block.envelope(0)[:, 0])
         kept = f"{first} from the start on, and {kept} once the start's deviation has died away"
     return (
         f"Proved: every run of {run} that starts with no more deviation than this one, and whose states all stay "
-        f"within {width} % of {range_words(block.proof.tube)} at the same time, keeps {kept}, rounding included. "
+        f"{near_words(tube)}, keeps {kept}, rounding included. {_at_rest(tube)}"
         "Nothing is said of runs that leave the tube, nor that a neighbour stays in it."
     )
+
+
+def _at_rest(tube: Tube) -> str:
+    return "Where this run rests, the factor changes nothing. " if tube.speeds else ""
 
 
 def _ordered_promise(block: Any, run: str) -> str:
@@ -66,9 +69,21 @@ def _ordered_promise(block: Any, run: str) -> str:
 
 def tube_words(tube: Tube) -> str:
     """How wide a tube is, in words: the half-width of each state, rounded inward."""
-    width = rounded_down(100 * tube.width, 2)
     parts = [f"{name} +- {rounded_down(tube.width * scale, 2)}" for name, scale in tube.scales]
-    return f"within {width} % of {range_words(tube)}, at the same time: {', '.join(parts)}"
+    return f"{near_words(tube)}: {', '.join(parts)}"
+
+
+def near_words(tube: Tube) -> str:
+    """Near what of this run the states of others are, and when: `within 0.1 % of each state's range ...`."""
+    return f"within {rounded_down(100 * tube.width, 2)} % of {range_words(tube)} {when_words(tube)}"
+
+
+def when_words(tube: Tube) -> str:
+    """When, and at which speeds, this run is near; the ends of what its speeds are multiplied by are rounded inward."""
+    if not tube.speeds:
+        return "at the same time"
+    low, high = rounded_up(1 - tube.speeds, 6), rounded_down(1 + tube.speeds, 6)
+    return f"at some time or other, with all its speeds there multiplied by some factor from {low} to {high}"
 
 
 def range_words(tube: Tube) -> str:

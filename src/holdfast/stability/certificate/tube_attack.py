@@ -11,6 +11,7 @@ from holdfast.stability.certificate.attack import RANDOM, Attack, NativeRun
 from holdfast.stability.verifier.check import Reading, Shown
 from holdfast.stability.verifier.numbers.forms import UNIT
 from holdfast.stability.verifier.reading.tubes import StatedTube
+from holdfast.stability.verifier.tube.speeds import speeds_of
 from holdfast.stability.verifier.tube.turns import turning
 
 LOST = 64 * UNIT  # of the terms of a cubic: more than doubles lose in it
@@ -64,7 +65,11 @@ class TubeAttack(Attack):
         cells = rng.integers(len(tube.spans), size=RANDOM)
         s, offset = rng.uniform(0, 1, RANDOM), rng.uniform(-1, 1, (RANDOM, len(tube.scales)))
         powers = np.stack([s**k for k in range(4)], axis=1)
-        states = np.einsum("nik,nk->ni", tube.curves[cells], powers) + offset * tube.halves[cells] * (1 - 1e-9)
+        states = np.einsum("nik,nk->ni", tube.curves[cells], powers)
+        speeds = speeds_of(self.read, tube)
+        if speeds is not None:
+            states *= 1 + (1 - 1e-9) * speeds * rng.uniform(-1, 1, (RANDOM, 1))
+        states += offset * tube.halves[cells] * (1 - 1e-9)
         spans = tube.spans[cells]
         return spans[:, 0] + s * (spans[:, 1] - spans[:, 0]), states
 

@@ -17,12 +17,14 @@ class Tube:
 
     |xᵢ − Σ_k p_ik sᵏ| ≤ half_i,   s = (t − t0)/(t1 − t0)
 
-    `width` is the half-width as a part of each state's range, which `scales` tell.
+    `width` is the half-width as a part of each state's range, which `scales` tell. With `speeds`, the cubics of the
+    rates of positions may be multiplied by a factor from 1 − speeds to 1 + speeds, and s is any of [0, 1], whatever t.
     """
 
     width: float
     scales: tuple[tuple[str, float], ...]
     cells: tuple[Cell, ...] = field(repr=False)
+    speeds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +77,13 @@ def proof_entry(proof: TubeProof | OrderedProof, tubes: Sequence[Tube]) -> dict[
 
 
 def tube_entry(tube: Tube) -> dict[str, Any]:
-    return {"width": tube.width, "scales": dict(tube.scales), "cells": tube.cells}
+    more = {"speeds": tube.speeds} if tube.speeds else {}
+    return {"width": tube.width, "scales": dict(tube.scales), "cells": tube.cells, **more}
 
 
 def tube_from(entry: Mapping[str, Any]) -> Tube:
-    return Tube(float(entry["width"]), tuple(entry["scales"].items()), _tuples(entry["cells"]))
+    scales, speeds = tuple(entry["scales"].items()), float(entry.get("speeds", 0.0))
+    return Tube(float(entry["width"]), scales, _tuples(entry["cells"]), speeds)
 
 
 def proof_from(entry: Mapping[str, Any], tubes: Sequence[Tube]) -> TubeProof | OrderedProof:

@@ -41,7 +41,7 @@ from holdfast.stability.proof.omega import Assumptions, peaks_of, region_of, unp
 from holdfast.stability.proof.prove import Claim, Interrupted, prove
 from holdfast.stability.proof.work import EFFORT, SearchWork
 from holdfast.stability.tube.limits import rows_at_limits
-from holdfast.stability.tube.region_rounding import native_rounding
+from holdfast.stability.tube.rounding.region import native_rounding
 
 ROUNDS = 3  # of proving a block again because another is proved to less than was granted of it
 LOOKED_AT = 5  # rows of the run at which the equations are held against the law
@@ -123,8 +123,8 @@ class Assessment:
         chosen = [k for k, wanted in enumerate(tried) if wanted]
         setting = self.equations, self.scheme, step, self.parameters
         try:
-            found = with_tubes(*setting, [seen[k] for k in chosen], [made[k] for k in chosen], work) if chosen else []
-            for k, better in zip(chosen, found, strict=True):
+            open_ones = [seen[k] for k in chosen], [made[k] for k in chosen]
+            for k, better in zip(chosen, with_tubes(*setting, *open_ones, work, self.asked.speeds), strict=True):
                 made[k] = better
             if not any(self._not_followed(one.told) for one in seen):
                 unspent = max(0.0, EFFORT * self.asked.effort - self.ledger.spent)  # no region was tried, mostly

@@ -22,6 +22,7 @@ from holdfast.stability.certificate.certificate import Certificate, Label
 from holdfast.stability.promise.assess import Assessment
 from holdfast.stability.promise.parameter_box import wide_parameters, widened
 from holdfast.stability.promise.request import CertificateRequest, Region, certificate_request
+from holdfast.stability.promise.speeds import require_speeds
 from holdfast.stability.promise.tableau import require_maker
 from holdfast.stability.proof.work import EFFORT, SearchWork
 
@@ -45,6 +46,7 @@ def certify(
     effort: float | None = None,
     sample: bool = False,
     tube: bool = False,
+    speeds: float | None = None,
     progress: Progress | None = None,
     **run: Unpack[StepOptions],
 ) -> Certificate:
@@ -57,9 +59,10 @@ def certify(
     With `drift`, the largest step is sought at which every deviation that is held stays below it (once a deviating
     start has died away). With `sample`, blocks that are not proved get an estimate over the region in place of a check
     along the run. With `tube`, no region is tried, but the tube along the run that is tried where none can be covered:
-    `hf.safe_starts` needs one. `progress` is called with the fraction done; Ctrl-C ends the search, and leaves the
-    proofs found so far and what was measured. What is not given is taken from the problem's own run and certificate
-    tables.
+    `hf.safe_starts` needs one. With `speeds` (0.05: up to 5 % more or less), the tube holds the positions of the run
+    with other speeds, at whatever time: for one degree of freedom and equations without time. `progress` is called with
+    the fraction done; Ctrl-C ends the search, and leaves the proofs found so far and what was measured. What is not
+    given is taken from the problem's own run and certificate tables.
     """
     if not isinstance(equations, Equations):
         raise BadRequest(f"certify() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first")
@@ -75,15 +78,18 @@ def certify(
         region = table.get("region") if region is None else region
         drift = table.get("drift") if drift is None else drift
         effort = table.get("effort") if effort is None else effort
+        speeds = table.get("speeds") if speeds is None else speeds
         equations, parameters = widened(equations, list(ranges), parameters or {}, start)
         start = trajectory = None  # its own run, with these parameters among the states
     step, tolerance, duration = run.get("step"), run.get("tolerance"), run.get("duration")
-    asked = certificate_request(equations, region, drift, effort)
+    asked = certificate_request(equations, region, drift, effort, speeds)
     job = Assessment(equations, chosen, duration, asked, start, parameters or {}, constraints, sample, progress)
     job = replace(job, widened=tuple(ranges), tube=tube)
     if trajectory is not None:
         _require_same(job, trajectory, step)
     job = _with_numbers(job)
+    if asked.speeds:
+        require_speeds(job.equations, chosen, job.widened)
     if asked.drift is not None and trajectory is None and equations.constraints:
         return _for_drift(job, asked, asked.drift, step)
     stated = step if step is not None else equations.problem.run.step

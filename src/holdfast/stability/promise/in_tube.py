@@ -14,11 +14,12 @@ from holdfast.errors import HoldfastError, InternalError
 from holdfast.graph.arithmetics.balls import precision
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.certificate.certificate import BlockCertificate, Label
-from holdfast.stability.certificate.statement import range_words
+from holdfast.stability.certificate.statement import near_words, range_words
 from holdfast.stability.certificate.tube_proof import OrderedProof, TubeProof
 from holdfast.stability.promise.checked import MeasuredDefect
 from holdfast.stability.promise.envelope import Promise
 from holdfast.stability.promise.proved_block import stated_start, truncated
+from holdfast.stability.promise.speeds import USUAL, why_no_speeds
 from holdfast.stability.proof.obedience import Place
 from holdfast.stability.proof.prove import BITS, Claim, total_defect, widened
 from holdfast.stability.proof.work import SearchWork
@@ -56,15 +57,50 @@ def with_tubes(
     seen: Sequence[MeasuredDefect],
     made: Sequence[BlockCertificate],
     work: SearchWork,
+    speeds: float | None = None,
 ) -> list[BlockCertificate]:
-    """The blocks, those that are not proved in Omega proved in a tube along the run where that succeeds."""
+    """The blocks, those that are not proved in Omega proved in a tube along the run where that succeeds.
+
+    With `speeds` the tube holds these, too; what is not proved so is tried without, with as much work again.
+    """
+    setting = equations, scheme, step, parameters
+    if speeds:
+        made, work = _in_tube(*setting, seen, made, work, speeds), work.beside(work.limit)
+    found = _in_tube(*setting, seen, made, work, 0.0)
+    if speeds:
+        return [_without_speeds(block) for block in found]
+    if speeds is None and any(block.label is Label.tube for block in found) and not why_no_speeds(equations):
+        hint = f" speeds={USUAL:g} would ask for runs at other speeds, too."
+        found = [replace(block, reason=block.reason + hint) if block.label is Label.tube else block for block in found]
+    return found
+
+
+def _without_speeds(block: BlockCertificate) -> BlockCertificate:
+    """The block, with a word where its tube does not hold the speeds that were asked for."""
+    if not isinstance(block.proof, TubeProof) or block.proof.tube.speeds:
+        return block
+    note = "The speeds that were asked for are not proved; smaller ones, or more effort, may do it."
+    return replace(block, reason=f"{block.reason} {note}")
+
+
+def _in_tube(
+    equations: Equations,
+    scheme: RungeKutta,
+    step: float,
+    parameters: Mapping[Any, Any],
+    seen: Sequence[MeasuredDefect],
+    made: Sequence[BlockCertificate],
+    work: SearchWork,
+    speeds: float,
+) -> list[BlockCertificate]:
+    """The same in a tube of one kind."""
     found = list(made)
     open_ones = [k for k, one in enumerate(seen) if found[k].label in WEAK and _suited(equations, one)]
     if not open_ones:
         return found
     run = seen[0].told.run
     requests = [_request(seen[k]) for k in open_ones]
-    prover = TubeProver(equations, scheme, step, parameters, run, requests, work)
+    prover = TubeProver(equations, scheme, step, parameters, run, requests, work, speeds)
     try:
         proofs = prover.proofs(_rows(seen[0]))
     except InternalError:
@@ -76,6 +112,7 @@ def with_tubes(
         better = proof if isinstance(proof, str) else _promised(claim, seen[k], found[k], proof)
         if isinstance(better, str):
             better += STRETCHES if equations.friction is not None else ""
+            better = f"speeds = {speeds:g}: {better}" if speeds else better
             found[k] = replace(found[k], reason=f"{found[k].reason.rstrip('.')}; {better}.")
         else:
             found[k] = better
@@ -179,14 +216,13 @@ def _promised(claim: Claim, one: MeasuredDefect, checked: BlockCertificate, proo
         return f"the bounds in a tube, {_listed(checked.names, bounds)}, say no more than the tube itself"
     matrix = truncated(claim.scheme, claim.step * claim.block.matrix)
     Promise(checked.names, proof, defect, settled, widths, matrix).require(told.run, told.psi, told.errors)
-    width, cells = rounded_down(100 * proof.tube.width, 2), len(proof.tube.cells)
+    cells = len(proof.tube.cells)
     start = " The start deviates: the envelope holds from it on, the bounds once that has died away."
     start = start if begun > proof.radius else ""
     reason = (
         f"One step contracts by {rounded_up(proof.gamma, 6)} and adds at most {rounded_up(defect)} "
-        f"({rounded_up(proof.rounding)} of it rounding) for every state within {width} % of "
-        f"{range_words(proof.tube)} at the same time, shown over {cells} cell{'s' if cells != 1 else ''}.{start}"
-        f" Omega is the stronger claim: {_why_not(checked.reason)}."
+        f"({rounded_up(proof.rounding)} of it rounding) for every state {near_words(proof.tube)}, shown over {cells} "
+        f"cell{'s' if cells != 1 else ''}.{start} Omega is the stronger claim: {_why_not(checked.reason)}."
     )
     return replace(
         checked,

@@ -5,6 +5,7 @@ drift = 1e-6                          the largest step is sought that keeps ever
 region = { phi = [-3, 3], energy = [-10, 0] }
 weights = { rod = 2 }                 of the deviations, beside the drift
 effort = 20                           work of the search for proofs: 1 is a million products, about a second
+speeds = 0.05                         a tube holds speeds up to so much more or less than the run's own, as a part
 """
 
 from __future__ import annotations
@@ -20,22 +21,23 @@ from holdfast.errors import BadRequest
 from holdfast.problem.vocabulary import name_of
 
 Region = Mapping[Any, tuple[float, float]]
-KEYS = ("drift", "region", "weights", "effort")
+KEYS = ("drift", "region", "weights", "effort", "speeds")
 EFFORT = 5.0
 
 
 @dataclass(frozen=True, eq=False)
 class CertificateRequest:
-    """A region by name, a drift or None, weights by constraint, and the effort."""
+    """A region by name, a drift or None, weights by constraint, the effort, and speeds where they were spoken of."""
 
     region: dict[str, tuple[float, float]]
     drift: float | None
     weights: dict[str, float]
     effort: float
+    speeds: float | None = None
 
 
 def certificate_request(
-    equations: Equations, region: Region | None, drift: float | None, effort: float | None
+    equations: Equations, region: Region | None, drift: float | None, effort: float | None, speeds: float | None = None
 ) -> CertificateRequest:
     """What is given, then what the problem's own table says, judged before any work."""
     table = equations.problem.certificate
@@ -60,9 +62,22 @@ def certificate_request(
         if name not in equations.constraints:
             hint = did_you_mean(name, equations.constraints, "constraints: " + ", ".join(equations.constraints))
             raise BadRequest(f"there is no constraint {name!r}", where="certificate.weights", fix=hint)
-    return CertificateRequest(
-        bounds, None if wanted is None else _positive(wanted, "drift"), weights, _positive(work, "effort")
-    )
+    wanted = None if wanted is None else _positive(wanted, "drift")
+    speeds = table.get("speeds") if speeds is None else speeds
+    return CertificateRequest(bounds, wanted, weights, _positive(work, "effort"), _part(speeds))
+
+
+def _part(speeds: Any) -> float | None:
+    if speeds is None:
+        return None
+    number = _number(speeds, "speeds")
+    if not 0 <= number < 1:
+        raise BadRequest(
+            f"speeds = {number:g} is no part of a speed",
+            where="certificate.speeds",
+            fix="give 0.05 for 5 %, 0 for none",
+        )
+    return number
 
 
 def _limits(limits: Any, where: str) -> tuple[float, float]:

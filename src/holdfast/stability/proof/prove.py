@@ -42,7 +42,7 @@ WORTH = 3  # times the radius that a narrow tube gives: so much is paid for a pr
 # A verifier with another arithmetic finds other bounds, so what is stated has a little room over what was found:
 STATED_DEFECT = 1.05  # the bound of the defect; bisection brings any other enclosure below it
 STATED_IN_LANES = 1.2  # the same in native forms, which are so near that what others lose within a step counts
-STATED_ROUNDING = 2  # that of rounding, whose running error analysis depends on how cells are cut
+STATED_ROUNDING = 1.25  # that of rounding, which depends on how cells are cut
 LEAST_SHARE = 0.05  # the least truncation, as a part of rounding: doubles cannot tell less from zero
 GENEROUS = 100  # a tube this wide costs nothing where it is still thin beside the region
 THIN = 1e-4  # of what the region lets a deviation change by

@@ -47,7 +47,7 @@ class RoundingModel:
     ) -> None:
         """`leaps` are what each deviation jumps by at most where its time passes a knot of data."""
         field = equations.field
-        self._clock = ball(float(moment)) * 4 * UNIT  # of t = begin + count·step, and of the stages within
+        self._clock = ball(float(moment)) * 8 * UNIT  # of t = begin + count·step at both ends, and of the stages within
         self._scheme, self._step = scheme, step
         self._factor = ball_matrix(factor.T)
         self._rates = Tape(field.inputs, field.rates).compiled(rounded_balls())

@@ -2,7 +2,8 @@
 
     t ∈ [t₀, t₁],   s = (t − t₀)/(t₁ − t₀),   |xᵢ − Σ_k p_ik sᵏ| ≤ half_i
 
-The numbers are doubles, taken exactly: what a proof speaks of is what a file can hold.
+or, with speeds (8.15), |xᵢ − (1 + speedsᵢ η) Σ_k p_ik sᵏ| ≤ half_i for some s ∈ [0, 1] and |η| ≤ 1, at any time. The
+numbers are doubles, taken exactly: what a proof speaks of is what a file can hold.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ LOOKED_AT = np.linspace(-1, 1, 33)  # where its error is read off, beside the ro
 ROOM = 1.1  # times that error
 LEAST_RANGE = 1e-6  # of a state's own size: the range of one that hardly moves
 LEAST_OF_KIND = 1e-9  # of the size of a state's kind: the range of one that is always 0, or moves by rounding alone
+PARTS = (
+    2  # of the speeds of a cell, each looked at by itself: bounds of a four-bar fall by 1.7 to 2.2, at twice the work
+)
 ROUNDED = 2.0**-48  # of the terms of a cubic: more than what doubles lose in it
 
 
@@ -35,12 +39,13 @@ class Cells:
     spans: Array  # [cell, 2]
     curves: Array  # [cell, state, 4], in powers of s
     halves: Array  # [cell, state]
+    speeds: Array | None = None  # [state], the same for all cells: by what part of itself a cubic may be larger or less
 
     def __len__(self) -> int:
         return len(self.spans)
 
     def chosen(self, which: Array) -> Cells:
-        return Cells(self.spans[which], self.curves[which], self.halves[which])
+        return Cells(self.spans[which], self.curves[which], self.halves[which], self.speeds)
 
     @staticmethod
     def joined(parts: list[Cells]) -> Cells:
@@ -48,7 +53,7 @@ class Cells:
         spans = np.concatenate([part.spans for part in parts])
         order = np.argsort(spans[:, 0], kind="stable")
         curves, halves = (np.concatenate([getattr(part, name) for part in parts]) for name in ("curves", "halves"))
-        return Cells(spans[order], curves[order], halves[order])
+        return Cells(spans[order], curves[order], halves[order], parts[0].speeds)
 
     def halved(self) -> Cells:
         """Each cut in the middle of its time, first all first halves; together they hold every state that these do."""
@@ -58,8 +63,26 @@ class Cells:
         curves = np.concatenate([self.curves @ _FIRST_HALF, self.curves @ _SECOND_HALF])
         room = 8 * ROUNDED * np.abs(self.curves).sum(axis=-1)  # of the new cubics, and of a middle that is rounded
         slip = ROUNDED * np.abs(self.spans).max(axis=1) / np.ptp(self.spans, axis=1)
-        halves = self.halves + room + 4 * slip[:, None] * np.abs(self.curves[..., 1:]).sum(axis=-1)
-        return Cells(np.concatenate([first, second]), curves, np.concatenate([halves, halves]))
+        moved = 4 * slip[:, None] * np.abs(self.curves[..., 1:]).sum(axis=-1)
+        halves = self.halves + room + moved
+        if self.speeds is not None:
+            halves += self.speeds * (room + moved)
+        return Cells(np.concatenate([first, second]), curves, np.concatenate([halves, halves]), self.speeds)
+
+    def by_speed(self, count: int = PARTS) -> list[Cells]:
+        """Parts of the cells by their speeds, which together hold every state that these do.
+
+        1 + e η with η ∈ m ± 1/count is (1 + e m)(1 + e' η'), e' = e/(count (1 + e m)).
+        """
+        if self.speeds is None:
+            return [self]
+        found = []
+        for middle in (2 * np.arange(count) + 1) / count - 1:
+            by = 1 + self.speeds * middle
+            room = 8 * ROUNDED * (1 + self.speeds) * np.abs(self.curves).sum(axis=-1)
+            curves, speeds = self.curves * by[:, None], self.speeds / (count * by) * (1 + ROUNDED)
+            found.append(Cells(self.spans, curves, self.halves + room * (self.speeds > 0), speeds))
+        return found
 
     def inputs(self, monomials: CellMonomials, places: tuple[int, ...], timed: bool) -> Array:
         """Time and the chosen states as forms in s' = 2s − 1 and their own deviation; rounding goes to R."""
@@ -76,7 +99,18 @@ class Cells:
         data[:, 1:, -2] = ROUNDED * np.abs(self.curves[:, list(places)]).sum(axis=-1) + beyond
         for i, place in enumerate(places):
             data[:, 1 + i, monomials.place[(1 + i,)]] = self.halves[:, place]
+        if self.speeds is not None:
+            self._add_speeds(data, monomials, places, centred)
         return data
+
+    def _add_speeds(self, data: Array, monomials: CellMonomials, places: tuple[int, ...], centred: Array) -> None:
+        """speedsᵢ η times each cubic, η the last variable; what is beyond the order of the forms goes to R."""
+        assert self.speeds is not None
+        speeds, most = self.speeds[list(places)], min(DEGREE, monomials.order - 1)
+        for k in range(most + 1):
+            data[:, 1:, monomials.place[(*[0] * k, len(places) + 2)]] = speeds * centred[..., k]
+        beyond = np.abs(centred[..., most + 1 :]).sum(axis=-1)
+        data[:, 1:, -2] += speeds * (beyond + 2 * ROUNDED * np.abs(self.curves[:, list(places)]).sum(axis=-1))
 
 
 # Σ p_k sᵏ with s = (1 + s')/2, in powers of s'
@@ -93,6 +127,7 @@ class Centre:
     run: Trajectory
     slopes: Array  # [row, state]
     scales: Array  # [state]
+    speeds: Array | None = None  # [state]
 
     @cached_property
     def curve(self) -> Any:
@@ -114,7 +149,10 @@ class Centre:
         missed = np.abs(again - at(LOOKED_AT)).max(axis=1)
         missed = np.maximum(missed, self._missed_rows(spans, curves))
         sizes = np.abs(curves).sum(axis=-1)
-        return Cells(spans, curves, width * self.scales + ROOM * missed + 4 * ROUNDED * sizes)
+        halves = width * self.scales + ROOM * missed + 4 * ROUNDED * sizes
+        if self.speeds is not None:  # what a cubic misses is multiplied with it
+            halves += self.speeds * (ROOM * missed + 4 * ROUNDED * sizes)
+        return Cells(spans, curves, halves, self.speeds)
 
     def _missed_rows(self, spans: Array, curves: Array) -> Array:
         """How far the rows of the run are from the cubics of their pieces."""

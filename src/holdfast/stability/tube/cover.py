@@ -65,8 +65,8 @@ class TubeSearch:
             attained = np.maximum(seen.max(axis=0), self._least)
             settled = np.where(np.isfinite(bounds) & done[:, None], bounds, 0.0).max(axis=0)
             goal = np.maximum(NEAR * attained, FLOOR * settled)
-            worst = (bounds > goal).any(axis=1) & ~done
-            if not worst.any() or evaluated + 2 * int(worst.sum()) > most:
+            worst = _furthest((bounds / goal).max(axis=1), ~done, (most - evaluated) // 2)
+            if not worst.any():
                 return TubeCover(cells, bounds, attained, evaluated)
             start, end = cells.spans[worst].T
             middle = start + (end - start) / 2
@@ -94,6 +94,10 @@ class TubeSearch:
 
     def _judged(self, cells: Cells) -> tuple[Array, Array]:
         """Bounds of ‖Lᵀc‖ [cell, block], and values at the centres."""
+        every = [self._judged_part(part) for part in cells.by_speed()]
+        return np.max([bound for bound, _ in every], axis=0), np.max([seen for _, seen in every], axis=0)
+
+    def _judged_part(self, cells: Cells) -> tuple[Array, Array]:
         with np.errstate(all="ignore"):
             found = self._tape(self.inputs(cells), self._tape.terms - 1)
             parts = [self._bounded(found, *factor) for factor in self._factors]
@@ -111,3 +115,12 @@ class TubeSearch:
         bound = np.linalg.norm(reach, axis=1) * (1 + ROUNDED) / scale
         seen = np.linalg.norm(turned[..., 0], axis=1) / scale
         return np.where(np.isfinite(bound), bound, np.inf), np.where(np.isfinite(seen), seen, 0.0)
+
+
+def _furthest(ratios: Array, which: Array, most: int) -> Array:
+    """Of these, those that are above 1: at most so many, the largest first."""
+    chosen = np.flatnonzero(which & ~(ratios <= 1))
+    chosen = chosen[np.argsort(-np.nan_to_num(ratios[chosen], nan=np.inf, posinf=np.inf), kind="stable")]
+    found = np.zeros(len(ratios), bool)
+    found[chosen[: max(0, most)]] = True
+    return found

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from holdfast.engine.forms.monomials import CellMonomials, monomials
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector
 from holdfast.graph.nodes import Node, ancestors, substitute
@@ -46,10 +47,15 @@ class TubeFlow:
     friction: FrictionFlow | None = None  # forces that use their own reactions
     limits: tuple[ControlLimit, ...] = ()  # of controls, which must not be reached
     refinement: Refinement | None = None  # passes over the system, where constraints repeat each other
+    speeds: bool = False  # the rates of positions vary by a common factor: one more variable of the cells (8.15)
 
     @property
     def inputs(self) -> tuple[Node, ...]:
         return (self.time, *self.variables)
+
+    def shape(self, order: int, weight: int) -> CellMonomials:
+        """The monomials of forms over a cell: of the time, the states with a weight, ξ and, with speeds, η."""
+        return monomials((1, *[weight] * len(self.variables), 1, *[1] * self.speeds), order)
 
 
 def tube_flow(equations: Equations, parameters: Mapping[Any, Any], *, whole: bool = False) -> TubeFlow:

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from holdfast.engine.forms.evaluate import FormTape
-from holdfast.engine.forms.monomials import monomials
 from holdfast.graph.arithmetics.balls import precision
 from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
@@ -93,7 +92,7 @@ def defect_ranges(flow: TubeFlow, scheme: RungeKutta, step: float, cells: Cells)
 
 def _tapes(flow: TubeFlow, scheme: RungeKutta) -> Iterator[FormTape]:
     for order, weight in FORMS:
-        shape = monomials((1, *[weight] * len(flow.variables), 1), order)
+        shape = flow.shape(order, weight)
         if len(shape) <= MOST or (order, weight) == FORMS[0]:
             yield defect_tape(flow, scheme, shape)
 

@@ -32,8 +32,9 @@ from holdfast.stability.tube.agreement import require_agreement
 from holdfast.stability.tube.cells import Array, Cells, Centre, outside, scales_of
 from holdfast.stability.tube.flow import TubeFlow, tube_flow
 from holdfast.stability.tube.in_phase import cells_at_rows
-from holdfast.stability.tube.prove import CLOCK, LITTLE, MOST_MONOMIALS, NARROWER, NATIVE, WIDTH, WITHIN
-from holdfast.stability.tube.rounding import RoundingTape
+from holdfast.stability.tube.prove import LITTLE, NARROWER, WIDTH, WITHIN
+from holdfast.stability.tube.rounding.cover import CLOCK, MOST_MONOMIALS, units_of
+from holdfast.stability.tube.rounding.tape import RoundingTape
 from holdfast.stability.tube.step import limits_hold, rates_between
 from holdfast.stability.tube.step_map import PADDING, UNIT, StepMap, StepRanges
 
@@ -143,13 +144,14 @@ class OrderedProver:
         boxes, owners = boxes.chosen(order), owners[order]
         few = np.union1d(_sampled(len(boxes)), np.flatnonzero(np.isin(owners, list(self._doubtful))))
         self._charge(self._map.tape, len(few))
-        if not all(np.isfinite(r.radius).all() for r in self._map.ranges(boxes.chosen(few), owners[few], SHARES[:1])):
+        tried = self._map.ranges(boxes.chosen(few), owners[few], SHARES[:1], self.seen)
+        if not all(np.isfinite(one.radius).all() for one in tried):
             return None
         self._charge(self._map.tape, len(boxes))
         if self._flow.limits and not limits_hold(self._flow, self.scheme, self.step, self._shape, boxes).all():
             return None
         best: OrderedAttempt | None = None
-        for ranges in self._map.ranges(boxes, owners, SHARES):
+        for ranges in self._map.ranges(boxes, owners, SHARES, self.seen):
             unbounded = ~np.isfinite(ranges.radius).all(axis=1)
             if unbounded.any():
                 self._doubtful.update(owners[unbounded][:SAMPLED].tolist())
@@ -264,13 +266,10 @@ class OrderedProver:
     @property
     def _reserve(self) -> float:
         """Work that an attempt and the rounding of the one that is chosen take."""
-        return len(self.run.times) * (self._cost(self._map.tape) + self._cost(self._model(fine=True).tape))
-
-    def _cost(self, tape: Any) -> float:
-        return float(NATIVE * tape.products * (tape.terms * (tape.terms + 1) / 2 + 3))
+        return len(self.run.times) * (units_of(self._map.tape) + units_of(self._model(fine=True).tape))
 
     def _charge(self, tape: Any, boxes: int) -> None:
-        self.work.charge(boxes * self._cost(tape))
+        self.work.charge(boxes * units_of(tape))
 
     @cached_property
     def _models(self) -> dict[bool, RoundingTape]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from holdfast.engine.forms.evaluate import FormTape
-from holdfast.engine.forms.monomials import CellMonomials, monomials
+from holdfast.engine.forms.monomials import CellMonomials
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
 from holdfast.graph.arithmetics.balls import precision
@@ -32,29 +32,23 @@ from holdfast.stability.proof.prove import (
 from holdfast.stability.proof.work import SearchWork
 from holdfast.stability.sampling import Batch
 from holdfast.stability.tube.agreement import require_agreement
-from holdfast.stability.tube.cells import Array, Cells, Centre, joined, outside, scales_of
+from holdfast.stability.tube.cells import PARTS, Array, Centre, joined, outside, scales_of
 from holdfast.stability.tube.cover import PROBED, TubeCover, TubeSearch
 from holdfast.stability.tube.flow import TubeFlow, tube_flow
-from holdfast.stability.tube.rounding import RoundingTape
+from holdfast.stability.tube.rounding.cover import MOST_MONOMIALS, RoundingCover, units_of
 from holdfast.stability.tube.step import defect_tape, deviation_tape, limits_hold
 
 WIDTH = 1e-3  # of each state's range: the first tube
 NARROWER, TRIES = 3.0, 5  # each next one is so much narrower
 WITHIN = 5.0  # times the largest defect seen: a bound that is near enough
 FORMS = ((3, 2), (2, 1), (3, 1))  # order of the forms, and weight of the states in it: cheap ones first
-MOST_MONOMIALS = 300  # of forms worth trying: beyond, a narrower tube is cheaper
 LENGTHS = (2, 8, 32)  # steps of the pieces by which a tube is tried
 FIRST = 32  # pieces to begin with, at least
 ROOM = 1.3  # times the pieces to begin with: what a cover takes at least
 FEWEST = 4 * FIRST  # cells: less work than that is not worth beginning with
 SHARE = 0.7  # of the work that is left, for one attempt
 LITTLE = 0.1  # of the defect: rounding below is not bounded more finely
-NATIVE = 1.1e-4  # units of work of one product, for each pair of terms in s: 0.1 to 0.15 ns where it was fitted
 NOTHING = 2.0**-30  # of what a tube lets a deviation be: a defect below is as good as none
-CUTS = 7  # of a cell in time, where rounding is not bounded otherwise
-GAIN = 0.7  # a cell whose halves are not below this part of it is not cut again
-ROUNDING_FORMS = (2, 1)  # order and weight of the forms that rounding is bounded with where it is cut
-CLOCK = 4 * 2.0**-51  # of the latest time: rounding of t = begin + count·step, and of the stages within
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +72,8 @@ class TubeProver:
     run: Trajectory
     requests: Sequence[TubeRequest]
     work: SearchWork
+    speeds: float = 0.0  # by what part of themselves the rates of positions may be larger or less (8.15)
     _tapes: dict[CellMonomials, FormTape] = field(default_factory=dict)
-    _roundings: dict[Attempt, Array] = field(default_factory=dict)
-    _models: dict[tuple[CellMonomials, bool], RoundingTape] = field(default_factory=dict)
 
     def proofs(self, rows: Sequence[Place]) -> list[TubeProof | str]:
         """A proof for each block, or why there is none; `rows` are states of the run at which equations are tried."""
@@ -93,7 +86,11 @@ class TubeProver:
                 known = math.inf if (found := best[k]) is None else found.ratios[k]
                 if known > WITHIN and ratio < known:  # of those that are near enough, the widest stays
                     best[k] = attempt
-        return [self._proof(k, found) for k, found in enumerate(best)]
+        rounding: dict[int, float] = {}
+        for found in dict.fromkeys(best):
+            if found is not None:
+                rounding |= self._rounding(found, [k for k, one in enumerate(best) if one is found])
+        return [self._proof(k, found, rounding.get(k, math.inf)) for k, found in enumerate(best)]
 
     def _attempts(self, best: Sequence[Attempt | None]) -> Iterator[Attempt]:
         """Covers of narrower and narrower tubes, until each block has one that is near enough or the work is done.
@@ -114,12 +111,12 @@ class TubeProver:
             yield self._attempt(*spare[1:], FIRST)
 
     def _kinds(self) -> Iterator[tuple[float, CellMonomials]]:
-        """Widths with forms, the widest and the cheapest first."""
+        """Widths with forms, the widest and the cheapest first; for other speeds, which bend more, the finest alone."""
+        shapes = [self._shape(*form) for form in FORMS]
+        shapes = [shape for k, shape in enumerate(shapes) if len(shape) <= MOST_MONOMIALS or k == 0]
         for depth in range(TRIES):
-            for order, weight in FORMS:
-                shape = self._shape(order, weight)
-                if len(shape) <= MOST_MONOMIALS or (order, weight) == FORMS[0]:
-                    yield WIDTH / NARROWER**depth, shape
+            for shape in shapes[-1:] if self.speeds else shapes:
+                yield WIDTH / NARROWER**depth, shape
 
     def _hope(self, width: float, shape: CellMonomials, waiting: Sequence[int]) -> tuple[float, int]:
         """The largest ratio over pieces of one step, which cutting in time does not better; and with how many pieces to
@@ -146,9 +143,10 @@ class TubeProver:
         cover = self._cover(shape).made(width, first, most)
         self._charge(self._defect(shape), cover.evaluated)
         free = limits_hold(self._flow, self.scheme, self.step, shape, cover.cells).all()
-        return Attempt(
-            width, shape, cover, self._ratios(cover) if free else [math.inf] * len(self.requests), self._centre
-        )
+        ratios = self._ratios(cover) if free else [math.inf] * len(self.requests)
+        if self.speeds and max(ratios) < math.inf:  # one tube for all: two take a verifier twice as long
+            ratios = [max(ratios)] * len(ratios)
+        return Attempt(width, shape, cover, ratios, self._centre, self.speeds)
 
     def _cover(self, shape: CellMonomials) -> TubeSearch:
         flow, least = self._flow, self._seen / self._scale
@@ -173,13 +171,17 @@ class TubeProver:
 
     @cached_property
     def _flow(self) -> TubeFlow:
-        return tube_flow(self.equations, self.parameters)
+        return replace(tube_flow(self.equations, self.parameters), speeds=self.speeds > 0)
 
     @cached_property
     def _centre(self) -> Centre:
         run = self.run
         slopes = Batch.of(self.equations, self.equations.field.rates, self.parameters)(run.times, run.y.T)
-        return Centre(run, slopes, scales_of(run, len(self.equations.inputs.q), self._flow.angles))
+        count, speeds = len(self.equations.inputs.q), None
+        if self.speeds > 0:
+            speeds = np.zeros(len(run.y))
+            speeds[count : 2 * count] = self.speeds
+        return Centre(run, slopes, scales_of(run, count, self._flow.angles), speeds)
 
     @cached_property
     def _seen(self) -> Array:
@@ -204,7 +206,7 @@ class TubeProver:
         return float(self.step ** (self.scheme.order + 1))
 
     def _shape(self, order: int, weight: int) -> CellMonomials:
-        return monomials((1, *[weight] * len(self._flow.variables), 1), order)
+        return self._flow.shape(order, weight)
 
     def _defect(self, shape: CellMonomials) -> FormTape:
         if shape not in self._tapes:
@@ -212,8 +214,8 @@ class TubeProver:
         return self._tapes[shape]
 
     def _units(self, tape: FormTape) -> float:
-        """Of one cell."""
-        return NATIVE * tape.products * (tape.terms * (tape.terms + 1) / 2 + 3)
+        """Of one cell, all parts of its speeds."""
+        return units_of(tape) * (PARTS if self.speeds else 1)
 
     def _cells_left(self, tape: FormTape) -> int:
         return int(min(self.work.left / self._units(tape), 1e6))
@@ -243,11 +245,11 @@ class TubeProver:
 
     # ── one block ─────────────────────────────────────────────────────────────────────────────────
 
-    def _proof(self, k: int, found: Attempt | None) -> TubeProof | str:
+    def _proof(self, k: int, found: Attempt | None, rounding: float) -> TubeProof | str:
         request = self.requests[k]
         if found is None or not found.ratios[k] < math.inf:
             return f"nor was a tube along the run, {WIDTH:g} of each range wide or narrower"
-        rounded = STATED_ROUNDING * float(self._rounding(found)[k])
+        rounded = STATED_ROUNDING * rounding
         coefficient = max(STATED_DEFECT * float(found.cover.coefficient()[k]), LEAST_SHARE * rounded / self._scale)
         if not math.isfinite(coefficient):
             return "rounding has no bound in a tube along the run: the equations are nearly singular there"
@@ -268,49 +270,13 @@ class TubeProver:
             reaches=tuple(float(self._reaches(found)[i]) for i in request.block.places),
         )
 
-    def _rounding(self, found: Attempt) -> Array:
-        """A bound of the rounding of one step over a cover, for each block; cells are cut in time where it counts."""
-        if found in self._roundings:
-            return self._roundings[found]
-        cells, shape, worst = found.cover.cells, found.shape, np.zeros(len(self.requests))
-        enough = LITTLE * found.cover.coefficient() * self._scale
-        before = np.full((len(cells), len(self.requests)), np.inf)
-        for cut in range(CUTS + 1):
-            bounds = self._both_ways(cells, shape, enough)
-            gains = ~(bounds > GAIN * before) | ~np.isfinite(bounds)
-            poor: Array = np.any(~(bounds <= enough) & gains, axis=1)
-            if cut == CUTS or 2 * poor.sum() * self._rounding_units() > self.work.left:
-                poor[:] = False
-            worst = np.maximum(worst, bounds[~poor].max(axis=0, initial=0.0))
-            if not poor.any():
-                break
-            cells, before = cells.chosen(poor).halved(), np.concatenate([bounds[poor]] * 2)
-            finer = self._shape(*ROUNDING_FORMS)
-            shape = finer if len(finer) <= MOST_MONOMIALS else shape
-        self._roundings[found] = worst
-        return worst
-
-    def _rounding_units(self) -> float:
-        """Of the last models, for one cell."""
-        return max(self._units(model.tape) for model in self._models.values())
-
-    def _both_ways(self, cells: Cells, shape: CellMonomials, enough: Array) -> Array:
-        """Errors added up; and a symbol for each operation where that is not enough: the smaller of both."""
-        bounds = self._rounded(cells, shape, fine=False)
-        poor: Array = np.any(~(bounds <= enough), axis=1)
-        if poor.any():
-            bounds[poor] = np.fmin(bounds[poor], self._rounded(cells.chosen(poor), shape, fine=True))
-        return bounds
-
-    def _rounded(self, cells: Cells, shape: CellMonomials, *, fine: bool) -> Array:
-        if (shape, fine) not in self._models:
-            self._models[shape, fine] = RoundingTape(self._flow, self.scheme, self.step, shape, fine=fine)
-        model = self._models[shape, fine]
-        data = cells.inputs(shape, self._flow.places, self._flow.timed)
+    def _rounding(self, found: Attempt, blocks: Sequence[int]) -> dict[int, float]:
+        """A bound of the rounding of one step over a cover, for some blocks."""
+        own, factors = list(blocks), [self._factors[k] for k in blocks]
         latest = float(np.abs(self.run.times).max()) + abs(self.equations.problem.run.begin) + self.step
-        data[:, 0, -1] = CLOCK * latest
-        self._charge(model.tape, len(cells))
-        return model.bounds(data, self._factors)
+        cover = RoundingCover(self._flow, self.scheme, self.step, factors, latest, self.work)
+        enough = LITTLE * found.cover.coefficient()[own] * self._scale
+        return dict(zip(own, cover.bounds(found.cover.cells, found.shape, enough).tolist(), strict=True))
 
     def _reaches(self, found: Attempt) -> Array:
         """What the tube alone says of each deviation, at most."""
@@ -328,6 +294,7 @@ class Attempt:
     cover: TubeCover
     ratios: list[float]
     centre: Centre
+    speeds: float
 
     @cached_property
     def tube(self) -> Tube:
@@ -336,7 +303,7 @@ class Attempt:
         scales = zip(centre.run.state_names, centre.scales.tolist(), strict=True)
         rows = zip(cells.spans.tolist(), cells.curves.tolist(), cells.halves.tolist(), strict=True)
         kept = tuple((a, b, _tuples(curves), tuple(half)) for (a, b), curves, half in rows)
-        return Tube(self.width, tuple(scales), kept)
+        return Tube(self.width, tuple(scales), kept, self.speeds)
 
 
 def _tuples(rows: list[list[float]]) -> tuple[tuple[float, ...], ...]:

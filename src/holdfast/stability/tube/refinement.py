@@ -15,7 +15,7 @@ from fractions import Fraction
 from holdfast.engine.forms.tape import Recorder, Value
 from holdfast.equations.equations import Equations
 from holdfast.equations.solving.first_integrals import EasedIntegrals
-from holdfast.equations.solving.redundant import RedundantSolver
+from holdfast.equations.solving.redundant import RedundantSolver, passes_of
 from holdfast.equations.solving.solver_form import Solver
 from holdfast.graph.nodes import Node
 
@@ -49,12 +49,14 @@ class Refinement:
 
 def refinement_of(equations: Equations) -> Refinement | None:
     """The passes by which constraints that may repeat each other are solved; None where there are none."""
-    solver, solution = equations.solver, equations.solution
+    solver = equations.solver
     if not isinstance(solver, RedundantSolver):
         return None
-    forces = [h - m for h, m in zip(solution.bias, solution.excess_bias, strict=True)]
-    passes = solver.passes(forces, [y - d for y, d in zip(solution.demand, solution.drift, strict=True)])
-    return Refinement(tuple(1 / weight for weight in solver.weights), tuple((*a, *mu) for a, mu in passes))
+    passes = passes_of(solver, equations.solution)
+    return Refinement(
+        tuple(1 / weight for weight in solver.weights),
+        tuple((*one.accelerations, *one.multipliers) for one in passes),
+    )
 
 
 def yielding(solver: Solver) -> list[Node]:

@@ -25,9 +25,9 @@ from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.tube.cells import Array
 from holdfast.stability.tube.flow import TubeFlow
-from holdfast.stability.tube.rounding import RoundingTape
+from holdfast.stability.tube.rounding.cover import CLOCK
+from holdfast.stability.tube.rounding.tape import RoundingTape
 
-CLOCK = 4 * 2.0**-51  # of the latest time, as in `prove`
 TINY = 1e-6  # of the half-widths: a start that shows the linear reach, and little else
 MOST_MONOMIALS = 300  # of forms of second order; beyond, the reach of starts is followed to first order
 FIRST = np.geomspace(1, 1 / 128, LANES)  # of the linear reach: the sizes of the start that are tried at once

@@ -23,8 +23,10 @@ LIMIT_MARGIN = 1e-9  # of a control: far more than the rounding of one that a tu
 
 
 def variables_of(flow: TubeFlow) -> list[list[int]]:
-    """Which variables of a cell time and each state depend on: 0 is the time, 1 … n the states, n + 1 ξ."""
-    return [[0] if flow.timed else [], *([0, 1 + i] for i in range(len(flow.variables)))]
+    """Which variables of a cell time and each state depend on: 0 is the time, 1 … n the states, n + 1 ξ, n + 2 η."""
+    last = len(flow.variables) + 2
+    states = ([0, 1 + i, last] if flow.speeds and i in flow.unknowns else [0, 1 + i] for i in range(last - 2))
+    return [[0] if flow.timed else [], *states]
 
 
 Rates = dict[int, Value]  # by the place of their state

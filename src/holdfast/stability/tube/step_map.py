@@ -8,7 +8,7 @@ holds for any matrix M; it is chosen so that the parts linear in x cancel. No la
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -25,6 +25,7 @@ from holdfast.stability.tube.step import Stages, variables_of
 AT_ONCE = 512  # boxes: more would need memory for nothing
 UNIT = 2.0**-50  # of a few operations on doubles, beside their terms
 PADDING = 1 + 1e-9
+LEAST_LOST = 1e-9  # of what most is lost of
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,26 +56,43 @@ class StepMap:
         later = tape.graph(flow.inputs, [taken.moment(Fraction(1)), *after], flow.psi)
         self.tape = FormTape(tape, [tape.number(value) for value in (*before, *later)])
 
-    def ranges(self, boxes: Cells, owners: Array, shares: Sequence[float]) -> Iterator[StepRanges]:
-        """For each share of the largest singular value below which directions count as none: the step of each box.
+    def ranges(self, boxes: Cells, owners: Array, shares: Sequence[float], sizes: Array) -> list[StepRanges]:
+        """The step of each box, with M found in several ways, and last with the best of them at each row.
 
-        Boxes of one owner (where two cells of a tube meet) have one M.
+        The ways differ by the share of the largest singular value below which directions count as none, and by what is
+        left open by the linear parts. Radii are judged beside `sizes`. Boxes of one owner (where two cells of a tube
+        meet) have one M.
         """
         parts = [self._forms(boxes, slice(k, k + AT_ONCE)) for k in range(0, len(boxes), AT_ONCE)]
         before, after, off_before, off_after = (np.concatenate(part) for part in zip(*parts, strict=True))
         first = np.searchsorted(owners, owners)  # owners are in order
         linear = [self.shape.place[(1 + i,)] for i in range(len(self.flow.variables))]
-        sizes = np.abs(before).sum(axis=-1) + off_before
+        with np.errstate(all="ignore"):
+            largest = np.broadcast_to(off_before.max(axis=1, keepdims=True), off_before.shape)
+            weights = [largest, np.maximum(off_before, LEAST_LOST * largest)]
+        found = []
         for share in shares:
-            matrices = _maps(before[..., linear], after[..., linear], share)[first]
-            with np.errstate(all="ignore"):
-                left = after - matrices @ before
-                weights = np.abs(matrices)
-                lost = np.abs(after).sum(axis=-1) + (weights @ np.abs(before).sum(axis=-1)[..., None])[..., 0]
-                radius = np.abs(left[..., 1:]).sum(axis=-1) + off_after + (weights @ off_before[..., None])[..., 0]
-                radius = radius * PADDING + UNIT * (len(self.flow.psi) + 4) * lost
-            radius = np.where(np.isfinite(radius) & np.isfinite(left[..., 0]), radius, np.inf)
-            yield StepRanges(matrices, np.nan_to_num(left[..., 0]), radius, sizes * PADDING)
+            for lost in weights:
+                matrices = _maps(before[..., linear], after[..., linear], lost, share)[first]
+                found.append(self._left(matrices, before, after, off_before, off_after))
+        with np.errstate(all="ignore"):
+            worst = np.array([(one.radius / sizes).max(axis=1) for one in found])
+        starts = np.flatnonzero(np.diff(owners, prepend=-1))
+        best = np.maximum.reduceat(worst, starts, axis=1).argmin(axis=0)
+        chosen = best[np.searchsorted(owners[starts], owners)]
+        return [*found, _mixed(found, chosen)] if len(found) > 1 else found
+
+    def _left(self, matrices: Array, before: Array, after: Array, off_before: Array, off_after: Array) -> StepRanges:
+        """What is left of a step beside the matrices."""
+        sizes = np.abs(before).sum(axis=-1) + off_before
+        with np.errstate(all="ignore"):
+            left = after - matrices @ before
+            weights = np.abs(matrices)
+            lost = np.abs(after).sum(axis=-1) + (weights @ np.abs(before).sum(axis=-1)[..., None])[..., 0]
+            radius = np.abs(left[..., 1:]).sum(axis=-1) + off_after + (weights @ off_before[..., None])[..., 0]
+            radius = radius * PADDING + UNIT * (len(self.flow.psi) + 4) * lost
+        radius = np.where(np.isfinite(radius) & np.isfinite(left[..., 0]), radius, np.inf)
+        return StepRanges(matrices, np.nan_to_num(left[..., 0]), radius, sizes * PADDING)
 
     def _forms(self, boxes: Cells, part: slice) -> tuple[Array, Array, Array, Array]:
         flow, count = self.flow, len(self.flow.psi)
@@ -86,10 +104,24 @@ class StepMap:
         return polynomials[:, :count], polynomials[:, count:], off[:, :count], off[:, count:]
 
 
-def _maps(before: Array, after: Array, share: float) -> Array:
-    """The matrices that take the linear parts from before to after, by least squares; 0 where there are none."""
-    sound = np.isfinite(before).all(axis=(1, 2)) & np.isfinite(after).all(axis=(1, 2))
+def _mixed(found: Sequence[StepRanges], chosen: Array) -> StepRanges:
+    """Of each box, one of several."""
+    rows = np.arange(len(chosen))
+    matrices, middle, radius = (
+        np.array([getattr(one, name) for one in found])[chosen, rows] for name in ("matrices", "middle", "radius")
+    )
+    return StepRanges(matrices, middle, radius, found[0].reach)
+
+
+def _maps(before: Array, after: Array, lost: Array, share: float) -> Array:
+    """The matrices that take the linear parts from before to after, by least squares; 0 where there are none.
+
+    Of those that do it equally well (where deviations repeat each other), the one that takes least of what is lost.
+    """
+    with np.errstate(all="ignore"):
+        scaled = before / lost[..., None]
+    sound = np.isfinite(scaled).all(axis=(1, 2)) & np.isfinite(after).all(axis=(1, 2))
     found = np.zeros((len(before), after.shape[1], before.shape[1]))
     with contextlib.suppress(np.linalg.LinAlgError):  # any matrix will do, this one too
-        found[sound] = after[sound] @ np.linalg.pinv(before[sound], rcond=share)
+        found[sound] = after[sound] @ np.linalg.pinv(scaled[sound], rcond=share) / lost[sound][:, None, :]
     return found

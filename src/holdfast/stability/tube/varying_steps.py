@@ -19,7 +19,7 @@ import numpy as np
 from scipy.linalg import solve_continuous_lyapunov
 
 from holdfast.engine.forms.evaluate import FormTape
-from holdfast.engine.forms.monomials import CellMonomials, monomials
+from holdfast.engine.forms.monomials import CellMonomials
 from holdfast.engine.forms.tape import Recorder, Value
 from holdfast.graph.arithmetics.balls import ball, precision
 from holdfast.graph.nodes import Node
@@ -30,8 +30,9 @@ from holdfast.stability.proof.enclosure import ball_matrix, upper
 from holdfast.stability.proof.prove import BITS
 from holdfast.stability.tube.cells import Array, Cells
 from holdfast.stability.tube.flow import TubeFlow
-from holdfast.stability.tube.prove import CLOCK, FORMS
-from holdfast.stability.tube.rounding import RoundingTape
+from holdfast.stability.tube.prove import FORMS
+from holdfast.stability.tube.rounding.cover import CLOCK
+from holdfast.stability.tube.rounding.tape import RoundingTape
 from holdfast.stability.tube.step import LIMIT_MARGIN, Stages, defect_tape, deviation_tape
 
 STEP = 2.0**-50  # of the latest time: what a step may differ from the difference of its rows by
@@ -121,7 +122,7 @@ class StepForms:
     @cached_property
     def _shape(self) -> CellMonomials:
         order, weight = FORMS[0]
-        return monomials((1, *[weight] * len(self.flow.variables), 1), order)
+        return self.flow.shape(order, weight)
 
     def _cells(self, width: float) -> Cells:
         times, rows = self.run.times[:-1], self.run.y[:, :-1].T

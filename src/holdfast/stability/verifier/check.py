@@ -13,6 +13,7 @@ from holdfast.stability.verifier.numbers.dag import inputs_of
 from holdfast.stability.verifier.numbers.evaluate import ball_values
 from holdfast.stability.verifier.numbers.forms import LEAST, Array
 from holdfast.stability.verifier.order.eased import yielding, yields
+from holdfast.stability.verifier.order.repeated import repeated
 from holdfast.stability.verifier.reading.chains import (
     ChainAgreement,
     ChainLaw,
@@ -144,6 +145,9 @@ def reading(claims: Claims) -> Reading:
         return Reading(claims, stated, system, tableau, ExtendedAgreement(agreed, system), notes)
     notes += _start_notes(claims, stated)
     made = equations(stated, law, claims.parameters)
+    if claims.code.passes is not None:
+        met = repeated(made, claims.code, claims.parameters)
+        return Reading(claims, stated, met[0], tableau, met[1], notes)
     if yields(made):
         yielded = yielding(made, claims.code, claims.parameters, claims.begin, claims.start)
         return Reading(claims, stated, yielded[0], tableau, yielded[1], notes)
@@ -154,6 +158,11 @@ def reading(claims: Claims) -> Reading:
         return Reading(claims, stated, made, tableau, limited, notes, cuts, free)
     agreement = Agreement(made, claims.code, claims.parameters)
     return Reading(claims, stated, made, tableau, agreement, notes)
+
+
+def require_at_once(made: Equations) -> None:
+    if made.in_passes:
+        raise Unconfirmed("constraints that may repeat each other are re-checked by steps in the order of time alone")
 
 
 def _refuse_friction(made: Equations, beside: str) -> None:
@@ -188,6 +197,7 @@ def check_block(read: Reading, block: BlockClaim, budget: Budget) -> Shown:
     assert proof is not None
     assert claims.step is not None
     _require_names(read, block, proof)
+    require_at_once(made)
     if read.cuts:
         raise Unconfirmed("that no limit of a control is reached is re-checked in tubes alone")
     if reactions_in(made.bias) and System(made).slopes:

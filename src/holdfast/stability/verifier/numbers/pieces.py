@@ -20,7 +20,7 @@ import numpy as np
 from holdfast.stability.verifier.numbers.forms import GROWTH, LEAST, UNIT, Array
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed
 
-ROUNDED = 2.0**-51  # of its result, at most, that an operation is wrong by (reading/code.py)
+ROUNDED = 2.0**-53  # of its result, at most, that an operation is wrong by (reading/code.py)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,8 +15,10 @@ import numpy as np
 from holdfast.stability.verifier.check import POINTS, Reading
 from holdfast.stability.verifier.numbers.evaluate import ball_values
 from holdfast.stability.verifier.numbers.forms import Array
+from holdfast.stability.verifier.order.repeated import RepeatedEquations
+from holdfast.stability.verifier.order.rows import require_regular, steps_of_rows
 from holdfast.stability.verifier.order.steps import Boxes, MapReader, StepMaps, boxes, largest
-from holdfast.stability.verifier.reading.code import ROUNDED
+from holdfast.stability.verifier.reading.code import CLOCK
 from holdfast.stability.verifier.reading.file import BlockClaim
 from holdfast.stability.verifier.reading.tubes import StatedTube
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed, require
@@ -112,6 +114,7 @@ def _checked(read: Reading, claim: dict[str, Any], budget: Budget, progress: Pro
     require(claim["tube"] < len(claims.tubes), "its tube is not in the certificate")
     tube, steps = claims.tubes[claim["tube"]], claim["steps"]
     _require_tube(read, tube)
+    require(not tube.speeds, "steps in the order of time are at the speeds of their run")
     require(set(names) <= set(made.psi), "its proof is of what is no deviation of the problem")
     sizes = {len(claim[name]) for name in ("start", "bounds", "rounding")}
     require(sizes == {len(names)}, "its numbers are not one for each deviation")
@@ -122,18 +125,48 @@ def _checked(read: Reading, claim: dict[str, Any], budget: Budget, progress: Pro
     _require_start(read, claim)
     if read.cuts:
         raise Unconfirmed("limits of controls are not re-checked by steps in the order of time")
-    clock = 4 * ROUNDED * (abs(claims.begin) + claims.duration + claims.step)
-    found = boxes(tube, claims.begin, claims.step, steps, clock)
+    found = boxes_of(read, claim)
     budget.require_room(len(found.rows))
     budget.spend(len(found.rows))
+    agreeing = _agreeing(read, found.cells) if made.in_passes else None  # a wrong weight is told by it, and at once
+    maps, rounding = _steps(read, claim, found, budget, progress)
+    bounds = largest(maps, np.array(claim["start"]), rounding)
+    _require_bounds(claim, bounds)
+    agreeing = _agreeing(read, found.cells) if agreeing is None else agreeing
+    return ShownOrder(claim, tube, found, maps, rounding, bounds, agreeing)
+
+
+def boxes_of(read: Reading, claim: dict[str, Any]) -> Boxes:
+    """The states of its tube at its rows."""
+    claims = read.claims
+    assert claims.step is not None
+    clock = CLOCK * (abs(claims.begin) + claims.duration + claims.step)
+    return boxes(claims.tubes[claim["tube"]], claims.begin, claims.step, claim["steps"], clock)
+
+
+def _steps(
+    read: Reading, claim: dict[str, Any], found: Boxes, budget: Budget, progress: Progress
+) -> tuple[StepMaps, Array]:
+    """The step from each row as a map of deviations, and its rounding: (steps, deviations)."""
+    claims, made, names = read.claims, read.equations, claim["names"]
+    assert claims.step is not None
+    tube = claims.tubes[claim["tube"]]
+    if isinstance(made, RepeatedEquations):
+        require_regular(made, tube, claims.begin, claims.start)
+        place = next(k for k, block in enumerate(claims.blocks) if block.ordered == claim)
+
+        def tell(share: float) -> None:
+            budget.spend(0)  # of cells; but it may have taken too long
+            progress(share)
+
+        maps, rounding = steps_of_rows(read, names, found, place, tell)
+        _require_rounding(rounding, claim)
+        return maps, rounding
     reader = MapReader(made, names, read.tableau, claims.step)
     maps = reader.maps(found, lambda share: progress(MAPS_PART * share))
     by_cell = _rounding(read, tube, claim, budget, progress)
     starts = np.flatnonzero(np.diff(found.rows, prepend=-1))
-    rounding = np.maximum.reduceat(by_cell[found.owners], starts)
-    bounds = largest(maps, np.array(claim["start"]), rounding)
-    _require_bounds(claim, bounds)
-    return ShownOrder(claim, tube, found, maps, rounding, bounds, _agreeing(read, found.cells))
+    return maps, np.maximum.reduceat(by_cell[found.owners], starts)
 
 
 def _require_start(read: Reading, claim: dict[str, Any]) -> None:
@@ -180,10 +213,14 @@ def _rounding(read: Reading, tube: StatedTube, claim: dict[str, Any], budget: Bu
             for rows, own in zip(some, model.judged(together).T, strict=True):
                 bounds[rows] = own
             progress(MAPS_PART + (1 - MAPS_PART) * float((bounds <= wanted).all(axis=1).mean()))
-    excess = (bounds / np.maximum(wanted, 1e-300)).max()
+    _require_rounding(bounds, claim)
+    return bounds
+
+
+def _require_rounding(bounds: Array, claim: dict[str, Any]) -> None:
+    excess = (bounds / np.maximum(np.array(claim["rounding"]), 1e-300)).max()
     if not excess <= 1:
         raise Unconfirmed(f"its rounding is not confirmed: {excess:.3g} times what is stated")
-    return bounds
 
 
 def _agreeing(read: Reading, cells: TubeCells) -> int:

@@ -26,7 +26,7 @@ from holdfast.stability.verifier.steps.unknowns import System, _saddle
 
 SOFTNESS = Fraction(1, 10)  # p₀
 LOOKS = 8  # states at which rows are seen to be first integrals
-REPEATED = "constraints that repeat each other are solved in passes, which is not re-checked"
+REPEATED = "constraints that repeat each other are met in passes, which it does not list: certify again"
 
 
 @dataclass(frozen=True, eq=False)

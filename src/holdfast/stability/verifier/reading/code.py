@@ -1,8 +1,9 @@
 """The operations that are run, as the certificate lists them: what they compute, and what doubles do to it.
 
-Each operation is taken to be wrong by at most 2⁻⁵¹ of its result: two roundings, since a quotient may be made of a
-reciprocal and a product, and a fused product rounds less. An elementary function counts four times that. Errors are
-carried through by the slopes of the operations over the cell (running error analysis).
+Each operation is rounded to nearest: it is wrong by at most 2⁻⁵³ of its result, and a fused product rounds less. A
+quotient counts twice, for it may be made of a reciprocal and a product. Sine, cosine, exponential and logarithm count
+eight times, the library's functions sixteen. Errors are carried through by the slopes of the operations over the cell
+(running error analysis).
 """
 
 from __future__ import annotations
@@ -21,12 +22,27 @@ from holdfast.stability.verifier.numbers.forms import GROWTH, Array, Form, undef
 from holdfast.stability.verifier.numbers.pieces import Pieces
 from holdfast.stability.verifier.refusal import Refused
 
-ROUNDED = 2.0**-51
-FUNCTION = 4 * ROUNDED
+ROUNDED = 2.0**-53
+QUOTIENT = 2.01 * ROUNDED
+FUNCTION = 2.0**-50
+LIBRARY = 2.0**-49
+OWN = ("sin", "cos", "exp", "log")
+CLOCK = 8 * ROUNDED  # of the latest time: t = begin + count·step at both ends of a step, and the stages within
+ENDS = 2.0**-49  # of ends that are computed from others: more than a few roundings
 LEAST = 2.0**-1000
 ARITHMETIC = {"add": 2, "sub": 2, "mul": 2, "div": 2, "neg": 1, "pow": 2, "atan2": 2, "min": 2, "max": 2, "select": 3}
 FUNCTIONS = ("sqrt", "exp", "log", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "abs", "sign")
 ARITY = ARITHMETIC | dict.fromkeys(FUNCTIONS, 1)
+
+
+@dataclass(frozen=True)
+class Passes:
+    """How rows that may repeat each other are met: W, the places of (a, λ) after each pass but the last, whose a are
+    rates, and those of (r₂, δ), what the pass before leaves unmet and what a pass adds to a, of each."""
+
+    weights: tuple[Fraction, ...]
+    results: tuple[tuple[int, ...], ...]
+    changes: tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -38,29 +54,32 @@ class Code:
     rates: tuple[int, ...]
     tables: Mapping[str, Pieces] = field(default_factory=dict)  # of data that it reads
     noise: tuple[tuple[int, ...], ...] = ()  # the places of intensities, by channel and coordinate
+    passes: Passes | None = None
 
     def balls(self, values: Mapping[str, Any]) -> list[Any]:
         """The rates in balls at one point."""
         known = self.known(values)
         return [known[k] for k in self.rates]
 
-    def known(self, values: Mapping[str, Any]) -> list[Any]:
-        """Inputs and all operations in balls at one point."""
+    def known(self, values: Mapping[str, Any], instead: Mapping[int, Any] | None = None) -> list[Any]:
+        """Inputs and all operations in balls at one point; those after a place take what is given `instead` of it."""
         import flint
 
         known = [values[name] for name in self.inputs]
-        for op, *args in self.operations:
+        found = list(known)
+        for place, (op, *args) in enumerate(self.operations, len(known)):
             if op == "const":
-                known.append(flint.arb(flint.fmpq(args[0].numerator, args[0].denominator)))
+                found.append(flint.arb(flint.fmpq(args[0].numerator, args[0].denominator)))
             elif op == "pi":
-                known.append(flint.arb.pi())
+                found.append(flint.arb.pi())
             elif op == "power":
-                known.append(ball_power(known[args[0]], args[1]))
+                found.append(ball_power(known[args[0]], args[1]))
             elif op == "table":
-                known.append(args[2].ball(args[1], known[args[0]], flint))
+                found.append(args[2].ball(args[1], known[args[0]], flint))
             else:
-                known.append(_ball(op, [known[k] for k in args], flint))
-        return known
+                found.append(_ball(op, [known[k] for k in args], flint))
+            known.append(found[-1] if instead is None else instead.get(place, found[-1]))
+        return found
 
     def rounded(self, values: Mapping[str, Rounded]) -> list[Rounded]:
         """The rates over cells, each with a bound of its rounding error."""
@@ -68,11 +87,15 @@ class Code:
         known = self.followed(values, range(first, first + len(self.operations)))
         return [known[k] for k in self.rates]
 
-    def followed(self, values: Mapping[str, Rounded], places: Iterable[int]) -> dict[int, Rounded]:
-        """Inputs and some operations, in their order, over cells, each with a bound of its error."""
-        known = {k: values[name] for k, name in enumerate(self.inputs) if name in values}
+    def followed(
+        self, values: Mapping[str, Rounded], places: Iterable[int], given: Mapping[int, Rounded] | None = None
+    ) -> dict[int, Rounded]:
+        """Inputs and some operations, in their order, over cells, each with a bound of its error; some are `given`."""
+        known = {k: values[name] for k, name in enumerate(self.inputs) if name in values} | dict(given or {})
         like = known[0]
         for place in places:
+            if place in known:
+                continue
             op, *args = self.operations[place - len(self.inputs)]
             if op == "const":
                 known[place] = constant(args[0], like.form)
@@ -146,7 +169,7 @@ def narrowed(form: Form, low: Array, high: Array) -> Form:
     """
     if not form.space.narrows:
         return form
-    pad = 4 * ROUNDED * np.maximum(np.abs(low), np.abs(high)) + LEAST
+    pad = ENDS * np.maximum(np.abs(low), np.abs(high)) + LEAST
     low, high = low - pad, high + pad
     lowest, highest = form.range()
     flat = Form.constant(form.space, (low + high) / 2, (high - low) / 2 * GROWTH + pad)
@@ -231,7 +254,7 @@ def _quotient(a: Rounded, b: Rounded) -> Rounded:
     low, high = (np.where(defined, end, np.nan) for end in (ends.min(axis=0), ends.max(axis=0)))
     form = narrowed(functions.divided(a.form, b.form), low, high)
     carried = np.where(least > 0, (a.error + form.bound()[:, 0] * b.error) / least, inf)
-    return _made(form, carried)
+    return _made(form, carried, QUOTIENT)
 
 
 def _raised(a: Rounded, b: Rounded) -> Rounded:
@@ -239,7 +262,7 @@ def _raised(a: Rounded, b: Rounded) -> Rounded:
     form = functions.raised(a.form, b.form)
     logarithm = functions.applied("log", a.form).bound()[:, 0]
     carried = form.bound()[:, 0] * (b.size * a.error / np.where(low > 0, low, np.nan) + logarithm * b.error)
-    return _made(form, np.where(np.isfinite(carried), 2 * carried, inf), FUNCTION)
+    return _made(form, np.where(np.isfinite(carried), 2 * carried, inf), LIBRARY)
 
 
 def _selected(c: Rounded, a: Rounded, b: Rounded) -> Rounded:
@@ -254,7 +277,7 @@ def _angle(y: Rounded, x: Rounded) -> Rounded:
         np.where(low > 0, low, np.where(high < 0, high, 0.0)) ** 2 for low, high in ((low_y, high_y), (low_x, high_x))
     )
     carried = (x.size * y.error + y.size * x.error) / np.where(square > 0, square, np.nan)
-    return _made(functions.applied("atan2", y.form, x.form), np.where(np.isfinite(carried), 2 * carried, inf), FUNCTION)
+    return _made(functions.applied("atan2", y.form, x.form), np.where(np.isfinite(carried), 2 * carried, inf), LIBRARY)
 
 
 def _function(op: str, a: Rounded) -> Rounded:
@@ -263,7 +286,12 @@ def _function(op: str, a: Rounded) -> Rounded:
         form = narrowed(form, *_wave(op, *a.form.range()))
     low, high = a.widened()
     slope = _slope(op, low, high) * (1 + 1e-6)  # numpy's functions are trusted to one part in 10⁶ here
-    return _made(form, np.where(np.isfinite(slope), slope * a.error, inf), FUNCTION)
+    return _made(form, np.where(np.isfinite(slope), slope * a.error, inf), function_unit(op))
+
+
+def function_unit(op: str) -> float:
+    """The most that a function is wrong by, beside its result."""
+    return ROUNDED if op == "sqrt" else FUNCTION if op in OWN else LIBRARY
 
 
 def _wave(op: str, low: Array, high: Array) -> tuple[Array, Array]:

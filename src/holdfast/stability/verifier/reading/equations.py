@@ -53,6 +53,11 @@ class Equations:
         return False
 
     @property
+    def in_passes(self) -> bool:
+        """Whether rows that may repeat each other are met in passes: accelerations are no solution of M, E and J."""
+        return False
+
+    @property
     def rows(self) -> tuple[list[list[Node]], list[Node]] | None:
         """Matrix and right side of accelerations alone, where these are not those of M, E and J."""
         return None

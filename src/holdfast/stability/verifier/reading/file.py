@@ -4,7 +4,8 @@ schema problem problem_hash title scheme step begin duration digest
 parameters   the doubles that the run uses, by name, gains included
 overrides    the names of those that are not the problem text's own
 start        the state of the run that was checked
-code         the operations that are run: inputs, operations, rates, and tables, the pieces of data that they read
+code         the operations that are run: inputs, operations, rates; tables, the pieces of data that they read; and
+             passes over rows that may repeat each other: their weights, and the places of (a, λ) after each
 blocks       of constraints, each once; `proof` where one is claimed
 """
 
@@ -23,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.stability.verifier.numbers.pieces import Pieces
-from holdfast.stability.verifier.reading.code import ARITY, Code
+from holdfast.stability.verifier.reading.code import ARITY, Code, Passes
 from holdfast.stability.verifier.reading.data import stated_tables, table_operation
 from holdfast.stability.verifier.reading.tubes import StatedTube, TubeClaim, proof_in_tube, tubes
 from holdfast.stability.verifier.refusal import Refused, Unreadable, require
@@ -32,6 +33,7 @@ SCHEMA = 2
 LARGEST = 20_000_000  # bytes of a certificate
 LABELS = ("nothing", "proved", "tube", "mean_square", "checked", "estimated", "neutral", "refused")
 MOST_OPERATIONS = 20_000
+MOST_PASSES = 20  # over rows that may repeat each other
 FRACTION = re.compile(r"-?[0-9]+(?:/[0-9]+)?")
 LARGEST_NUMBER = 1e150  # in what is claimed; beyond it nothing is a bound
 
@@ -233,7 +235,7 @@ def _numbers(value: Any, where: str) -> dict[str, float]:
 
 def _code(value: Any, where: str) -> Code:
     fields = {"inputs": _unique, "operations": _list(_raw, MOST_OPERATIONS), "rates": _list(_place)}
-    also: dict[str, Check] = {"tables": stated_tables, "noise": _list(_list(_place))}
+    also: dict[str, Check] = {"tables": stated_tables, "noise": _list(_list(_place)), "passes": _passes}
     more = {name: check for name, check in also.items() if isinstance(value, dict) and name in value}
     data = _table(value, where, {**fields, **more})
     tables = data.get("tables", {})
@@ -242,9 +244,20 @@ def _code(value: Any, where: str) -> Code:
         operations.append(_operation(entry, known, tables))
         known += 1
     noise = tuple(map(tuple, data.get("noise", ())))
-    found = all(place < known for row in (data["rates"], *noise) for place in row)
+    passes: Passes | None = data.get("passes")
+    more_places = () if passes is None else (*passes.results, *passes.changes)
+    found = all(place < known for row in (data["rates"], *noise, *more_places) for place in row)
     require(found, "the code ends before it gives its rates")
-    return Code(tuple(data["inputs"]), tuple(operations), tuple(data["rates"]), tables, noise)
+    return Code(tuple(data["inputs"]), tuple(operations), tuple(data["rates"]), tables, noise, passes)
+
+
+def _passes(value: Any, where: str) -> Passes:
+    rows = _list(_list(_place), MOST_PASSES)
+    data = _table(value, where, {"weights": _list(_fraction), "results": rows, "changes": rows})
+    require(all(0 < weight < LARGEST_NUMBER for weight in data["weights"]), f"{where} has a weight that is none")
+    require(len(data["changes"]) == len(data["results"]) + 1, f"{where} are not all told")
+    results, changes = (tuple(map(tuple, data[name])) for name in ("results", "changes"))
+    return Passes(tuple(data["weights"]), results, changes)
 
 
 def _raw(value: Any, where: str) -> Any:

@@ -1,6 +1,7 @@
 """Tubes in a certificate: cells once, beside the blocks that are proved in them.
 
 tubes: [{"width": w, "scales": {state: range}, "cells": [[t0, t1, [[p0, p1, p2, p3] per state], [half per state]]]}]
+       and "speeds": e where the rates of positions may be multiplied by factors from 1 - e to 1 + e, at whatever time
 proof: {"kind": "tube", "tube": place in tubes, "factor", "gamma", "coefficient", "rounding", "radius"}
 """
 
@@ -41,6 +42,7 @@ class StatedTube:
     spans: Array  # (cells, 2)
     curves: Array  # (cells, states, 4)
     halves: Array  # (cells, states)
+    speeds: float = 0.0
 
 
 def proof_in_tube(value: Any, where: str, fields: Mapping[str, Check], table: Any) -> TubeClaim:
@@ -67,7 +69,8 @@ def tubes(value: Any, where: str) -> list[StatedTube]:
 
 
 def _tube(value: Any) -> StatedTube:
-    require(isinstance(value, dict) and set(value) == {"width", "scales", "cells"}, "a tube lacks a field or has more")
+    known = {"width", "scales", "cells"}
+    require(isinstance(value, dict) and known <= set(value) <= known | {"speeds"}, "a tube lacks a field or has more")
     scales, cells = value["scales"], value["cells"]
     require(isinstance(scales, dict) and 0 < len(scales) <= 1000, "a tube has no ranges of the states")
     require(isinstance(cells, list) and 0 < len(cells) <= MOST_CELLS, "a tube has no cells, or too many")
@@ -82,7 +85,9 @@ def _tube(value: Any) -> StatedTube:
         spans.append([_number(first), _number(last)])
         curves.append([[_number(x) for x in row] for row in curve])
         halves.append([_number(x, 0.0) for x in half])
-    made = StatedTube(_number(value["width"], 0.0), ranges, np.array(spans), np.array(curves), np.array(halves))
+    width, speeds = _number(value["width"], 0.0), _number(value.get("speeds", 0.0), 0.0)
+    require(speeds < 1, "a tube has speeds that turn round")
+    made = StatedTube(width, ranges, np.array(spans), np.array(curves), np.array(halves), speeds)
     require(bool((made.spans[:, 0] < made.spans[:, 1]).all()), "a cell of a tube ends before it begins")
     require(bool((made.spans[1:, 0] == made.spans[:-1, 1]).all()), "the cells of a tube do not meet")
     return made

@@ -13,7 +13,7 @@ import numpy as np
 from holdfast.stability.verifier.numbers.dag import inputs_of, ordered
 from holdfast.stability.verifier.numbers.evaluate import Forms, ball_values
 from holdfast.stability.verifier.numbers.forms import GROWTH, Array, Form, Space, space
-from holdfast.stability.verifier.reading.code import ROUNDED, Code, Rounded, advanced, constant
+from holdfast.stability.verifier.reading.code import CLOCK, Code, Rounded, advanced, constant
 from holdfast.stability.verifier.reading.equations import KINKS, Equations
 from holdfast.stability.verifier.refusal import Refused, require
 from holdfast.stability.verifier.schemes import Tableau
@@ -34,7 +34,7 @@ class RoundingModel:
     ) -> None:  # fmt: skip
         """`jumps`: what each deviation may jump by where the clock rounds, at a knot of data."""
         self.equations, self.code, self.tableau, self.step = equations, code, tableau, step
-        self._clock = 4 * ROUNDED * latest  # of t = begin + count·step, and of the stages within
+        self._clock = CLOCK * latest
         self._factor, self._numbers, self._jumps = np.array(factor), numbers, jumps or [0.0] * len(names)
         inputs = [equations.dag.input(name) for name in equations.inputs]
         self._slopes = equations.dag.partials([equations.psi[name] for name in names], inputs)
@@ -87,6 +87,8 @@ class RoundingModel:
 class Agreement:
     """Whether the code computes accelerations that satisfy the problem's own equations, at points of the region."""
 
+    bits = BITS
+
     def __init__(self, equations: Equations, code: Code, numbers: Mapping[str, float]) -> None:
         require(code.inputs[: len(equations.inputs)] == tuple(equations.inputs), "the code is of another state")
         require(set(code.inputs[len(equations.inputs) :]) == set(numbers), "the code has other parameters")
@@ -102,7 +104,7 @@ class Agreement:
         """Refuse where they differ; False where the equations are not defined."""
         import flint
 
-        before, flint.ctx.prec = flint.ctx.prec, BITS
+        before, flint.ctx.prec = flint.ctx.prec, self.bits
         try:
             return self._checked([flint.arb(float(x)) for x in point], flint)
         except ZeroDivisionError:

@@ -1,8 +1,12 @@
-"""Cells of a tube as forms: t ∈ [t₀, t₁], s = (t − t₀)/(t₁ − t₀), |xᵢ − Σ_k p_ik sᵏ| ≤ half_i; and parts of them."""
+"""Cells of a tube as forms: t ∈ [t₀, t₁], s = (t − t₀)/(t₁ − t₀), |xᵢ − Σ_k p_ik sᵏ| ≤ half_i; and parts of them.
+
+With speeds, |xᵢ − (1 + speedsᵢ η) Σ_k p_ik sᵏ| ≤ half_i, |η| ≤ 1: one more variable of a cell.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -10,6 +14,7 @@ from holdfast.stability.verifier.numbers.forms import GROWTH, UNIT, Array, Form,
 from holdfast.stability.verifier.tube.space import TubeSpace
 
 DEGREE = 3
+OF_EACH = ("spans", "curves", "halves", "low", "high")  # what a batch has for each of its parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,21 +28,24 @@ class TubeCells:
     spans: Array  # (cells, 2): t₀, t₁ of the whole cell
     curves: Array  # (cells, states, 4)
     halves: Array  # (cells, states)
-    low: Array  # (cells, 2 + states): of s, of the place within the step, then of the offsets
+    low: Array  # (cells, 2 + states): of s, of the place within the step, then of the offsets; with speeds, of η
     high: Array
+    speeds: Array | None = None  # (states), the same for all cells
 
     @classmethod
-    def whole(cls, names: list[str], spans: Array, curves: Array, halves: Array) -> TubeCells:
-        count = len(spans)
-        low = np.concatenate([np.zeros((count, 2)), -np.ones((count, len(names)))], axis=1)
-        return cls(names, spans, curves, halves, low, np.ones((count, 2 + len(names))))
+    def whole(
+        cls, names: list[str], spans: Array, curves: Array, halves: Array, speeds: Array | None = None
+    ) -> TubeCells:
+        count, across = len(spans), len(names) + (speeds is not None)
+        low = np.concatenate([np.zeros((count, 2)), -np.ones((count, across))], axis=1)
+        return cls(names, spans, curves, halves, low, np.ones((count, 2 + across)), speeds)
 
     def __len__(self) -> int:
         return len(self.spans)
 
     def chosen(self, rows: Array) -> TubeCells:
-        parts = (self.spans, self.curves, self.halves, self.low, self.high)
-        return TubeCells(self.names, *(part[rows] for part in parts))
+        parts: dict[str, Any] = {name: getattr(self, name)[rows] for name in OF_EACH}
+        return replace(self, **parts)
 
     def halved(self, variables: Array) -> TubeCells:
         """Each part cut in two in the middle of one of its variables (0: s, 1: within the step, then the states)."""
@@ -47,7 +55,7 @@ class TubeCells:
         below[rows, variables] = above[rows, variables] = middle
         spans, curves, halves = (np.concatenate([part, part]) for part in (self.spans, self.curves, self.halves))
         low, high = np.concatenate([self.low, above]), np.concatenate([below, self.high])
-        return TubeCells(self.names, spans, curves, halves, low, high)
+        return TubeCells(self.names, spans, curves, halves, low, high, self.speeds)
 
     def centred(self) -> tuple[Array, Array]:
         """Σ p_k sᵏ in powers of e₀, s = middle + reach·e₀: coefficients (cells, states, 4), and what doubles lose."""
@@ -82,11 +90,32 @@ class TubeCells:
             for power in range(1, DEGREE + 1):
                 form.c[:, space.long(power), 0] = powers[:, i, power]
             form.c[:, space.across(k), 0] = width
+            if self.speeds is not None and self.speeds[i] > 0:
+                form = self._with_speeds(form, powers[:, i], missed[:, i], float(self.speeds[i]), len(used))
             found[name] = form
         return found
 
+    def _with_speeds(self, form: Form, powers: Array, missed: Array, speed: float, k: int) -> Form:
+        """speed·η times a cubic more, η = middle + reach·e_k; what bends along the cell goes to the remainder."""
+        space, (middle, reach) = form.space, self._factor()
+        assert isinstance(space, TubeSpace)
+        size = np.abs(powers).sum(axis=1)
+        for power in range(DEGREE + 1):
+            form.c[:, space.long(power), 0] += speed * middle * powers[:, power]
+        form.c[:, space.across(k), 0] = speed * reach * powers[:, 0]
+        form.c[:, space.across(k, 0), 0] = speed * reach * powers[:, 1]
+        bent = speed * reach * np.abs(powers[:, 2:]).sum(axis=1) * GROWTH
+        form.r[:, 0] += (bent + speed * missed + 16 * UNIT * size) * GROWTH
+        return form
+
+    def _factor(self) -> tuple[Array, Array]:
+        """Middle and reach of η over each part."""
+        low, high = self.low[:, -1], self.high[:, -1]
+        return (low + high) / 2, (high - low) / 2
+
     def _linear(self, space: Space) -> dict[str, Form]:
         """With one direction for time and one for each state; what bends goes to the remainder."""
+        assert self.speeds is None, "boxes alone are looked at so"
         middle, reach, lost = self._time()
         found, (powers, missed) = {"t": Form.constant(space, middle, lost)}, self.centred()
         found["t"].c[:, space.linear[0], 0] = reach
@@ -102,6 +131,11 @@ class TubeCells:
     def _offset(self, i: int) -> tuple[Array, Array]:
         low, high = self.low[:, 2 + i], self.high[:, 2 + i]
         return self.halves[:, i] * (low + high) / 2, self.halves[:, i] * (high - low) / 2 * GROWTH
+
+    @property
+    def across(self) -> int:
+        """Directions across a cell beside those of its states: one for speeds."""
+        return int(self.speeds is not None)
 
     @property
     def basis(self) -> Array:

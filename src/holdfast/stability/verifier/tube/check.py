@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.stability.verifier.check import LEAST_ROUNDING, Reading, Shown, _defect, _start_size
+from holdfast.stability.verifier.check import LEAST_ROUNDING, Reading, Shown, _defect, _start_size, require_at_once
 from holdfast.stability.verifier.reading.file import BlockClaim
 from holdfast.stability.verifier.reading.tubes import StatedTube, TubeClaim
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed, require
@@ -15,6 +15,7 @@ from holdfast.stability.verifier.steps.contraction import BITS, Contraction, top
 from holdfast.stability.verifier.steps.cover import Budget
 from holdfast.stability.verifier.tube.cores import confirmed
 from holdfast.stability.verifier.tube.cover import Claimed, Failing, Progress
+from holdfast.stability.verifier.tube.speeds import require_no_time
 
 
 def tube_outcomes(
@@ -89,6 +90,8 @@ def _require_tube(read: Reading, tube: StatedTube) -> None:
     require(float(tube.spans[-1, 1]) >= claims.begin + claims.duration, "the tube ends before the run")
     scales = np.array([*tube.scales.values()])
     require(bool((tube.halves >= tube.width * scales * (1 - 1e-12)).all()), "the tube is narrower than stated")
+    if tube.speeds:
+        require_no_time(read)
 
 
 def fitting(read: Reading, block: BlockClaim) -> Claimed:
@@ -99,6 +102,7 @@ def fitting(read: Reading, block: BlockClaim) -> Claimed:
     assert proof is not None
     assert claims.step is not None
     _require_names(read, block, proof)
+    require_at_once(made)
     matrix = made.matrix(block.names)
     require(matrix == [[Fraction(x) for x in row] for row in block.matrix], "the law is not the one of the problem")
     require(block.gamma == proof.gamma < 1, "the contraction is not the one of the proof, or none")

@@ -36,7 +36,7 @@ def confirmed(
     """How many parts of cells were looked at; `Failing`, `Refused` or `Unconfirmed` where a claim is not confirmed."""
     cover = TubeCover(read, tube, claims, budget, progress)
     cover.require_hope()
-    count, several = _cores(), len(tube.spans) >= WORTH
+    count, several = usable_cores(), len(tube.spans) >= WORTH
     blocks = [read.claims.blocks.index(one.block) for one in claims]
     packed = pickle.dumps((read.claims, place, blocks, budget.left()))
     workers: Workers | None = None
@@ -84,7 +84,7 @@ def _lines(client: Any, futures: Sequence[Any]) -> Generator[str, None, None]:
         client.cancel(futures, force=True)  # those that are done already are none
 
 
-def _cores() -> int:
+def usable_cores() -> int:
     """That this process may use."""
     usable = getattr(os, "sched_getaffinity", None)
     return len(usable(0)) if usable is not None else os.cpu_count() or 1
@@ -93,9 +93,10 @@ def _cores() -> int:
 class Workers:
     """Processes at work, each with a part of the cells."""
 
-    def __init__(self, packed: bytes, count: int) -> None:
+    def __init__(self, packed: bytes, count: int, module: str = "holdfast.stability.verifier.tube.worker") -> None:
         if not sys.executable:
             raise OSError("there is no interpreter to begin")
+        self._module = module
         self._lines: Queue[tuple[int, str]] = Queue()
         self._processes: list[subprocess.Popen[bytes]] = []
         self._threads: list[Thread] = []
@@ -111,12 +112,7 @@ class Workers:
         paths = [str(root), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
         alone = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         environment = {**os.environ, **alone, "PYTHONPATH": os.pathsep.join(path for path in paths if path)}
-        command = [
-            sys.executable,
-            "-P",
-            "-m",
-            "holdfast.stability.verifier.tube.worker",
-        ]  # -P: not this folder
+        command = [sys.executable, "-P", "-m", self._module]  # -P: not this folder
         process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment
         )
@@ -141,7 +137,16 @@ class Workers:
 
     def together(self, budget: Budget, progress: Progress | None) -> int:
         """What all of them found: the sum of parts, or the first that is not confirmed."""
-        shares, done, total = [0.0] * len(self._processes), set[int](), 0
+        total = 0
+        for told in self.results(progress):
+            parts, spent = map(int, told.split())
+            total += parts
+            budget.spend(spent)
+        return total
+
+    def results(self, progress: Progress | None) -> list[str]:
+        """What each of them says when it is done; the first that is not confirmed ends all."""
+        shares, done = [0.0] * len(self._processes), dict[int, str]()
         try:
             while len(done) < len(self._processes):
                 k, line = self._lines.get()
@@ -151,15 +156,12 @@ class Workers:
                     if progress is not None:
                         progress(sum(shares) / len(shares))
                 elif kind == "done":
-                    parts, spent = map(int, rest.split())
-                    total += parts
-                    done.add(k)
-                    budget.spend(spent)
+                    done[k] = rest
                 elif kind != "ended" or k not in done:
                     raise _trouble(kind, rest)
         finally:
             self.end()
-        return total
+        return [done[k] for k in sorted(done)]
 
     def end(self) -> None:
         for process in self._processes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,10 +20,11 @@ from holdfast.stability.verifier.steps.cover import Budget
 from holdfast.stability.verifier.steps.rounding import RoundingModel
 from holdfast.stability.verifier.steps.unknowns import System
 from holdfast.stability.verifier.tube.adjoint import AdjointRounding
-from holdfast.stability.verifier.tube.cells import TubeCells
+from holdfast.stability.verifier.tube.cells import OF_EACH, TubeCells
 from holdfast.stability.verifier.tube.groups import grouped, groups
 from holdfast.stability.verifier.tube.limits import WatchedCode
 from holdfast.stability.verifier.tube.space import TubeSpace
+from holdfast.stability.verifier.tube.speeds import speeds_of
 from holdfast.stability.verifier.tube.step import TubeStep
 
 BATCH = 32  # parts of cells at a time: forms with symbols are long
@@ -70,14 +71,14 @@ class TubeRounding(RoundingModel):
         return found
 
     def _space(self, cells: Any) -> Space:
-        return TubeSpace(len(cells.names), 0, 1)
+        return TubeSpace(len(cells.names) + cells.across, 0, 1)
 
 
 class TubeRoundings:
     """Rounding of all blocks over parts of a tube: errors added up, which is quick, or by their slopes."""
 
     def __init__(self, read: Reading, tube: StatedTube, claims: Sequence[Claimed]) -> None:
-        self._read, self._claims = read, claims
+        self._read, self._claims, self._speeds = read, claims, tube.speeds > 0
         self._made: dict[tuple[int, ...], AdjointRounding] = {}
         self._wanted = np.array([one.proof.rounding for one in claims])
         step = read.claims.step
@@ -103,8 +104,9 @@ class TubeRoundings:
             assert stated.step is not None
             names, factors = [one.block.names for one in chosen], [np.array(one.proof.factor) for one in chosen]
             self._made[blocks] = AdjointRounding(
-                made, self._read.code, names, self._read.tableau, stated.step, factors, stated.parameters, self._latest
-            )
+                made, self._read.code, names, self._read.tableau, stated.step, factors, stated.parameters, self._latest,
+                int(self._speeds),
+            )  # fmt: skip
         return self._made[blocks]
 
     def reached(self, cells: TubeCells) -> tuple[Array, Array]:
@@ -153,8 +155,9 @@ class TubeCover:
         self.read, self.tube, self.claims, self.budget, self.progress = read, tube, claims, budget, progress
         self.every = 1  # which part of the cells is looked at in this process
         self.names = list(tube.scales)
-        self.whole = TubeCells.whole(self.names, tube.spans, tube.curves, tube.halves)
-        self.step = TubeStep(read.equations, [one.block.names for one in claims], read.tableau, step)
+        self.whole = TubeCells.whole(self.names, tube.spans, tube.curves, tube.halves, speeds_of(read, tube))
+        blocks = [one.block.names for one in claims]
+        self.step = TubeStep(read.equations, blocks, read.tableau, step, self.whole.across)
         self.factors = [np.array(one.proof.factor) for one in claims]
         self.wanted = np.array([one.proof.coefficient for one in claims])
 
@@ -307,5 +310,5 @@ def _cut(cells: TubeCells, shares: Array, depths: Array, twice: Array) -> tuple[
 
 
 def joined_cells(several: Sequence[TubeCells]) -> TubeCells:
-    parts = zip(*((x.spans, x.curves, x.halves, x.low, x.high) for x in several), strict=True)
-    return TubeCells(several[0].names, *(np.concatenate(part) for part in parts))
+    parts: dict[str, Any] = {name: np.concatenate([getattr(one, name) for one in several]) for name in OF_EACH}
+    return replace(several[0], **parts)

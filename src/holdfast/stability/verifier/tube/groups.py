@@ -1,6 +1,6 @@
 """Several cells of a tube as one: a cubic along all of them, with a box that holds theirs.
 
-    |x − P(σ)| ≤ half + |p(s) − P(α + β s)|,      σ = α + β s
+    |x − P(σ)| ≤ half + |p(s) − P(α + β s)|,      σ = α + β s         (1 + speeds times as far, where there are some)
 
 A cubic p − P lies within its Bernstein coefficients. Rounding changes little from cell to cell and is mostly far below
 what is stated, so that a group often says it of all its cells at once; a defect is often small enough for two.
@@ -33,8 +33,9 @@ def grouped(cells: TubeCells) -> TubeCells:
     states = np.einsum("cik,pk->cpi", cells.curves, powers).reshape(-1, cells.curves.shape[1])
     curve = np.linalg.lstsq(np.vander(places, DEGREE + 1, increasing=True), states, rcond=None)[0].T
     apart, lost = _apart(cells, curve, alpha, beta)
-    halves = ((cells.halves + apart + lost).max(axis=0) * GROWTH)[None]
-    return TubeCells.whole(cells.names, np.array([[begin, end]]), curve[None], halves)
+    most = 1.0 if cells.speeds is None else 1 + cells.speeds
+    halves = ((cells.halves + most * (apart + lost)).max(axis=0) * GROWTH)[None]
+    return TubeCells.whole(cells.names, np.array([[begin, end]]), curve[None], halves, cells.speeds)
 
 
 def _apart(cells: TubeCells, curve: Array, alpha: Array, beta: Array) -> tuple[Array, Array]:

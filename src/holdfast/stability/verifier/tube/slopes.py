@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -10,38 +10,41 @@ import numpy as np
 
 from holdfast.stability.verifier.numbers import functions
 from holdfast.stability.verifier.numbers.forms import Array, Form, joined, undefined, where
-from holdfast.stability.verifier.reading.code import FUNCTION, FUNCTIONS, ROUNDED, Code, Rounded
+from holdfast.stability.verifier.reading.code import FUNCTIONS, QUOTIENT, ROUNDED, Code, Rounded, function_unit
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed
 
 EXACT = ("neg", "min", "max", "select", "abs", "sign")  # operations that do not round
 
 
 class CodeSlopes:
-    """The operations that some rates need, forwards with errors added up, and backwards."""
+    """The operations that some places need, forwards with errors added up, and backwards; from places that are given,
+    where these are some of them, which count as inputs."""
 
-    def __init__(self, code: Code, outputs: Sequence[int]) -> None:
-        self.code, self.outputs = code, list(outputs)
+    def __init__(self, code: Code, outputs: Sequence[int], given: Collection[int] = ()) -> None:
+        self.code, self.outputs, self._given = code, list(outputs), frozenset(given)
         self._first = len(code.inputs)
         needed, waiting = set[int](), list(outputs)
         while waiting:
             place = waiting.pop()
             if place not in needed:
                 needed.add(place)
-                waiting += self._args(place)
-        self.needed = sorted(place for place in needed if place >= self._first)
+                waiting += self.arguments(place)
+        self.needed = sorted(place for place in needed - self._given if place >= self._first)
+        self.places = sorted(needed)  # with inputs, and with those that are given
         self.inputs = {code.inputs[place] for place in needed if place < self._first}
 
-    def _args(self, place: int) -> list[int]:
-        if place < self._first:
+    def arguments(self, place: int) -> list[int]:
+        """The places that the operation at a place uses."""
+        if place < self._first or place in self._given:
             return []
         op, *args = self.code.operations[place - self._first]
         if op == "table":
             raise Unconfirmed("data are not followed by slopes")
         return [] if op in ("const", "pi") else args[:1] if op == "power" else list(args)
 
-    def followed(self, values: Mapping[str, Rounded]) -> dict[int, Rounded]:
+    def followed(self, values: Mapping[str, Rounded], given: Mapping[int, Rounded] | None = None) -> dict[int, Rounded]:
         """The places that are needed over cells, each with a bound of its error."""
-        return self.code.followed(values, self.needed)
+        return self.code.followed(values, self.needed, given)
 
     def moved(self, seeds: Sequence[Form], known: Mapping[int, Rounded], over: int) -> Array:
         """Σ |v̄ f| ε: how far rounding moves each of `over` combinations of the outputs; a bound for each and part."""
@@ -65,14 +68,16 @@ class CodeSlopes:
 
     @staticmethod
     def _unit(op: str, args: Sequence[Any]) -> float:
-        """The relative error of one operation: two units more than half an ulp, as everywhere (`reading.code`)."""
+        """The relative error of one operation, as everywhere (`reading.code`)."""
         if op in EXACT:
             return 0.0
         if op == "const":
             return 0.0 if Fraction(float(args[0])) == args[0] else 2 * ROUNDED
         if op == "power":
             return 1.01 * max(0, int(args[1]) - 1) * ROUNDED  # of all products together: each factor counts once
-        return FUNCTION if op in FUNCTIONS or op in ("pow", "atan2") else 2 * ROUNDED if op == "pi" else ROUNDED
+        if op in FUNCTIONS or op in ("pow", "atan2"):
+            return function_unit(op)
+        return QUOTIENT if op == "div" else 2 * ROUNDED if op == "pi" else ROUNDED
 
     def _parts(self, op: str, args: Sequence[Any], place: int, slope: Form, wide: _Wide) -> list[tuple[int, Form]]:
         """What each argument gets of the slope of a result."""

@@ -138,14 +138,17 @@ def _as_symbols(form: Form, space: TubeSpace, first: int) -> Form:
 class TubeStep:
     """Lᵀc of several blocks over parts of cells."""
 
-    def __init__(self, equations: Equations, blocks: Sequence[list[str]], tableau: Tableau, step: float) -> None:
+    def __init__(
+        self, equations: Equations, blocks: Sequence[list[str]], tableau: Tableau, step: float, across: int = 0
+    ) -> None:
+        """`across`: directions of the cells beside those of time and states."""
         self.blocks, self.tableau, self.step = blocks, tableau, step
         self.names = [name for block in blocks for name in block]
         self.motion = TubeMotion(equations, self.names)
         self.used = [name for name in self.motion.variables if name != "t"]
         self.terms = tableau.order + 2
         symbols = len(tableau.weights) * self.motion.rows * self.terms
-        self.space = TubeSpace(len(self.used), symbols, self.terms)
+        self.space = TubeSpace(len(self.used) + across, symbols, self.terms)
 
     def coefficients(self, cells: TubeCells) -> list[Form]:
         """The coefficient of s^(p+1) of every deviation after the step."""
@@ -179,17 +182,19 @@ class TubeStep:
         for place, (a, b) in enumerate(LONG):
             found[:, 0] += size[:, place] * (a > 0)
             found[:, 1] += size[:, place] * (b > 0)
-        for k, name in enumerate(self.used):
+        columns = [2 + cells.names.index(name) for name in self.used]
+        columns += [found.shape[1] - 1] * cells.across
+        for k, column in enumerate(columns):
             with_time, with_step = size[:, space.across(k, 0)], size[:, space.across(k, 1)]
-            found[:, 2 + cells.names.index(name)] = size[:, space.across(k)] + with_time + with_step
+            found[:, column] = size[:, space.across(k)] + with_time + with_step
             found[:, 0] += with_time
             found[:, 1] += with_step
         for k, (i, j) in enumerate(space.squares):
             for one in {i, j}:
-                found[:, 2 + cells.names.index(self.used[one])] += size[:, space.square(k)]
+                found[:, columns[one]] += size[:, space.square(k)]
         left = size[:, space.first_symbol :].sum(axis=1) + form.r[:, 0]
         spread = cells.high - cells.low
-        used = [0, 1, *(2 + cells.names.index(name) for name in self.used)]
+        used = [0, 1, *columns]
         spread[:, 2:] *= ACROSS
         found[:, used] += (left / spread[:, used].sum(axis=1))[:, None] * spread[:, used]
         return np.nan_to_num(found, posinf=0.0)

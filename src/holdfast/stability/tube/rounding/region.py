@@ -15,11 +15,11 @@ from holdfast.stability.proof.obedience import Place
 from holdfast.stability.proof.prove import Claim
 from holdfast.stability.tube.agreement import require_agreement
 from holdfast.stability.tube.flow import tube_flow
-from holdfast.stability.tube.rounding import RoundingTape
+from holdfast.stability.tube.rounding.cover import CLOCK
+from holdfast.stability.tube.rounding.tape import RoundingTape
 
 YIELDING = ("eased", "redundant")  # ways of solving by which the law is not met as it stands
 ORDER = 1  # of the forms: boxes are cut until rounding counts little
-CLOCK = 4 * 2.0**-51  # of the latest time: rounding of t = begin + count·step, and of the stages within
 UNITS = 30.0  # of work of a box beside its forms
 NATIVE = 1.1e-4 * 4  # units of one product of forms that are no series
 

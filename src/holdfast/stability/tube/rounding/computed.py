@@ -1,4 +1,4 @@
-"""What doubles add to the deviations in one step, bounded over cells of a tube."""
+"""One step as it is computed, on a tape: where its results may lie, and how far they are from those of an exact one."""
 
 from __future__ import annotations
 
@@ -6,10 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 
-import numpy as np
-
-from holdfast.engine.forms.evaluate import Forms, FormTape
-from holdfast.engine.forms.monomials import CellMonomials
 from holdfast.engine.forms.rounding import OPERATION
 from holdfast.engine.forms.tape import CARRIED, DIFFERENCE, RUNNING, SYMBOLS, Recorder, Value
 from holdfast.graph.nodes import Node
@@ -18,36 +14,32 @@ from holdfast.stability.tube.flow import TubeFlow
 from holdfast.stability.tube.refinement import Refinement
 from holdfast.stability.tube.step import Rates, Stages
 
-Factor = tuple[Sequence[int], np.ndarray]
 
+class ComputedStep:
+    """The stages of a scheme, the code of each followed from its own state to the residual it leaves in the system.
 
-class RoundingTape:
-    """Bounds ‖Lᵀ(error of ψ)‖ for one step as it is run.
-
-    At each stage the code's own elimination is followed from the stage's state to the residual it leaves in the system
-    (errors of all operations added up, which is quick, or `fine`, with a symbol for each); from there on the computed
-    step is an exact one with other residuals, and differs as these do.
+    From there on the computed step is an exact one with other residuals, and differs as these do. Errors within the
+    code are added up, which is quick, or `fine`, with a symbol for each.
     """
 
     def __init__(
-        self, flow: TubeFlow, scheme: RungeKutta, step: float, monomials: CellMonomials, *, fine: bool = False,
+        self, flow: TubeFlow, scheme: RungeKutta, step: float, tape: Recorder, *, fine: bool = False,
         chosen: Sequence[list[int]] | None = None, varying: bool = False,
     ) -> None:  # fmt: skip
         """With `varying`, the length of the step is the first input, at most `step`."""
-        self.flow, self.scheme = flow, scheme
+        self.flow, self._tape = flow, tape
         self._own = SYMBOLS if fine else RUNNING
-        tape = self._tape = Recorder(1, monomials)
         tape.rounds = DIFFERENCE
         self._step = Fraction(step)
         tau: Value = tape.input([len(flow.variables) + 1]) if varying else self._step
         taken = Stages(flow, scheme, tape, tau, chosen)
-        stages: list[list[Value]] = []
+        self.start, self.stages = taken.state, list[list[Value]]()
+        self.results: list[dict[int, Value]] = []  # of the code at each stage, by node
         for node, row in zip(scheme.nodes, scheme.stages, strict=True):
-            place = self._advanced(taken, row, stages)
-            stages.append(self._rates(taken, taken.moment(node), place))
-        after = self._advanced(taken, scheme.weights, stages)
-        psi = tape.graph(flow.inputs, [taken.moment(Fraction(1)), *after], flow.psi)
-        self.tape = FormTape(tape, [tape.number(x) for x in (*psi, *after)])
+            place = self._advanced(taken, row, self.stages)
+            self.stages.append(self._rates(taken, taken.moment(node), place))
+        self.end = taken.moment(Fraction(1))
+        self.after = self._advanced(taken, scheme.weights, self.stages)
 
     @contextmanager
     def _carried(self, how: int) -> Iterator[None]:
@@ -84,14 +76,14 @@ class RoundingTape:
         solved: list[Value] = []
         computed: list[int] = []
         for k, nodes in enumerate(refinement.passes):
-            known = dict(zip(refinement.passes[k - 1], self._wide(solved), strict=True)) if k else {}
+            known = dict(zip(refinement.passes[k - 1], self.wide(solved), strict=True)) if k else {}
             tape.forget_symbols()
             unknowns, computed = self._code(place, nodes, known)
             exact = refinement.solved_once(tape, entries, right, solved)
             solved = [tape.more(x, own) for x, own in zip(exact, unknowns, strict=True)]
         return solved, computed
 
-    def _wide(self, values: Sequence[Value]) -> list[int]:
+    def wide(self, values: Sequence[Value]) -> list[int]:
         """The values of the computed step, without residuals and taken for exact."""
         return [self._tape.wide(self._tape.plain(x)) for x in values]
 
@@ -100,7 +92,7 @@ class RoundingTape:
     ) -> tuple[list[int], list[int]]:
         """Unknowns (those of the system, or others) and rates as they are computed at a place, from what is known."""
         flow, tape = self.flow, self._tape
-        moment, *state = self._wide(place)
+        moment, *state = self.wide(place)
         at = dict(zip(flow.variables, state, strict=True))
         before = known or {}
         inputs = flow.code_inputs[1 : len(flow.code_inputs) - len(flow.parameters)]
@@ -109,7 +101,9 @@ class RoundingTape:
             values: list[Value] = [moment, *(at.get(node, Fraction(0)) for node in inputs), *numbers]
             wanted = wanted or (flow.code_unknowns if flow.unknowns else ())
             given, start = (*flow.code_inputs, *before), [*values, *before.values()]
-            found = [tape.number(x) for x in tape.graph(given, start, (*wanted, *self._direct))]
+            results = tape.whole_graph(given, start, (*wanted, *self._direct))
+            found = [tape.number(results[node.index]) for node in (*wanted, *self._direct)]
+        self.results.append(results)
         return found[: len(wanted)], found[len(wanted) :]
 
     @property
@@ -122,44 +116,32 @@ class RoundingTape:
         """The residual that computed unknowns leave: A times their errors, as the error of A times themselves."""
         tape = self._tape
         rows: list[Value] = [Fraction(0)] * size
-        for (i, j), entry in zip(entries, self._wide(list(entries.values())), strict=True):
+        for (i, j), entry in zip(entries, self.wide(list(entries.values())), strict=True):
             with self._carried(CARRIED):
                 rows[i] = tape.add(rows[i], tape.mul(entry, unknowns[j]))
         return [tape.number(row) for row in rows]
 
     def _advanced(self, taken: Stages, weights: Sequence[Fraction], stages: Sequence[list[Value]]) -> list[Value]:
-        """x + step Σ b K with the rounding of a driver that adds the terms one by one, in any order.
-
-        With n terms, each has at most 3 roundings, and each of n sums one of a partial sum; the other half is for the
-        products of errors, and for a driver that sums the terms before it multiplies by the step.
-        """
-        tape, used = self._tape, [(Fraction(b), stage) for b, stage in zip(weights, stages, strict=False) if b]
+        """x + step Σ b K with the rounding of a driver."""
+        tape, own, shares = self._tape, *driver_units(weights[: len(stages)], self._step)
         result: list[Value] = []
-        for i, x in enumerate(taken.advanced(weights, stages) if used else taken.state):
+        for i, x in enumerate(taken.advanced(weights, stages) if shares else taken.state):
             value = tape.number(x)
-            if used:
-                value = tape.slack(value, tape.number(taken.state[i]), 2 * len(used) * OPERATION)
-            for b, stage in used:
-                share = float(abs(b) * self._step) * (1 + OPERATION)
-                value = tape.slack(value, tape.number(stage[i]), (2 * len(used) + 8) * OPERATION * share)
+            if shares:
+                value = tape.slack(value, tape.number(taken.state[i]), own)
+            for k, share in shares.items():
+                value = tape.slack(value, tape.number(stages[k][i]), share)
             result.append(value)
         return result
 
-    def step(self, cells: np.ndarray) -> Forms:
-        """The state after a step: its polynomials and remainders over cells, and the rounding of each component."""
-        found, count = self.tape(cells), len(self.flow.psi)
-        return Forms(found.polynomials[:, count:], found.remainders[:, count:], found.rounding[:, count:])
 
-    def errors(self, cells: np.ndarray) -> np.ndarray:
-        """Of each deviation after a step, at most [cell, deviation]; `cells` as the tape takes them."""
-        with np.errstate(all="ignore"):
-            found = self.tape(cells).rounding[:, : len(self.flow.psi)] * (1 + 1e-12)
-        return np.where(np.isfinite(found), found, np.inf)
+def driver_units(weights: Sequence[Fraction], step: Fraction) -> tuple[float, dict[int, float]]:
+    """What x + step Σ b K may be wrong by beside |x|, and beside |K| of each stage that counts.
 
-    def bounds(self, cells: np.ndarray, factors: Sequence[Factor]) -> np.ndarray:
-        """At most, for each cell and block; `cells` as the tape takes them."""
-        with np.errstate(all="ignore"):
-            errors = self.tape(cells).rounding[:, : len(self.flow.psi)]
-            turned = [np.linalg.norm(errors[:, list(places)] @ np.abs(factor), axis=1) for places, factor in factors]
-        bounds = np.array(turned).T * (1 + 1e-12)
-        return np.where(np.isfinite(bounds), bounds, np.inf)
+    For a driver that adds the terms one by one, in any order: with n terms, each has at most 3 roundings, and each of n
+    sums one of a partial sum, which is at most |x| and all terms together. One that sums the terms before it multiplies
+    by the step has no more: 2 in each product, n sums, and the step. A hundredth is for products of errors.
+    """
+    used = {k: Fraction(b) for k, b in enumerate(weights) if b}
+    shares = {k: float(abs(b) * step) * (1 + OPERATION) for k, b in used.items()}
+    return 1.01 * len(used) * OPERATION, {k: 1.01 * (len(used) + 4) * OPERATION * x for k, x in shares.items()}

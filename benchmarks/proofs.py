@@ -1,0 +1,252 @@
+"""How near are proofs to what happens?  Every block of every shipped example: its bounds beside the largest seen.
+
+    python -m benchmarks.proofs                 all of them; writes results/proofs-... and the table
+    python -m benchmarks.proofs crane bennett   some of them, which are only shown
+
+From each of up to ROWS rows of a run one exact step is taken, in balls of so many bits that they decide:
+
+    truncation   ‖Lᵀ(ψ(Φ(x)) − Rψ(x))‖            rounding   ‖Lᵀ(ψ(x̂) − ψ(Φ(x)))‖            x̂ the next row
+
+Where steps are followed in the order of time (theory 8.14) there is no such bound of one step, but one of each
+deviation along the run: that is shown as the total, beside the largest deviation, and of rounding the worst component.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from importlib import resources
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import flint
+import numpy as np
+
+import holdfast as hf
+from benchmarks.engine_speed import commit
+from holdfast.equations.values import parameter_vector
+from holdfast.graph.arithmetics.arithmetic import Arithmetic
+from holdfast.graph.arithmetics.balls import ball, balls, precision
+from holdfast.graph.arithmetics.tables import horner
+from holdfast.graph.arithmetics.tape import Evaluator, Tape
+from holdfast.graph.table import TablePart
+from holdfast.schemes.by_name import scheme_named
+from holdfast.stability.certificate.tube_proof import OrderedProof
+from holdfast.stability.proof.contraction import propagator
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = resources.files("holdfast") / "examples"
+TITLE = "## Proofs beside what is seen"
+ROWS = 400  # of a run, evenly spread
+BITS = (300, 3000)  # of balls; the second where the first do not decide
+DECIDED = 1e-30  # a radius that decides
+NOTHING = 1e-40  # of a bound
+WITHIN = 5.0  # times what is seen: the aim
+
+
+@dataclass(frozen=True)
+class Line:
+    """One block: what is proved of a step, and the largest that was seen of it."""
+
+    problem: str
+    block: str
+    label: str
+    cells: int
+    seconds: float  # of the processor, for all blocks of the problem together
+    truncation: float | None
+    truncation_seen: float | None
+    rounding: float | None
+    rounding_seen: float | None
+    total: float | None
+    total_seen: float | None
+
+    def ratio(self, what: str) -> float | None:
+        """None where nothing was seen: what balls leave of a zero is nothing."""
+        bound, seen = getattr(self, what), getattr(self, f"{what}_seen")
+        return None if bound is None or seen is None or seen < NOTHING * bound else bound / seen
+
+
+def at_points() -> Arithmetic:
+    """Balls that hold one point each, so that data are read from one piece, at a knot too."""
+    base = balls()
+
+    def read(x: Any, part: TablePart) -> Any:
+        place = part.place(float(x.mid()))
+        return horner(tuple(ball(c) for c in part.exact(place)), x - ball(part.table.ends[place]))
+
+    return Arithmetic("points", base.functions | {"table": read}, base.constant, base.pi)
+
+
+class ExactSteps:
+    """One step in balls from rows of a run, by the rates as they are derived."""
+
+    def __init__(self, equations: Any, run: Any, parameters: Mapping[str, float]) -> None:
+        self.equations, self.run, self.scheme = equations, run, scheme_named(run.scheme)
+        self._numbers = parameter_vector(equations, parameters)
+        whole = len(run.times) - 1
+        if whole > 1 and run.times[-1] - run.times[-2] < (1 - 1e-6) * run.step:
+            whole -= 1  # an event ended the last step
+        self.rows = np.unique(np.linspace(0, whole - 1, min(ROWS, whole)).astype(int))
+
+    @cached_property
+    def found(self) -> list[tuple[list[Any], list[Any], list[Any]]]:
+        """(ψ, ψ after an exact step, ψ after the computed one) of each row."""
+        field, deviations = self.equations.field, self.equations.deviations
+        for bits in BITS:
+            with precision(bits):
+                rates = Tape(field.inputs, field.rates).compiled(at_points())
+                psi = Tape(field.inputs, (*deviations.y, *deviations.w)).compiled(at_points())
+                found = [self._from(k, rates, psi) for k in self.rows]
+                if all(float(x.rad()) < DECIDED for row in found for part in row for x in part):
+                    return found
+        raise RuntimeError("balls do not decide what a step is")
+
+    def _from(self, k: int, rates: Evaluator, psi: Evaluator) -> tuple[list[Any], list[Any], list[Any]]:
+        run, step, stages = self.run, flint.arb(float(self.run.step)), list[list[Any]]()
+        time, later = (flint.arb(float(run.times[i])) for i in (k, k + 1))
+        state, computed = ([flint.arb(float(x)) for x in run.y[:, i]] for i in (k, k + 1))
+        numbers = [flint.arb(float(x)) for x in self._numbers]
+
+        def moved(weights: Sequence[Any]) -> list[Any]:
+            used = [(ball(b) * step, stage) for b, stage in zip(weights, stages, strict=False) if b]
+            return [x + sum((b * stage[i] for b, stage in used), flint.arb(0)) for i, x in enumerate(state)]
+
+        for node, row in zip(self.scheme.nodes, self.scheme.stages, strict=True):
+            stages.append(rates([time + ball(node) * step, *moved(row), *numbers]))
+        exact = psi([time + step, *moved(self.scheme.weights), *numbers])
+        return psi([time, *state, *numbers]), exact, psi([later, *computed, *numbers])
+
+    def sizes(self, block: Any) -> tuple[float | None, float, float | None]:
+        """The largest truncation, rounding and sum of both of one block, in its norm."""
+        names = list(self.equations.deviation_names)
+        places, factor = [names.index(name) for name in block.names], np.array(block.proof.factor)
+        lost = np.array([[float((done[i] - exact[i]).mid()) for i in places] for _, exact, done in self.found])
+        rounding = float(np.linalg.norm(lost @ factor, axis=1).max())
+        if not block.matrix:
+            return None, rounding, None  # a law that varies has no R
+        with precision(BITS[0]):
+            matrix = propagator(self.scheme, np.array(block.matrix), self.run.step)
+            one = np.array([self._left(matrix, before, exact, places) for before, exact, _ in self.found])
+        sums = np.linalg.norm((one + lost) @ factor, axis=1)
+        return float(np.linalg.norm(one @ factor, axis=1).max()), rounding, float(sums.max())
+
+    @staticmethod
+    def _left(matrix: Any, before: list[Any], after: list[Any], places: list[int]) -> list[float]:
+        """ψ after a step without Rψ."""
+        size = range(len(places))
+        taken = [sum((matrix[i, j] * before[places[j]] for j in size), flint.arb(0)) for i in size]
+        return [float((after[places[i]] - taken[i]).mid()) for i in size]
+
+    def worst_rounding(self, block: Any) -> tuple[float, float]:
+        """Of the components of a block that is followed in the order of time: bound and largest seen of the worst."""
+        names, pairs = list(self.equations.deviation_names), list[tuple[float, float]]()
+        for name in block.names:
+            i, bound = names.index(name), block.proof.rounding[block.proof.names.index(name)]
+            pairs.append((bound, max(abs(float((done[i] - exact[i]).mid())) for _, exact, done in self.found)))
+        return max(pairs, key=lambda pair: pair[0] / pair[1])
+
+
+def certificates(name: str) -> tuple[float, dict[str, Any]]:
+    """Processor seconds, and what is certified: the whole run, its phases, or the stretches that can be proved."""
+    equations = hf.derive(hf.load(str(EXAMPLES / f"{name}.toml")))
+    began = process_time()
+    if equations.problem.phases:
+        made = hf.certify_phases(equations)
+    else:
+        made = {"": hf.certify(equations)}
+        if any(block.label is hf.Label.checked for block in made[""].blocks):
+            made = hf.certify_stretches(equations)
+    return process_time() - began, made
+
+
+def lines(name: str) -> Iterator[Line]:
+    """All blocks of one example that the law attracts."""
+    try:
+        seconds, made = certificates(name)
+    except hf.BadRequest as error:
+        print(f"{name}: {error.what}", file=sys.stderr)
+        return
+    for part, certificate in made.items():
+        run = certificate.trajectory
+        if run is None:
+            continue  # there is nothing to hold
+        steps = ExactSteps(hf.derive(run.problem), run, run.parameters)
+        for block in certificate.blocks:
+            if block.label is not hf.Label.neutral:
+                yield line(f"{name} {part}".strip(), seconds, certificate, block, steps)
+
+
+def line(name: str, seconds: float, certificate: Any, block: Any, steps: ExactSteps) -> Line:
+    proof, told = block.proof, (name, ", ".join(block.constraints), block.label.value)
+    if proof is None:
+        return Line(*told, 0, seconds, *[None] * 6)
+    cells = len(proof.tube.cells) if hasattr(proof.tube, "cells") else proof.cells
+    if isinstance(proof, OrderedProof):
+        ratios = [bound / seen for bound, seen in zip(block.bounds, block.observed, strict=True)]
+        k = int(np.argmax(ratios))
+        rounding = steps.worst_rounding(block)
+        return Line(*told, cells, seconds, None, None, *rounding, block.bounds[k], block.observed[k])
+    truncation, rounding, total = steps.sizes(block)
+    bound = proof.coefficient * certificate.step ** (steps.scheme.order + 1)
+    return Line(*told, cells, seconds, bound, truncation, proof.rounding, rounding, block.defect, total)
+
+
+def table(found: Sequence[Line]) -> str:
+    """The part of docs/benchmarks.md about proofs."""
+    rows = [
+        TITLE, "",
+        "Written by `python -m benchmarks.proofs`: bounds of one step beside the largest that up to "
+        f"{ROWS} rows of the run show, in exact steps of {BITS[0]} bits and more; the aim is {WITHIN:g} times. *Total* "
+        "is the defect, truncation with rounding; of steps that are followed in the order of time, the deviation. "
+        "Seconds of the processor are for all blocks of an example together.", "",
+        "| example | block | proved | cells | s | truncation | / seen | rounding | / seen | total / seen |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]  # fmt: skip
+    for one in found:
+        kind = one.label.removeprefix("proved ").replace("along this run", "").strip()
+        what = [f"{_number(getattr(one, w))} | {_number(one.ratio(w))}" for w in ("truncation", "rounding")]
+        rows.append(
+            f"| {one.problem} | {one.block} | {kind} | {one.cells} | {one.seconds:.2g} | {what[0]} | {what[1]} | "
+            f"{_number(one.ratio('total'))} |"
+        )
+    return "\n".join(rows) + "\n"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2g}"
+
+
+def main() -> None:
+    """Measure the examples that are named, or all."""
+    chosen = sys.argv[1:] or sorted(file.name[:-5] for file in EXAMPLES.iterdir() if file.name.endswith(".toml"))
+    found = list[Line]()
+    for name in chosen:
+        for one in lines(name):
+            print(one, *(one.ratio(what) for what in ("truncation", "rounding", "total")), file=sys.stderr, flush=True)
+            found.append(one)
+    if sys.argv[1:]:
+        print(table(found))
+        return
+    now = datetime.now(UTC)
+    data = {
+        "schema": 1,
+        "date": now.isoformat(timespec="seconds"),
+        "commit": commit(),
+        "records": list(map(asdict, found)),
+    }
+    name = f"proofs-{now:%Y-%m-%d}-{platform.machine()}.json"
+    (ROOT / "benchmarks" / "results" / name).write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    page = ROOT / "docs" / "benchmarks.md"
+    before = re.sub(rf"\n*{TITLE}\n.*?(?=\n## |\Z)", "", page.read_text("utf-8"), flags=re.DOTALL)
+    page.write_text(f"{before.rstrip()}\n\n{table(found)}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
