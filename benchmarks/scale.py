@@ -1,4 +1,4 @@
-"""Chains and strips of up to ten thousand links: how long it takes to load, derive, compile and step them.
+"""Chains, strips and square nets of up to ten thousand links: how long it takes to load, derive, compile and step them.
 
     python -m benchmarks.scale            each size in a process of its own; writes results/scale-... and the table
     python -m benchmarks.scale chain 200  one of them
@@ -10,6 +10,7 @@ solution of M a − Jᵀλ = h, J a = Y − γ by SciPy, which shares nothing wi
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
 import re
@@ -29,7 +30,7 @@ import holdfast as hf
 from holdfast.engine.emit import rolling
 
 ROOT = Path(__file__).parents[1]
-SIZES = {"chain": (50, 200, 1000, 3000, 10_000), "strip": (200, 1000, 3000, 10_000)}
+SIZES = {"chain": (50, 200, 1000, 3000, 10_000), "strip": (200, 1000, 3000, 10_000), "net": (200, 1000, 3000, 10_000)}
 COLUMNS = 3  # of a strip
 RATE, GRAVITY = 20.0, 9.81
 STRAIGHT = 400  # links at which rolled and straight code are both made
@@ -68,13 +69,14 @@ for = {{ i = [1, {rows}], j = [2, {columns}] }}
 
 class Net:
     """Points, each joined to the one before it by a rod, and to its neighbour where there are columns: a chain in the
-    plane, a strip in space.
+    plane, a strip in space, a net as wide as it is long.
     """
 
     def __init__(self, kind: str, links: int) -> None:
-        self.axes = "xyz" if kind == "strip" else "xy"
-        self.columns = COLUMNS if kind == "strip" else 1
-        self.rows = links if kind == "chain" else round(links / (2 * COLUMNS - 1))
+        square = round((1 + math.sqrt(1 + 8 * links)) / 4)  # of k² points and 2 k² − k bars
+        self.axes = "xy" if kind == "chain" else "xyz"
+        self.columns = {"chain": 1, "strip": COLUMNS, "net": square}[kind]
+        self.rows = {"chain": links, "strip": round(links / (2 * COLUMNS - 1)), "net": square}[kind]
         self.length = 1 / self.rows
 
     @property
@@ -195,7 +197,8 @@ def table(records: list[dict[str, Any]], ratios: dict[str, float]) -> str:
     lines = [
         TITLE, "",
         "Written by `python -m benchmarks.scale`: seconds of the processor, each size in a process of its own, nothing "
-        "kept from before. A chain is one column of rods in the plane, a strip three in space with bars between them. "
+        "kept from before. A chain is one column of rods in the plane, a strip three in space with bars between "
+        "them, a net as many columns as rows. "
         "*First run* is the first `simulate`, beyond compiling; errors are those of accelerations beside SciPy's "
         "sparse LU.", "",
         "| problem | links | load | derive | compile | first run | MB | us an RK4 step | error |",
@@ -219,7 +222,7 @@ def main() -> None:
             print(json.dumps(rolled_beside_straight(sys.argv[2]) if named else record(sys.argv[1], int(sys.argv[2]))))
         return
     records = [_apart(kind, str(links)) for kind, sizes in SIZES.items() for links in sizes]
-    ratios = {kind: _apart("ratio", kind) for kind in SIZES}
+    ratios = {kind: _apart("ratio", kind) for kind in ("chain", "strip")}  # a net is solved by tables
     now, part = datetime.now(UTC), table(records, ratios)
     name = f"scale-{now:%Y-%m-%d}-{platform.machine()}.json"
     data = {"schema": 1, "date": now.isoformat(timespec="seconds"), "ratios": ratios, "records": records}

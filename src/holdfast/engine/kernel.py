@@ -120,7 +120,8 @@ class Kernel:
     @cached_property
     def cost(self) -> float:
         """Operations of one step, roughly."""
-        return self.scheme.stage_count * (self.machine.layout.operations + 4.0 * len(self.field.state))
+        layout = self.machine.layout
+        return self.scheme.stage_count * (layout.operations + layout.by_tables + 4.0 * len(self.field.state))
 
     # ── runs ──────────────────────────────────────────────────────────────────────────────────────
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import sympy as sp
 
@@ -26,6 +26,7 @@ from holdfast.equations.solving.solver_form import Solver
 from holdfast.equations.writing.tidied import ShownDynamics, without_idle_gains
 from holdfast.errors import BadRequest
 from holdfast.graph.display import Display, Statement
+from holdfast.graph.elimination.saddle import TableSolver
 from holdfast.graph.field import Field, LateNodes
 from holdfast.graph.linear_algebra import DefiniteFactor, Rows, factor_symmetric, product, times, transposed
 from holdfast.graph.nodes import Node
@@ -465,7 +466,7 @@ class Equations:
     @property
     def authority_nodes(self) -> Rows | None:
         """A as nodes, where the mass matrix has an inverse."""
-        if isinstance(self.solver, EasedIntegrals) or (isinstance(self.solver, Reduced) and not self.solver.weights):
+        if _has_mass_factor(self.solver):
             return self.solver.authority
         factor = self.mass_factor
         if factor is None:
@@ -479,7 +480,7 @@ class Equations:
     @property
     def mass_factor(self) -> DefiniteFactor | None:
         """M factored, where it is symmetric and definite."""
-        if isinstance(self.solver, EasedIntegrals) or (isinstance(self.solver, Reduced) and not self.solver.weights):
+        if _has_mass_factor(self.solver):
             return self.solver.mass
         if self.solver.form != "inverse" or not self.dynamics.symmetric:
             return None
@@ -546,3 +547,8 @@ class Equations:
         from holdfast.equations.writing.text import as_data
 
         return as_data(self)
+
+
+def _has_mass_factor(solver: Solver) -> TypeGuard[EasedIntegrals | TableSolver | Reduced]:
+    """Whether the masses themselves were factored on the way."""
+    return isinstance(solver, EasedIntegrals | TableSolver) or (isinstance(solver, Reduced) and not solver.weights)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from holdfast.graph.nodes import Graph, Node, ancestors
+from holdfast.graph.elimination.slopes import no_slope, system_change
+from holdfast.graph.nodes import SYSTEMS, Graph, Node, ancestors
 
 Partials = Callable[[Graph, Node], tuple[Node, ...]]
 
@@ -104,6 +105,8 @@ def _change(graph: Graph, node: Node, moved: dict[int, Node], reached: list[int]
     if node.op == "div" and 1 in reached:
         above = moved.get(node.args[0].index, graph.zero)
         return (above - node * moved[node.args[1].index]) / node.args[1]
+    if node.op in SYSTEMS:
+        return system_change(node, moved)
     partials = PARTIALS[node.op](graph, node)
     return graph.sum(partials[k] * moved[node.args[k].index] for k in reached)
 
@@ -133,6 +136,8 @@ def gradient(output: Node, wanted: Iterable[Node]) -> dict[Node, Node]:
             if here is not zero:
                 found[node] = here
             continue
+        if node.op in SYSTEMS:
+            raise no_slope(node)
         for arg, partial in zip(node.args, PARTIALS[node.op](graph, node), strict=True):
             index = arg.index
             if index in useful and partial is not zero:

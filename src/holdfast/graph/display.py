@@ -18,7 +18,7 @@ from sympy.simplify.fu import TR8
 from holdfast.common.limits import allowance
 from holdfast.graph.arithmetics.balls import ball, balls, precision
 from holdfast.graph.arithmetics.tape import Ledger
-from holdfast.graph.nodes import LEAVES, Graph, Node, ancestors
+from holdfast.graph.nodes import LEAVES, SYSTEMS, Graph, Node, ancestors
 from holdfast.graph.squares import squares_joined
 from holdfast.graph.walk import FUNCTIONS, Walker
 from holdfast.problem.functions import FunctionValue
@@ -202,6 +202,8 @@ class Display:
             return FunctionValue(*node.data, *args)
         if op == "table":
             return FunctionValue(node.data.table.name, (node.data.order,), *args)
+        if op in SYSTEMS:
+            return self._letter(node)  # no formula is short enough to be written
         if op == "select":
             return sp.Piecewise((args[1], args[0] > 0), (args[2], True))
         return SYMPY_FUNCTIONS[op](*args)

@@ -11,6 +11,8 @@ change a value: 0 and 1 disappear, constants fold exactly while their fractions 
     branches    abs  sign  min  max  select (select(c, a, b) is a where c > 0, else b)
     by name     function (undetermined: a name and how often it is differentiated by each operand)
                 table (given by pieces: its data, and how often it is differentiated)
+    systems     factor (of a large sparse matrix, by its entries)   solved (by a factor and right sides)
+                part (a pivot of a factor or its size, or an unknown of what is solved); see `elimination`
 """
 
 from __future__ import annotations
@@ -21,11 +23,13 @@ from hashlib import sha256
 from itertools import compress
 from typing import Any
 
+from holdfast.graph.fronts import Elimination
 from holdfast.graph.table import Table, TablePart
 
 UNARY = frozenset("neg sqrt exp log sin cos tan asin acos atan sinh cosh tanh abs sign".split())
 BINARY = frozenset("add sub mul div atan2 pow min max".split())
 LEAVES = frozenset(("const", "pi", "input"))
+SYSTEMS = frozenset(("factor", "solved", "part"))
 ODD = frozenset("sin tan asin atan sinh tanh sign".split())  # f(-x) = -f(x)
 EVEN = frozenset(("cos", "cosh", "abs"))  # f(-x) = f(x)
 MOST_BITS = 1024  # of a folded fraction: a longer one (or one beyond doubles) is computed when it is needed
@@ -35,7 +39,8 @@ MOST_EXPONENT = 2**16  # of powers of powers: beyond, they stay powers of powers
 
 class Node:
     """One operation. `args` are its operands; `data` is the Fraction of a const, the exponent of a power, the name of
-    an input, name and orders of an undetermined function, the part of a table.
+    an input, name and orders of an undetermined function, the part of a table, the elimination of a factor, the
+    place of a part.
     """
 
     __slots__ = ("args", "data", "graph", "index", "op")
@@ -100,6 +105,7 @@ class Graph:
         self.nodes: list[Node] = []
         self._known: dict[tuple[Any, ...], Node] = {}
         self.tables: dict[str, Table] = {}
+        self.first_system: Node | None = None
         self.zero, self.one = self.const(0), self.const(1)
         self.minus_one = self.const(-1)
 
@@ -319,6 +325,22 @@ class Graph:
             return self.zero
         return self._with_data("table", (x,), TablePart(table, order), (table.digest, order))
 
+    # ── large systems ─────────────────────────────────────────────────────────────────────────────
+
+    def factor(self, elimination: Elimination, entries: Sequence[Node]) -> Node:
+        """L D Lᵀ of a sparse symmetric matrix; its parts are the pivots, then their sizes."""
+        made = self._with_data("factor", tuple(entries), elimination, (elimination.digest,))
+        self.first_system = self.first_system or made
+        return made
+
+    def solved(self, factor: Node, right: Sequence[Node]) -> Node:
+        """A⁻¹ b; its parts are the unknowns."""
+        return self._with_data("solved", (factor, *right), None, ())
+
+    def part(self, vector: Node, place: int) -> Node:
+        """One pivot of a factor, or the size of one, or one unknown of what is solved."""
+        return self._with_data("part", (vector,), place, (place,))
+
     def _with_data(self, op: str, args: tuple[Node, ...], data: Any, content: tuple[Any, ...]) -> Node:
         key = (op, *content, *(arg.index for arg in args))
         node = self._known.get(key)
@@ -353,14 +375,15 @@ def ancestors(outputs: Iterable[Node], known: Container[int] = ()) -> list[Node]
             seen[node.index] = node
             waiting.append(node)
     while waiting:
-        for arg in waiting.pop().args:
+        node = waiting.pop()
+        for arg in node.args:
             index = arg.index
             if index not in seen and index not in known:
                 seen[index] = arg
                 if arg.args:
                     waiting.append(arg)
-        if len(seen) > MANY and len(seen) * MOST_SPARSE > len(arg.graph):
-            return _swept(arg.graph.nodes, seen, known)
+        if len(seen) > MANY and len(seen) * MOST_SPARSE > len(node.graph):
+            return _swept(node.graph.nodes, seen, known)
     return [seen[index] for index in sorted(seen)]
 
 
@@ -398,6 +421,12 @@ def rebuilt(node: Node, image: dict[int, Node]) -> Node:
         return node.graph.function(name, orders, args)
     if node.op == "table":
         return node.graph.table(node.data.table, node.data.order, args[0])
+    if node.op == "factor":
+        return node.graph.factor(node.data, args)
+    if node.op == "solved":
+        return node.graph.solved(args[0], args[1:])
+    if node.op == "part":
+        return node.graph.part(args[0], node.data)
     return node.graph.call(node.op, *args)
 
 

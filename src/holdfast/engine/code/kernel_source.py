@@ -17,7 +17,7 @@ from holdfast.engine.code.returning import Text, returning
 from holdfast.engine.drivers import adaptive, complex_elimination, embedded, fixed, implicit, newton, stiff
 from holdfast.engine.drivers.steps import SYMPLECTIC_STEP, error_norm, explicit_step, explicit_work, interpolant
 from holdfast.engine.drivers.stiff_numbers import stiff_constants, stiff_work
-from holdfast.engine.emit import c
+from holdfast.engine.emit import c, stages
 from holdfast.engine.emit.body import CodeBody, lowered
 from holdfast.engine.emit.c_writer import PREAMBLE, CWriter
 from holdfast.engine.emit.code_piece import BODY_SIGNATURE
@@ -26,6 +26,7 @@ from holdfast.engine.emit.js import module_text
 from holdfast.engine.emit.llvm import scratch_size, write_body, write_elementary
 from holdfast.engine.emit.llvm_writer import LLVMWriter
 from holdfast.engine.emit.python import python_functions
+from holdfast.engine.emit.stages.body import StagedBody, assembled, straight
 from holdfast.engine.emit.target import Signature
 from holdfast.engine.emit.translate import functions_in, signatures, source_of, text_of, translate
 from holdfast.errors import BadRequest
@@ -60,10 +61,23 @@ class KernelSource:
 
     @cached_property
     def bodies(self) -> dict[str, CodeBody]:
+        """As statements alone, for targets that have nothing else; those with large systems are refused."""
+        field = self.field
+        return {
+            name: body
+            if isinstance(body, CodeBody)
+            else lowered(self.outputs[name], field.time, field.state, field.parameters)
+            for name, body in self.assembled.items()
+        }
+
+    @cached_property
+    def assembled(self) -> dict[str, CodeBody | StagedBody]:
+        """The bodies, in stages where large systems are solved between them."""
         field = self.field
         with uncollected(len(field.state) > MANY_STATES):
             return {
-                name: lowered(nodes, field.time, field.state, field.parameters) for name, nodes in self.outputs.items()
+                name: assembled(nodes, field.time, field.state, field.parameters)
+                for name, nodes in self.outputs.items()
             }
 
     @cached_property
@@ -73,9 +87,11 @@ class KernelSource:
     @cached_property
     def layout(self) -> Layout:
         """What it takes to run it."""
-        scratch = max(scratch_size(body) for body in self.bodies.values())
-        operations = sum(len(body.statements) for body in self.bodies.values())
-        return Layout(self.constants, self.own_work + scratch, operations)
+        bodies = self.assembled.values()
+        scratch = max(scratch_size(body) for body in bodies)
+        operations = sum(len(body.statements) for body in straight(bodies))
+        by_tables = sum(body.operations for body in bodies if isinstance(body, StagedBody))
+        return Layout(self.constants, self.own_work + scratch, operations, by_tables)
 
     @property
     def work(self) -> int:
@@ -86,8 +102,8 @@ class KernelSource:
         """The module as LLVM IR."""
         writer = LLVMWriter(lanes, fused=fused)
         known: dict[str, Signature] = {}
-        write_elementary(writer, self.bodies.values(), known)
-        for name, body in self.bodies.items():
+        write_elementary(writer, self.assembled.values(), known)
+        for name, body in self.assembled.items():
             write_body(writer, name, body, fused=fused)
             known[name] = BODY_SIGNATURE
         for source in self.sources:
@@ -97,7 +113,7 @@ class KernelSource:
     def parse(self) -> None:
         """Parse all that `llvm` will translate, so that another thread need not."""
         signatures(self.sources)
-        operations = {op for body in self.bodies.values() for op, _ in body.statements}
+        operations = {op for body in straight(self.assembled.values()) for op, _ in body.statements}
         elementary = {source_of(function) for op in operations & set(NEEDS) for function in NEEDS[op]}
         for source in (*self.sources, *elementary):
             functions_in(source)
@@ -122,11 +138,11 @@ class KernelSource:
     @property
     def signatures(self) -> dict[str, Signature]:
         """What its functions take and give."""
-        return signatures(self.sources) | dict.fromkeys(self.bodies, BODY_SIGNATURE)
+        return signatures(self.sources) | dict.fromkeys(self.outputs, BODY_SIGNATURE)
 
     def python(self) -> dict[str, Callable[..., Any]]:
         """The module as Python functions."""
-        return python_functions(self.bodies, self.sources, self.constants)
+        return python_functions(self.assembled, self.sources, self.constants)
 
     @property
     def fingerprint(self) -> str:
@@ -144,7 +160,7 @@ def _emitter() -> str:
     digest = sha256()
     engine = os.path.dirname(__file__)
     files = [os.path.join(engine, f"{name}.py") for name in KEEPERS]
-    for folder in map(os.path.dirname, (c.__file__, fixed.__file__)):
+    for folder in map(os.path.dirname, (c.__file__, stages.__file__, fixed.__file__)):
         files += [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".py")]
     for path in files:
         digest.update(text_of(path).encode())

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The constants of the drivers, the Reals of work space, and the operations of all bodies together."""
+    """The constants of the drivers, the Reals of work space, and the operations of all bodies together: those that are
+    written out, and those of eliminations by tables.
+    """
 
     constants: Mapping[str, int | float]
     work: int
     operations: int
+    by_tables: int = 0

@@ -21,6 +21,7 @@ from holdfast.engine.code.link import linkable_here
 from holdfast.engine.emit.target import Signature
 from holdfast.errors import BadRequest
 
+HOT = " noinline hot"  # functions that are optimised in the quick tier too: loops of millions of turns
 TELLING = ("vendor_id", "cpu family", "model", "stepping", "flags")  # lines of /proc/cpuinfo
 
 
@@ -92,13 +93,16 @@ def object_code(text: str, *, optimised: bool) -> bytes:
     llvm = binding()
     module = llvm.parse_assembly(text)
     module.triple = llvm.get_process_triple()
+    passes = optimised or HOT in text
     target = llvm.Target.from_triple(module.triple).create_target_machine(
         cpu=llvm.get_host_cpu_name(),
         features=features().flatten(),
-        opt=1 if optimised else 0,  # higher levels take twice as long and gain nothing on straight-line code
+        opt=1 if passes else 0,  # higher levels take twice as long and gain nothing on straight-line code
         **({"reloc": "pic", "codemodel": "small"} if linkable_here() else {"jit": True}),
     )
-    if optimised:
+    if passes and not optimised:
+        _others_left_as_they_are(module)
+    if passes:
         options = llvm.create_pipeline_tuning_options(speed_level=2)
         options.slp_vectorization = False
         options.loop_vectorization = True
@@ -107,6 +111,15 @@ def object_code(text: str, *, optimised: bool) -> bytes:
         builder = llvm.create_pass_builder(target, options)
         builder.getModulePassManager().run(module, builder)
     return bytes(target.emit_object(module))
+
+
+def _others_left_as_they_are(module: Any) -> None:
+    """Say of all functions that are not marked, and not written into others, that no pass may touch them."""
+    for function in module.functions:
+        told = {bytes(attribute).split(b" ")[0] for attribute in function.attributes}
+        if not function.is_declaration and not told & {b"hot", b"alwaysinline"}:
+            function.add_function_attribute("noinline")
+            function.add_function_attribute("optnone")
 
 
 class LoadedObject:

@@ -23,7 +23,7 @@ from holdfast.engine.emit.rolling import RolledBody, rolled
 from holdfast.errors import BadRequest
 from holdfast.graph.arithmetics.floats import nearest_double
 from holdfast.graph.factored import factored
-from holdfast.graph.nodes import Node, ancestors
+from holdfast.graph.nodes import SYSTEMS, Node, ancestors
 from holdfast.graph.table import TablePart
 
 Operand = int | float
@@ -47,6 +47,7 @@ class CodeBody:
     statements: tuple[Statement, ...]
     outputs: tuple[tuple[int, Operand], ...]
     tables: Mapping[str, TablePart] = field(default_factory=dict)  # functions by pieces, by operation
+    stage: bool = False  # of a body with eliminations between its stages
 
     @property
     def inputs(self) -> int:
@@ -95,7 +96,7 @@ class CodeBody:
 
 
 def lowered(outputs: Mapping[int, Node], time: Node, state: Sequence[Node], parameters: Sequence[Node]) -> CodeBody:
-    """The body that fills the places of `outputs` from t, x and p."""
+    """The body that fills the places of `outputs` from t, x and p; the state may be any values that are known."""
     results, leaves = factored(tuple(outputs.values()), (time, *state, *parameters))
     nodes = ancestors(results)
     if len(nodes) > HARD_CEILING:
@@ -111,13 +112,13 @@ def lowered(outputs: Mapping[int, Node], time: Node, state: Sequence[Node], para
     return CodeBody(len(state), len(parameters), tuple(lowering.statements), places, lowering.tables)
 
 
-def _uses(nodes: Sequence[Node], outputs: object) -> list[int]:
+def _uses(nodes: Sequence[Node], outputs: Iterable[Node]) -> list[int]:
     """How often each value is needed, by its number."""
     uses = [0] * (nodes[-1].index + 1 if nodes else 0)
     for node in nodes:
         for arg in node.args:
             uses[arg.index] += 1
-    for node in outputs:  # type: ignore[attr-defined]
+    for node in outputs:
         uses[node.index] += 1
     return uses
 
@@ -189,6 +190,12 @@ class _Lowering:
                 f"the equations depend on {node.data!r}, which is neither time, state nor parameter",
                 where="compiled(field, scheme)",
                 fix="list it among the field's inputs",
+            )
+        if node.op in SYSTEMS:
+            raise BadRequest(
+                "this code is straight, and reactions of the system are found by tables: it has too many",
+                where="compiled(field, scheme)",
+                fix="simulate it here; native code has the tables",
             )
         if node.op == "function":
             raise BadRequest(

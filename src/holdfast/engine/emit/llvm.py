@@ -15,6 +15,8 @@ from holdfast.engine.emit.code_piece import CodePiece, body_arguments
 from holdfast.engine.emit.elementary import CONSTANTS, LIBRARY, NEEDS
 from holdfast.engine.emit.llvm_rolled import write_rolled
 from holdfast.engine.emit.llvm_writer import LLVMWriter
+from holdfast.engine.emit.stages.body import StagedBody, straight
+from holdfast.engine.emit.stages.llvm import stage_names, write_staged, write_systems
 from holdfast.engine.emit.tables import write_llvm_tables
 from holdfast.engine.emit.target import Signature, Value
 from holdfast.engine.emit.translate import source_of, translate
@@ -24,9 +26,11 @@ PIECE = 500
 INLINED_CALLS = 64
 
 
-def write_elementary(writer: LLVMWriter, bodies: Iterable[CodeBody], known: dict[str, Signature]) -> None:
-    """The elementary functions and the tables that the bodies call, each written once."""
-    bodies = list(bodies)
+def write_elementary(writer: LLVMWriter, given: Iterable[CodeBody | StagedBody], known: dict[str, Signature]) -> None:
+    """The elementary functions, eliminations and tables that the bodies call, each written once."""
+    given = list(given)
+    write_systems(writer, [body for body in given if isinstance(body, StagedBody)], known)
+    bodies = list(straight(given))
     write_llvm_tables(writer, bodies)
     write_functions(writer, [op for body in bodies for op, _ in body.statements], known)
 
@@ -61,15 +65,22 @@ def _write_library(writer: LLVMWriter, name: str) -> None:
     writer.end()
 
 
-def scratch_size(body: CodeBody) -> int:
+def scratch_size(body: CodeBody | StagedBody) -> int:
     """How many Reals a body needs for values on their way from one piece to the next, or for its loops."""
+    if isinstance(body, StagedBody):
+        return body.scratch_begin + max(map(scratch_size, body.stages))
     if body.rolled is not None:
         return body.rolled.size
     return len(_crossing(body.urgent_first, _pieces(body)))
 
 
-def write_body(writer: LLVMWriter, name: str, body: CodeBody, *, fused: bool) -> None:
+def write_body(writer: LLVMWriter, name: str, body: CodeBody | StagedBody, *, fused: bool) -> None:
     """The body as a function of the module; `fused` says whether this machine has fused products."""
+    if isinstance(body, StagedBody):
+        for stage_name, stage in zip(stage_names(name, body), body.stages, strict=True):
+            write_body(writer, stage_name, stage, fused=fused)
+        write_staged(writer, name, body)
+        return
     if body.rolled is not None:
         write_rolled(writer, name, body, body.rolled, fused=fused)
         return

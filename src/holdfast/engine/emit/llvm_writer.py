@@ -75,7 +75,7 @@ class LLVMWriter(Target):
     # ── functions ─────────────────────────────────────────────────────────────────────────────────
 
     def begin(self, name: str, arguments: list[tuple[str, str]], returns: str, hint: str) -> None:
-        apart = " noalias" if hint == "noinline" else ""  # the arrays of a body never overlap
+        apart = " noalias" if hint.startswith("noinline") else ""  # the arrays of a body never overlap
         listed = ", ".join(
             f"{self.type(kind)}{apart if kind.startswith('p') else ''} %{argument}" for argument, kind in arguments
         )

@@ -6,11 +6,13 @@ Python raises where a machine gives nan or an infinity; the functions below give
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from holdfast.engine.drivers import language
+from holdfast.engine.drivers import fronts, language
 from holdfast.engine.emit.body import CodeBody, Operand
+from holdfast.engine.emit.stages.body import StagedBody, straight
 from holdfast.graph.arithmetics.floats import FLOATS
 
 FORMS = {
@@ -58,14 +60,38 @@ def python_body(name: str, body: CodeBody) -> str:
 
 
 def python_functions(
-    bodies: Mapping[str, CodeBody], sources: Sequence[str], constants: Mapping[str, float]
+    bodies: Mapping[str, CodeBody | StagedBody], sources: Sequence[str], constants: Mapping[str, float]
 ) -> dict[str, Callable[..., Any]]:
     """Every body and driver as a Python function, by name."""
     scope: dict[str, Any] = {name: value for name, value in vars(language).items() if not name.startswith("_")}
     scope |= FUNCTIONS | dict(constants) | {"inf": math.inf}
-    scope |= {name: part.at for body in bodies.values() for name, part in body.tables.items()}
+    scope |= {name: part.at for body in straight(bodies.values()) for name, part in body.tables.items()}
     for name, body in bodies.items():
-        exec(compile(python_body(name, body), f"<body {name}>", "exec"), scope)
+        if isinstance(body, StagedBody):
+            scope[name] = _staged(body, [_function(f"{name}_{k}", s, scope) for k, s in enumerate(body.stages)])
+        else:
+            _function(name, body, scope)
     for source in sources:
         exec(compile(source, "<driver>", "exec", dont_inherit=True), scope)
     return scope
+
+
+def _function(name: str, body: CodeBody, scope: dict[str, Any]) -> Callable[..., Any]:
+    exec(compile(python_body(name, body), f"<body {name}>", "exec"), scope)
+    function: Callable[..., Any] = scope[name]
+    return function
+
+
+def _staged(body: StagedBody, stages: Sequence[Callable[..., Any]]) -> Callable[..., Any]:
+    """The stages, and the eliminations between them, as one function."""
+    tables = {name: memoryview(array("q", table.numbers)) for name, table in body.tables.items()}
+
+    def call(t: float, x: Any, p: Any, out: Any, scratch: Any) -> None:
+        for number, stage in enumerate(stages):
+            last = number == len(body.turns)
+            stage(t, scratch if number else x, p, out if last else scratch, scratch[body.scratch_begin :])
+            for turn in () if last else body.turns[number]:
+                places = (scratch[place:] for place in (turn.reads, turn.gives, turn.work))
+                getattr(fronts, turn.name)(tables[turn.array], *places)
+
+    return call

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 ToldStatement = tuple[str, tuple[int | str, ...]]  # with the bits of constants
 
 ROLLED_FROM = 12_000  # statements: straight code of fewer runs faster, up to three times, and compiles in seconds
+STAGE_FROM = 3_000  # the same, outputs counted, of a stage between eliminations, which take most of the time
 LARGEST_EXPRESSION = 48  # statements of an expression, about: a sum of thousands of terms is cut
 LONGEST_PERIOD = 256  # runs that repeat together: a step along a chain has 3, along a strip of three columns 47
 SHORTER = 4  # times fewer statements than straight code, at least: otherwise there is little to roll
@@ -93,10 +94,11 @@ def at_once(repeats: int) -> int:
 
 def rolled(body: CodeBody) -> RolledBody | None:
     """The body as loops; None where it is short, or has too little that is alike."""
-    if len(body.statements) < ROLLED_FROM:
+    written = len(body.statements) + (len(body.outputs) if body.stage else 0)
+    if written < (STAGE_FROM if body.stage else ROLLED_FROM):
         return None
     found = _Rolling(body).result()
-    return found if found.written * SHORTER <= len(body.statements) else None
+    return found if found.written * SHORTER <= written else None
 
 
 class _Rolling:
@@ -207,7 +209,7 @@ class _Rolling:
     def _placed(self) -> RolledBody:
         counts = np.bincount([template for _, template, _, _ in self.found], minlength=len(self.templates))
         ends = self.inputs + np.cumsum(counts)
-        begins, size = (ends - counts).tolist(), int(ends[-1])
+        begins, size = (ends - counts).tolist(), int(ends[-1]) if len(ends) else self.inputs
         place = np.arange(self.inputs + len(self.body.statements))
         parts: list[list[np.ndarray]] = [[] for _ in self.templates]
         at = list(begins)

@@ -13,14 +13,16 @@ at as small systems are.
 from __future__ import annotations
 
 import math
-import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from holdfast.equations.dynamics.deviation import Deviations
 from holdfast.equations.dynamics.inputs import Inputs
 from holdfast.equations.dynamics.sample import Sample
-from holdfast.graph.linear_algebra import Rows, symmetric_order
+from holdfast.graph.linear_algebra import Rows
 
 LARGE = 150  # coordinates: below, dense matrices take no time
 PLAIN = 1e-12  # of its diagonal: a least eigenvalue beyond this is far from rounding (10⁻¹⁶) and from a lost rank
@@ -34,48 +36,35 @@ Numbers = list[dict[int, float]]
 class NumberFactor:
     """P A Pᵀ = L D Lᵀ of a sparse symmetric matrix of numbers."""
 
-    order: list[int]
-    columns: list[list[tuple[int, float]]]
-    pivots: list[float]
+    matrix: Any  # of SciPy
+    factor: Any
 
-    def solve(self, right: Sequence[float]) -> list[float]:
+    def solve(self, right: Sequence[float] | np.ndarray) -> np.ndarray:
         """A⁻¹ b."""
-        x = [right[i] for i in self.order]
-        for k, column in enumerate(self.columns):
-            for r, low in column:
-                x[r] -= low * x[k]
-        x = [value / pivot for value, pivot in zip(x, self.pivots, strict=True)]
-        for k in range(len(x) - 1, -1, -1):
-            for r, low in self.columns[k]:
-                x[k] -= low * x[r]
-        result = [0.0] * len(x)
-        for place, i in enumerate(self.order):
-            result[i] = x[place]
-        return result
+        return np.asarray(self.factor.solve(np.asarray(right, dtype=float)))
 
 
 def number_factor(matrix: Numbers) -> NumberFactor | None:
     """The factor of a positive definite matrix; None where a pivot is not plainly positive."""
-    order = symmetric_order(matrix)  # type: ignore[arg-type]  # only the pattern is read
-    place = {i: k for k, i in enumerate(order)}
-    work: Numbers = [{} for _ in order]
-    for i, row in enumerate(matrix):
-        for j, value in row.items():
-            if place[i] >= place[j]:
-                work[place[j]][place[i]] = value
-    pivots, columns = list[float](), list[list[tuple[int, float]]]()
-    for k, column in enumerate(work):
-        pivot = column.pop(k, 0.0)
-        if not pivot > PLAIN * matrix[order[k]].get(order[k], 0.0):
-            return None
-        rows = sorted(column)
-        scaled = [(r, column[r] / pivot) for r in rows]
-        for n, (r, low) in enumerate(scaled):
-            for c in rows[: n + 1]:
-                work[c][r] = work[c].get(r, 0.0) - low * column[c]
-        pivots.append(pivot)
-        columns.append(scaled)
-    return NumberFactor(order, columns, pivots)
+    from scipy.sparse import csc_array
+    from scipy.sparse.linalg import splu
+
+    counts = [len(row) for row in matrix]
+    columns = np.fromiter((j for row in matrix for j in row), dtype=np.int32, count=sum(counts))
+    values = np.fromiter((value for row in matrix for value in row.values()), dtype=float, count=sum(counts))
+    rows = np.repeat(np.arange(len(matrix)), counts)
+    sparse = csc_array((values, (rows, columns)), shape=(len(matrix),) * 2)
+    diagonal = sparse.diagonal()
+    if not (np.isfinite(values).all() and (diagonal > 0).all()):
+        return None
+    try:
+        found = splu(sparse, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+    except RuntimeError:  # exactly singular
+        return None
+    if not np.array_equal(found.perm_r, found.perm_c):  # a pivot beside the diagonal: there is a 0 on it
+        return None
+    plain = found.U.diagonal()[found.perm_c] > PLAIN * diagonal
+    return NumberFactor(sparse, found) if plain.all() else None
 
 
 def plainly_definite(matrix: Numbers) -> bool:
@@ -84,7 +73,7 @@ def plainly_definite(matrix: Numbers) -> bool:
     if scaled is not None and all(len(row) == 1 for row in matrix):
         return True  # nothing but a diagonal that is positive
     factor = None if scaled is None else number_factor(scaled)
-    return factor is not None and scaled is not None and _least_eigenvalue(scaled, factor) > PLAIN
+    return factor is not None and _least_eigenvalue(factor) > PLAIN
 
 
 def plainly_regular(sample: Sample, mass: Rows, jacobian: Rows, holders: Rows) -> bool:
@@ -140,16 +129,14 @@ def _unit_diagonal(matrix: Numbers) -> Numbers | None:
     return [{j: value / size[i] / size[j] for j, value in row.items()} for i, row in enumerate(matrix)]
 
 
-def _least_eigenvalue(matrix: Sequence[Mapping[int, float]], factor: NumberFactor) -> float:
+def _least_eigenvalue(factor: NumberFactor) -> float:
     """An estimate of the least eigenvalue, never below it."""
-    shake = random.Random(20240611)
-    z = [shake.uniform(-1, 1) for _ in matrix]
-    found = math.inf
+    z, found = np.random.default_rng(20240611).uniform(-1, 1, factor.matrix.shape[0]), math.inf
     for _ in range(TURNS):
         z = factor.solve(z)
-        length = math.sqrt(math.fsum(x * x for x in z))
+        length = float(np.linalg.norm(z))
         if not 0 < length < math.inf:
             return 0.0
-        z = [x / length for x in z]
-        found = math.fsum(z[i] * value * z[j] for i, row in enumerate(matrix) for j, value in row.items())
+        z = z / length
+        found = float(z @ (factor.matrix @ z))
     return found

@@ -7,7 +7,8 @@ constraint held by its own reaction and the direction of a control otherwise. Th
 by an order of pivots that suits one state:
 
     inverse   as many constraints as coordinates: a = J⁻¹(Y − γ), μ = E⁻¹(M a − h); no mass is divided by
-    solved    a definite mass matrix: A μ = Y − γ − J M⁻¹ h with A = J M⁻¹ E
+    solved    a definite mass matrix: A μ = Y − γ − J M⁻¹ h with A = J M⁻¹ E; where that is large and fills in, a and μ
+              together, by tables (`graph.elimination.saddle`)
     weighted  masses that are missing: M + Jᵀ W J in the place of M, and h + Jᵀ W (Y − γ) in the place of h, which
               changes nothing where J a + γ = Y and is definite wherever the whole system is regular and M ≥ 0
     eased     several first integrals of the free motion (`first_integrals`)
@@ -38,6 +39,7 @@ from holdfast.equations.solving.large import LARGE, plainly_definite, plainly_in
 from holdfast.equations.solving.redundant import RedundantSolver, redundant_solver
 from holdfast.equations.solving.solver_form import SolutionForm, Solver
 from holdfast.errors import HoldfastError, SingularSystem
+from holdfast.graph.elimination.saddle import TableSolver, table_solver
 from holdfast.graph.general_solver import GeneralFactor, StructurallySingular, factor_general
 from holdfast.graph.linear_algebra import (
     DefiniteFactor,
@@ -173,7 +175,7 @@ class _Choice:
                 return InverseDynamics(graph, self.dynamics.mass, self._general(jacobian), self._general(self.holders))
             if self.dynamics.symmetric:
                 if regular is None or self._definite(regular):
-                    return self._reduced(self.dynamics.mass)
+                    return self._by_tables() or self._reduced(self.dynamics.mass)
                 weights = self._weights(regular)
                 mass = _sum(self.dynamics.mass, product(transposed(self._scaled(weights), n), jacobian))
                 if definite(regular.dense(mass, n)) and not self.deviations.through:
@@ -293,6 +295,12 @@ class _Choice:
     def _general(self, matrix: Rows) -> GeneralFactor:
         sizes = None if self._regular is None else self._regular.rows(matrix)
         return factor_general(matrix, self.inputs.graph, sizes)
+
+    def _by_tables(self) -> TableSolver | None:
+        """The solver of a large system that fills in: reactions alone, and masses that couple few coordinates."""
+        if self.problem.program.controls or self.deviations.through or self.dynamics.by_bodies_alone:
+            return None
+        return table_solver(self.dynamics.mass, self.deviations.jacobian, self.inputs.graph)
 
     def _mass_factor(self) -> DefiniteFactor:
         """Of M: by articulated inertias where bodies alone make it and chains of them are long, else LDLᵀ."""

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from holdfast.graph.arithmetics.arithmetic import Arithmetic
 from holdfast.graph.arithmetics.floats import FLOATS
+from holdfast.graph.elimination.values import system_value
 from holdfast.graph.generic import generic_value
-from holdfast.graph.nodes import LEAVES, Node, ancestors, fingerprint, operation_count
+from holdfast.graph.nodes import LEAVES, SYSTEMS, Node, ancestors, fingerprint, operation_count
 
 Evaluator = Callable[[Sequence[Any]], list[Any]]
 LONG, UNWRITTEN = 5000, 10  # operations, and calls by looking: Python takes as long to compile a text
+UNWRITTEN_FROM = 200_000  # operations: Python takes as long to compile such a text as to look some fifty times
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +46,8 @@ class Tape:
     def compiled(self, arithmetic: Arithmetic) -> Evaluator:
         """An evaluator in the given arithmetic (balls take the precision that is set when it is made and called)."""
         order = ancestors(self.outputs)
+        if len(order) > UNWRITTEN_FROM:
+            return lambda values: Ledger(dict(zip(self.inputs, values, strict=True)), arithmetic).of(self.outputs)
         place = {node.index: k for k, node in enumerate(self.inputs)}
         namespace: dict[str, Any] = {f"f_{name}": function for name, function in arithmetic.functions.items()}
         lines = ["def evaluate(x):"]
@@ -60,6 +64,10 @@ class Tape:
             elif node.op == "table":
                 namespace[f"t{node.index}"] = node.data
                 lines.append(f" n{node.index}=f_table(n{node.args[0].index},t{node.index})")
+            elif node.op in SYSTEMS:
+                namespace[f"t{node.index}"] = partial(system_value, node.op, node.data, arithmetic=arithmetic)
+                operands = ",".join(f"n{arg.index}" for arg in node.args)
+                lines.append(f" n{node.index}=t{node.index}(({operands},))")
             else:
                 lines.append(f" n{node.index}={_statement(node, arithmetic)}")
         lines.append(" return [" + ",".join(f"n{node.index}" for node in self.outputs) + "]")
@@ -109,6 +117,9 @@ class Ledger:
                 known[node.index] = arithmetic.constant(generic_value(node, self._letters))
             elif op == "table":
                 known[node.index] = arithmetic.functions[op](known[args[0].index], node.data)
+            elif op in SYSTEMS:
+                operands = [known[arg.index] for arg in args]
+                known[node.index] = system_value(op, node.data, operands, arithmetic)
             elif op in LEAVES:
                 known[node.index] = arithmetic.pi() if op == "pi" else arithmetic.constant(node.data)
             else:

@@ -16,7 +16,7 @@ from holdfast.equations.values import values_at
 from holdfast.errors import HoldfastError
 from holdfast.results.judgement.finding import Finding
 from holdfast.results.judgement.geometry import condition_at
-from holdfast.results.judgement.passages import crossed_found
+from holdfast.results.judgement.passages import FEWEST, WORK, crossed_found
 
 ROWS = 400  # at which the condition is looked at first
 PEAKS = 4  # of them, the highest are followed between rows
@@ -37,6 +37,8 @@ def condition_found(
         return crossed_found(equations, times, states, constants)
     if not len(equations.constraints) or len(times) < 2 or equations.solver.form not in ("solved", "inverse", "eased"):
         return None
+    if WORK // len(equations.constraints) ** 2 // len(equations.coordinates) < FEWEST:
+        return None  # of very large systems nothing is said
 
     chosen = np.unique(np.linspace(0, len(times) - 1, min(len(times), ROWS)).astype(int))
     matrices = [_authority(equations, float(times[k]), states[k].tolist(), parameters) for k in chosen]

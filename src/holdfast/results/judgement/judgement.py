@@ -35,6 +35,7 @@ from holdfast.results.judgement.authority import authority_end
 from holdfast.results.judgement.energy import conservative, correction_work, energy_lost, undriven
 from holdfast.results.judgement.finding import Finding, Judgement
 from holdfast.results.judgement.friction import friction_end
+from holdfast.results.judgement.large import large_noise, large_prediction
 from holdfast.results.judgement.outcome import Outcome
 from holdfast.results.judgement.passages import branch_found, singular_end
 from holdfast.results.judgement.quaternions import turn_lost
@@ -294,6 +295,9 @@ def _predicted(facts: Facts, start: np.ndarray) -> np.ndarray:
     if not start.any():
         return np.abs(start)
     rows = facts.rows
+    if len(facts.equations.coordinates) > LARGE:
+        state, begin = rows.states[0].tolist(), float(rows.times[0])
+        return large_prediction(facts.equations, state, begin, facts.constants, start, facts.duration)
     matrix = law_matrices(facts.equations, rows.states[:1], float(rows.times[0]), np.array([facts.constants]))[0]
     return predicted(matrix, start, facts.duration)
 
@@ -301,8 +305,20 @@ def _predicted(facts: Facts, start: np.ndarray) -> np.ndarray:
 def _noise(facts: Facts) -> np.ndarray:
     """What rounding of the forces could have made of each deviation: a part of what they alone would do."""
     equations, rows = facts.equations, facts.rows
+    time = facts.duration
+    if len(equations.coordinates) > LARGE and all(i in row for i, row in enumerate(equations.dynamics.mass)):
+        moved = large_noise(equations, rows.states[0].tolist(), float(rows.times[0]), facts.constants)
+    else:
+        moved = _noise_at_start(facts)
+    owners, above = list(equations.deviations.rows), np.array(equations.deviations.rates_above)
+    return np.asarray(moved[owners] * time ** (1.0 + above) * NOISE)
+
+
+def _noise_at_start(facts: Facts) -> np.ndarray:
+    """What forces alone would do to each constraint at the start."""
+    equations, rows = facts.equations, facts.rows
     parameters = dict(zip(equations.parameter_names, facts.constants, strict=True))
-    time, moved = facts.duration, np.zeros(len(equations.constraints))
+    moved = np.zeros(len(equations.constraints))
     try:
         values = values_at(equations, rows.states[0].tolist(), float(rows.times[0]), parameters)
         forces = np.abs(values.bias) + np.abs(values.holders) @ np.abs(values.mu)  # each, though their sum may vanish
@@ -310,8 +326,7 @@ def _noise(facts: Facts) -> np.ndarray:
         moved = np.where(np.isfinite(moved), moved + np.abs(values.drift_term), 0.0)
     except np.linalg.LinAlgError:
         pass  # nothing is known of the forces there
-    owners, above = list(equations.deviations.rows), np.array(equations.deviations.rates_above)
-    return np.asarray(moved[owners] * time ** (1.0 + above) * NOISE)
+    return moved
 
 
 # ── everything else ───────────────────────────────────────────────────────────────────────────────

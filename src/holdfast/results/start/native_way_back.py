@@ -14,7 +14,8 @@ from holdfast.common.memo import remembered
 from holdfast.equations.equations import Equations
 from holdfast.equations.solving.redundant import not_unique
 from holdfast.graph.derivatives import jacobian
-from holdfast.graph.linear_algebra import DefiniteFactor, Pivot, Rows, factor_symmetric, product, times
+from holdfast.graph.elimination.factor import factor_sparse
+from holdfast.graph.linear_algebra import DefiniteFactor, Pivot, Rows, product, times
 from holdfast.graph.nodes import Node
 from holdfast.graph.way_back import Correction, WayBack
 from holdfast.results.start.term_sizes import deviation_sizes
@@ -60,9 +61,8 @@ def _change(
         return (graph.zero,) * n, ()
     response: Rows = [{} for _ in range(n)]  # M⁻¹Jᵀ, by rows
     for i, row in enumerate(rows):
-        for k, value in enumerate(mass.solve([row.get(j, graph.zero) for j in range(n)])):
-            if value is not graph.zero:
-                response[k][i] = value
+        for k, value in mass.solve_sparse(row).items():
+            response[k][i] = value
     strength = product(rows, response)
-    factor = factor_symmetric(strength, graph)
+    factor = factor_sparse(strength, graph)
     return tuple(times(response, factor.solve(list(deviation)), graph)), factor.pivots

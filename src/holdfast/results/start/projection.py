@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from holdfast.equations.equations import Equations
 from holdfast.equations.solving.dependence import weak_slope
+from holdfast.equations.solving.large import LARGE
 from holdfast.equations.solving.redundant import not_unique
 from holdfast.errors import BadRequest
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.linear_algebra import Rows
 from holdfast.graph.nodes import Node
+from holdfast.results.start.sparse_steps import SparseRows, sparse_correction
 from holdfast.results.start.term_sizes import OFF, ROUNDING_NOISE, deviation_sizes
 from holdfast.results.start.turned_state import TurnedStates, displacement_rows
 
@@ -56,8 +59,11 @@ class Projection:
         self._n, self._m, self._r = len(equations.coordinates), len(equations.deviations.y), len(program.constraints)
         self._turned = TurnedStates(equations.inputs)
         self._free = np.ones(2 * self._n, dtype=bool) if free is None else self._turned.free(free)
-        self._tape, self._sizes = _tape(equations), deviation_sizes(equations)
         self._repeats = bool(not_unique(equations.solver))
+        self._sparse = self._n > LARGE and not self._repeats
+        self._tape = None if self._sparse else _tape(equations)
+        self._rows = _sparse_rows(equations) if self._sparse else None
+        self._sizes = deviation_sizes(equations)
 
     def of(self, state: np.ndarray, time: float, constants: Sequence[float]) -> np.ndarray:
         """The state moved onto the constraints; a `NoState` if there is none near."""
@@ -69,7 +75,7 @@ class Projection:
     ) -> tuple[np.ndarray, np.ndarray]:
         """M and J at one state."""
         _, jacobian, mass = self._values(state, time, constants, positions=False)
-        return mass, jacobian
+        return (mass.toarray(), jacobian.toarray()) if self._sparse else (mass, jacobian)
 
     def _solved(self, state: np.ndarray, time: float, constants: Sequence[float], *, positions: bool) -> np.ndarray:
         """The best state of Newton's iteration, in the metric of masses, or else in that of plain length."""
@@ -116,10 +122,15 @@ class Projection:
                 best, smallest = used, size
             if smallest == 0 or (smallest < ROUNDING_NOISE and not halved) or not len(free):
                 break  # as close as rounding allows, or nothing may move
-            if not (np.isfinite(size) and np.isfinite(slope).all() and np.isfinite(mass).all()):
+            if not (np.isfinite(size) and _finite(slope) and _finite(mass)):
                 break
             used, cut = used.copy(), weak_slope(step_number) if repeats else None
-            step, moved = _correction(mass[np.ix_(free, free)], slope[:, free], deviation, by_mass=by_mass, weak=cut)
+            if self._sparse:
+                parts = mass[free][:, free], slope[:, free]
+                step, moved = sparse_correction(*parts, deviation, by_mass=by_mass)
+            else:
+                parts = mass[np.ix_(free, free)], slope[:, free]
+                step, moved = _correction(*parts, deviation, by_mass=by_mass, weak=cut)
             if positions:
                 whole = np.zeros(self._n)
                 whole[free] = step
@@ -151,14 +162,19 @@ class Projection:
             where="start",
             fix='correct the start values, or keep them with start_policy="keep"',
         )
-        error.residue = Unmet(self._names[worst], float(deviation[worst]), slope[worst], positions)
+        own = slope[[worst]].toarray()[0] if self._sparse else slope[worst]
+        error.residue = Unmet(self._names[worst], float(deviation[worst]), own, positions)
         return error
 
     def _values(
         self, state: np.ndarray, time: float, constants: Sequence[float], *, positions: bool
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Deviation, slope and mass matrix."""
+    ) -> tuple[np.ndarray, Any, Any]:
+        """Deviation, slope and mass matrix; both sparse in a large system."""
         n, m, r = self._n, self._m, self._r
+        if self._rows is not None:
+            deviations, (mass, across, along) = self._rows([time, *state.tolist(), *constants])
+            return (deviations[:m], across, mass) if positions else (deviations[m:], along, mass)
+        assert self._tape is not None
         numbers = np.array(self._tape([time, *state.tolist(), *constants]))
         y, w, mass, across, along = np.split(numbers, np.cumsum([m, r, n * n, m * n]))
         if positions:
@@ -178,6 +194,23 @@ def _tape(equations: Equations) -> Tape:
         return Tape(equations.field.inputs, tuple(outputs))
 
     return equations.deviations.memo.once(_tape, made)
+
+
+def _sparse_rows(equations: Equations) -> SparseRows:
+    """The same without what is not there, for large systems."""
+
+    def made() -> SparseRows:
+        inputs, deviations = equations.inputs, equations.deviations
+        slopes = (equations.dynamics.mass, displacement_rows(deviations.y, inputs), deviations.jacobian)
+        matrices = [(rows, len(inputs.q)) for rows in slopes]
+        return SparseRows(equations.field.inputs, (*deviations.y, *deviations.w), matrices)
+
+    return equations.deviations.memo.once(_sparse_rows, made)
+
+
+def _finite(matrix: Any) -> bool:
+    """Whether all entries are finite."""
+    return bool(np.isfinite(matrix if isinstance(matrix, np.ndarray) else matrix.data).all())
 
 
 def _dense(rows: Rows, columns: int, zero: Node) -> list[Node]:

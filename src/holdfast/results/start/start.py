@@ -19,12 +19,16 @@ import numpy as np
 
 from holdfast.common.frozen import Frozen
 from holdfast.equations.equations import Equations
+from holdfast.equations.solving.large import LARGE
 from holdfast.equations.values import parameter_vector, settled, state_vector, values_at
 from holdfast.errors import BadRequest
+from holdfast.graph.arithmetics.tape import Tape
+from holdfast.graph.derivatives import jacobian
 from holdfast.results.start.chains import Chains
 from holdfast.results.start.native_start import natively_moved
 from holdfast.results.start.negligible import negligible
 from holdfast.results.start.projection import NoState, Projection, Unmet
+from holdfast.results.start.sparse_steps import SparseRows
 from holdfast.results.start.term_sizes import ROUNDING_NOISE, deviation_sizes
 from holdfast.results.start.turned_start import refuse_wrong_lengths
 
@@ -201,9 +205,9 @@ def _within_digits(
     equations: Equations, projected: Sequence[str], stated: np.ndarray, begin: float, constants: Sequence[float]
 ) -> bool:
     """Whether stated values contradict the constraints by no more than the rounding of their decimals."""
-    parameters = dict(zip(equations.parameter_names, constants, strict=True))
-    values = values_at(equations, stated.tolist(), begin, parameters)
-    seen = dict(zip(equations.deviation_names, (*values.deviation, *values.deviation_rate), strict=True))
+    deviations = equations.deviations
+    found = Tape(equations.field.inputs, (*deviations.y, *deviations.w))([begin, *stated.tolist(), *constants])
+    seen = dict(zip(equations.deviation_names, found, strict=True))
     limits = dict(zip(equations.deviation_names, digits(equations, stated, begin, constants), strict=True))
     return all(abs(seen[name]) <= limits[name] for name in equations.deviations.names_of(projected))
 
@@ -289,6 +293,13 @@ def digits(equations: Equations, stated: np.ndarray, begin: float, constants: Se
     steps = np.array([decimal_step(float(value)) for value in stated[: 2 * len(equations.coordinates)]])
     if not steps.any():
         return np.zeros(len(equations.deviations.y) + len(equations.constraints))
+    if len(equations.coordinates) > LARGE:
+        inputs, deviations = equations.inputs, equations.deviations
+        moving = (*inputs.q, *inputs.v)
+        rows = jacobian((*deviations.y, *deviations.w), moving)
+        _, (sparse,) = SparseRows(equations.field.inputs, (), [(rows, len(moving))])([begin, *stated, *constants])
+        sparse.data = np.nan_to_num(np.abs(sparse.data), nan=0.0, posinf=0.0)
+        return np.asarray(sparse @ steps) * MEANT
     parameters = dict(zip(equations.parameter_names, constants, strict=True))
     slopes = np.abs(values_at(equations, stated.tolist(), begin, parameters).deviation_jacobian)
     return np.asarray(np.nan_to_num(slopes, nan=0.0, posinf=0.0) @ steps) * MEANT

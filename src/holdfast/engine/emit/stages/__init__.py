@@ -1,0 +1,1 @@
+"""Bodies in stages, with eliminations of large systems by tables between them."""

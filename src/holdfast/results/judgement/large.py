@@ -1,0 +1,57 @@
+"""Judging runs of large systems without dense matrices: what the law predicts, and what rounding can do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from holdfast.equations.equations import Equations
+from holdfast.graph.arithmetics.tape import Ledger
+from holdfast.results.judgement.attraction import predicted
+
+MOST_COUPLED = 400  # deviations of a block: of larger ones no more is predicted than they begin with
+
+
+def large_prediction(
+    equations: Equations, state: Sequence[float], time: float, constants: Sequence[float], start: np.ndarray,
+    duration: float,
+) -> np.ndarray:  # fmt: skip
+    """The largest deviations that the law would give from those of the start, block by block; like blocks once."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    m, rows = len(equations.deviations.y), equations.demand_law.matrix
+    values = Ledger(dict(zip(equations.field.inputs, (time, *state, *constants), strict=True)))
+    law = values.of([node for row in rows for node in row.values()])
+    places = [*enumerate(equations.deviations.follows), *((m + i, j) for i, row in enumerate(rows) for j in row)]
+    i, j = np.array(places).T
+    matrix = csr_array(([1.0] * m + law, (i, j)), shape=(len(start), len(start)))
+    _, labels = connected_components(matrix, directed=False)
+    order = np.argsort(labels, kind="stable")
+    found, known = np.abs(start), dict[bytes, np.ndarray]()
+    for block in np.split(order, np.cumsum(np.bincount(labels))[:-1]):
+        if len(block) <= MOST_COUPLED and start[block].any():
+            own = matrix[block][:, block].toarray()
+            key = own.tobytes()
+            if key not in known:  # the response is linear: what each deviation alone would make of all
+                known[key] = np.array([predicted(own, unit, duration) for unit in np.eye(len(block))])
+            found[block] = np.abs(start[block]) @ known[key]
+    return found
+
+
+def large_noise(equations: Equations, state: Sequence[float], time: float, constants: Sequence[float]) -> np.ndarray:
+    """|J| max M⁻¹ (|h| + |E| |μ|) + |γ|, what forces alone would do to each constraint, by the diagonal of M.
+
+    The largest of all accelerations counts everywhere: the elimination passes its rounding on to what stands still.
+    """
+    values = Ledger(dict(zip(equations.field.inputs, (time, *state, *constants), strict=True)))
+    reactions = np.abs(values.of(equations.solution.mu))
+    forces = np.abs(values.of(equations.dynamics.bias))
+    for force, row in enumerate(equations.holders):
+        pushes = np.abs(values.of(list(row.values())))
+        forces[force] += pushes @ reactions[list(row)] if row else 0.0
+    inertia = np.array(values.of([row[i] for i, row in enumerate(equations.dynamics.mass)]))
+    largest = float(np.max(forces / inertia))
+    moved = np.array([largest * np.abs(values.of(list(row.values()))).sum() for row in equations.deviations.jacobian])
+    return np.where(np.isfinite(moved), moved + np.abs(values.of(equations.deviations.drift)), 0.0)
