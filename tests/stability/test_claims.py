@@ -17,9 +17,10 @@ from holdfast.graph.arithmetics.balls import ball, ball_between, precision
 from holdfast.stability.linear.growth import growth
 from holdfast.stability.promise.envelope import Promise, reading_errors
 from holdfast.stability.proof.block import blocks_of, whole_motion
+from holdfast.stability.proof.claim import BITS
 from holdfast.stability.proof.contraction import Contraction, propagator
 from holdfast.stability.proof.obedience import Obedience, places_in
-from holdfast.stability.proof.prove import BITS, Trial
+from holdfast.stability.proof.prove import Trial
 from holdfast.stability.proof.rounding import RoundingModel
 from holdfast.stability.proof.step_series import coefficient
 from tests.stability.held import adaptive_optics, pendulum

@@ -36,9 +36,10 @@ from holdfast.stability.promise.request import CertificateRequest
 from holdfast.stability.promise.sampled import Sampled
 from holdfast.stability.promise.tableau import stated_tableau, unshown_order
 from holdfast.stability.proof.block import ProofBlock, blocks_of
+from holdfast.stability.proof.claim import Claim
 from holdfast.stability.proof.noise.in_mean_square import in_mean_square
 from holdfast.stability.proof.omega import Assumptions, peaks_of, region_of, unproved_limits
-from holdfast.stability.proof.prove import Claim, Interrupted, prove
+from holdfast.stability.proof.prove import Interrupted, prove
 from holdfast.stability.proof.work import EFFORT, SearchWork
 from holdfast.stability.tube.limits import rows_at_limits
 from holdfast.stability.tube.region_rounding import native_rounding

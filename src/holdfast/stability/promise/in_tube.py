@@ -19,8 +19,8 @@ from holdfast.stability.certificate.tube_proof import OrderedProof, TubeProof
 from holdfast.stability.promise.checked import MeasuredDefect
 from holdfast.stability.promise.envelope import Promise
 from holdfast.stability.promise.proved_block import stated_start, truncated
+from holdfast.stability.proof.claim import BITS, Claim, total_defect, widened
 from holdfast.stability.proof.obedience import Place
-from holdfast.stability.proof.prove import BITS, Claim, total_defect, widened
 from holdfast.stability.proof.work import SearchWork
 from holdfast.stability.tube.ordered import OrderedProver
 from holdfast.stability.tube.prove import TubeProver, TubeRequest

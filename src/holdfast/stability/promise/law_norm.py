@@ -7,8 +7,8 @@ import numpy as np
 from holdfast.results.trajectory import Trajectory
 from holdfast.stability.linear.common_norm import common_norm
 from holdfast.stability.promise.norm_search import ChosenNorm, contraction_factor, search_norm
+from holdfast.stability.proof.claim import Claim
 from holdfast.stability.proof.laws.contraction import StepMatrix
-from holdfast.stability.proof.prove import Claim
 from holdfast.stability.sampling import Deviator, box_samples
 
 SAMPLES = 300  # states of the region, moved onto the program

@@ -28,7 +28,7 @@ from holdfast.stability.proof.search import CellJudgement, Cover, cover, longest
 from holdfast.stability.proof.work import LEAST_CELL, SearchWork
 
 if TYPE_CHECKING:
-    from holdfast.stability.proof.prove import Claim
+    from holdfast.stability.proof.claim import Claim
 
 PAIR = 3.0  # units of work of one operation on a value with its error (3 to 4 µs)
 INWARD = 1e-6  # of a side: a corner that is surely no further out than the region
