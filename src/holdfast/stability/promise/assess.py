@@ -15,7 +15,6 @@ from holdfast.equations.equations import Equations
 from holdfast.equations.quick import UNBOUNDED, quick_field
 from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest, HoldfastError, InternalError
-from holdfast.problem.file.load_dump import dumps
 from holdfast.results.runs.simulate import simulate
 from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.by_name import is_named
@@ -190,7 +189,7 @@ class Assessment:
         equations, own = self.equations, self.equations.problem.run
         values = parameter_vector(equations, self.parameters)
         made = Certificate(
-            problem=_text(equations),
+            problem=equations.problem,
             title=equations.problem.title,
             scheme=self.scheme.name,
             step=step,
@@ -422,10 +421,3 @@ def _overrides(equations: Equations, values: Sequence[float]) -> tuple[str, ...]
     """The parameters and gains that are not the problem's own."""
     own = parameter_vector(equations, {})
     return tuple(name for name, a, b in zip(equations.parameter_names, values, own, strict=True) if a != b)
-
-
-def _text(equations: Equations) -> str:
-    try:
-        return dumps(equations.problem)
-    except HoldfastError:
-        return ""  # a problem with functions that the file's grammar does not have cannot be verified from text
