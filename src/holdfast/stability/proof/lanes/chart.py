@@ -17,9 +17,10 @@ import numpy as np
 from holdfast.engine.forms.evaluate import FormTape
 from holdfast.engine.forms.monomials import monomials
 from holdfast.engine.forms.tape import Recorder
+from holdfast.engine.forms.values import LEAST
 from holdfast.graph.derivatives import jacobian
 from holdfast.stability.proof.block import BlockFlow
-from holdfast.stability.proof.lanes.cutter import LEAST, SLACK, Array, Boxes, Cut, over_variables, straight
+from holdfast.stability.proof.lanes.cutter import SLACK, Array, Boxes, Cut, over_variables, straight
 
 ORDER = 3  # of the forms
 SLIGHT, FULL = 2, 1  # weights of the deviations in it
