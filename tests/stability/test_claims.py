@@ -360,10 +360,10 @@ def test_a_run_too_short_to_settle_is_proved_from_its_start_on_and_not_called_le
 def test_a_narrower_tube_without_states_does_not_cost_the_proof(monkeypatch):
     attempt, made = Trial.attempt, []
 
-    def once(self, tube, wanted, seconds):
+    def once(self, tube, *asked):
         if made:
             raise hf.BadRequest("no state of the region lies near the program")
-        proof = attempt(self, tube, wanted, seconds)
+        proof = attempt(self, tube, *asked)
         made.append(proof)
         return replace(proof, radius=proof.tube / 10)  # so that a narrower tube is tried
 

@@ -33,7 +33,7 @@ FROM_START = 0.3  # of the work: for a tube that holds the start, where the firs
 WORTH = 3  # times the radius that a narrow tube gives: so much is paid for a proof from the start on (a choice)
 # A verifier with another arithmetic finds other bounds, so what is stated has a little room over what was found:
 STATED_DEFECT = 1.05  # the bound of the defect; bisection brings any other enclosure below it
-STATED_IN_LANES = 1.2  # the same in native forms, which are so near that what others lose within a step counts
+STATED_BEYOND = 1.15  # not below this part of what is attained: others lose some within a step, which no cutting mends
 STATED_ROUNDING = 2  # that of rounding, whose running error analysis depends on how cells are cut
 LEAST_SHARE = 0.05  # the least truncation, as a part of rounding: doubles cannot tell less from zero
 GENEROUS = 100  # a tube this wide costs nothing where it is still thin beside the region
@@ -83,14 +83,16 @@ def prove(
         least = trial.contraction.radius(expected)
         thin = trial.is_thin(GENEROUS * least, rows[len(rows) // 2])
         tube = (GENEROUS if thin else FIRST_TUBE) * least
-        if trial.motion.affine:
-            tube = max(tube, 1.05 * reach)
         from_start = 1.05 * setting.begun(factor, *rows[0])
+        if trial.motion.affine:
+            tube = max(tube, 1.05 * reach, from_start)
         if from_start <= tube:
             return _narrowed(trial, tube, thin, expected, work)
         if trial.is_thin(from_start, rows[len(rows) // 2]):
             return _narrowed(trial, from_start, True, expected, work)
-        wide = trial.kept(from_start, NEAR_ATTAINED * expected, work.part(FROM_START * work.left))
+        wide = trial.kept(from_start, expected, work.part(FROM_START * work.left))
+        if wide is not None and wide.radius <= WORTH * least:
+            return wide  # what was measured is in every tube, so that none has a radius below
         try:
             best = _narrowed(trial, tube, thin, expected, work)
         except Interrupted as stop:
@@ -113,7 +115,7 @@ def _narrowed(trial: Trial, tube: float, thin: bool, expected: float, work: Sear
         enough = 0.0 if thin else (1 - trial.gamma) * tube / SHRINK
         try:
             part = work.part((0.85 if thin else 0.7) * work.left)
-            proof = trial.attempt(tube, max(NEAR_ATTAINED * expected, enough), part)
+            proof = trial.attempt(tube, expected, part, enough)
         except KeyboardInterrupt:
             raise Interrupted(best) from None
         except InternalError:
@@ -181,27 +183,32 @@ class Trial:
         if not any([self._obedience.shown(place) for place in places]):
             raise BadRequest("the equations are not defined, or too ill conditioned, at the states of the run")
 
-    def kept(self, tube: float, wanted: float, work: SearchWork) -> Proof | None:
+    def kept(self, tube: float, expected: float, work: SearchWork) -> Proof | None:
         """A proof in this tube, or None for whatever reason."""
         if work.left < LEAST_CELL:
             return None
         try:
-            found = self.attempt(tube, wanted, work)
+            found = self.attempt(tube, expected, work)
         except InternalError:
             raise
         except HoldfastError:
             return None
         return found if found is not None and found.radius <= tube else None
 
-    def attempt(self, tube: float, wanted: float, work: SearchWork) -> Proof | None:
-        """What can be shown in this tube, a proof if its radius is within; None where the defect has no bound."""
+    def attempt(self, tube: float, expected: float, work: SearchWork, enough: float = 0.0) -> Proof | None:
+        """What can be shown in this tube, a proof if its radius is within; None where the defect has no bound.
+
+        Its bound is brought near to the defect that is `expected`, or below what is `enough`.
+        """
         setting, scale = self.setting, self.setting.step ** (self.setting.scheme.order + 1)
         limits = setting.limit_balls(self.motion, self.contraction, tube)
         judged = partial(judge, self._model, limits, self._region)
         if self._data is not None:
-            found: Any = self._data.cover(self.setting.region["t"], limits, wanted=wanted / scale, work=work)
+            wanted = max(enough, NEAR_ATTAINED * expected) / scale
+            found: Any = self._data.cover(self.setting.region["t"], limits, wanted=wanted, work=work)
         else:
-            found = region_cover(self._lanes, judged, self._region, limits, wanted=wanted / scale, work=work)
+            aim, wanted = expected / scale, enough / scale
+            found = region_cover(self._lanes, judged, self._region, limits, expected=aim, wanted=wanted, work=work)
         if not found.cells:
             raise BadRequest("no state of the region lies near the program", where="certificate.region")
         if not found.bound < math.inf:
@@ -209,8 +216,10 @@ class Trial:
         little, further = 0.1 * scale * found.bound, work.beside(0.1 * work.limit)
         rounding = self._rounding.cover(tube, little, further)
         rounded = STATED_ROUNDING * rounding.bound
-        room = STATED_IN_LANES if isinstance(found, LaneCover) else STATED_DEFECT
-        coefficient = max(room * found.bound, LEAST_SHARE * rounded / scale)
+        stated = STATED_DEFECT * found.bound
+        if isinstance(found, LaneCover):
+            stated = max(stated, STATED_BEYOND * found.attained)
+        coefficient = max(stated, LEAST_SHARE * rounded / scale)
         defect = total_defect(coefficient, rounded, setting.scheme, setting.step)
         radius = self.contraction.radius(defect)
         if not radius < math.inf:

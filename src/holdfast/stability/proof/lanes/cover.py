@@ -35,6 +35,7 @@ class LaneCover:
 
     boxes: Boxes
     bounds: Array
+    attained: float = 0.0  # about the largest value that is, which no cutting betters
 
     @property
     def bound(self) -> float:
@@ -51,16 +52,18 @@ class LaneCover:
 
 
 def lane_cover(
-    judge: Callable[[Boxes], LaneJudgement], region: Box, *, wanted: float, cost: float, work: SearchWork
-) -> LaneCover:
-    """Bisect the worse half of the cells above what is wanted, until none is, or the work is done."""
+    judge: Callable[[Boxes], LaneJudgement], region: Box, *, wanted: float, cost: float, work: SearchWork,
+    near: float = NEAR_ATTAINED,
+) -> LaneCover:  # fmt: skip
+    """Bisect the worse half of the cells above what is wanted, until all are near what is attained, or the work is
+    done."""
     ends = np.array(region, dtype=float)
     found = judge(Boxes(ends[None, :, 0], ends[None, :, 1]))
     work.charge(found.spent)
     boxes, bounds, variables = found.boxes, found.bounds, found.variables
     attained = float(found.reached.max(initial=0.0))
     while len(bounds):
-        above = np.flatnonzero(bounds > max(wanted, NEAR_ATTAINED * attained))
+        above = np.flatnonzero(bounds > max(wanted, near * attained))
         room = min(int(work.left / (2 * cost)), MOST_CELLS - len(bounds))
         if not len(above) or room <= 0:
             break
@@ -74,7 +77,7 @@ def lane_cover(
         bounds = np.concatenate([bounds[kept], fresh.bounds])
         variables = np.concatenate([variables[kept], fresh.variables])
         attained = max(attained, float(fresh.reached.max(initial=0.0)))
-    return LaneCover(boxes, bounds)
+    return LaneCover(boxes, bounds, attained)
 
 
 def _parted(boxes: Boxes, variables: Array, room: int) -> Boxes:
