@@ -22,6 +22,7 @@ from holdfast.graph.nodes import Node, ancestors
 
 Value = int | Fraction
 BINARY = (dispatch.ADD, dispatch.SUB, dispatch.MUL, dispatch.SLACK, dispatch.MORE)
+OWN = ("const", "pi", "power")  # what is recorded without a table of operations
 UNIT = 2.0**-53
 RUNNING, SYMBOLS, CARRIED, DIFFERENCE = 1, 2, 3, 4  # ways of carrying rounding, each in a module of its own
 PI = 2.0**-51  # more than what the double misses of π
@@ -234,8 +235,7 @@ class Recorder:
         if node.op == "power":
             return self.power(args[0], node.data)
         if node.op not in OPERATIONS:
-            what = str(node.data) if node.op == "input" else node.op
-            raise BadRequest(f"Taylor forms in native code do not know {what!r}")
+            raise _unknown(node)
         return OPERATIONS[node.op](self, once, *args)
 
     def solve(
@@ -265,3 +265,17 @@ class Recorder:
     def array(self) -> np.ndarray:
         """The pairs as the kernel reads them."""
         return np.array(self.pairs or [(0, 0, 0)], dtype=np.int64)
+
+
+def require_known(nodes: Sequence[Node]) -> None:
+    """`BadRequest` where a tape could not be recorded, before any is."""
+    from holdfast.engine.forms.operations import OPERATIONS
+
+    for node in ancestors(nodes):
+        if node.op not in (*OPERATIONS, *OWN, "input"):
+            raise _unknown(node)
+
+
+def _unknown(node: Node) -> BadRequest:
+    what = str(node.data) if node.op == "input" else node.op
+    return BadRequest(f"Taylor forms in native code do not know {what!r}")

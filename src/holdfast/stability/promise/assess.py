@@ -29,7 +29,7 @@ from holdfast.stability.promise.checked import BlockAlongRun, MeasuredDefect
 from holdfast.stability.promise.envelope import reading_errors
 from holdfast.stability.promise.in_tube import STRETCHES, YIELDING, gaps_along, in_order, with_tubes, without_tubes
 from holdfast.stability.promise.law_norm import region_norm
-from holdfast.stability.promise.norm_search import ChosenNorm, search_norm
+from holdfast.stability.promise.norm_search import ChosenNorm, search_norm, sizes_in
 from holdfast.stability.promise.proved_block import bounded_in_energy, with_proof
 from holdfast.stability.promise.request import CertificateRequest
 from holdfast.stability.promise.sampled import Sampled
@@ -388,9 +388,9 @@ class Assessment:
         if norm is None:
             return "no norm was found in which the law, which varies, contracts all over Omega"
         settled = defects[len(defects) // 2 :]  # the entry of a deviating start is not what a proof is measured by
-        rounding = np.linalg.norm(told.errors[len(told.errors) // 2 :] @ np.abs(norm.factor), axis=1).max()
-        expected = max(float(np.linalg.norm(settled @ norm.factor, axis=1).max()), float(rounding))
-        reach = float(np.linalg.norm(told.psi @ norm.factor, axis=1).max())
+        rounding = sizes_in(np.abs(norm.factor), told.errors[len(told.errors) // 2 :]).max()
+        expected = max(float(sizes_in(norm.factor, settled).max()), float(rounding))
+        reach = float(sizes_in(norm.factor, told.psi).max())
         rows = [
             (float(run.times[k]), run.y[:, k].tolist())
             for k in np.unique(np.linspace(0, len(told.psi) - 1, LOOKED_AT).astype(int))

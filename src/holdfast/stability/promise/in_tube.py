@@ -18,6 +18,7 @@ from holdfast.stability.certificate.statement import range_words
 from holdfast.stability.certificate.tube_proof import OrderedProof, TubeProof
 from holdfast.stability.promise.checked import MeasuredDefect
 from holdfast.stability.promise.envelope import Promise
+from holdfast.stability.promise.norm_search import sizes_in
 from holdfast.stability.promise.proved_block import stated_start, truncated
 from holdfast.stability.proof.claim import BITS, Claim, total_defect, widened
 from holdfast.stability.proof.obedience import Place
@@ -154,8 +155,8 @@ def _suited(equations: Equations, one: MeasuredDefect) -> bool:
 def _request(one: MeasuredDefect) -> TubeRequest:
     """With the largest defect that the run showed in its norm; what reading may add where it showed none."""
     assert one.norm is not None and one.defects is not None  # noqa: PT018
-    shown = np.linalg.norm(one.defects @ one.norm.factor, axis=1).max()
-    read = np.linalg.norm(one.told.errors @ np.abs(one.norm.factor), axis=1).max()
+    shown = sizes_in(one.norm.factor, one.defects).max()
+    read = sizes_in(np.abs(one.norm.factor), one.told.errors).max()
     return TubeRequest(one.told.block, one.norm.factor, one.norm.gamma, float(shown or read))
 
 

@@ -28,6 +28,12 @@ class ChosenNorm:
         return [float(x) for x in np.linalg.norm(np.linalg.inv(self.factor.T), axis=1)]
 
 
+def sizes_in(factor: Array, rows: Array) -> Array:
+    """‖Lᵀx‖ of each row."""
+    turned = rows @ factor
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", turned, turned)))
+
+
 def contraction_factor(factor: Array, matrices: Array) -> float:
     """The largest ‖R‖_P over matrices."""
     return float(_contraction_factors(factor[None], matrices)[0])

@@ -68,7 +68,9 @@ class RegionRounding:
         if lanes is not None:
             low, high = ends(setting.limit_balls(self.whole, self.contraction, tube))
             region = setting.box(self.whole.variable_names)
-            found = lane_cover(lambda b: lanes.judged(b, low, high), region, wanted=wanted, cost=lanes.cost, work=work)
+            found = lane_cover(
+                lambda b: lanes.judged(b, low, high), region, wanted=wanted, cost=lambda: lanes.cost, work=work
+            )
             if found.bound < math.inf:
                 return found if found.bound < plain.bound else plain
         return self._by_balls(tube, wanted, work)

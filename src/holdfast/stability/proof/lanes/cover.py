@@ -52,11 +52,12 @@ class LaneCover:
 
 
 def lane_cover(
-    judge: Callable[[Boxes], LaneJudgement], region: Box, *, wanted: float, cost: float, work: SearchWork,
+    judge: Callable[[Boxes], LaneJudgement], region: Box, *, wanted: float, cost: Callable[[], float], work: SearchWork,
     near: float = NEAR_ATTAINED,
 ) -> LaneCover:  # fmt: skip
     """Bisect the worse half of the cells above what is wanted, until all are near what is attained, or the work is
-    done."""
+    done; `cost` says what the dearest cell took so far.
+    """
     ends = np.array(region, dtype=float)
     found = judge(Boxes(ends[None, :, 0], ends[None, :, 1]))
     work.charge(found.spent)
@@ -64,7 +65,7 @@ def lane_cover(
     attained = float(found.reached.max(initial=0.0))
     while len(bounds):
         above = np.flatnonzero(bounds > max(wanted, near * attained))
-        room = min(int(work.left / (2 * cost)), MOST_CELLS - len(bounds))
+        room = min(int(work.left / (2 * cost())), MOST_CELLS - len(bounds))
         if not len(above) or room <= 0:
             break
         order = above[np.argsort(-bounds[above], kind="stable")]

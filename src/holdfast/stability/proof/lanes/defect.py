@@ -16,10 +16,10 @@ import numpy as np
 
 from holdfast.engine.forms.evaluate import FormTape
 from holdfast.engine.forms.monomials import CellMonomials, monomials
-from holdfast.engine.forms.tape import Recorder, Value
+from holdfast.engine.forms.tape import Recorder, Value, require_known
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.proof.block import BlockFlow
-from holdfast.stability.proof.lanes.chart import FULL, SLIGHT, Charted, LaneCharts, held_of, weights
+from holdfast.stability.proof.lanes.chart import FULL, SLIGHT, Charted, ChartSlopes, LaneCharts, held_of, weights
 from holdfast.stability.proof.lanes.cover import LaneJudgement
 from holdfast.stability.proof.lanes.cutter import SLACK, Array, Boxes, Cut, LaneCutter
 
@@ -35,18 +35,20 @@ class LaneDefect:
 
     def __init__(self, motion: BlockFlow, scheme: RungeKutta, step: float, factor: Array) -> None:
         self.motion, self.scheme, self.step, self.factor = motion, scheme, step, factor
-        self.cutter, self.held = LaneCutter(motion), held_of(motion)
-        self._kinds = {SLIGHT: ChartDefect(motion, scheme, step, factor, SLIGHT)}
+        require_known((*motion.psi, *motion.others, *motion.extras, *motion.moving))
+        self.cutter, self.held, self._kinds = LaneCutter(motion), held_of(motion), dict[int, ChartDefect]()
+        self._slopes = ChartSlopes(motion) if self.held else None
 
     def _kind(self, weight: int) -> ChartDefect:
         if weight not in self._kinds:
-            self._kinds[weight] = ChartDefect(self.motion, self.scheme, self.step, self.factor, weight)
+            charts = LaneCharts(self.motion, weight, self._slopes)
+            self._kinds[weight] = ChartDefect(self.motion, self.scheme, self.step, self.factor, charts)
         return self._kinds[weight]
 
     @property
     def cost(self) -> float:
         """Units of work of the dearest cell so far."""
-        return max(kind.cost for kind in self._kinds.values())
+        return max((kind.cost for kind in self._kinds.values()), default=AROUND)
 
     def cut(self, boxes: Boxes, low: Array, high: Array) -> Cut:
         if self.motion.affine:
@@ -72,9 +74,8 @@ class LaneDefect:
 class ChartDefect:
     """The same over cells whose deviations have one weight in the forms."""
 
-    def __init__(self, motion: BlockFlow, scheme: RungeKutta, step: float, factor: Array, weight: int) -> None:
-        self.motion, self.scheme, self.step, self.factor = motion, scheme, step, factor
-        self.charts = LaneCharts(motion, weight)
+    def __init__(self, motion: BlockFlow, scheme: RungeKutta, step: float, factor: Array, charts: LaneCharts) -> None:
+        self.motion, self.scheme, self.step, self.factor, self.charts = motion, scheme, step, factor, charts
         count = len(motion.variables)
         self.rough = monomials((*(min(w, ROUGH) for w in self.charts.shape.weights), 1), ROUGH)
         self.near = self._recorded(scheme.order + 2, self.charts.shape, [])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -51,10 +52,9 @@ def region_cover(
     """
     if model is not None:
         low, high = ends(limits)
-        found = lane_cover(
-            lambda boxes: model.judged(boxes, low, high), region, wanted=max(wanted, NEAR * expected), cost=model.cost,
-            work=work, near=NEAR,
-        )  # fmt: skip
+        aim = max(wanted, NEAR * expected)
+        judged = partial(model.judged, low=low, high=high)
+        found = lane_cover(judged, region, wanted=aim, cost=lambda: model.cost, work=work, near=NEAR)
         if found.bound < math.inf or work.left <= 0:
             return found
     return cover(otherwise, region, wanted=max(wanted, NEAR_ATTAINED * expected), work=work)
