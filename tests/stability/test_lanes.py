@@ -116,7 +116,8 @@ def test_a_cover_holds_every_place_of_its_region_and_is_made_the_same_way_twice(
         size = (boxes.high - boxes.low).prod(axis=1)
         alive = boxes.low[:, 0] < 0.75  # the region ends there
         kept = boxes.chosen(alive)
-        return LaneJudgement(alive, kept, size[alive], 0 * size[alive], np.argmax(kept.high - kept.low, axis=1), 1.0)
+        none, longest = 0 * size[alive], np.argmax(kept.high - kept.low, axis=1)
+        return LaneJudgement(alive, kept, size[alive], none, longest, none, 1.0)
 
     region = ((0.0, 1.0), (0.0, 2.0))
     found, again = (lane_cover(judge, region, wanted=1e-2, cost=lambda: 1.0, work=SearchWork(1e6)) for _ in range(2))

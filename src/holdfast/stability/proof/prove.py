@@ -33,7 +33,6 @@ FROM_START = 0.3  # of the work: for a tube that holds the start, where the firs
 WORTH = 3  # times the radius that a narrow tube gives: so much is paid for a proof from the start on (a choice)
 # A verifier with another arithmetic finds other bounds, so what is stated has a little room over what was found:
 STATED_DEFECT = 1.05  # the bound of the defect; bisection brings any other enclosure below it
-STATED_BEYOND = 1.15  # not below this part of what is attained: others lose some within a step, which no cutting mends
 STATED_ROUNDING = 2  # that of rounding, whose running error analysis depends on how cells are cut
 LEAST_SHARE = 0.05  # the least truncation, as a part of rounding: doubles cannot tell less from zero
 GENEROUS = 100  # a tube this wide costs nothing where it is still thin beside the region
@@ -216,10 +215,7 @@ class Trial:
         little, further = 0.1 * scale * found.bound, work.beside(0.1 * work.limit)
         rounding = self._rounding.cover(tube, little, further)
         rounded = STATED_ROUNDING * rounding.bound
-        stated = STATED_DEFECT * found.bound
-        if isinstance(found, LaneCover):
-            stated = max(stated, STATED_BEYOND * found.attained)
-        coefficient = max(stated, LEAST_SHARE * rounded / scale)
+        coefficient = max(found.stated(STATED_DEFECT), LEAST_SHARE * rounded / scale)
         defect = total_defect(coefficient, rounded, setting.scheme, setting.step)
         radius = self.contraction.radius(defect)
         if not radius < math.inf:

@@ -67,7 +67,7 @@ class LaneRounding:
             bounds, reached = self._bounds(kept), self._bounds(Boxes(kept.middle, kept.middle))
             longest = ((kept.high - kept.low) / self._sides).argmax(axis=1)
         known = np.where(np.isfinite(reached) & np.isfinite(bounds), reached, 0.0)
-        return LaneJudgement(cut.alive, kept, bounds, known, longest, self.cost * len(boxes))
+        return LaneJudgement(cut.alive, kept, bounds, known, longest, np.zeros(len(kept)), self.cost * len(boxes))
 
     def _bounds(self, boxes: Boxes) -> Array:
         return self._tape.bounds(self._inputs(boxes), self._factors)[:, 0] if len(boxes) else np.zeros(0)

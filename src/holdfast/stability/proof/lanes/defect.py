@@ -59,7 +59,7 @@ class LaneDefect:
         """Bounds over the parts of boxes whose deviations and extras lie between limits [row]."""
         with np.errstate(all="ignore"):
             cut = self.cut(boxes, low, high)
-            found = np.zeros((3, len(cut.boxes)))
+            found = np.zeros((4, len(cut.boxes)))
             spent = EMPTY * float((~cut.alive).sum())
             weight = weights(cut, low, high, self.held)
             for one in (SLIGHT, FULL):
@@ -68,7 +68,8 @@ class LaneDefect:
                     kind = self._kind(one)
                     found[:, rows] = kind.judged(cut.chosen(rows), low, high)
                     spent += kind.cost * len(rows)
-        return LaneJudgement(cut.alive, cut.boxes, found[0], found[1], found[2].astype(int), spent)
+        bounds, reached, inside, variables = found
+        return LaneJudgement(cut.alive, cut.boxes, bounds, reached, variables.astype(int), inside, spent)
 
 
 class ChartDefect:
@@ -120,15 +121,21 @@ class ChartDefect:
         return AROUND + NATIVE * sum(products * (terms * (terms + 1) / 2 + 3) for products, terms in parts)
 
     def judged(self, cut: Cut, low: Array, high: Array) -> Array:
-        """Bounds, values in the middle, and the variable to cut [3, cell]."""
+        """Bounds, values in the middle, what lies within the step, and the variable to cut [4, cell]."""
         charted = self.charts.drawn(cut, low, high)
-        bounds, seen, shares = self._bounded(*self.forms(charted))
+        polynomials, missed, second = self.forms(charted)
+        bounds, seen, shares = self._bounded(polynomials, missed)
+        inside = np.linalg.norm(second @ np.abs(self.factor), axis=1) / self.step ** (self.scheme.order + 1)
         known = charted.sound & np.isfinite(bounds)
         variables = np.where(known, self._moving(shares, charted, cut), _bending(cut))
-        return np.stack([np.where(known, bounds, np.inf), np.where(known, seen, 0.0), variables])
+        return np.stack(
+            [np.where(known, bounds, np.inf), np.where(known, seen, 0.0), np.where(known, inside, 0.0), variables]
+        )
 
-    def forms(self, charted: Charted) -> tuple[Array, Array]:
-        """(c₁ + c₂(ξ) step) step^(p+1) for each deviation: its polynomial over the chart, and what that misses."""
+    def forms(self, charted: Charted) -> tuple[Array, Array, Array]:
+        """(c₁ + c₂(ξ) step) step^(p+1) for each deviation: its polynomial over the chart, what that misses, and the
+        size of the second part, but for its remainder.
+        """
         data, width = charted.data, len(self.charts.shape)
         near = np.zeros((len(data), 1, data.shape[2]))
         near[:, 0, -3] = self.step
@@ -141,11 +148,11 @@ class ChartDefect:
         rough[:, 0, -3] = self.step
         order = self.scheme.order
         first, second = self.near(np.concatenate([near, data], axis=1), order + 1), self.far(rough, order + 2)
-        same = second.polynomials[..., self._kept]
-        within = np.maximum(np.abs(second.polynomials).sum(axis=-1) - np.abs(same).sum(axis=-1), 0.0)  # the step
-        lost = SLACK * (np.abs(second.polynomials).sum(axis=-1) + np.abs(first.polynomials).sum(axis=-1))
+        same, size = second.polynomials[..., self._kept], np.abs(second.polynomials).sum(axis=-1)
+        within = np.maximum(size - np.abs(same).sum(axis=-1), 0.0)  # the step
+        lost = SLACK * (size + np.abs(first.polynomials).sum(axis=-1))
         first.polynomials[..., self._places] += same
-        return first.polynomials, (first.remainders + second.remainders + within + lost) * (1 + SLACK)
+        return first.polynomials, (first.remainders + second.remainders + within + lost) * (1 + SLACK), size
 
     @cached_property
     def _kept(self) -> list[int]:
