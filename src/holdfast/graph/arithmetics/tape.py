@@ -18,7 +18,7 @@ from holdfast.graph.nodes import LEAVES, Node, ancestors, fingerprint, operation
 
 OPERATORS = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
 Evaluator = Callable[[Sequence[Any]], list[Any]]
-UNWRITTEN = 10  # calls by looking: Python takes as long to compile a text
+UNWRITTEN = 64  # calls by looking: Python takes as long to compile a text (60 to 600 measured)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +68,7 @@ class TapeEvaluator:
             if self._calls <= UNWRITTEN:
                 return self._looked_up(values)
             self._written = self._code()
+            del self._steps
         return self._written(values)
 
     def _constant(self, node: Node) -> Any:
