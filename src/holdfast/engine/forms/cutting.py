@@ -25,7 +25,7 @@ from holdfast.engine.drivers.language import (
 )
 from holdfast.engine.forms.dispatch import FIELDS, perform
 from holdfast.engine.forms.functions import INFINITE
-from holdfast.engine.forms.values import LEAST, clear, measure, remainder, residual_part
+from holdfast.engine.forms.values import LEAST, PAD, clear, measure, remainder, residual_part
 
 CUT_ROUNDS = 6  # of cutting boxes down, as long as they shrink
 SHRINKS = 0.8  # of a side: a box that loses less is cut down no further
@@ -186,4 +186,4 @@ def cut(
                 out[m] = v[m]
             r = remainder(v, shape)
             e = residual_part(v, shape)
-            out[monomials] = r[0] + e[0]
+            out[monomials] = (r[0] + e[0]) * PAD

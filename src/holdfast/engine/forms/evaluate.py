@@ -98,16 +98,13 @@ class FormTape:
     def __call__(self, cells: np.ndarray, degree: int = 0) -> Forms:
         """cells [cell, input, monomials + 3]: the polynomial, the coefficient of s, the remainder, the rounding."""
         count, width = len(cells), len(self.monomials)
-        data, out = _in_lanes(cells), self._room(count, width + 4)
+        data, out = _in_lanes(cells), self._room(count, width + 2)
         first, rest, last = self._places
         self._kernel["forms"](
             *first, self.length, *rest, len(out), data.ctypes.data, *last[0], out.ctypes.data, *last[1], degree
         )
         found = _of_lanes(out, count)
-        with np.errstate(all="ignore"):
-            rest = (found[..., width] + found[..., width + 1]) * (1 + 2.0**-50)
-            rounding = (found[..., width + 2] + found[..., width + 3]) * (1 + 2.0**-50)
-        return Forms(found[..., :width].copy(), rest, rounding)
+        return Forms(found[..., :width].copy(), found[..., width], found[..., width + 1])
 
     def cut(self, low: np.ndarray, high: np.ndarray, limits: np.ndarray) -> tuple[np.ndarray, np.ndarray, Forms]:
         """Boxes [box, variable] drawn in to where all outputs lie between limits [2, output]; see `cutting`.
@@ -128,8 +125,7 @@ class FormTape:
         alive = left[:, -1] > 0
         both = np.stack([left[:, :variables], left[:, variables:-1]])
         found = found[alive]
-        beyond = found[..., width] * (1 + 2.0**-50)
-        return both, alive, Forms(found[..., :width].copy(), beyond, np.zeros_like(beyond))
+        return both, alive, Forms(found[..., :width], found[..., width], np.zeros(found.shape[:-1]))
 
     def _room(self, count: int, width: int) -> np.ndarray:
         """For the outputs over so many cells."""
@@ -141,8 +137,9 @@ def _in_lanes(cells: np.ndarray) -> np.ndarray:
     count = len(cells)
     blocks = -(-count // LANES)
     data = reals(blocks, *cells.shape[1:], LANES)
-    padded = np.concatenate([cells, np.repeat(cells[-1:], blocks * LANES - count, axis=0)])
-    data[:] = np.moveaxis(padded.reshape(blocks, LANES, *cells.shape[1:]), 1, -1)
+    if count < blocks * LANES:
+        cells = np.concatenate([cells, np.repeat(cells[-1:], blocks * LANES - count, axis=0)])
+    data[:] = np.moveaxis(cells.reshape(blocks, LANES, *cells.shape[1:]), 1, -1)
     return data
 
 

@@ -111,13 +111,12 @@ class LaneCharts:
         free, rest = self._pivots(slopes)
         data, targets = self._started(boxes, free, rest), self._targets(cut, low, high)
         sound = np.isfinite(targets).all(axis=(1, 2))
-        inverse = _inverses(np.take_along_axis(slopes, rest[:, None, :], axis=2))
         rows, reach = np.arange(len(boxes))[:, None], np.take_along_axis(boxes.reach, rest, axis=1)
+        inverse = _inverses(np.take_along_axis(slopes, rest[:, None, :], axis=2)) * reach[..., None]
         for _ in range(ORDER):
             lacking = targets - self._deviations(data).polynomials
-            better = np.einsum("cij,cjm->cim", inverse, lacking) * reach[..., None]
-            data[rows, rest, : len(self.shape)] += np.nan_to_num(better, nan=0.0, posinf=0.0, neginf=0.0)
-        left, shown = self._missed(boxes, data, targets, rest)
+            data[rows, rest, : len(self.shape)] += inverse @ lacking
+        left, shown = self._missed(boxes, data, targets, rest, inverse)
         data[rows, rest, -2] = left
         return Charted(data, free, sound & shown)
 
@@ -157,8 +156,8 @@ class LaneCharts:
             targets[:, j, self.shape.place[(self.free + j,)]] = (top[:, j] - bottom[:, j]) / 2 + room
         return targets
 
-    def _missed(self, boxes: Boxes, data: Array, targets: Array, rest: Array) -> tuple[Array, Array]:
-        """|v|, at most, and whether it was shown."""
+    def _missed(self, boxes: Boxes, data: Array, targets: Array, rest: Array, inverse: Array) -> tuple[Array, Array]:
+        """|v|, at most, and whether it was shown; `inverse` is C."""
         cells, width = np.arange(len(boxes))[:, None], len(self.shape)
         found = self._deviations(data)
         lacking = np.abs(targets - found.polynomials).sum(axis=-1) + found.remainders
@@ -170,7 +169,6 @@ class LaneCharts:
         high[cells, rest] = np.fmax(high[cells, rest], followed[..., 0] + size)
         assert self._slopes is not None
         near, spread = (np.take_along_axis(x, rest[:, None, :], axis=2) for x in self._slopes.over(Boxes(low, high)))
-        inverse = _inverses(near)
         bent = np.abs(inverse)
         one = np.eye(self.held)
         off = np.abs(one - inverse @ near) + bent @ (spread + SLACK * np.abs(near)) + SLACK * one

@@ -66,7 +66,8 @@ class LaneDefect:
                 rows = np.flatnonzero(weight == one)
                 if len(rows):
                     kind = self._kind(one)
-                    found[:, rows] = kind.judged(cut.chosen(rows), low, high)
+                    part = cut if len(rows) == len(weight) else cut.chosen(rows)
+                    found[:, rows] = kind.judged(part, low, high)
                     spent += kind.cost * len(rows)
         bounds, reached, inside, variables = found
         return LaneJudgement(cut.alive, cut.boxes, bounds, reached, variables.astype(int), inside, spent)
