@@ -10,7 +10,10 @@ import pytest
 from holdfast.errors import Undecided
 from holdfast.graph.arithmetics.arrays import ARRAYS
 from holdfast.graph.arithmetics.balls import ball, ball_series, balls, precision
+from holdfast.graph.arithmetics.every import ALL_ARITHMETICS
 from holdfast.graph.arithmetics.floats import FLOATS, float_power
+from holdfast.graph.arithmetics.tape import UNWRITTEN, Tape
+from holdfast.graph.nodes import Graph
 
 f = FLOATS.functions
 nan, inf = math.nan, math.inf
@@ -162,3 +165,15 @@ def test_constants_are_exact_until_the_arithmetic_takes_them():
 def test_constants_beyond_doubles_are_infinite(sign):
     for arithmetic in (FLOATS, ARRAYS):
         assert float(arithmetic.constant(Fraction(sign * 10**400))) == sign * inf
+
+
+@pytest.mark.parametrize("name", ALL_ARITHMETICS)
+def test_a_tape_says_the_same_looked_up_and_written_out(name):
+    graph, arithmetic = Graph(), ALL_ARITHMETICS[name]()
+    a, b = graph.input("a"), graph.input("b")
+    chosen = graph.select(a - b, graph.call("sin", a), a / b)
+    nodes = (chosen, -(a**3) + graph.const(Fraction(1, 3)) * graph.call("sqrt", b), a, graph.const(Fraction(2)))
+    evaluate = Tape((a, b), nodes).compiled(arithmetic)
+    given = [arithmetic.constant(Fraction(3, 4)), arithmetic.constant(Fraction(1, 2))]
+    told = [[str(x) for x in evaluate(given)] for _ in range(UNWRITTEN + 1)]
+    assert told[0] == told[-1]

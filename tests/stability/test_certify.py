@@ -9,8 +9,10 @@ import pytest
 import sympy as sp
 
 import holdfast as hf
-from holdfast.stability.certificate.certificate import Certificate
+from holdfast.problem.file import load_dump
+from holdfast.stability.certificate.certificate import Certificate, made_here
 from holdfast.stability.promise.assess import Assessment
+from holdfast.stability.proof.prove import Trial
 from tests.stability.held import LOWER_SWINGS, adaptive_optics, pendulum
 from tests.stability.trials import violations_of_checked, violations_of_proved
 
@@ -422,3 +424,43 @@ def test_the_tries_for_a_drift_share_the_effort(monkeypatch):
     hf.certify(hf.derive(pendulum(0.2)), hf.Euler, drift=0.02, duration=1, effort=8.0)
     assert len(given) > 2
     assert sum(given) < 1.3 * 8.0
+
+
+def test_an_affine_block_is_tried_in_one_tube_that_holds_its_start(monkeypatch):
+    tubes, attempt = [], Trial.attempt
+
+    def counted(self, tube, *asked):
+        tubes.append(tube)
+        return attempt(self, tube, *asked)
+
+    monkeypatch.setattr(Trial, "attempt", counted)
+    certificate = hf.certify(example("cart_rod"))
+    assert len(tubes) == len(certificate.blocks) == 2
+    assert all(block.from_step == 0 for block in certificate.blocks)
+
+
+def test_a_tube_from_the_start_on_that_is_near_what_was_measured_is_the_only_one(monkeypatch):
+    tubes, attempt = [], Trial.attempt
+
+    def counted(self, tube, *asked):
+        tubes.append(tube)
+        return attempt(self, tube, *asked)
+
+    monkeypatch.setattr(Trial, "attempt", counted)
+    ray = hf.certify(example("adaptive_optics"))["ray"]
+    assert len(tubes) == 1
+    assert ray.from_step == 0
+    assert ray.bounds[0] < 6e-4
+
+
+def test_the_text_of_a_problem_is_written_when_it_is_asked_for(monkeypatch):
+    written = []
+    write = load_dump.written
+    monkeypatch.setattr(load_dump, "written", lambda problem: written.append(1) or write(problem))
+    certificate = hf.certify(example("cart_rod"))
+    assert made_here(certificate)
+    assert not written
+    assert hf.loads(certificate.problem) == hf.load(str(EXAMPLES / "cart_rod.toml"))
+    assert len(written) == 1
+    assert made_here(certificate)
+    assert not made_here(replace(certificate))

@@ -17,9 +17,10 @@ from holdfast.graph.arithmetics.balls import ball, ball_between, precision
 from holdfast.stability.linear.growth import growth
 from holdfast.stability.promise.envelope import Promise, reading_errors
 from holdfast.stability.proof.block import blocks_of, whole_motion
+from holdfast.stability.proof.claim import BITS
 from holdfast.stability.proof.contraction import Contraction, propagator
 from holdfast.stability.proof.obedience import Obedience, places_in
-from holdfast.stability.proof.prove import BITS, Trial
+from holdfast.stability.proof.prove import Trial
 from holdfast.stability.proof.rounding import RoundingModel
 from holdfast.stability.proof.step_series import coefficient
 from tests.stability.held import adaptive_optics, pendulum
@@ -359,10 +360,10 @@ def test_a_run_too_short_to_settle_is_proved_from_its_start_on_and_not_called_le
 def test_a_narrower_tube_without_states_does_not_cost_the_proof(monkeypatch):
     attempt, made = Trial.attempt, []
 
-    def once(self, tube, wanted, seconds):
+    def once(self, tube, *asked):
         if made:
             raise hf.BadRequest("no state of the region lies near the program")
-        proof = attempt(self, tube, wanted, seconds)
+        proof = attempt(self, tube, *asked)
         made.append(proof)
         return replace(proof, radius=proof.tube / 10)  # so that a narrower tube is tried
 

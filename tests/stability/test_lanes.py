@@ -116,10 +116,11 @@ def test_a_cover_holds_every_place_of_its_region_and_is_made_the_same_way_twice(
         size = (boxes.high - boxes.low).prod(axis=1)
         alive = boxes.low[:, 0] < 0.75  # the region ends there
         kept = boxes.chosen(alive)
-        return LaneJudgement(alive, kept, size[alive], 0 * size[alive], np.argmax(kept.high - kept.low, axis=1), 1.0)
+        none, longest = 0 * size[alive], np.argmax(kept.high - kept.low, axis=1)
+        return LaneJudgement(alive, kept, size[alive], none, longest, none, 1.0)
 
     region = ((0.0, 1.0), (0.0, 2.0))
-    found, again = (lane_cover(judge, region, wanted=1e-2, cost=1.0, work=SearchWork(1e6)) for _ in range(2))
+    found, again = (lane_cover(judge, region, wanted=1e-2, cost=lambda: 1.0, work=SearchWork(1e6)) for _ in range(2))
     assert found.leaves() == again.leaves()
     assert found.bound <= 1e-2
     for x, y in np.random.default_rng(3).uniform((0, 0), (0.75, 2), (200, 2)):
@@ -132,7 +133,7 @@ def test_no_more_work_is_done_than_there_is():
     model, tube = LaneDefect(motion_of(equations, block, {}), hf.RK4, 0.01, np.eye(2)), np.full(2, 1e-3)
     work = SearchWork(20_000)
     region = ((-1.1, 1.1),) * 2 + ((-3.0, 3.0),) * 2
-    lane_cover(lambda boxes: model.judged(boxes, -tube, tube), region, wanted=0.0, cost=model.cost, work=work)
+    lane_cover(lambda boxes: model.judged(boxes, -tube, tube), region, wanted=0.0, cost=lambda: model.cost, work=work)
     assert 0 < work.spent <= 1.3 * work.limit
 
 

@@ -2,11 +2,13 @@
 
 from types import SimpleNamespace
 
+import flint
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 import holdfast as hf
+from holdfast.graph.arithmetics.balls import precision
 from holdfast.stability.linear.common_norm import (
     _averaged,
     _own_solution,
@@ -17,6 +19,9 @@ from holdfast.stability.linear.common_norm import (
 )
 from holdfast.stability.linear.norms import Norm
 from holdfast.stability.promise.envelope import UNIT, Promise
+from holdfast.stability.promise.norm_search import _stein, search_norm
+from holdfast.stability.proof.contraction import Contraction
+from holdfast.stability.proof.enclosure import ball_matrix
 from holdfast.stability.verifier.steps.cells import Cutter
 
 H = np.array([[0.0, 1.0], [-4.0, -2.0]])
@@ -248,3 +253,53 @@ def test_a_start_on_the_program_needs_a_tolerance():
     rule = hf.step_rule(hf.gains_from((3, 4, 3)), start=0.0, epsilon=0.1, curvature=1.0)
     assert rule.step > 0
     assert rule.step_by_start == 0
+
+
+# ── the norm of a certificate, and what a defect adds up to in it ─────────────────────────────────
+
+
+def settling(size, radius, seed):
+    """A step matrix of some spectral radius, not normal, and the norm that is chosen for it."""
+    random = np.random.default_rng(seed)
+    matrix = np.triu(random.normal(size=(size, size)))
+    matrix *= radius / np.abs(np.diag(matrix)).max()
+    return matrix, search_norm(matrix[None], random.normal(size=(50, size)))
+
+
+@pytest.mark.parametrize(("size", "radius"), [(1, 0.9), (2, 0.9), (2, 0.9999), (4, 0.99), (6, 0.5)])
+def test_norms_solve_steins_equation(size, radius):
+    matrix, _ = settling(size, radius, 3)
+    gammas, weights = (
+        1 - np.array([0.3, 0.9]) * (1 - radius),
+        np.array([np.eye(size), np.diag(np.arange(1.0, size + 1))]),
+    )
+    factors = _stein(matrix, gammas, weights)
+    assert len(factors) == 4
+    for factor, (weight, gamma) in zip(factors, [(w, g) for w in weights for g in gammas], strict=True):
+        norm = factor @ factor.T
+        left = norm - (matrix / gamma).T @ norm @ (matrix / gamma)
+        assert np.allclose(left / left[0, 0], weight / weight[0, 0], atol=1e-6 * np.abs(norm).max() / left[0, 0])
+
+
+@pytest.mark.parametrize(("size", "radius"), [(1, 0.9), (2, 0.95), (2, 0.9999), (4, 0.99), (6, 0.5)])
+def test_a_settled_bound_is_not_below_the_sum_of_powers_and_near_it(size, radius):
+    matrix, chosen = settling(size, radius, 5)
+    with precision(80):
+        contraction = Contraction(chosen.factor, chosen.gamma, ball_matrix(matrix))
+        assert contraction.holds()
+        found, most = contraction.settled(1.0), contraction.radius(1.0) * np.array(contraction.widths())
+    total, row = np.zeros(size), np.linalg.inv(chosen.factor.T)
+    for _ in range(int(30 / (1 - radius))):
+        total, row = total + np.linalg.norm(row, axis=1), matrix @ row
+    assert (np.array(found) >= total * (1 - 1e-12)).all()
+    assert (np.array(found) <= (1.1 * total if chosen.gamma < 0.98 else most * 1.001)).all()  # else powers leap
+
+
+def test_powers_that_are_not_known_leave_the_tail():
+    """A step matrix known to a thousandth only: the sum ends where the tail by γ is the better bound."""
+    matrix, chosen = settling(2, 0.9, 5)
+    with precision(80):
+        wide = ball_matrix(matrix) + flint.arb_mat([[flint.arb(0, 1e-3)] * 2] * 2)
+        found = Contraction(chosen.factor, chosen.gamma, wide).settled(1.0)
+        widths = Contraction(chosen.factor, chosen.gamma, wide).widths()
+    assert all(bound <= width / (1 - chosen.gamma) * 1.001 for bound, width in zip(found, widths, strict=True))

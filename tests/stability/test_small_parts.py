@@ -13,8 +13,8 @@ from holdfast.stability.letters.conditions import _cycles, _written
 from holdfast.stability.linear.mean_square import ALIKE, _differ
 from holdfast.stability.promise.proved_block import bounded_in_energy
 from holdfast.stability.proof.block import blocks_of, motion_of
+from holdfast.stability.proof.claim import Claim
 from holdfast.stability.proof.omega import state_sizes, unproved_limits
-from holdfast.stability.proof.prove import Claim
 from holdfast.stability.proof.work import EFFORT
 from holdfast.stability.theory.estimated_defect import _places, estimated_defect
 from holdfast.stability.theory.form_verdicts import SignVerdict, _counted, _states

@@ -59,11 +59,11 @@ def narrowed(monkeypatch, failing):
     """The second tube, and any later one, fails by this error."""
     real, tries = Trial.attempt, []
 
-    def attempt(self, tube, wanted, work):
+    def attempt(self, tube, *asked):
         tries.append(tube)
         if len(tries) > 1:
             raise failing
-        return real(self, tube, wanted, work)
+        return real(self, tube, *asked)
 
     monkeypatch.setattr(Trial, "attempt", attempt)
     monkeypatch.setattr(proving, "SHRINK", 1.01)  # never satisfied with the first
@@ -89,7 +89,7 @@ def test_an_interruption_keeps_the_proof_found_before_it(monkeypatch):
 
 
 def test_an_interruption_before_any_proof_leaves_what_was_measured(monkeypatch):
-    def attempt(self, tube, wanted, work):
+    def attempt(self, *asked):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Trial, "attempt", attempt)

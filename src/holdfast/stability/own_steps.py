@@ -29,7 +29,7 @@ from holdfast.stability.promise.envelope import reading_errors
 from holdfast.stability.promise.in_tube import YIELDING
 from holdfast.stability.promise.tableau import require_maker
 from holdfast.stability.proof.block import ProofBlock, blocks_of, bound_numbers
-from holdfast.stability.proof.prove import BITS, Claim
+from holdfast.stability.proof.claim import BITS, Claim
 from holdfast.stability.proof.work import SearchWork
 from holdfast.stability.tube.cells import Array, scales_of
 from holdfast.stability.tube.flow import TubeFlow, tube_flow

@@ -122,7 +122,7 @@ def forms(
     """The tape over blocks of cells.
 
     inputs: for each block and input, the polynomial of s⁰, then the coefficient of s, then R and Q. outputs: for each
-    block and output, the polynomial of s^degree, R, E, Q, D.
+    block and output, the polynomial of s^degree, R + E, Q + D.
     """
     size = shape[3]
     monomials = shape[0]
@@ -155,17 +155,15 @@ def forms(
             )
         for i in range(output_count):
             v = part(mem, output_slots[i] * size)
-            out = part(outputs, (n * output_count + i) * (monomials + 4))
+            out = part(outputs, (n * output_count + i) * (monomials + 2))
             for m in range(monomials):
                 out[m] = v[m * TERMS + degree]
             r = remainder(v, shape)
             e = residual_part(v, shape)
             q = rounding(v, shape)
-            out[monomials] = r[degree]
-            out[monomials + 1] = e[degree]
+            out[monomials] = (r[degree] + e[degree]) * PAD
             d = spread(v, shape)
-            out[monomials + 2] = q[0]
-            out[monomials + 3] = d[0]
+            out[monomials + 1] = (q[0] + d[0]) * PAD
 
 
 KINDS = {"recip": RECIPROCAL, "sqrt": ROOT, "sin": SINE, "exp": EXPONENTIAL, "log": LOGARITHM}

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.engine.forms import dispatch
+from holdfast.engine.forms.cutting import SPACE
 from holdfast.engine.forms.kernel import LANES, kernel
 from holdfast.engine.forms.tape import BINARY, LinearSystem, Recorder
 from holdfast.engine.run.memory import reals
@@ -97,20 +98,55 @@ class FormTape:
     def __call__(self, cells: np.ndarray, degree: int = 0) -> Forms:
         """cells [cell, input, monomials + 3]: the polynomial, the coefficient of s, the remainder, the rounding."""
         count, width = len(cells), len(self.monomials)
-        blocks = -(-count // LANES)
-        data, out = (
-            reals(blocks, len(self._inputs), width + 3, LANES),
-            reals(blocks, len(self._outputs), width + 4, LANES),
-        )
-        padded = np.concatenate([cells, np.repeat(cells[-1:], blocks * LANES - count, axis=0)])
-        data[:] = padded.reshape(blocks, LANES, len(self._inputs), width + 3).transpose(0, 2, 3, 1)
+        data, out = _in_lanes(cells), self._room(count, width + 2)
         first, rest, last = self._places
-        self._kernel(*first, self.length, *rest, blocks, data.ctypes.data, *last[0], out.ctypes.data, *last[1], degree)
-        found = out.transpose(0, 3, 1, 2).reshape(blocks * LANES, len(self._outputs), width + 4)[:count]
-        with np.errstate(all="ignore"):
-            rest = (found[..., width] + found[..., width + 1]) * (1 + 2.0**-50)
-            rounding = (found[..., width + 2] + found[..., width + 3]) * (1 + 2.0**-50)
-        return Forms(found[..., :width].copy(), rest, rounding)
+        self._kernel["forms"](
+            *first, self.length, *rest, len(out), data.ctypes.data, *last[0], out.ctypes.data, *last[1], degree
+        )
+        found = _of_lanes(out, count)
+        return Forms(found[..., :width].copy(), found[..., width], found[..., width + 1])
+
+    def cut(self, low: np.ndarray, high: np.ndarray, limits: np.ndarray) -> tuple[np.ndarray, np.ndarray, Forms]:
+        """Boxes [box, variable] drawn in to where all outputs lie between limits [2, output]; see `cutting`.
+
+        Their ends [2, box, variable], of which boxes nothing is left, and the outputs over the others; the inputs are
+        the variables themselves, and the forms of second order.
+        """
+        (count, variables), width = low.shape, len(self.monomials)
+        boxes = _in_lanes(np.concatenate([low, high, np.ones((count, 1))], axis=1)[:, None])
+        out, ends = self._room(count, width + 1), reals(limits.size, LANES)
+        ends[:] = limits.reshape(-1, 1)
+        space, (first, rest, last) = reals(2 * variables + SPACE, LANES), self._places
+        self._kernel["cut"](
+            *first, self.length, *rest, len(out), boxes.ctypes.data, *last[0], out.ctypes.data, *last[1],
+            ends.ctypes.data, space.ctypes.data,
+        )  # fmt: skip
+        left, found = _of_lanes(boxes, count)[:, 0], _of_lanes(out, count)
+        alive = left[:, -1] > 0
+        both = np.stack([left[:, :variables], left[:, variables:-1]])
+        found = found[alive]
+        return both, alive, Forms(found[..., :width], found[..., width], np.zeros(found.shape[:-1]))
+
+    def _room(self, count: int, width: int) -> np.ndarray:
+        """For the outputs over so many cells."""
+        return reals(-(-count // LANES), len(self._outputs), width, LANES)
+
+
+def _in_lanes(cells: np.ndarray) -> np.ndarray:
+    """Cells [cell, ...] as the kernel reads them, [block, ..., lane]; the last is repeated."""
+    count = len(cells)
+    blocks = -(-count // LANES)
+    data = reals(blocks, *cells.shape[1:], LANES)
+    if count < blocks * LANES:
+        cells = np.concatenate([cells, np.repeat(cells[-1:], blocks * LANES - count, axis=0)])
+    data[:] = np.moveaxis(cells.reshape(blocks, LANES, *cells.shape[1:]), 1, -1)
+    return data
+
+
+def _of_lanes(data: np.ndarray, count: int) -> np.ndarray:
+    """The first so many cells of [block, ..., lane]."""
+    blocks, *inner, lanes = data.shape
+    return np.moveaxis(data, -1, 1).reshape(blocks * lanes, *inner)[:count]
 
 
 def _products(recorder: Recorder) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
@@ -18,6 +18,7 @@ from holdfast.engine.emit.llvm_writer import LLVMWriter
 from holdfast.engine.emit.target import Signature
 from holdfast.engine.emit.translate import signatures, source_of, translate
 from holdfast.engine.forms import (
+    cutting,
     differences,
     dispatch,
     error_symbols,
@@ -35,13 +36,18 @@ LANES = 8  # cells side by side
 ROOMS = (values, products, functions, systems, residuals, rounding, error_symbols, differences, unknowns, dispatch)
 SMALL = "remainder residual_part rounding symbol of_degree moving polynomial entry_value unknown_value".split()
 SMALL += "spread away varied largest_of".split()
-ENTRY = "forms"
+ENTRIES = ("forms", "cut")
+
+
+def _rooms(terms: int) -> tuple[Any, ...]:
+    """The modules whose functions the kernel is made of; boxes are cut by forms that are no series."""
+    return (*ROOMS, cutting) if terms == 1 else ROOMS
 
 
 def _texts(terms: int) -> list[tuple[str, str]]:
     """All functions of the kernel, each with its hint."""
     found = []
-    for room in ROOMS:
+    for room in _rooms(terms):
         for name, value in vars(room).items():
             own = callable(value) and getattr(value, "__module__", "") == room.__name__
             if own and name != "add_product_text":
@@ -53,38 +59,38 @@ def _texts(terms: int) -> list[tuple[str, str]]:
 def _constants(terms: int) -> dict[str, int | float]:
     found = {
         name: value
-        for room in ROOMS
+        for room in _rooms(terms)
         for name, value in vars(room).items()
         if name.isupper() and isinstance(value, int | float)
     }
     return {**found, "TERMS": terms}
 
 
-def _written(terms: int) -> tuple[str, Signature]:
-    """The kernel as LLVM IR, and what its entry takes."""
+def _written(terms: int) -> tuple[str, dict[str, Signature]]:
+    """The kernel as LLVM IR, and what its entries take."""
     writer, known = LLVMWriter(LANES), dict[str, Signature]()
     write_functions(writer, ["sin", "exp", "log"], known)
     texts = _texts(terms)
     known |= signatures(text for text, _ in texts)
     for text, hint in texts:
         translate(text, writer, _constants(terms), known, hint=hint)
-    return writer.module, known[ENTRY]
+    return writer.module, {name: known[name] for name in ENTRIES if name in known}
 
 
 @cache
-def kernel(terms: int) -> Callable[..., Any]:
-    """The kernel for series of so many terms; kept between runs as all code is. Needs LLVM once."""
+def kernel(terms: int) -> Mapping[str, Callable[..., Any]]:
+    """The entries of the kernel for series of so many terms; kept between runs as all code is. Needs LLVM once."""
     if not native.available():
         raise BadRequest("Taylor forms need native code, and llvmlite is not installed", fix="install llvmlite")
     content = sha256(repr((_texts(terms), sorted(_constants(terms).items()))).encode()).hexdigest()
     key = f"forms|{content}|{emitter()}|{LANES}|{native.machine_name()}"
     loaded = _kept(key)
     if loaded is None:
-        text, signature = _written(terms)
-        code = Code.of(native.object_code(text, optimised=True), {ENTRY: signature}, Layout({}, 0, 0))
+        text, entries = _written(terms)
+        code = Code.of(native.object_code(text, optimised=True), entries, Layout({}, 0, 0))
         kept_code.store(key, code.to_bytes())
         loaded = code.loaded()
-    return loaded.functions[ENTRY]
+    return loaded.functions
 
 
 def _kept(key: str) -> Loaded | None:

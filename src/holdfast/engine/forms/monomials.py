@@ -23,12 +23,18 @@ class CellMonomials:
         self.degrees = [sum(weights[k] for k in chosen) for chosen in self.factors]
         self.place = {chosen: i for i, chosen in enumerate(self.factors)}
         self.even = np.array([bool(f) and all(f.count(k) % 2 == 0 for k in f) for f in self.factors])
+        self._pairs: dict[tuple[frozenset[int], frozenset[int]], list[tuple[int, int, int]]] = {}
 
     def __len__(self) -> int:
         return len(self.factors)
 
     def pairs(self, a: frozenset[int], b: frozenset[int]) -> list[tuple[int, int, int]]:
-        """Which monomials of some variables meet which of others in which, sorted by the last."""
+        """Which monomials of some variables meet which of others in which, sorted by the last; found once."""
+        if (a, b) not in self._pairs:
+            self._pairs[a, b] = self._meeting(a, b)
+        return self._pairs[a, b]
+
+    def _meeting(self, a: frozenset[int], b: frozenset[int]) -> list[tuple[int, int, int]]:
         first = [i for i, chosen in enumerate(self.factors) if a.issuperset(chosen)]
         second = [j for j, chosen in enumerate(self.factors) if b.issuperset(chosen)]
         found = [

@@ -23,6 +23,7 @@ from holdfast.graph.nodes import Node, ancestors
 
 Value = int | Fraction
 BINARY = (dispatch.ADD, dispatch.SUB, dispatch.MUL, dispatch.SLACK, dispatch.MORE)
+OWN = ("const", "pi", "power")  # what is recorded without a table of operations
 UNIT = 2.0**-53
 RUNNING, SYMBOLS, CARRIED, DIFFERENCE = 1, 2, 3, 4  # ways of carrying rounding, each in a module of its own
 PI = 2.0**-51  # more than what the double misses of π
@@ -247,8 +248,7 @@ class Recorder:
         if node.op == "power":
             return self.power(args[0], node.data)
         if node.op not in OPERATIONS:
-            what = str(node.data) if node.op == "input" else node.op
-            raise BadRequest(f"Taylor forms in native code do not know {what!r}")
+            raise _unknown(node)
         value: Value = OPERATIONS[node.op](self, once, *args)
         if node.op in LIBRARY and self.rounds in (RUNNING, SYMBOLS):  # which need not compute it as it is done here
             value = self.slack(self.number(value), self.number(value), LIBRARY_OPERATION)
@@ -281,3 +281,17 @@ class Recorder:
     def array(self) -> np.ndarray:
         """The pairs as the kernel reads them."""
         return np.array(self.pairs or [(0, 0, 0)], dtype=np.int64)
+
+
+def require_known(nodes: Sequence[Node]) -> None:
+    """`BadRequest` where a tape could not be recorded, before any is."""
+    from holdfast.engine.forms.operations import OPERATIONS
+
+    for node in ancestors(nodes):
+        if node.op not in (*OPERATIONS, *OWN, "input"):
+            raise _unknown(node)
+
+
+def _unknown(node: Node) -> BadRequest:
+    what = str(node.data) if node.op == "input" else node.op
+    return BadRequest(f"Taylor forms in native code do not know {what!r}")

@@ -5,9 +5,10 @@ The text holds numbers of nodes only, never names from a problem, so nothing tha
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 from holdfast.graph.arithmetics.arithmetic import Arithmetic
@@ -16,9 +17,12 @@ from holdfast.graph.elimination.values import system_value
 from holdfast.graph.generic import generic_value
 from holdfast.graph.nodes import LEAVES, SYSTEMS, Node, ancestors, fingerprint, operation_count
 
+OPERATORS = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
 Evaluator = Callable[[Sequence[Any]], list[Any]]
-LONG, UNWRITTEN = 5000, 10  # operations, and calls by looking: Python takes as long to compile a text
-UNWRITTEN_FROM = 200_000  # operations: Python takes as long to compile such a text as to look some fifty times
+UNWRITTEN = 64  # calls by looking: Python takes as long to compile a text (60 to 600 measured)
+LONGEST = (
+    200_000  # operations of a text that is worth writing: Python takes as long to compile it as to look fifty times
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,14 +34,7 @@ class Tape:
 
     def __call__(self, values: Sequence[float]) -> list[float]:
         """The outputs as Python floats, with nan and inf as the compiled kernels give them."""
-        if "_floats" not in vars(self) and self._soon_written():
-            return Ledger(dict(zip(self.inputs, values, strict=True))).of(self.outputs)
         return self._floats(values)
-
-    def _soon_written(self) -> bool:
-        """Whether a long tape is called for one of the first times: to write code for it would take longer."""
-        calls = vars(self)["_calls"] = vars(self).get("_calls", 0) + 1
-        return calls <= UNWRITTEN and self.operations > LONG
 
     @cached_property
     def _floats(self) -> Evaluator:
@@ -45,34 +42,7 @@ class Tape:
 
     def compiled(self, arithmetic: Arithmetic) -> Evaluator:
         """An evaluator in the given arithmetic (balls take the precision that is set when it is made and called)."""
-        order = ancestors(self.outputs)
-        if len(order) > UNWRITTEN_FROM:
-            return lambda values: Ledger(dict(zip(self.inputs, values, strict=True)), arithmetic).of(self.outputs)
-        place = {node.index: k for k, node in enumerate(self.inputs)}
-        namespace: dict[str, Any] = {f"f_{name}": function for name, function in arithmetic.functions.items()}
-        lines = ["def evaluate(x):"]
-        for node in order:
-            if node.index in place:
-                lines.append(f" n{node.index}=x[{place[node.index]}]")
-            elif node.op == "input":
-                raise ValueError(f"the tape needs the input {node.data!r}")
-            elif node.op == "function":
-                raise ValueError(f"the tape needs the function {node.data[0]!r}")
-            elif node.op in LEAVES:
-                value = arithmetic.pi() if node.op == "pi" else arithmetic.constant(node.data)
-                namespace[f"n{node.index}"] = value
-            elif node.op == "table":
-                namespace[f"t{node.index}"] = node.data
-                lines.append(f" n{node.index}=f_table(n{node.args[0].index},t{node.index})")
-            elif node.op in SYSTEMS:
-                namespace[f"t{node.index}"] = partial(system_value, node.op, node.data, arithmetic=arithmetic)
-                operands = ",".join(f"n{arg.index}" for arg in node.args)
-                lines.append(f" n{node.index}=t{node.index}(({operands},))")
-            else:
-                lines.append(f" n{node.index}={_statement(node, arithmetic)}")
-        lines.append(" return [" + ",".join(f"n{node.index}" for node in self.outputs) + "]")
-        exec(compile("\n".join(lines), "<graph>", "exec"), namespace)
-        return namespace["evaluate"]
+        return TapeEvaluator(self, arithmetic)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -81,6 +51,86 @@ class Tape:
     @cached_property
     def operations(self) -> int:
         return operation_count(self.outputs)
+
+
+class TapeEvaluator:
+    """A tape in one arithmetic: looked up operation by operation at first, written out as code once that pays."""
+
+    def __init__(self, tape: Tape, arithmetic: Arithmetic) -> None:
+        self._tape, self._arithmetic, self._calls = tape, arithmetic, 0
+        self._order = ancestors(tape.outputs)
+        places = {node.index: k for k, node in enumerate(tape.inputs)}
+        self._slots = {node.index: slot for slot, node in enumerate(self._order)}
+        self._given = [(slot, places[node.index]) for slot, node in enumerate(self._order) if node.index in places]
+        self._constants = [self._constant(node) if node.index not in places else None for node in self._order]
+        self._inputs = places
+        self._written: Evaluator | None = None
+
+    def __call__(self, values: Sequence[Any]) -> list[Any]:
+        if self._written is None:
+            self._calls += 1
+            if self._calls <= UNWRITTEN or len(self._order) > LONGEST:
+                return self._looked_up(values)
+            self._written = self._code()
+            del self._steps
+        return self._written(values)
+
+    def _constant(self, node: Node) -> Any:
+        """The value of a constant; None for what is computed."""
+        if node.op == "input":
+            raise ValueError(f"the tape needs the input {node.data!r}")
+        if node.op == "function":
+            raise ValueError(f"the tape needs the function {node.data[0]!r}")
+        if node.op not in LEAVES:
+            return None
+        return self._arithmetic.pi() if node.op == "pi" else self._arithmetic.constant(node.data)
+
+    @cached_property
+    def _steps(self) -> list[tuple[int, Callable[..., Any], int, int, Any]]:
+        """Of what is computed: its slot, the function, two slots (−1 for none), and what else it takes."""
+        found, slots = [], self._slots
+        for slot, node in enumerate(self._order):
+            if node.index in self._inputs or node.op in LEAVES:
+                continue
+            first, second, *further = [slots[arg.index] for arg in node.args] + [-1, -1]
+            more: Any = (node.data,) if node.op in ("power", "table") else further[: len(node.args) - 2]
+            found.append((slot, _function(node, self._arithmetic), first, second, more))
+        return found
+
+    def _looked_up(self, given: Sequence[Any]) -> list[Any]:
+        values = self._constants.copy()
+        for slot, place in self._given:
+            values[slot] = given[place]
+        for slot, function, a, b, more in self._steps:
+            if more:
+                rest = more if b < 0 else (values[b], *(values[k] for k in more))
+                values[slot] = function(values[a], *rest)
+            else:
+                values[slot] = function(values[a]) if b < 0 else function(values[a], values[b])
+        return [values[self._slots[node.index]] for node in self._tape.outputs]
+
+    def _code(self) -> Evaluator:
+        """The same as straight-line Python."""
+        arithmetic = self._arithmetic
+        namespace: dict[str, Any] = {f"f_{name}": function for name, function in arithmetic.functions.items()}
+        lines = ["def evaluate(x):"]
+        for node, constant in zip(self._order, self._constants, strict=True):
+            if node.index in self._inputs:
+                lines.append(f" n{node.index}=x[{self._inputs[node.index]}]")
+            elif node.op in LEAVES:
+                namespace[f"n{node.index}"] = constant
+            elif node.op == "table":
+                namespace[f"t{node.index}"] = node.data
+                lines.append(f" n{node.index}=f_table(n{node.args[0].index},t{node.index})")
+            elif node.op in SYSTEMS:
+                namespace[f"t{node.index}"] = _function(node, arithmetic)
+                lines.append(f" n{node.index}=t{node.index}({','.join(f'n{arg.index}' for arg in node.args)})")
+            else:
+                lines.append(f" n{node.index}={_statement(node, arithmetic)}")
+        lines.append(" return [" + ",".join(f"n{node.index}" for node in self._tape.outputs) + "]")
+        exec(compile("\n".join(lines), "<graph>", "exec"), namespace)
+        written: Evaluator = namespace["evaluate"]
+        return written
 
 
 class Ledger:
@@ -125,6 +175,15 @@ class Ledger:
             else:
                 known[node.index] = arithmetic.functions[op](*(known[arg.index] for arg in args))
         return [known[node.index] for node in nodes]
+
+
+def _function(node: Node, arithmetic: Arithmetic) -> Callable[..., Any]:
+    """What computes a node from its operands."""
+    if node.op in SYSTEMS:
+        return lambda *operands: system_value(node.op, node.data, operands, arithmetic)
+    if node.op in arithmetic.infix:
+        return OPERATORS[node.op]
+    return operator.neg if node.op == "neg" and "neg" not in arithmetic.functions else arithmetic.functions[node.op]
 
 
 def _statement(node: Node, arithmetic: Arithmetic) -> str:

@@ -232,9 +232,10 @@ def doubtful(
 def _rows_to_look_at(deviation: np.ndarray) -> np.ndarray:
     """Evenly spaced rows, and the worst row of each deviation."""
     count = len(deviation)
-    even = np.unique(np.linspace(0, count - 1, min(count, LOOKED_AT)).astype(int))
-    worst = np.nan_to_num(np.abs(deviation), nan=np.inf).argmax(axis=0)
-    return np.union1d(even, worst)
+    chosen = np.zeros(count, bool)
+    chosen[np.linspace(0, count - 1, min(count, LOOKED_AT)).astype(int)] = True
+    chosen[np.nan_to_num(np.abs(deviation), nan=np.inf).argmax(axis=0)] = True
+    return np.flatnonzero(chosen)
 
 
 def _far_off(facts: Facts, deviation: np.ndarray, chosen: np.ndarray) -> Departure | None:
@@ -283,7 +284,7 @@ def moving_sizes(equations: Equations, times: np.ndarray, states: np.ndarray) ->
     away = np.abs(states)
     away[..., :n] = np.abs(states[..., :n] - states[..., :1, :n])
     place = int(QUARTILE * (away.shape[-2] - 1) + 0.5)
-    usual = np.sort(np.nan_to_num(away, nan=np.inf), axis=-2)[..., place, :]
+    usual = np.partition(np.nan_to_num(away, nan=np.inf), place, axis=-2)[..., place, :]
     usual = np.where(np.isfinite(usual), usual, 0.0)
     usual[..., n : 2 * n] = np.fmax(usual[..., n : 2 * n], usual[..., :n] / duration)
     usual[..., :n] = np.fmax(usual[..., :n], usual[..., n : 2 * n] * duration * SHARE)

@@ -16,6 +16,7 @@ from holdfast.common.files import write
 from holdfast.common.rounded import rounded_down, rounded_up, written_range
 from holdfast.errors import BadRequest
 from holdfast.stability.certificate.mean_square import MeanSquareProof, mean_square_from
+from holdfast.stability.certificate.problem_text import ProblemText
 from holdfast.stability.certificate.tube_proof import (
     OrderedProof,
     Tube,
@@ -169,11 +170,11 @@ class BlockCertificate:
         return promise(self, scheme, step)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Certificate:
     """The promises for one problem, scheme and step, block by block."""
 
-    problem: str  # the problem's text
+    problem: ProblemText = ProblemText()  # noqa: RUF009 - a text, or a `Problem` that is written when it is asked for
     title: str
     scheme: str
     step: float | None
@@ -328,8 +329,10 @@ def made_here(certificate: Certificate) -> bool:
 
 def _whole_content(certificate: Certificate) -> str:
     """A hash of every field, those too that are not written to a file; of its run, which one it is."""
-    values = {name.name: getattr(certificate, name.name) for name in fields(certificate)}
+    values = {name.name: vars(certificate)[name.name] for name in fields(certificate)}
     values |= {"parameters": dict(certificate.parameters), "trajectory": id(certificate.trajectory)}
+    if not isinstance(values["problem"], str):
+        values["problem"] = id(values["problem"])  # a `Problem` never changes, nor does its text
     values["cells"] = [tube.cells for tube in tubes_of(certificate.blocks)]
     return sha256(repr(values).encode("utf-8", "surrogatepass")).hexdigest()
 

@@ -15,7 +15,6 @@ from holdfast.equations.equations import Equations
 from holdfast.equations.quick import UNBOUNDED, quick_field
 from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest, HoldfastError, InternalError
-from holdfast.problem.file.load_dump import dumps
 from holdfast.results.runs.simulate import simulate
 from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.by_name import is_named
@@ -30,15 +29,16 @@ from holdfast.stability.promise.checked import BlockAlongRun, MeasuredDefect
 from holdfast.stability.promise.envelope import reading_errors
 from holdfast.stability.promise.in_tube import STRETCHES, YIELDING, gaps_along, in_order, with_tubes, without_tubes
 from holdfast.stability.promise.law_norm import region_norm
-from holdfast.stability.promise.norm_search import ChosenNorm, search_norm
+from holdfast.stability.promise.norm_search import ChosenNorm, search_norm, sizes_in
 from holdfast.stability.promise.proved_block import bounded_in_energy, with_proof
 from holdfast.stability.promise.request import CertificateRequest
 from holdfast.stability.promise.sampled import Sampled
 from holdfast.stability.promise.tableau import stated_tableau, unshown_order
 from holdfast.stability.proof.block import ProofBlock, blocks_of
+from holdfast.stability.proof.claim import Claim
 from holdfast.stability.proof.noise.in_mean_square import in_mean_square
 from holdfast.stability.proof.omega import Assumptions, peaks_of, region_of, unproved_limits
-from holdfast.stability.proof.prove import Claim, Interrupted, prove
+from holdfast.stability.proof.prove import Interrupted, prove
 from holdfast.stability.proof.work import EFFORT, SearchWork
 from holdfast.stability.tube.limits import rows_at_limits
 from holdfast.stability.tube.rounding.region import native_rounding
@@ -189,7 +189,7 @@ class Assessment:
         equations, own = self.equations, self.equations.problem.run
         values = parameter_vector(equations, self.parameters)
         made = Certificate(
-            problem=_text(equations),
+            problem=equations.problem,
             title=equations.problem.title,
             scheme=self.scheme.name,
             step=step,
@@ -388,9 +388,9 @@ class Assessment:
         if norm is None:
             return "no norm was found in which the law, which varies, contracts all over Omega"
         settled = defects[len(defects) // 2 :]  # the entry of a deviating start is not what a proof is measured by
-        rounding = np.linalg.norm(told.errors[len(told.errors) // 2 :] @ np.abs(norm.factor), axis=1).max()
-        expected = max(float(np.linalg.norm(settled @ norm.factor, axis=1).max()), float(rounding))
-        reach = float(np.linalg.norm(told.psi @ norm.factor, axis=1).max())
+        rounding = sizes_in(np.abs(norm.factor), told.errors[len(told.errors) // 2 :]).max()
+        expected = max(float(sizes_in(norm.factor, settled).max()), float(rounding))
+        reach = float(sizes_in(norm.factor, told.psi).max())
         rows = [
             (float(run.times[k]), run.y[:, k].tolist())
             for k in np.unique(np.linspace(0, len(told.psi) - 1, LOOKED_AT).astype(int))
@@ -421,10 +421,3 @@ def _overrides(equations: Equations, values: Sequence[float]) -> tuple[str, ...]
     """The parameters and gains that are not the problem's own."""
     own = parameter_vector(equations, {})
     return tuple(name for name, a, b in zip(equations.parameter_names, values, own, strict=True) if a != b)
-
-
-def _text(equations: Equations) -> str:
-    try:
-        return dumps(equations.problem)
-    except HoldfastError:
-        return ""  # a problem with functions that the file's grammar does not have cannot be verified from text

@@ -13,7 +13,7 @@ from holdfast.results.trajectory import Trajectory
 from holdfast.stability.certificate.certificate import BlockCertificate, Label, Proof
 from holdfast.stability.certificate.mean_square import MeanSquareProof
 from holdfast.stability.promise.envelope import rows_inside
-from holdfast.stability.promise.norm_search import ChosenNorm
+from holdfast.stability.promise.norm_search import ChosenNorm, sizes_in
 from holdfast.stability.proof.block import ProofBlock
 
 CLOCK = 2.0**-50  # of the latest time: how far a row may be from its whole step
@@ -75,7 +75,7 @@ class BlockAlongRun:
 
     def checked(self, norm: ChosenNorm, defects: np.ndarray) -> BlockCertificate:
         """Both halves of the theorem along the run: contraction in one norm, and defects within what it forgives."""
-        sizes = np.linalg.norm(defects @ norm.factor, axis=1)
+        sizes = sizes_in(norm.factor, defects)
         worst, start = float(sizes.max()), float(np.linalg.norm(self.psi[0] @ norm.factor))
         epsilon = max(start, worst / (1 - norm.gamma))
         slack = 1 - worst / ((1 - norm.gamma) * epsilon) if epsilon > 0 else 1.0
@@ -120,5 +120,5 @@ def stays(names: tuple[str, ...], proof: Proof, run: Trajectory) -> bool:
 
 
 def _within(names: tuple[str, ...], proof: Proof, run: Trajectory) -> np.ndarray:
-    sizes = np.linalg.norm(np.array([run[name] for name in names]).T @ np.array(proof.factor), axis=1)
+    sizes = sizes_in(np.array(proof.factor), np.array([run[name] for name in names]).T)
     return np.asarray(sizes <= proof.tube)

@@ -23,9 +23,10 @@ from holdfast.results.start.term_sizes import Sizes
 from holdfast.results.trajectory import Trajectory
 from holdfast.stability.certificate.certificate import Proof
 from holdfast.stability.certificate.tube_proof import TubeProof
+from holdfast.stability.promise.norm_search import sizes_in
 
 UNIT = 2.0**-51  # of one operation, beside its result; a quotient may be made of two
-CHUNK = 20_000  # rows at a time, so that a long run needs no more memory than its own
+CHUNK = 2000  # rows at a time: what is computed of them stays near the processor
 Array = np.ndarray
 
 
@@ -70,14 +71,14 @@ class Promise:
             return
         factor, matrix = np.array(self.proof.factor), self.step_matrix
         if matrix is None:
-            sizes, doubts = (np.linalg.norm(rows, axis=1) for rows in (psi @ factor, errors @ np.abs(factor)))
+            sizes, doubts = sizes_in(factor, psi), sizes_in(np.abs(factor), errors)
             self._require(
                 times[1:], sizes[1:], self.proof.gamma * sizes[:-1] + self.defect + 2 * doubts.max(), "a step"
             )
             return
-        measured = np.linalg.norm((psi[1:] - psi[:-1] @ matrix.T) @ factor, axis=1)
+        measured = sizes_in(factor, psi[1:] - psi[:-1] @ matrix.T)
         carried = (errors[:-1] + len(matrix) * UNIT * np.abs(psi[:-1])) @ np.abs(matrix).T
-        slack = np.linalg.norm((errors[1:] + carried) @ np.abs(factor), axis=1)
+        slack = sizes_in(np.abs(factor), errors[1:] + carried)
         self._require(times[1:], measured, self.defect + slack, "the defect of a step")
 
     def _require_sizes(self, times: Array, psi: Array, errors: Array) -> None:
@@ -102,7 +103,7 @@ class Promise:
 
 def rows_inside(names: Sequence[str], proof: Proof, run: Trajectory) -> Any:
     """Which rows of a run lie in the region and the tube of a proof."""
-    sizes = np.linalg.norm(np.array([run[name] for name in names]).T @ np.array(proof.factor), axis=1)
+    sizes = sizes_in(np.array(proof.factor), np.array([run[name] for name in names]).T)
     inside = sizes <= proof.tube
     for name, low, high in (*proof.region, *proof.limits):
         values = run.times if name == "t" else run[name]

@@ -18,10 +18,11 @@ from holdfast.stability.certificate.statement import near_words, range_words
 from holdfast.stability.certificate.tube_proof import OrderedProof, TubeProof
 from holdfast.stability.promise.checked import MeasuredDefect
 from holdfast.stability.promise.envelope import Promise
+from holdfast.stability.promise.norm_search import sizes_in
 from holdfast.stability.promise.proved_block import stated_start, truncated
 from holdfast.stability.promise.speeds import USUAL, why_no_speeds
+from holdfast.stability.proof.claim import BITS, Claim, total_defect, widened
 from holdfast.stability.proof.obedience import Place
-from holdfast.stability.proof.prove import BITS, Claim, total_defect, widened
 from holdfast.stability.proof.work import SearchWork
 from holdfast.stability.tube.ordered import OrderedProver
 from holdfast.stability.tube.prove import TubeProver, TubeRequest
@@ -191,8 +192,8 @@ def _suited(equations: Equations, one: MeasuredDefect) -> bool:
 def _request(one: MeasuredDefect) -> TubeRequest:
     """With the largest defect that the run showed in its norm; what reading may add where it showed none."""
     assert one.norm is not None and one.defects is not None  # noqa: PT018
-    shown = np.linalg.norm(one.defects @ one.norm.factor, axis=1).max()
-    read = np.linalg.norm(one.told.errors @ np.abs(one.norm.factor), axis=1).max()
+    shown = sizes_in(one.norm.factor, one.defects).max()
+    read = sizes_in(np.abs(one.norm.factor), one.told.errors).max()
     return TubeRequest(one.told.block, one.norm.factor, one.norm.gamma, float(shown or read))
 
 

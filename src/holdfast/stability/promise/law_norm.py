@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from holdfast.results.trajectory import Trajectory
-from holdfast.stability.linear.common_norm import common_norm
 from holdfast.stability.promise.norm_search import ChosenNorm, contraction_factor, search_norm
+from holdfast.stability.proof.claim import Claim
 from holdfast.stability.proof.laws.contraction import StepMatrix
-from holdfast.stability.proof.prove import Claim
 from holdfast.stability.sampling import Deviator, box_samples
 
 SAMPLES = 300  # states of the region, moved onto the program
@@ -31,6 +30,8 @@ def region_norm(setting: Claim, run: Trajectory, defects: np.ndarray) -> ChosenN
         return None
     found = search_norm(matrices, defects)
     if found is None:
+        from holdfast.stability.linear.common_norm import common_norm  # and SciPy's optimisers, which take a while
+
         common = common_norm(list(matrices[:: -(-len(matrices) // FEW)]), discrete=True)
         factor = np.linalg.cholesky(np.array(common.norm.matrix))
         found = ChosenNorm(factor / factor[0, 0], contraction_factor(factor, matrices))

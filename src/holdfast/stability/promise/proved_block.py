@@ -14,8 +14,8 @@ from holdfast.stability.certificate.certificate import BlockCertificate, Label, 
 from holdfast.stability.certificate.tube_proof import TubeProof
 from holdfast.stability.promise.checked import BlockAlongRun, first_covered, stays
 from holdfast.stability.promise.envelope import Promise
+from holdfast.stability.proof.claim import BITS, Claim, total_defect, widened
 from holdfast.stability.proof.omega import ranges_over
-from holdfast.stability.proof.prove import BITS, Claim, total_defect, widened
 
 TOLD_OF_ZERO = 2.0**-20  # of the rounding of a step: far below what it adds, far above what 80 bits leave of a zero
 

@@ -23,7 +23,7 @@ from holdfast.stability.certificate.certificate import Certificate, made_here
 from holdfast.stability.certificate.run_code import run_code
 from holdfast.stability.certificate.tube_proof import OrderedProof, Tube, TubeProof, tubes_of
 from holdfast.stability.proof.block import blocks_of
-from holdfast.stability.proof.prove import BITS, Claim, truncation
+from holdfast.stability.proof.claim import BITS, Claim, truncation
 from holdfast.stability.tube.cells import Cells, room_around
 from holdfast.stability.tube.flow import TubeFlow, tube_flow
 from holdfast.stability.tube.in_phase import PhaseBounds, cells_at_rows, defect_ranges, phase_bounds

@@ -201,23 +201,29 @@ def _structure(equations: Equations, full: np.ndarray) -> np.ndarray:
 
 
 def motion_of(
-    equations: Equations, block: ProofBlock, parameters: Mapping[Any, Any], extras: Sequence[Node] = ()
+    equations: Equations,
+    block: ProofBlock,
+    parameters: Mapping[Any, Any],
+    extras: Sequence[Node] = (),
+    whole: BlockFlow | None = None,
 ) -> BlockFlow:
     """The motion of a block: reduced to its own few variables where its constraints are affine, whole otherwise.
 
-    `extras` are functions of the state that the region bounds, such as the energy.
+    `extras` are functions of the state that the region bounds, such as the energy; `whole` is the whole motion with
+    them, where it is at hand.
     """
+    motion = whole or whole_motion(equations, block, parameters, extras)
     if block.varies:
-        return whole_motion(equations, block, parameters, extras)
-    _require_exact_matrix(equations, block, parameters)
-    _require_program_solves(equations, block, parameters)
-    motion = whole_motion(equations, block, parameters, extras)
-    return _reduced(equations, block, bound_numbers(equations, parameters)) or motion
+        return motion
+    numbers = bound_numbers(equations, parameters)
+    _require_exact_matrix(equations, block, numbers)
+    _require_program_solves(equations, block, numbers)
+    return _reduced(equations, block, numbers) or motion
 
 
-def _require_exact_matrix(equations: Equations, block: ProofBlock, parameters: Mapping[Any, Any]) -> None:
+def _require_exact_matrix(equations: Equations, block: ProofBlock, numbers: dict[Node, Node]) -> None:
     """The doubles of H must be its exact values: otherwise the defect does not vanish to the scheme's order."""
-    numbers, m = bound_numbers(equations, parameters), len(equations.deviations.y)
+    m = len(equations.deviations.y)
     for i, place in enumerate(block.places):
         if place < m:
             continue
@@ -233,12 +239,12 @@ def _require_exact_matrix(equations: Equations, block: ProofBlock, parameters: M
                     )
 
 
-def _require_program_solves(equations: Equations, block: ProofBlock, parameters: Mapping[Any, Any]) -> None:
+def _require_program_solves(equations: Equations, block: ProofBlock, numbers: dict[Node, Node]) -> None:
     """Y(0, 0, ...) = 0 on the graph itself: what was only seen at sample points is no ground for a proof."""
     graph, inputs, m = equations.inputs.graph, equations.inputs, len(equations.deviations.y)
     still = {node: graph.zero for node in (*inputs.y.values(), *inputs.w.values())}
     demands = [equations.demand_law.value[place - m] for place in block.places if place >= m]
-    left = substitute(demands, bound_numbers(equations, parameters) | still)
+    left = substitute(demands, numbers | still)
     if not all(node.is_zero for node in left):
         raise BadRequest("the law is not shown to vanish on the program", where="program.law")
 

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.linalg import qr
 
 from holdfast.errors import Undecided
 from holdfast.graph.arithmetics.balls import JUMPING, ball, ball_between, balls, continuous_balls
@@ -193,8 +192,20 @@ def _coordinates(slopes: np.ndarray, widths: np.ndarray) -> np.ndarray:
     _, _, rows = np.linalg.svd(slopes)
     along, across = rows[rank:].T, rows[:rank].T
     least = max(1e-9 * widths.max(), 1e-150)
-    _, _, order = qr((along / np.maximum(widths, least)[:, None]).T, pivoting=True)
-    return np.hstack([along @ np.linalg.inv(along[order[: along.shape[1]]]), across])
+    order = _leading((along / np.maximum(widths, least)[:, None]).T)
+    return np.hstack([along @ np.linalg.inv(along[order]), across])
+
+
+def _leading(table: np.ndarray) -> list[int]:
+    """As many columns as there are rows, by Gram and Schmidt: each the longest beside those before it."""
+    left, chosen = table.copy(), list[int]()
+    for _ in table:
+        sizes = np.square(left).sum(axis=0)
+        sizes[chosen] = -1.0
+        chosen.append(int(sizes.argmax()))
+        column = left[:, chosen[-1]] / max(float(np.sqrt(sizes[chosen[-1]])), 1e-300)
+        left -= np.outer(column, column @ left)
+    return chosen
 
 
 def plain_cell(box: list[Ball]) -> Cell:

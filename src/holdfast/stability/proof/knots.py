@@ -46,6 +46,10 @@ class DataCover:
     bound: float
     cells: int
 
+    def stated(self, room: float) -> float:
+        """The bound with a little room for other enclosures."""
+        return room * self.bound
+
     def leaves(self) -> list[Box]:
         return []
 

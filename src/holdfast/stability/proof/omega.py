@@ -12,13 +12,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from holdfast.equations.equations import Equations
-from holdfast.graph.arithmetics.balls import ball_between, balls, precision
-from holdfast.graph.arithmetics.tape import Tape
+from holdfast.graph.arithmetics.balls import ball_between, precision
 from holdfast.results.trajectory import Trajectory
 from holdfast.stability.certificate.certificate import BlockCertificate, Label, Proof
-from holdfast.stability.proof.block import ProofBlock, whole_motion
+from holdfast.stability.proof.block import ProofBlock
+from holdfast.stability.proof.claim import BITS, Claim
 from holdfast.stability.proof.enclosure import magnitude
-from holdfast.stability.proof.prove import BITS, Claim
 
 Bounds = dict[str, tuple[float, float]]
 
@@ -92,11 +91,9 @@ class Assumptions:
 
 def ranges_over(setting: Claim) -> list[float]:
     """What Omega alone implies of each deviation of the block: its largest size over the box, at most."""
-    motion = whole_motion(setting.equations, setting.block, setting.parameters)
     with precision(BITS):
-        box = [ball_between(*setting.region[name]) for name in ("t", *motion.names)]
-        values = Tape((motion.time, *motion.state), motion.psi).compiled(balls())(box)
-        return [magnitude(value) for value in values]
+        box = [ball_between(*setting.region[name]) for name in ("t", *setting.equations.state_names)]
+        return [magnitude(value) for value in setting.deviations(box)]
 
 
 def unproved_limits(block: BlockCertificate, shown: Mapping[str, float]) -> dict[str, float]:

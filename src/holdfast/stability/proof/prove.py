@@ -3,37 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from holdfast.equations.equations import Equations
-from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest, HoldfastError, InternalError
-from holdfast.graph.arithmetics.balls import ball, ball_between, balls, precision, symmetric
-from holdfast.graph.arithmetics.tape import Tape
-from holdfast.graph.nodes import Node
+from holdfast.graph.arithmetics.balls import ball_between, precision
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.certificate.certificate import Proof
-from holdfast.stability.proof.block import BlockFlow, ProofBlock, bound_numbers, motion_of, whole_motion
-from holdfast.stability.proof.contraction import Contraction, propagator
+from holdfast.stability.proof.block import BlockFlow
+from holdfast.stability.proof.claim import BITS, Claim, total_defect, within_data
 from holdfast.stability.proof.defect import DefectModel, terms_of
-from holdfast.stability.proof.enclosure import Ball, Box, ball_matrix, column, entries, norm, upper
+from holdfast.stability.proof.enclosure import Ball, Box
 from holdfast.stability.proof.knots import DataCover, DataDefect, data_nodes
 from holdfast.stability.proof.lanes.cover import LaneCover
 from holdfast.stability.proof.lanes.region import lane_defect, region_cover
-from holdfast.stability.proof.laws.contraction import LawContraction, StepMatrix, contracts, norm_bound
-from holdfast.stability.proof.laws.terms import LawTerms, law_terms
+from holdfast.stability.proof.laws.contraction import StepMatrix, contracts, norm_bound
 from holdfast.stability.proof.obedience import Obedience, Place, places_in
 from holdfast.stability.proof.region_rounding import NativeRounding, RegionRounding
-from holdfast.stability.proof.rounding import RoundingModel
 from holdfast.stability.proof.search import NEAR_ATTAINED, Cover, judge
 from holdfast.stability.proof.work import LEAST_CELL, SearchWork
 
-BITS = 80
 TUBES, SHRINK = 12, 3  # tubes tried; the tube is narrowed once its radius is below 1/SHRINK of it (a choice)
 FIRST_TUBE = 2.5  # the first tube, as a multiple of what the measured defect would need
 LAW_SHARE = 0.3  # of the work, beside it: for the contraction of a law that varies
@@ -41,95 +33,13 @@ FROM_START = 0.3  # of the work: for a tube that holds the start, where the firs
 WORTH = 3  # times the radius that a narrow tube gives: so much is paid for a proof from the start on (a choice)
 # A verifier with another arithmetic finds other bounds, so what is stated has a little room over what was found:
 STATED_DEFECT = 1.05  # the bound of the defect; bisection brings any other enclosure below it
-STATED_IN_LANES = 1.2  # the same in native forms, which are so near that what others lose within a step counts
 STATED_ROUNDING = 1.25  # that of rounding, which depends on how cells are cut
 LEAST_SHARE = 0.05  # the least truncation, as a part of rounding: doubles cannot tell less from zero
 GENEROUS = 100  # a tube this wide costs nothing where it is still thin beside the region
 THIN = 1e-4  # of what the region lets a deviation change by
 ELSEWHERE = 6  # random states of the region at which the equations are tried, beside those of the run
 LOOKED_AT = 32  # cells of a cover in whose middle they are tried too
-DATA_CLOCK = 2.0**-40  # of the time of Omega: more than its rounding, less than what data allow beyond their ends
 MOST_VARIABLES = 16  # of a region: beyond, halving each of them once already makes more cells than any effort has
-
-
-@dataclass(frozen=True, eq=False)
-class Claim:
-    """One block, scheme, step and region: what a proof and its verification share."""
-
-    equations: Equations
-    block: ProofBlock
-    scheme: RungeKutta
-    step: float
-    parameters: Mapping[Any, Any]
-    region: Mapping[str, tuple[float, float]]  # "t" and every state
-    limits: Mapping[str, tuple[float, float]]  # deviations of other blocks, and further observables
-
-    @property
-    def extra_names(self) -> tuple[str, ...]:
-        return tuple(name for name in self.limits if name not in self.equations.deviation_names)
-
-    def motion(self) -> BlockFlow:
-        extras: list[Node] = [self.equations.observables[name] for name in self.extra_names]
-        motion = motion_of(self.equations, self.block, self.parameters, extras)
-        if self.scheme.stage_count > self.scheme.order:
-            return (
-                self.whole_motion()
-            )  # what further stages add to R acts on deviations, which a reduced motion has not
-        return self._with_terms(motion)
-
-    def whole_motion(self) -> BlockFlow:
-        extras = [self.equations.observables[name] for name in self.extra_names]
-        return self._with_terms(whole_motion(self.equations, self.block, self.parameters, extras))
-
-    @cached_property
-    def law_terms(self) -> LawTerms | None:
-        """What a law that varies asks for in one step; None where H says it all."""
-        if not self.block.varies:
-            return None
-        numbers = bound_numbers(self.equations, self.parameters)
-        return law_terms(self.equations, self.block.places, numbers, self.scheme.order)
-
-    def _with_terms(self, motion: BlockFlow) -> BlockFlow:
-        terms = self.law_terms
-        return motion if terms is None else replace(motion, law_terms=terms.along())
-
-    def box(self, names: Sequence[str]) -> Box:
-        return tuple(self.region[name] for name in names)
-
-    def limit_balls(self, motion: BlockFlow, contraction: Contraction, tube: float) -> list[Ball]:
-        """Limits of the own deviations in the tube, of the others, and of the extras."""
-        own = [symmetric(upper(ball_between(0.0, tube) * width)) for width in contraction.widths()]
-        names = (*motion.other_names, *self.extra_names)
-        return own if motion.affine else own + [ball_between(*self.limits[name]) for name in names]
-
-    def contraction(self, factor: np.ndarray, gamma: float) -> Contraction:
-        step_matrix = propagator(self.scheme, self.block.matrix, self.step)
-        return (LawContraction if self.block.varies else Contraction)(factor, gamma, step_matrix)
-
-    def begun(self, factor: np.ndarray, moment: float, state: Sequence[float]) -> float:
-        """The size of the deviation at a start, not below it."""
-        motion = whole_motion(self.equations, self.block, self.parameters)
-        psi = Tape((motion.time, *motion.state), motion.psi).compiled(balls())(
-            [ball(float(x)) for x in (moment, *state)]
-        )
-        return norm(entries(ball_matrix(factor.T) * column(psi)))
-
-    def rounding(self, factor: np.ndarray, leaps: Sequence[float] = ()) -> RoundingModel:
-        values = parameter_vector(self.equations, self.parameters)
-        moment = max(abs(x) for x in (*self.region["t"], self.equations.problem.run.begin)) + self.step
-        return RoundingModel(self.equations, self.block.places, self.scheme, self.step, factor, values, moment, leaps)
-
-
-def within_data(setting: Claim) -> Claim:
-    """The same for steps that end in Omega too, where data end with it: of others nothing is said, nor is anything run.
-
-    A rounding of the range longer, since times are sums of steps.
-    """
-    low, high = setting.region["t"]
-    if not setting.equations.inputs.graph.tables:
-        return setting
-    last = max(low, high - setting.step + DATA_CLOCK * (high - low))
-    return replace(setting, region={**setting.region, "t": (low, min(high, last))})
 
 
 def data_defect(
@@ -144,21 +54,6 @@ def data_defect(
     found = DataDefect(motion, scheme, step, factor)
     found.require_provable(time)
     return found
-
-
-def truncation(coefficient: float, scheme: RungeKutta, step: float) -> float:
-    """coefficient · step^(p+1), not below."""
-    return upper(ball_between(coefficient, coefficient) * ball_between(step, step) ** (scheme.order + 1))
-
-
-def total_defect(coefficient: float, rounding: float, scheme: RungeKutta, step: float) -> float:
-    """Truncation and rounding together, not below their sum."""
-    return upper(ball_between(rounding, rounding) + truncation(coefficient, scheme, step))
-
-
-def widened(bound: float, begun: float, width: float) -> float:
-    """bound + begun · width, not below: the start's own deviation, which never grows, added to what the steps add."""
-    return upper(ball(bound) + ball(begun) * ball(width))
 
 
 def prove(
@@ -187,14 +82,16 @@ def prove(
         least = trial.contraction.radius(expected)
         thin = trial.is_thin(GENEROUS * least, rows[len(rows) // 2])
         tube = (GENEROUS if thin else FIRST_TUBE) * least
-        if trial.motion.affine:
-            tube = max(tube, 1.05 * reach)
         from_start = 1.05 * setting.begun(factor, *rows[0])
+        if trial.motion.affine:
+            tube = max(tube, 1.05 * reach, from_start)
         if from_start <= tube:
             return _narrowed(trial, tube, thin, expected, work)
         if trial.is_thin(from_start, rows[len(rows) // 2]):
             return _narrowed(trial, from_start, True, expected, work)
-        wide = trial.kept(from_start, NEAR_ATTAINED * expected, work.part(FROM_START * work.left))
+        wide = trial.kept(from_start, expected, work.part(FROM_START * work.left))
+        if wide is not None and wide.radius <= WORTH * least:
+            return wide  # what was measured is in every tube, so that none has a radius below
         try:
             best = _narrowed(trial, tube, thin, expected, work)
         except Interrupted as stop:
@@ -217,7 +114,7 @@ def _narrowed(trial: Trial, tube: float, thin: bool, expected: float, work: Sear
         enough = 0.0 if thin else (1 - trial.gamma) * tube / SHRINK
         try:
             part = work.part((0.85 if thin else 0.7) * work.left)
-            proof = trial.attempt(tube, max(NEAR_ATTAINED * expected, enough), part)
+            proof = trial.attempt(tube, expected, part, enough)
         except KeyboardInterrupt:
             raise Interrupted(best) from None
         except InternalError:
@@ -285,27 +182,32 @@ class Trial:
         if not any([self._obedience.shown(place) for place in places]):
             raise BadRequest("the equations are not defined, or too ill conditioned, at the states of the run")
 
-    def kept(self, tube: float, wanted: float, work: SearchWork) -> Proof | None:
+    def kept(self, tube: float, expected: float, work: SearchWork) -> Proof | None:
         """A proof in this tube, or None for whatever reason."""
         if work.left < LEAST_CELL:
             return None
         try:
-            found = self.attempt(tube, wanted, work)
+            found = self.attempt(tube, expected, work)
         except InternalError:
             raise
         except HoldfastError:
             return None
         return found if found is not None and found.radius <= tube else None
 
-    def attempt(self, tube: float, wanted: float, work: SearchWork) -> Proof | None:
-        """What can be shown in this tube, a proof if its radius is within; None where the defect has no bound."""
+    def attempt(self, tube: float, expected: float, work: SearchWork, enough: float = 0.0) -> Proof | None:
+        """What can be shown in this tube, a proof if its radius is within; None where the defect has no bound.
+
+        Its bound is brought near to the defect that is `expected`, or below what is `enough`.
+        """
         setting, scale = self.setting, self.setting.step ** (self.setting.scheme.order + 1)
         limits = setting.limit_balls(self.motion, self.contraction, tube)
         judged = partial(judge, self._model, limits, self._region)
         if self._data is not None:
-            found: Any = self._data.cover(self.setting.region["t"], limits, wanted=wanted / scale, work=work)
+            wanted = max(enough, NEAR_ATTAINED * expected) / scale
+            found: Any = self._data.cover(self.setting.region["t"], limits, wanted=wanted, work=work)
         else:
-            found = region_cover(self._lanes, judged, self._region, limits, wanted=wanted / scale, work=work)
+            aim, wanted = expected / scale, enough / scale
+            found = region_cover(self._lanes, judged, self._region, limits, expected=aim, wanted=wanted, work=work)
         if not found.cells:
             raise BadRequest("no state of the region lies near the program", where="certificate.region")
         if not found.bound < math.inf:
@@ -313,8 +215,7 @@ class Trial:
         little, further = 0.1 * scale * found.bound, work.beside(0.1 * work.limit)
         rounding = self._rounding.cover(tube, little, further)
         rounded = STATED_ROUNDING * rounding.bound
-        room = STATED_IN_LANES if isinstance(found, LaneCover) else STATED_DEFECT
-        coefficient = max(room * found.bound, LEAST_SHARE * rounded / scale)
+        coefficient = max(found.stated(STATED_DEFECT), LEAST_SHARE * rounded / scale)
         defect = total_defect(coefficient, rounded, setting.scheme, setting.step)
         radius = self.contraction.radius(defect)
         if not radius < math.inf:

@@ -28,7 +28,7 @@ from holdfast.stability.proof.search import CellJudgement, Cover, cover, longest
 from holdfast.stability.proof.work import LEAST_CELL, SearchWork
 
 if TYPE_CHECKING:
-    from holdfast.stability.proof.prove import Claim
+    from holdfast.stability.proof.claim import Claim
 
 PAIR = 3.0  # units of work of one operation on a value with its error (3 to 4 µs)
 INWARD = 1e-6  # of a side: a corner that is surely no further out than the region
@@ -68,7 +68,9 @@ class RegionRounding:
         if lanes is not None:
             low, high = ends(setting.limit_balls(self.whole, self.contraction, tube))
             region = setting.box(self.whole.variable_names)
-            found = lane_cover(lambda b: lanes.judged(b, low, high), region, wanted=wanted, cost=lanes.cost, work=work)
+            found = lane_cover(
+                lambda b: lanes.judged(b, low, high), region, wanted=wanted, cost=lambda: lanes.cost, work=work
+            )
             if found.bound < math.inf:
                 return found if found.bound < plain.bound else plain
         return self._by_balls(tube, wanted, work)

@@ -50,6 +50,10 @@ class Cover:
     cells: int
     attained: float = 0.0  # about the largest value that is, which no cutting betters
 
+    def stated(self, room: float) -> float:
+        """The bound with a little room for other enclosures."""
+        return room * self.bound
+
     def near(self, wanted: float) -> bool:
         """Whether the bound is as wanted, or about as good as any."""
         return self.bound <= max(wanted, NEAR_ATTAINED * self.attained)

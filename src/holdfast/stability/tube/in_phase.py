@@ -17,9 +17,9 @@ from holdfast.engine.forms.evaluate import FormTape
 from holdfast.graph.arithmetics.balls import precision
 from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
+from holdfast.stability.proof.claim import BITS
 from holdfast.stability.proof.contraction import Contraction
 from holdfast.stability.proof.enclosure import magnitude
-from holdfast.stability.proof.prove import BITS
 from holdfast.stability.tube.cells import DEGREE, ROUNDED, Array, Cells
 from holdfast.stability.tube.cover import TubeSearch
 from holdfast.stability.tube.flow import TubeFlow

@@ -19,16 +19,10 @@ from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.certificate.tube_proof import Tube, TubeProof
 from holdfast.stability.proof.block import ProofBlock, motion_of
+from holdfast.stability.proof.claim import BITS, Claim, total_defect
 from holdfast.stability.proof.defect import terms_of
 from holdfast.stability.proof.obedience import Obedience, Place
-from holdfast.stability.proof.prove import (
-    BITS,
-    LEAST_SHARE,
-    STATED_DEFECT,
-    STATED_ROUNDING,
-    Claim,
-    total_defect,
-)
+from holdfast.stability.proof.prove import LEAST_SHARE, STATED_DEFECT, STATED_ROUNDING
 from holdfast.stability.proof.work import SearchWork
 from holdfast.stability.sampling import Batch
 from holdfast.stability.tube.agreement import require_agreement

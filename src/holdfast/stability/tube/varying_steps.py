@@ -25,9 +25,9 @@ from holdfast.graph.arithmetics.balls import ball, precision
 from holdfast.graph.nodes import Node
 from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
+from holdfast.stability.proof.claim import BITS
 from holdfast.stability.proof.contraction import Contraction
 from holdfast.stability.proof.enclosure import ball_matrix, upper
-from holdfast.stability.proof.prove import BITS
 from holdfast.stability.tube.cells import Array, Cells
 from holdfast.stability.tube.flow import TubeFlow
 from holdfast.stability.tube.prove import FORMS

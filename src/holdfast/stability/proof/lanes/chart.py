@@ -11,15 +11,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
 from holdfast.engine.forms.evaluate import FormTape
 from holdfast.engine.forms.monomials import monomials
 from holdfast.engine.forms.tape import Recorder
+from holdfast.engine.forms.values import LEAST
 from holdfast.graph.derivatives import jacobian
 from holdfast.stability.proof.block import BlockFlow
-from holdfast.stability.proof.lanes.cutter import LEAST, SLACK, Array, Boxes, Cut, over_variables, straight
+from holdfast.stability.proof.lanes.cutter import SLACK, Array, Boxes, Cut, over_variables, straight
 
 ORDER = 3  # of the forms
 SLIGHT, FULL = 2, 1  # weights of the deviations in it
@@ -57,23 +59,37 @@ def weights(cut: Cut, low: Array, high: Array, held: int) -> Array:
     return np.where((top - bottom > 2 * WIDE * moved).any(axis=1), FULL, SLIGHT)
 
 
+class ChartSlopes:
+    """∂ψ/∂x of all deviations by the variables of a motion, over boxes; the same for charts of any weight."""
+
+    def __init__(self, motion: BlockFlow) -> None:
+        self._shape = monomials((1,) * len(motion.variables), 1)
+        rows = jacobian((*motion.psi, *motion.others), motion.variables)
+        self._rows, self._columns = len(rows), [(i, j) for i, row in enumerate(rows) for j in row]
+        self._tape = over_variables(motion, [rows[i][j] for i, j in self._columns], self._shape)
+
+    def over(self, boxes: Boxes) -> tuple[Array, Array]:
+        """Their middles, and how far they may be from them [box, row, variable]."""
+        count, n = boxes.low.shape
+        found = self._tape(straight(boxes, self._shape, n))
+        near, spread = np.zeros((count, self._rows, n)), np.zeros((count, self._rows, n))
+        reach = np.abs(found.polynomials[..., 1:]).sum(axis=-1) + found.remainders
+        for k, (i, j) in enumerate(self._columns):
+            near[:, i, j], spread[:, i, j] = found.polynomials[:, k, 0], reach[:, k]
+        return near, spread
+
+
 class LaneCharts:
     """Draws charts of cells of one motion; `shape` has the variables u, then z."""
 
-    def __init__(self, motion: BlockFlow, weight: int) -> None:
-        self.motion, n = motion, len(motion.variables)
+    def __init__(self, motion: BlockFlow, weight: int, slopes: ChartSlopes | None) -> None:
+        self.motion, self._slopes, n = motion, slopes, len(motion.variables)
         self.held = held_of(motion)
         self.free = n - self.held
         self.shape = monomials((*[1] * self.free, *[weight] * self.held), ORDER)
-        nodes = (*motion.psi, *motion.others)
-        self._slope_shape = monomials((1,) * n, 1)
-        if self.held:
-            rows = jacobian(nodes, motion.variables)
-            self._columns = [(i, j) for i, row in enumerate(rows) for j in row]
-            self._slopes = over_variables(motion, [rows[i][j] for i, j in self._columns], self._slope_shape)
-            self._deviations = self._over_chart()
 
-    def _over_chart(self) -> FormTape:
+    @cached_property
+    def _deviations(self) -> FormTape:
         motion, tape = self.motion, Recorder(1, self.shape)
         values = [tape.input(self.variables()) for _ in motion.variables]
         place = motion.placed(values, [Fraction(0)] * (1 + len(motion.state)))
@@ -95,13 +111,12 @@ class LaneCharts:
         free, rest = self._pivots(slopes)
         data, targets = self._started(boxes, free, rest), self._targets(cut, low, high)
         sound = np.isfinite(targets).all(axis=(1, 2))
-        inverse = _inverses(np.take_along_axis(slopes, rest[:, None, :], axis=2))
         rows, reach = np.arange(len(boxes))[:, None], np.take_along_axis(boxes.reach, rest, axis=1)
+        inverse = _inverses(np.take_along_axis(slopes, rest[:, None, :], axis=2)) * reach[..., None]
         for _ in range(ORDER):
             lacking = targets - self._deviations(data).polynomials
-            better = np.einsum("cij,cjm->cim", inverse, lacking) * reach[..., None]
-            data[rows, rest, : len(self.shape)] += np.nan_to_num(better, nan=0.0, posinf=0.0, neginf=0.0)
-        left, shown = self._missed(boxes, data, targets, rest)
+            data[rows, rest, : len(self.shape)] += inverse @ lacking
+        left, shown = self._missed(boxes, data, targets, rest, inverse)
         data[rows, rest, -2] = left
         return Charted(data, free, sound & shown)
 
@@ -141,8 +156,8 @@ class LaneCharts:
             targets[:, j, self.shape.place[(self.free + j,)]] = (top[:, j] - bottom[:, j]) / 2 + room
         return targets
 
-    def _missed(self, boxes: Boxes, data: Array, targets: Array, rest: Array) -> tuple[Array, Array]:
-        """|v|, at most, and whether it was shown."""
+    def _missed(self, boxes: Boxes, data: Array, targets: Array, rest: Array, inverse: Array) -> tuple[Array, Array]:
+        """|v|, at most, and whether it was shown; `inverse` is C."""
         cells, width = np.arange(len(boxes))[:, None], len(self.shape)
         found = self._deviations(data)
         lacking = np.abs(targets - found.polynomials).sum(axis=-1) + found.remainders
@@ -152,24 +167,14 @@ class LaneCharts:
         low, high = boxes.low.copy(), boxes.high.copy()
         low[cells, rest] = np.fmin(low[cells, rest], followed[..., 0] - size)
         high[cells, rest] = np.fmax(high[cells, rest], followed[..., 0] + size)
-        near, spread = self._across(Boxes(low, high), rest)
-        inverse = _inverses(near)
+        assert self._slopes is not None
+        near, spread = (np.take_along_axis(x, rest[:, None, :], axis=2) for x in self._slopes.over(Boxes(low, high)))
         bent = np.abs(inverse)
         one = np.eye(self.held)
         off = np.abs(one - inverse @ near) + bent @ (spread + SLACK * np.abs(near)) + SLACK * one
         left, shown = _fixed(off, np.einsum("cij,cj->ci", bent, lacking) * (1 + SLACK) + LEAST)
         shown &= np.isfinite(size).all(axis=1)
         return np.where(shown[:, None], left, np.inf), shown
-
-    def _across(self, boxes: Boxes, rest: Array) -> tuple[Array, Array]:
-        """A over boxes: its middle, and how far it may be from it."""
-        found = self._slopes(straight(boxes, self._slope_shape, boxes.low.shape[1]))
-        near, spread = (np.zeros((len(boxes), self.held, boxes.low.shape[1])) for _ in range(2))
-        reach = np.abs(found.polynomials[..., 1:]).sum(axis=-1) + found.remainders
-        for k, (i, j) in enumerate(self._columns):
-            near[:, i, j], spread[:, i, j] = found.polynomials[:, k, 0], reach[:, k]
-        chosen = rest[:, None, :]
-        return np.take_along_axis(near, chosen, axis=2), np.take_along_axis(spread, chosen, axis=2)
 
 
 def _fixed(off: Array, first: Array) -> tuple[Array, Array]:

@@ -12,7 +12,7 @@ from holdfast.stability.proof.lanes.cutter import Array, Boxes
 from holdfast.stability.proof.search import MOST_CELLS, NEAR_ATTAINED
 from holdfast.stability.proof.work import SearchWork
 
-FEW = 16  # parts of a round, which are cut again before they are judged
+FEW = 24  # parts of a round, which are cut again before they are judged: as many take about as long as the rest of it
 FEWEST = 64  # cells that are cut in one round, where so many are above what is wanted: batches pay
 
 
@@ -25,7 +25,7 @@ class LaneJudgement:
     bounds: Array
     reached: Array  # about values that are attained, which no cutting betters
     variables: Array  # which to cut to better a bound
-
+    inside: Array  # how much of a bound others may lose within a step, which no cutting betters
     spent: float  # units of work
 
 
@@ -35,10 +35,15 @@ class LaneCover:
 
     boxes: Boxes
     bounds: Array
+    inside: Array
 
     @property
     def bound(self) -> float:
         return float(self.bounds.max(initial=0.0))
+
+    def stated(self, room: float) -> float:
+        """The bound with a little room for other enclosures, and with all that these may lose within a step."""
+        return float((room * self.bounds + self.inside).max(initial=0.0))
 
     @property
     def cells(self) -> int:
@@ -51,17 +56,20 @@ class LaneCover:
 
 
 def lane_cover(
-    judge: Callable[[Boxes], LaneJudgement], region: Box, *, wanted: float, cost: float, work: SearchWork
-) -> LaneCover:
-    """Bisect the worse half of the cells above what is wanted, until none is, or the work is done."""
+    judge: Callable[[Boxes], LaneJudgement], region: Box, *, wanted: float, cost: Callable[[], float], work: SearchWork,
+    near: float = NEAR_ATTAINED,
+) -> LaneCover:  # fmt: skip
+    """Bisect the worse half of the cells above what is wanted, until all are near what is attained, or the work is
+    done; `cost` says what the dearest cell took so far.
+    """
     ends = np.array(region, dtype=float)
     found = judge(Boxes(ends[None, :, 0], ends[None, :, 1]))
     work.charge(found.spent)
-    boxes, bounds, variables = found.boxes, found.bounds, found.variables
+    boxes, bounds, variables, inside = found.boxes, found.bounds, found.variables, found.inside
     attained = float(found.reached.max(initial=0.0))
     while len(bounds):
-        above = np.flatnonzero(bounds > max(wanted, NEAR_ATTAINED * attained))
-        room = min(int(work.left / (2 * cost)), MOST_CELLS - len(bounds))
+        above = np.flatnonzero(bounds > max(wanted, near * attained))
+        room = min(int(work.left / (2 * cost())), MOST_CELLS - len(bounds))
         if not len(above) or room <= 0:
             break
         order = above[np.argsort(-bounds[above], kind="stable")]
@@ -73,8 +81,9 @@ def lane_cover(
         boxes = _joined(boxes.chosen(kept), fresh.boxes)
         bounds = np.concatenate([bounds[kept], fresh.bounds])
         variables = np.concatenate([variables[kept], fresh.variables])
+        inside = np.concatenate([inside[kept], fresh.inside])
         attained = max(attained, float(fresh.reached.max(initial=0.0)))
-    return LaneCover(boxes, bounds)
+    return LaneCover(boxes, bounds, inside)
 
 
 def _parted(boxes: Boxes, variables: Array, room: int) -> Boxes:

@@ -2,8 +2,7 @@
 
     ψ(x) = a + Σ l_k e_k + q(e) + r(e),    x_k = c_k + r_k e_k,   |e_k| ≤ 1
 
-a and l are doubles, so that a row is solved for each e_k with what q and r leave on the other side. Doubles are rounded
-to nearest, and `SLACK` of all that meets in a sum is added on either side.
+The cutting itself is native (`holdfast.engine.forms.cutting`); here is what it leaves, as rows that others read.
 """
 
 from __future__ import annotations
@@ -14,17 +13,16 @@ from fractions import Fraction
 
 import numpy as np
 
+from holdfast.engine.forms.cutting import CUT_SLACK
 from holdfast.engine.forms.evaluate import Forms, FormTape
 from holdfast.engine.forms.monomials import CellMonomials, monomials
 from holdfast.engine.forms.tape import Recorder
+from holdfast.engine.forms.values import LEAST
 from holdfast.graph.nodes import Node
 from holdfast.stability.proof.block import BlockFlow
 
 Array = np.ndarray
-ROUNDS = 6  # of cutting boxes down, as long as they shrink
-SHRINKS = 0.8  # of a side: a box that loses less is cut down no further
-SLACK = 1e-13  # of the terms of a sum: more than what a few hundred roundings of doubles lose
-LEAST = 1e-280  # what underflow may take
+SLACK = CUT_SLACK  # of the terms of a sum
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +123,10 @@ class LaneCutter:
         self._has = np.array([[len(f) == 2 and k in f for f in factors] for k in range(len(motion.variables))])
 
     def rows(self, boxes: Boxes) -> LimitedRows:
-        found: Forms = self._tape(straight(boxes, self._shape, boxes.low.shape[1]))
+        """The rows over boxes as they are."""
+        return self._limited(self._tape(straight(boxes, self._shape, boxes.low.shape[1])))
+
+    def _limited(self, found: Forms) -> LimitedRows:
         c, rest = found.polynomials, found.remainders
         squares = c[..., self._squares]
         spread = 0.5 * np.abs(squares).sum(-1) + np.abs(c[..., self._mixed]).sum(-1) + rest
@@ -135,43 +136,5 @@ class LaneCutter:
 
     def cut(self, boxes: Boxes, low: Array, high: Array) -> Cut:
         """The parts of boxes where each row lies between two limits [row]."""
-        low_now, high_now = boxes.low.copy(), boxes.high.copy()
-        alive, active = np.ones(len(boxes), bool), np.arange(len(boxes))
-        for _ in range(ROUNDS):
-            part = Boxes(low_now[active], high_now[active])
-            least, most, lives = contracted(self.rows(part), low, high)
-            middle, reach, old = part.middle, part.reach, part.high - part.low
-            low_now[active] = np.maximum(part.low, np.nextafter(middle + reach * least - SLACK * reach, -np.inf))
-            high_now[active] = np.minimum(part.high, np.nextafter(middle + reach * most + SLACK * reach, np.inf))
-            lives &= (low_now[active] <= high_now[active]).all(axis=1)
-            alive[active[~lives]] = False
-            shrunk = (high_now[active] - low_now[active] < SHRINKS * old).any(axis=1)
-            active = active[lives & shrunk]
-            if not len(active):
-                break
-        kept = Boxes(low_now[alive], high_now[alive])
-        return Cut(kept, alive, self.rows(kept if len(kept) else boxes).chosen(np.arange(len(kept))))
-
-
-def contracted(rows: LimitedRows, low: Array, high: Array) -> tuple[Array, Array, Array]:
-    """The range of each e [box, variable] in which all rows can lie between their limits, and whether there is any."""
-    count, _, n = rows.slopes.shape
-    least, most, lives = -np.ones((count, n)), np.ones((count, n)), np.ones(count, bool)
-    sizes, centre = np.abs(rows.slopes), rows.value + rows.middle
-    terms_size = sizes.sum(axis=2) + np.abs(rows.value) + np.abs(rows.middle) + rows.spread
-    for i, (bottom, top) in enumerate(zip(low, high, strict=True)):
-        slope, size = rows.slopes[:, i], terms_size[:, i] + max(abs(bottom), abs(top))
-        room, known = rows.spread[:, i] + SLACK * size, np.isfinite(size)
-        terms, reach = slope * (least + most) / 2, sizes[:, i] * (most - least) / 2
-        total, away = terms.sum(axis=1), reach.sum(axis=1)
-        below, above = bottom - centre[:, i] - room, top - centre[:, i] + room  # what Σ l e has to meet
-        lives &= ~(known & ((total + away < below) | (total - away > above)))
-        middle, free = total[:, None] - terms, away[:, None] - reach
-        one, other = (below[:, None] - middle - free) / slope, (above[:, None] - middle + free) / slope
-        first, last = np.minimum(one, other), np.maximum(one, other)
-        solved = known[:, None] & np.isfinite(first) & np.isfinite(last)
-        least = np.where(solved, np.maximum(least, first - SLACK * np.abs(first)), least)
-        most = np.where(solved, np.minimum(most, last + SLACK * np.abs(last)), most)
-        lives &= (least <= most).all(axis=1)
-        least, most = np.minimum(least, most), np.maximum(least, most)
-    return np.clip(least, -1, 1), np.clip(most, -1, 1), lives
+        (below, above), alive, found = self._tape.cut(boxes.low, boxes.high, np.array([low, high]))
+        return Cut(Boxes(below[alive], above[alive]), alive, self._limited(found))

@@ -16,10 +16,10 @@ import numpy as np
 
 from holdfast.engine.forms.evaluate import FormTape
 from holdfast.engine.forms.monomials import CellMonomials, monomials
-from holdfast.engine.forms.tape import Recorder, Value
+from holdfast.engine.forms.tape import Recorder, Value, require_known
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.proof.block import BlockFlow
-from holdfast.stability.proof.lanes.chart import FULL, SLIGHT, Charted, LaneCharts, held_of, weights
+from holdfast.stability.proof.lanes.chart import FULL, SLIGHT, Charted, ChartSlopes, LaneCharts, held_of, weights
 from holdfast.stability.proof.lanes.cover import LaneJudgement
 from holdfast.stability.proof.lanes.cutter import SLACK, Array, Boxes, Cut, LaneCutter
 
@@ -35,18 +35,20 @@ class LaneDefect:
 
     def __init__(self, motion: BlockFlow, scheme: RungeKutta, step: float, factor: Array) -> None:
         self.motion, self.scheme, self.step, self.factor = motion, scheme, step, factor
-        self.cutter, self.held = LaneCutter(motion), held_of(motion)
-        self._kinds = {SLIGHT: ChartDefect(motion, scheme, step, factor, SLIGHT)}
+        require_known((*motion.psi, *motion.others, *motion.extras, *motion.moving))
+        self.cutter, self.held, self._kinds = LaneCutter(motion), held_of(motion), dict[int, ChartDefect]()
+        self._slopes = ChartSlopes(motion) if self.held else None
 
     def _kind(self, weight: int) -> ChartDefect:
         if weight not in self._kinds:
-            self._kinds[weight] = ChartDefect(self.motion, self.scheme, self.step, self.factor, weight)
+            charts = LaneCharts(self.motion, weight, self._slopes)
+            self._kinds[weight] = ChartDefect(self.motion, self.scheme, self.step, self.factor, charts)
         return self._kinds[weight]
 
     @property
     def cost(self) -> float:
         """Units of work of the dearest cell so far."""
-        return max(kind.cost for kind in self._kinds.values())
+        return max((kind.cost for kind in self._kinds.values()), default=AROUND)
 
     def cut(self, boxes: Boxes, low: Array, high: Array) -> Cut:
         if self.motion.affine:
@@ -57,24 +59,25 @@ class LaneDefect:
         """Bounds over the parts of boxes whose deviations and extras lie between limits [row]."""
         with np.errstate(all="ignore"):
             cut = self.cut(boxes, low, high)
-            found = np.zeros((3, len(cut.boxes)))
+            found = np.zeros((4, len(cut.boxes)))
             spent = EMPTY * float((~cut.alive).sum())
             weight = weights(cut, low, high, self.held)
             for one in (SLIGHT, FULL):
                 rows = np.flatnonzero(weight == one)
                 if len(rows):
                     kind = self._kind(one)
-                    found[:, rows] = kind.judged(cut.chosen(rows), low, high)
+                    part = cut if len(rows) == len(weight) else cut.chosen(rows)
+                    found[:, rows] = kind.judged(part, low, high)
                     spent += kind.cost * len(rows)
-        return LaneJudgement(cut.alive, cut.boxes, found[0], found[1], found[2].astype(int), spent)
+        bounds, reached, inside, variables = found
+        return LaneJudgement(cut.alive, cut.boxes, bounds, reached, variables.astype(int), inside, spent)
 
 
 class ChartDefect:
     """The same over cells whose deviations have one weight in the forms."""
 
-    def __init__(self, motion: BlockFlow, scheme: RungeKutta, step: float, factor: Array, weight: int) -> None:
-        self.motion, self.scheme, self.step, self.factor = motion, scheme, step, factor
-        self.charts = LaneCharts(motion, weight)
+    def __init__(self, motion: BlockFlow, scheme: RungeKutta, step: float, factor: Array, charts: LaneCharts) -> None:
+        self.motion, self.scheme, self.step, self.factor, self.charts = motion, scheme, step, factor, charts
         count = len(motion.variables)
         self.rough = monomials((*(min(w, ROUGH) for w in self.charts.shape.weights), 1), ROUGH)
         self.near = self._recorded(scheme.order + 2, self.charts.shape, [])
@@ -119,15 +122,21 @@ class ChartDefect:
         return AROUND + NATIVE * sum(products * (terms * (terms + 1) / 2 + 3) for products, terms in parts)
 
     def judged(self, cut: Cut, low: Array, high: Array) -> Array:
-        """Bounds, values in the middle, and the variable to cut [3, cell]."""
+        """Bounds, values in the middle, what lies within the step, and the variable to cut [4, cell]."""
         charted = self.charts.drawn(cut, low, high)
-        bounds, seen, shares = self._bounded(*self.forms(charted))
+        polynomials, missed, second = self.forms(charted)
+        bounds, seen, shares = self._bounded(polynomials, missed)
+        inside = np.linalg.norm(second @ np.abs(self.factor), axis=1) / self.step ** (self.scheme.order + 1)
         known = charted.sound & np.isfinite(bounds)
         variables = np.where(known, self._moving(shares, charted, cut), _bending(cut))
-        return np.stack([np.where(known, bounds, np.inf), np.where(known, seen, 0.0), variables])
+        return np.stack(
+            [np.where(known, bounds, np.inf), np.where(known, seen, 0.0), np.where(known, inside, 0.0), variables]
+        )
 
-    def forms(self, charted: Charted) -> tuple[Array, Array]:
-        """(c₁ + c₂(ξ) step) step^(p+1) for each deviation: its polynomial over the chart, and what that misses."""
+    def forms(self, charted: Charted) -> tuple[Array, Array, Array]:
+        """(c₁ + c₂(ξ) step) step^(p+1) for each deviation: its polynomial over the chart, what that misses, and the
+        size of the second part, but for its remainder.
+        """
         data, width = charted.data, len(self.charts.shape)
         near = np.zeros((len(data), 1, data.shape[2]))
         near[:, 0, -3] = self.step
@@ -140,11 +149,11 @@ class ChartDefect:
         rough[:, 0, -3] = self.step
         order = self.scheme.order
         first, second = self.near(np.concatenate([near, data], axis=1), order + 1), self.far(rough, order + 2)
-        same = second.polynomials[..., self._kept]
-        within = np.maximum(np.abs(second.polynomials).sum(axis=-1) - np.abs(same).sum(axis=-1), 0.0)  # the step
-        lost = SLACK * (np.abs(second.polynomials).sum(axis=-1) + np.abs(first.polynomials).sum(axis=-1))
+        same, size = second.polynomials[..., self._kept], np.abs(second.polynomials).sum(axis=-1)
+        within = np.maximum(size - np.abs(same).sum(axis=-1), 0.0)  # the step
+        lost = SLACK * (size + np.abs(first.polynomials).sum(axis=-1))
         first.polynomials[..., self._places] += same
-        return first.polynomials, (first.remainders + second.remainders + within + lost) * (1 + SLACK)
+        return first.polynomials, (first.remainders + second.remainders + within + lost) * (1 + SLACK), size
 
     @cached_property
     def _kept(self) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -14,8 +15,10 @@ from holdfast.stability.proof.enclosure import Ball, Box, upper
 from holdfast.stability.proof.lanes.cover import LaneCover, lane_cover
 from holdfast.stability.proof.lanes.cutter import Array
 from holdfast.stability.proof.lanes.defect import LaneDefect
-from holdfast.stability.proof.search import CellJudgement, Cover, cover
+from holdfast.stability.proof.search import NEAR_ATTAINED, CellJudgement, Cover, cover
 from holdfast.stability.proof.work import SearchWork
+
+NEAR = 1.1  # in place of `NEAR_ATTAINED`: cells are cheap in lanes
 
 
 def lane_defect(motion: BlockFlow, scheme: RungeKutta, step: float, factor: Array) -> LaneDefect | None:
@@ -41,13 +44,17 @@ def region_cover(
     *,
     wanted: float,
     work: SearchWork,
+    expected: float = 0.0,
 ) -> Cover | LaneCover:
-    """A cover by native forms; by balls, with the work that is left, where there are none or they find no bound."""
+    """A cover by native forms; by balls, with the work that is left, where there are none or they find no bound.
+
+    Its bound is as wanted, or near to what is expected, and to what is attained.
+    """
     if model is not None:
         low, high = ends(limits)
-        found = lane_cover(
-            lambda boxes: model.judged(boxes, low, high), region, wanted=wanted, cost=model.cost, work=work
-        )
+        aim = max(wanted, NEAR * expected)
+        judged = partial(model.judged, low=low, high=high)
+        found = lane_cover(judged, region, wanted=aim, cost=lambda: model.cost, work=work, near=NEAR)
         if found.bound < math.inf or work.left <= 0:
             return found
-    return cover(otherwise, region, wanted=wanted, work=work)
+    return cover(otherwise, region, wanted=max(wanted, NEAR_ATTAINED * expected), work=work)

@@ -9,10 +9,10 @@ import numpy as np
 from holdfast.engine.forms.monomials import monomials
 from holdfast.errors import BadRequest
 from holdfast.stability.proof.block import BlockFlow
+from holdfast.stability.proof.claim import Claim
 from holdfast.stability.proof.lanes.cover import LaneJudgement
 from holdfast.stability.proof.lanes.cutter import Array, Boxes, LaneCutter
 from holdfast.stability.proof.obedience import Place
-from holdfast.stability.proof.prove import Claim
 from holdfast.stability.tube.agreement import require_agreement
 from holdfast.stability.tube.flow import tube_flow
 from holdfast.stability.tube.rounding.cover import CLOCK
@@ -67,7 +67,7 @@ class LaneRounding:
             bounds, reached = self._bounds(kept), self._bounds(Boxes(kept.middle, kept.middle))
             longest = ((kept.high - kept.low) / self._sides).argmax(axis=1)
         known = np.where(np.isfinite(reached) & np.isfinite(bounds), reached, 0.0)
-        return LaneJudgement(cut.alive, kept, bounds, known, longest, self.cost * len(boxes))
+        return LaneJudgement(cut.alive, kept, bounds, known, longest, np.zeros(len(kept)), self.cost * len(boxes))
 
     def _bounds(self, boxes: Boxes) -> Array:
         return self._tape.bounds(self._inputs(boxes), self._factors)[:, 0] if len(boxes) else np.zeros(0)
