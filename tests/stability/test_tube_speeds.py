@@ -289,9 +289,16 @@ def test_it_is_re_checked(which, request, tmp_path):
 def test_a_four_bar_at_other_speeds_is_re_checked(tmp_path):
     certificate = hf.certify(hf.derive(hf.load(EXAMPLES / "four_bar.toml")), tube=True, speeds=SPEEDS)
     assert verified(certificate.to_dict(), tmp_path).holds
-    data = copy.deepcopy(certificate.to_dict())
-    data["tubes"][0]["speeds"] *= 2
-    assert not verified(data, tmp_path, cells=2000).holds
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("speeds", [2 * SPEEDS, 10 * SPEEDS])
+def test_more_speeds_than_were_proved_are_found_out_by_the_defect_and_not_by_the_budget(turning, tmp_path, speeds):
+    data = copy.deepcopy(turning[1].to_dict())
+    data["tubes"][0]["speeds"] = speeds
+    found = verified(data, tmp_path)
+    assert not found.holds
+    assert "its defect is not confirmed" in found.findings[0]
 
 
 LIES = {
