@@ -122,12 +122,15 @@ class PageFacts:
 
     @cached_property
     def transients(self) -> dict[str, Transient]:
-        """Growth before the decay, for the blocks that decay."""
-        return {
-            ", ".join(block.constraints): transient(block.matrix, positions=block.positions)
-            for block in self.spectrum.blocks
-            if block.hurwitz
-        }
+        """Growth before the decay, for the blocks that decay; of like blocks found once, for a net has hundreds."""
+        found, known = dict[str, Transient](), dict[tuple[bytes, object], Transient]()
+        for block in self.spectrum.blocks:
+            if block.hurwitz:
+                key = block.matrix.tobytes(), block.positions
+                if key not in known:
+                    known[key] = transient(block.matrix, positions=block.positions)
+                found[", ".join(block.constraints)] = known[key]
+        return found
 
     @cached_property
     def limits(self) -> dict[str, Any]:

@@ -34,7 +34,7 @@ from holdfast.stability.promise.proved_block import bounded_in_energy, with_proo
 from holdfast.stability.promise.request import CertificateRequest
 from holdfast.stability.promise.sampled import Sampled
 from holdfast.stability.promise.tableau import stated_tableau, unshown_order
-from holdfast.stability.proof.block import ProofBlock, blocks_of
+from holdfast.stability.proof.block import ProofBlock, blocks_of, by_tables
 from holdfast.stability.proof.claim import Claim
 from holdfast.stability.proof.noise.in_mean_square import in_mean_square
 from holdfast.stability.proof.omega import Assumptions, peaks_of, region_of, unproved_limits
@@ -307,7 +307,7 @@ class Assessment:
             return self._estimated(block, told, step, None, granted) or checked
         if step is None or seen.norm is None or seen.defects is None:
             return checked
-        why = obstacle or self._why_not(block) or self._at_limits(told) or block.tube_only
+        why = obstacle or by_tables(self.equations) or self._why_not(block) or self._at_limits(told) or block.tube_only
         why = why or self._unverified or turned_freely(self.equations.problem.system)
         found = why or self._proved(told, step, seen.norm, checked, seen.defects, work, granted)
         if isinstance(found, BlockCertificate):

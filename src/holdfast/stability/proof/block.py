@@ -20,6 +20,7 @@ from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest
 from holdfast.graph.arithmetics.balls import JUMPING
+from holdfast.graph.elimination.saddle import TableSolver
 from holdfast.graph.linear_algebra import transposed
 from holdfast.graph.nodes import Node, ancestors, substitute
 from holdfast.results.trajectory import Trajectory
@@ -185,7 +186,13 @@ def _obstacle(equations: Equations, held: Sequence[str]) -> str:
         return f"the law is eased where the first integrals become dependent{few}"
     if equations.solver.form == "redundant":
         return "constraints may depend on each other, and the law of what repeats others holds only where they agree"
-    return ""
+    return by_tables(equations)
+
+
+def by_tables(equations: Equations) -> str:
+    """Why nothing is proved of a system that is eliminated by tables; nothing where it is not."""
+    found = isinstance(equations.solver, TableSolver)
+    return "reactions are found by tables, and the rounding of such an elimination is not bounded" if found else ""
 
 
 def _structure(equations: Equations, full: np.ndarray) -> np.ndarray:
