@@ -21,7 +21,7 @@ from holdfast.graph.arithmetics.rounded_balls import FUNCTION
 
 U = Fraction(1, 2**53)
 TERMS = 24  # of the series: all that follow are together less than the next power, over TERMS! where that is said
-IN_UNITS = 8  # of u = 2⁻⁵³: half of what proofs take, 2⁻⁴⁹ (`ELEMENTARY_OPERATION`, `FUNCTION`)
+IN_UNITS = 8  # of u = 2⁻⁵³: what proofs take, 2⁻⁵⁰ (`ELEMENTARY_OPERATION`, `FUNCTION`)
 SINE = [own.S1, own.S2, own.S3, own.S4, own.S5, own.S6]
 COSINE = [own.C1, own.C2, own.C3, own.C4, own.C5, own.C6]
 LOG = [own.L1, own.L2, own.L3, own.L4, own.L5, own.L6, own.L7]
@@ -249,5 +249,5 @@ def _near_one(f, short):
 def test_the_reach_of_doubles_that_are_reduced_is_that_of_the_code():
     assert own.TRIG_LIMIT == 2.0**30
     assert own.EXP_LIMIT == 708.0
-    assert min(ELEMENTARY_OPERATION, FUNCTION, ELEMENTARY) >= 2 * IN_UNITS * 2.0**-53
+    assert min(ELEMENTARY_OPERATION, FUNCTION, ELEMENTARY) >= IN_UNITS * 2.0**-53
     assert np.float64(own.TRIG_LIMIT) * own.TWO_OVER_PI < 2**30

@@ -8,6 +8,8 @@ from benchmarks.scale import Net
 from holdfast.engine.kernel import compiled
 from holdfast.graph.elimination import saddle
 
+LARGE = 800  # bars: solved by tables without being asked
+
 
 @pytest.fixture
 def tables(monkeypatch):
@@ -121,13 +123,13 @@ def test_a_net_that_lies_flat_is_singular(tables):
 def large():
     """A net large enough to be solved by tables by itself."""
     with hf.limits(seconds=60):
-        return hf.derive(net(400))
+        return hf.derive(net(LARGE))
 
 
-def test_a_net_of_four_hundred_bars_runs_for_a_plain_user(large):
+def test_a_large_net_runs_for_a_plain_user(large):
     """And is judged without dense matrices."""
     assert isinstance(large.solver, saddle.TableSolver)
-    stated = Net("net", 400)
+    stated = Net("net", LARGE)
     places, velocities = stated.state()
     state = np.concatenate([places.ravel(), velocities.ravel()])
     found, margin = compiled(large.field, hf.DOP853).rates_and_margin(0.0, state, constants(large))
@@ -142,7 +144,7 @@ def test_a_net_of_four_hundred_bars_runs_for_a_plain_user(large):
 @pytest.mark.prove
 def test_deviations_of_a_large_net_obey_their_law(large):
     """y = (y₀ (1 + k t) + w₀ t) exp(−k t) of a critically damped law."""
-    places, velocities = Net("net", 400).state()
+    places, velocities = Net("net", LARGE).state()
     start = np.concatenate([places.ravel(), velocities.ravel()])
     run = hf.simulate(large, hf.RK4, step=1e-3, duration=0.02, every=10, start=start, start_policy="keep")
     begin, rates = run.deviation[0], run.deviation_rate[0]

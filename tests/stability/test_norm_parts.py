@@ -1,5 +1,6 @@
 """Searches for one norm, promises along rows and limits of cells: what each is, at its edge too."""
 
+from fractions import Fraction
 from types import SimpleNamespace
 
 import flint
@@ -20,9 +21,11 @@ from holdfast.stability.linear.common_norm import (
 from holdfast.stability.linear.norms import Norm
 from holdfast.stability.promise.envelope import UNIT, Promise
 from holdfast.stability.promise.norm_search import _stein, search_norm
-from holdfast.stability.proof.contraction import Contraction
+from holdfast.stability.proof.contraction import Contraction, propagator
 from holdfast.stability.proof.enclosure import ball_matrix
 from holdfast.stability.verifier.steps.cells import Cutter
+from holdfast.stability.verifier.steps.contraction import Contraction as VerifiedContraction
+from holdfast.stability.verifier.steps.contraction import bits_for
 
 H = np.array([[0.0, 1.0], [-4.0, -2.0]])
 A = np.array([[0.5, 0.4], [-0.3, 0.6]])
@@ -293,6 +296,20 @@ def test_a_settled_bound_is_not_below_the_sum_of_powers_and_near_it(size, radius
         total, row = total + np.linalg.norm(row, axis=1), matrix @ row
     assert (np.array(found) >= total * (1 - 1e-12)).all()
     assert (np.array(found) <= (1.1 * total if chosen.gamma < 0.98 else most * 1.001)).all()  # else powers leap
+
+
+@pytest.mark.parametrize("damping", [0.01, 0.1, 1.0])
+def test_a_verifier_sums_powers_of_a_light_damping_as_far_as_a_search_does(damping):
+    """They turn, so that plain balls of their entries would grow by a half at every leap."""
+    law = [[Fraction(0), Fraction(1)], [Fraction(-1), Fraction(-damping)]]
+    matrix = hf.RK4.propagator(np.array(law, float), 0.01)
+    chosen = search_norm(matrix[None], np.random.default_rng(5).normal(size=(50, 2)))
+    with precision(80):
+        found = Contraction(chosen.factor, chosen.gamma, propagator(hf.RK4, np.array(law, float), 0.01)).settled(1.0)
+    with precision(bits_for(2)):
+        stability = SimpleNamespace(stability=[Fraction(1, k) for k in (1, 1, 2, 6, 24)])
+        again = VerifiedContraction(law, stability, 0.01, chosen.factor.tolist(), chosen.gamma).settled(flint.arb(1))
+    assert all(0.99 * bound < float(shown.upper()) <= bound for shown, bound in zip(again, found, strict=True))
 
 
 def test_powers_that_are_not_known_leave_the_tail():

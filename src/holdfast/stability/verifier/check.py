@@ -33,7 +33,7 @@ from holdfast.stability.verifier.rounding.adjoint import AdjointRounding, BoxRou
 from holdfast.stability.verifier.schemes import Tableau, stated_tableau, tableau_named
 from holdfast.stability.verifier.steps.cells import Cutter, Limit
 from holdfast.stability.verifier.steps.charts import ChartCutter
-from holdfast.stability.verifier.steps.contraction import BITS, Contraction, Norm, top
+from holdfast.stability.verifier.steps.contraction import Contraction, Norm, bits_for, top
 from holdfast.stability.verifier.steps.cover import Budget, Cover, covered
 from holdfast.stability.verifier.steps.data import DataSteps, data_of
 from holdfast.stability.verifier.steps.defect import DefectJudge
@@ -206,7 +206,7 @@ def check_block(read: Reading, block: BlockClaim, budget: Budget) -> Shown:
     matrix = [] if changing else made.matrix(block.names)  # a law that varies has no one matrix to state
     require(matrix == [[Fraction(x) for x in row] for row in block.matrix], "the law is not the one of the problem")
     require(block.gamma == proof.gamma < 1, "the contraction is not the one of the proof, or none")
-    before, flint.ctx.prec = flint.ctx.prec, BITS
+    before, flint.ctx.prec = flint.ctx.prec, bits_for(len(block.names))
     try:
         contraction = (
             UniformContraction(proof.factor, proof.gamma)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -14,9 +15,9 @@ import numpy as np
 from holdfast.stability.verifier.refusal import require
 from holdfast.stability.verifier.schemes import Tableau
 
-BITS = 160
 LEAP = 0.01  # of the time that the contraction takes to show: over a leap γ is used in place of powers of R
-MOST_LEAPS = 4000
+MOST_LEAPS = 1900  # over the shortest leap γ falls to 0.995: so many make 10⁻⁴
+BITS = 160  # what is left of a power after so many leaps
 
 
 def _arb(value: float | Fraction | int) -> Any:
@@ -30,6 +31,11 @@ def _matrix(rows: Sequence[Sequence[Any]]) -> Any:
     import flint
 
     return flint.arb_mat([[_arb(x) if isinstance(x, int | float | Fraction) else x for x in row] for row in rows])
+
+
+def bits_for(size: int) -> int:
+    """Bits with which powers stay known: a product of balls with T, ‖T‖₂ < 1, widens them by √n at the most."""
+    return BITS + math.ceil(MOST_LEAPS * math.log2(size) / 2)
 
 
 def top(value: Any) -> float:
@@ -75,21 +81,21 @@ class Contraction(Norm):
         for coefficient in tableau.stability:
             total, power = total + power * _arb(coefficient), power * law
         self.step_matrix = total
-        image = self.turned * total * self.back
-        slack = identity * (self.gamma * self.gamma) - image.transpose() * image
+        self._image = self.turned * total * self.back  # T
+        slack = identity * (self.gamma * self.gamma) - self._image.transpose() * self._image
         require(_positive(slack, size), "one step does not contract as stated")
 
     def settled(self, defect: Any) -> list[Any]:
-        """A bound of each deviation for a run that starts on the program."""
+        """A bound of each deviation for a run that starts on the program: eᵢᵀ Rʲ L⁻ᵀ = eᵢᵀ L⁻ᵀ Tʲ, T = Lᵀ R L⁻ᵀ."""
         gap = 1 - self.gamma
         count = max(1, int(LEAP / float(gap.mid())))
-        leap, within = self.step_matrix**count, (1 - self.gamma**count) / gap
+        leap, within = self._image**count, (1 - self.gamma**count) / gap
         current, shrunk, widths = self.back, _arb(1), self.widths()
         total, best = [_arb(0)] * self.size, [w / gap for w in widths]
         for _ in range(MOST_LEAPS):
             rows = [_length([current[i, j] for j in range(self.size)]) for i in range(self.size)]
             total = [a + within * b for a, b in zip(total, rows, strict=True)]
-            current, shrunk = leap * current, shrunk * self.gamma**count
+            current, shrunk = current * leap, shrunk * self.gamma**count
             sums = [a + shrunk / gap * width for a, width in zip(total, widths, strict=True)]
             best = [a if a.upper() < b.upper() else b for a, b in zip(sums, best, strict=True)]
             if shrunk < 1e-4:

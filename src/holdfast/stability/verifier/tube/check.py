@@ -11,7 +11,7 @@ from holdfast.stability.verifier.check import LEAST_ROUNDING, Reading, Shown, _d
 from holdfast.stability.verifier.reading.file import BlockClaim
 from holdfast.stability.verifier.reading.tubes import StatedTube, TubeClaim
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed, require
-from holdfast.stability.verifier.steps.contraction import BITS, Contraction, top
+from holdfast.stability.verifier.steps.contraction import Contraction, bits_for, top
 from holdfast.stability.verifier.steps.cover import Budget
 from holdfast.stability.verifier.tube.cores import confirmed
 from holdfast.stability.verifier.tube.cover import Claimed, Failing, Progress
@@ -108,7 +108,7 @@ def fitting(read: Reading, block: BlockClaim) -> Claimed:
     require(block.gamma == proof.gamma < 1, "the contraction is not the one of the proof, or none")
     require(block.stayed is True, "a tube is along a run that stays in it")
     require(proof.rounding >= LEAST_ROUNDING, "the rounding is stated smaller than doubles can show: squares underflow")
-    before, flint.ctx.prec = flint.ctx.prec, BITS
+    before, flint.ctx.prec = flint.ctx.prec, bits_for(len(block.names))
     try:
         contraction = Contraction(matrix, read.tableau, claims.step, proof.factor, proof.gamma)
         defect = _defect(proof, read.tableau, claims.step)
