@@ -11,7 +11,7 @@ from holdfast.engine.code.kernel_source import stepping
 from holdfast.engine.kernel import compiled
 from tests.problem.chains import chain
 
-LONG = 280  # links: enough for rolled code
+LONG = 380  # links: enough for rolled code
 
 
 def text(count):
@@ -38,15 +38,19 @@ def test_twice_as_many_links_take_twice_the_calls_nodes_and_statements():
     assert max(ratios) < 2.2
 
 
+def derived(count):
+    with hf.limits(seconds=60):
+        return hf.derive(hf.loads(text(count)))
+
+
 @pytest.fixture(scope="module")
 def long_chain():
-    with hf.limits(seconds=60):
-        return hf.derive(hf.loads(text(LONG)))
+    return derived(LONG)
 
 
 def test_longer_chains_need_no_longer_code(long_chain):
     written = []
-    for equations in (long_chain, hf.derive(hf.loads(text(LONG + 20)))):
+    for equations in (long_chain, derived(LONG + 20)):
         body = stepping(equations.field, hf.RK4).bodies["rates"]
         assert body.rolled is not None
         written.append((body.rolled.written, len(body.rolled.templates), len(body.rolled.sites)))
