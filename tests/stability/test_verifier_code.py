@@ -142,6 +142,18 @@ def test_over_an_edge_no_error_is_bounded(op, middles):
         assert not (np.isfinite(made.error) & np.isfinite(made.form.r[:, 0])).any()
 
 
+@pytest.mark.parametrize("exponent", [0.5, 2.5, 40.5, -40.5])
+def test_a_power_of_a_base_that_is_badly_known_holds_what_doubles_make_of_it(exponent):
+    """A quarter of the base is lost: a slope where it is exact says too little of where it may be."""
+    c = np.zeros((1, CHOSEN.size, 1))
+    c[:, 0, 0] = 1.0
+    base, power = Form(CHOSEN, c, np.zeros((1, 1))), Form(CHOSEN, c * exponent, np.zeros((1, 1)))
+    inputs = {"x": Rounded(base, np.full(1, 0.25)), "y": Rounded(power, np.full(1, 1e-3))}
+    (made,) = Code(("x", "y"), (("pow", 0, 1),), (2,)).rounded(inputs)
+    worst = max(abs(x ** (exponent + y) - 1) for x in (0.75, 1.25) for y in (-1e-3, 1e-3))
+    assert worst <= made.error[0] < 1e3 * worst
+
+
 @pytest.mark.parametrize("op", [*ONE, *TWO])
 def test_errors_are_not_far_beyond_what_they_bound(op):
     """A bound that is always infinite would hold too: what is carried grows by slopes of a few, not by orders."""

@@ -98,9 +98,10 @@ def _atan2(y: Pair, x: Pair) -> Pair:
 
 
 def _pow(a: Pair, b: Pair) -> Pair:
-    value = a[0] ** b[0]
-    carried = size(value) * (size(b[0]) * a[1] / a[0].abs_lower() + size(a[0].log()) * b[1])
-    return _made(value, 2 * carried, LIBRARY)
+    """By the slopes over all that both doubles may be: a base that may be 0 there has no bound."""
+    base, exponent = (value + error * symmetric(1.0) for value, error in (a, b))
+    carried = size(base**exponent) * (size(exponent) * a[1] / base.abs_lower() + size(base.log()) * b[1])
+    return _made(a[0] ** b[0], carried, LIBRARY)
 
 
 def _select(c: Pair, a: Pair, b: Pair) -> Pair:
