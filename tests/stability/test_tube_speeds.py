@@ -13,6 +13,7 @@ from click.testing import CliRunner
 import holdfast as hf
 from holdfast.cli.main import main
 from holdfast.errors import BadRequest
+from holdfast.stability.certificate.tube_proof import OrderedProof
 from holdfast.stability.promise.speeds import why_no_speeds
 from holdfast.stability.tube.cells import Cells
 from holdfast.stability.tube.prove import TubeProver
@@ -189,6 +190,21 @@ def test_where_speeds_are_not_proved_the_plain_tube_stays(monkeypatch):
     assert block.proof.tube.speeds == 0
     assert "speeds = 0.05: it was not" in block.reason
     assert "The speeds that were asked for are not proved" in block.reason
+
+
+def test_steps_in_the_order_of_time_say_that_speeds_which_were_asked_for_are_not_proved():
+    """Under a law that varies no tube of one norm is tried, and what is proved is at this run's own speeds."""
+    d = hf.deviations("rod")
+    law = hf.GeneralLaw({"rod": -100 * d - 20 * d.rate - 30 * d**3})
+    (block,) = hf.certify(rotor(), tube=True, speeds=SPEEDS, law=law, duration=0.1).blocks
+    assert isinstance(block.proof, OrderedProof)
+    assert "The speeds that were asked for are not proved: steps are followed at this run's own." in block.reason
+
+
+def test_a_proof_in_omega_says_of_which_speeds_it_is():
+    (block,) = hf.certify(rotor(speed=0.5), speeds=SPEEDS).blocks
+    assert block.label is hf.Label.proved
+    assert "of speeds, those that lie in Omega are proved" in block.reason
 
 
 # ── where it is refused ───────────────────────────────────────────────────────────────────────────
