@@ -62,6 +62,18 @@ def test_over_a_box_values_and_errors_hold_all_that_is_true(op, middles, wrong, 
                 assert error.is_finite()
 
 
+@pytest.mark.parametrize(
+    ("op", "proved", "taken"),
+    [("sin", 2.0**30, 2.0**30 + 1), ("cos", -(2.0**30), -1e13), ("exp", 707.0, 709.0), ("log", 1e-307, 1e-309)],
+)
+def test_where_a_run_asks_the_system_its_unit_counts(op, proved, taken):
+    """Ours is proved up to there; a box that reaches beyond counts as if all of it did."""
+    with precision(120):
+        for operand, unit in ((ball(proved), FUNCTION), (ball(taken), LIBRARY), (ball_between(taken, proved), LIBRARY)):
+            value, error = rounded_balls().functions[op]((operand, ball(0)))
+            assert float(error) == pytest.approx(float(abs(value).upper()) * unit, rel=1e-6)
+
+
 def test_a_power_has_no_bound_where_doubles_may_make_its_base_0():
     with precision(120):
         _, error = rounded_balls().functions["pow"]((ball(1e-9), ball(2e-9)), (ball(2.5), ball(0)))

@@ -26,7 +26,7 @@ ROUNDED = 2.0**-53
 QUOTIENT = 2.01 * ROUNDED
 FUNCTION = 2.0**-50
 LIBRARY = 2.0**-49
-OWN = ("sin", "cos", "exp", "log")
+ANGLES, EXPONENTS, NORMAL = 2.0**30, 708.0, 2.0**-1022  # of sin and cos, exp, log: beyond these a run asks the library
 CLOCK = 8 * ROUNDED  # of the latest time: t = begin + count·step at both ends of a step, and the stages within
 ENDS = 2.0**-49  # of ends that are computed from others: more than a few roundings
 LEAST = 2.0**-1000
@@ -151,7 +151,7 @@ class Rounded:
         return low - self.error * GROWTH, high + self.error * GROWTH
 
 
-def _made(form: Form, carried: Array | float, unit: float = ROUNDED) -> Rounded:
+def _made(form: Form, carried: Array | float, unit: Array | float = ROUNDED) -> Rounded:
     error = (carried + (form.bound()[:, 0] + carried) * unit) * GROWTH + LEAST
     return Rounded(form, np.where(np.isfinite(error), error, inf))
 
@@ -289,12 +289,16 @@ def _function(op: str, a: Rounded) -> Rounded:
         form = narrowed(form, *_wave(op, *a.form.range()))
     low, high = a.widened()
     slope = _slope(op, low, high) * TRUSTED
-    return _made(form, np.where(np.isfinite(slope), slope * a.error, inf), function_unit(op))
+    return _made(form, np.where(np.isfinite(slope), slope * a.error, inf), function_unit(op, low, high))
 
 
-def function_unit(op: str) -> float:
-    """The most that a function is wrong by, beside its result."""
-    return ROUNDED if op == "sqrt" else FUNCTION if op in OWN else LIBRARY
+def function_unit(op: str, low: Array, high: Array) -> Array:
+    """The most that a function is wrong by, beside its result, between two ends of its argument."""
+    most = np.maximum(np.abs(low), np.abs(high))
+    if op == "sqrt":
+        return np.full(most.shape, ROUNDED)
+    shown = {"sin": most <= ANGLES, "cos": most <= ANGLES, "exp": most < EXPONENTS, "log": low >= NORMAL}
+    return np.where(shown.get(op, np.zeros(most.shape, bool)), FUNCTION, LIBRARY)
 
 
 def _wave(op: str, low: Array, high: Array) -> tuple[Array, Array]:
