@@ -154,10 +154,12 @@ class BlockCertificate:
         return ", ".join(parts)
 
     def envelope(self, steps: Any) -> np.ndarray:
-        """The bound of each deviation (rows) after so many steps of the run (columns), its start included.
+        """The bound of each deviation (rows) after so many steps of the run (columns), its start included, while it
+        stays in Omega or in the tube.
 
-        Rounded up; infinite before the first step that the proof covers (`from_step`), the plain bounds where there is
-        no proof. `certificate["rod"].envelope([0, 10, 100])`.
+        Rounded up; infinite before the first step that the proof covers (`from_step`) and after the last one that is
+        followed in the order of time, the plain bounds where there is no proof.
+        `certificate["rod"].envelope([0, 10, 100])`.
         """
         from holdfast.stability.certificate.from_start import envelope
 
