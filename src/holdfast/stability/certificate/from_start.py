@@ -39,7 +39,7 @@ def decay(gamma: float, after: Any) -> tuple[Array, Array]:
 
 
 def envelope(block: Any, steps: Any) -> Array:
-    """The bound of each deviation (rows) at each step (columns); infinite before and after the steps that are covered."""
+    """The bound of each deviation (rows) at each step (columns); infinite where no step is covered."""
     if block.mean_square is not None:
         return np.full((len(block.names), np.size(steps)), np.inf)  # no bound is sure: its own `envelope` is of rms
     counts = np.rint(np.atleast_1d(np.asarray(steps, float)))
