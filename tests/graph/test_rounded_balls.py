@@ -18,7 +18,7 @@ DOUBLED = {  # operands, and what doubles do
     "asin": [(0.0,), (0.6,), (-0.6,)], "acos": [(0.0,), (0.6,), (-0.6,)], "atan": [(0.0,), (1.5,), (-1.5,)],
     "sinh": [(0.0,), (1.5,), (-1.5,)], "cosh": [(0.0,), (1.5,), (-1.5,)], "tanh": [(0.0,), (1.5,), (-1.5,)],
     "abs": [(1.5,), (-1.5,), (0.0,)], "sign": [(1.5,), (-1.5,)], "min": [(1.5, 2.0), (1.5, 1.5)],
-    "max": [(1.5, 2.0), (1.5, 1.5)], "pow": [(1.5, 2.0), (0.5, -1.5)],
+    "max": [(1.5, 2.0), (1.5, 1.5)], "pow": [(1.5, 2.0), (0.5, -1.5), (1.0, 40.5), (1.0, -40.5)],
     "atan2": [(1.5, 2.0), (-1.5, 2.0), (1.5, -2.0), (-1.5, -2.0), (2.0, 0.0), (-2.0, 0.0)],
     "select": [(1.5, 2.0, -1.0), (-1.5, 2.0, -1.0)],
 }  # fmt: skip
@@ -60,6 +60,24 @@ def test_over_a_box_values_and_errors_hold_all_that_is_true(op, middles, wrong, 
                 own = abs(moved) * ball(ROUNDING.get(op, 0.0)) * ball(1 - 1e-6)
                 assert not abs(moved - truth) + own > error
                 assert error.is_finite()
+
+
+@pytest.mark.parametrize(
+    ("op", "proved", "taken"),
+    [("sin", 2.0**30, 2.0**30 + 1), ("cos", -(2.0**30), -1e13), ("exp", 707.0, 709.0), ("log", 1e-307, 1e-309)],
+)
+def test_where_a_run_asks_the_system_its_unit_counts(op, proved, taken):
+    """Ours is proved up to there; a box that reaches beyond counts as if all of it did."""
+    with precision(120):
+        for operand, unit in ((ball(proved), FUNCTION), (ball(taken), LIBRARY), (ball_between(taken, proved), LIBRARY)):
+            value, error = rounded_balls().functions[op]((operand, ball(0)))
+            assert float(error) == pytest.approx(float(abs(value).upper()) * unit, rel=1e-6)
+
+
+def test_a_power_has_no_bound_where_doubles_may_make_its_base_0():
+    with precision(120):
+        _, error = rounded_balls().functions["pow"]((ball(1e-9), ball(2e-9)), (ball(2.5), ball(0)))
+        assert not error.is_finite()
 
 
 @pytest.mark.parametrize(("op", "middles"), CASES)

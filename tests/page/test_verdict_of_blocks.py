@@ -1,9 +1,13 @@
 """The first line of a page names the constraints that are kept without being attracted."""
 
+from types import SimpleNamespace
+
 import pytest
 
 import holdfast as hf
 from holdfast.page.sections.certificate import _left
+from holdfast.page.sections.warnings import _of_certificate
+from holdfast.stability.certificate.tube_proof import Tube, TubeProof
 from tests.stability.held import adaptive_optics
 
 
@@ -70,3 +74,14 @@ def test_a_kinetic_energy_that_is_not_positive_is_told():
 )
 def test_what_is_left_below_a_bound_is_told_in_its_own_words(most, seen, settles, words):
     assert _left(most, seen, settles) == words
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_warning_about_tubes_speaks_of_what_lies_in_all_of_them(order):
+    """Each block has a tube of its own: a run in the wider one, or at other speeds, is proved of one block only."""
+    wide = Tube(1e-3, (("x", 2.0),), (), speeds=0.05)
+    proofs = [TubeProof((), 0.5, 1.0, 0.0, 2.0, tube) for tube in (wide, Tube(2e-4, wide.scales, ()))][::order]
+    blocks = [SimpleNamespace(proof=proof) for proof in proofs]
+    subject = SimpleNamespace(certificate=SimpleNamespace(attracted=hf.Label.tube, blocks=blocks), by_phase=False)
+    (told,) = _of_certificate(subject)
+    assert "within 0.02 % of each state's range of this run, at the same time" in told

@@ -234,3 +234,20 @@ def test_what_is_built_on_tubes_says_what_steps_in_order_give():
     assert starts
     assert "if it starts with no more of any deviation than this one" in str(starts)
     assert "died away" not in str(starts)
+
+
+def test_an_envelope_ends_with_the_steps_that_are_followed():
+    """The same run carried on goes beyond what is proved of its first steps, and no bound is told of that."""
+    x, y = hf.coordinates("x y")
+    d = hf.deviations("rod")
+    law = hf.GeneralLaw({"rod": -100 * d - 20 * d.rate - 30 * d**3})
+    system = hf.System(coordinates=(x, y), kinetic=(x.rate**2 + y.rate**2) / 2, potential=9.81 * y)
+    program = hf.Program(holonomic={"rod": (x**2 + y**2 - 1) / 2}, law=law)
+    equations = hf.derive(hf.Problem(system, program, start={x: 0, y: -1, x.rate: 8}))
+    (block,) = hf.certify(equations, hf.RK4, step=0.005, duration=0.1, tube=True).blocks
+    assert isinstance(block.proof, OrderedProof)
+    run = hf.simulate(equations, hf.RK4, step=0.005, duration=1)
+    told = block.envelope(np.arange(len(run.times)))
+    assert (told[:, : block.proof.steps + 1] == np.array(block.bounds)[:, None]).all()
+    assert (np.abs([run[name] for name in block.names]).max(axis=1) > block.bounds).all()
+    assert (np.abs([run[name] for name in block.names]) <= told).all()

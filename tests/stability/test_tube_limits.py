@@ -1,5 +1,6 @@
 """Controls with limits: proved in a tube that reaches none of them, and in the stretches between."""
 
+from dataclasses import replace
 from importlib import resources
 
 import numpy as np
@@ -8,7 +9,9 @@ from click.testing import CliRunner
 
 import holdfast as hf
 from holdfast.cli.main import main
+from holdfast.stability.promise.assess import Assessment
 from holdfast.stability.tube.limits import rows_at_limits
+from tests.stability.held import pendulum
 from tests.stability.tube_truth import most_attained, random_state
 
 EXAMPLES = resources.files("holdfast") / "examples"
@@ -83,6 +86,17 @@ def test_stretches_of_the_weak_motor_between_its_limits_are_proved():
         inside = (at >= certificate.begin) & (at <= certificate.begin + certificate.duration)
         assert not inside.any()
     assert sum(certificate.duration for certificate in found.values()) > 0.7
+
+
+@pytest.mark.parametrize("begin", [0.0, 1e7])
+def test_each_stretch_has_a_name_of_its_own_however_late_it_is(begin, monkeypatch):
+    monkeypatch.setattr(Assessment, "gaps", lambda self, step, run: [(begin + 0.2, begin + 0.21)])
+    problem = replace(pendulum(), run=hf.Run(scheme="rk4", step=0.01, duration=0.4, begin=begin))
+    found = hf.certify_stretches(hf.derive(problem), effort=0.1)
+    assert len(found) == 2
+    for name, certificate in found.items():
+        ends = certificate.begin, certificate.begin + certificate.duration
+        assert [float(text) for text in name.split(" to ")] == pytest.approx(ends, rel=0, abs=1e-3)
 
 
 def test_the_command_certifies_stretches(tmp_path):

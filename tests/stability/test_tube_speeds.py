@@ -12,7 +12,9 @@ from click.testing import CliRunner
 
 import holdfast as hf
 from holdfast.cli.main import main
+from holdfast.common.rounded import rounded_up
 from holdfast.errors import BadRequest
+from holdfast.stability.certificate.tube_proof import OrderedProof
 from holdfast.stability.promise.speeds import why_no_speeds
 from holdfast.stability.tube.cells import Cells
 from holdfast.stability.tube.prove import TubeProver
@@ -189,6 +191,34 @@ def test_where_speeds_are_not_proved_the_plain_tube_stays(monkeypatch):
     assert block.proof.tube.speeds == 0
     assert "speeds = 0.05: it was not" in block.reason
     assert "The speeds that were asked for are not proved" in block.reason
+
+
+def test_bounds_in_phase_do_not_speak_of_other_speeds_that_the_tube_holds():
+    """A faster run lies in the tube and keeps its bounds, but not those of this run's own phase: they say for whom."""
+    equations = rotor(gravity=0)
+    certificate = hf.certify(equations, tube=True, speeds=SPEEDS, effort=EFFORT)
+    found, (block,) = hf.in_phase(equations, certificate)["rod"], certificate.blocks
+    run = hf.simulate(equations, start={"x": 0, "y": -1, "x_dot": 8 * (1 + 0.9 * SPEEDS), "y_dot": 0})
+    largest = np.abs([run[name] for name in block.names]).max(axis=1)
+    assert (largest <= block.bounds).all()
+    assert not (largest <= found.bounds).all()
+    assert "at this run's own times and speeds" in str(found)
+    assert f"|y_rod| <= {rounded_up(found.bounds[0])}" in str(found)
+
+
+def test_steps_in_the_order_of_time_say_that_speeds_which_were_asked_for_are_not_proved():
+    """Under a law that varies no tube of one norm is tried, and what is proved is at this run's own speeds."""
+    d = hf.deviations("rod")
+    law = hf.GeneralLaw({"rod": -100 * d - 20 * d.rate - 30 * d**3})
+    (block,) = hf.certify(rotor(), tube=True, speeds=SPEEDS, law=law, duration=0.1).blocks
+    assert isinstance(block.proof, OrderedProof)
+    assert "The speeds that were asked for are not proved: steps are followed at this run's own." in block.reason
+
+
+def test_a_proof_in_omega_says_of_which_speeds_it_is():
+    (block,) = hf.certify(rotor(speed=0.5), speeds=SPEEDS).blocks
+    assert block.label is hf.Label.proved
+    assert "of speeds, those that lie in Omega are proved" in block.reason
 
 
 # ── where it is refused ───────────────────────────────────────────────────────────────────────────

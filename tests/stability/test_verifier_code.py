@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from holdfast.stability.verifier.numbers.forms import Form, space
-from holdfast.stability.verifier.reading.code import ARITY, Code, Rounded
+from holdfast.stability.verifier.reading.code import ARITY, FUNCTION, LIBRARY, Code, Rounded, function_unit
 
 CELLS, POINTS = 24, 25
 CHOSEN = space((1, 1), 1, 1)
@@ -140,6 +140,28 @@ def test_over_an_edge_no_error_is_bounded(op, middles):
     (made,) = Code(("x", "y"), ((op, *range(ARITY[op])),), (2,)).rounded(dict(zip("xy", inputs, strict=True)))
     with np.errstate(all="ignore"):
         assert not (np.isfinite(made.error) & np.isfinite(made.form.r[:, 0])).any()
+
+
+@pytest.mark.parametrize(
+    ("op", "proved", "taken"),
+    [("sin", 2.0**30, 2.0**30 + 1), ("cos", -(2.0**30), -1e13), ("exp", 707.0, 709.0), ("log", 1e-307, 1e-309)],
+)
+def test_where_a_run_asks_the_system_its_unit_counts(op, proved, taken):
+    low, high = np.minimum(proved, taken), np.maximum(proved, taken)
+    units = function_unit(op, np.array([proved, taken, low]), np.array([proved, taken, high]))
+    assert units.tolist() == [FUNCTION, LIBRARY, LIBRARY]
+
+
+@pytest.mark.parametrize("exponent", [0.5, 2.5, 40.5, -40.5])
+def test_a_power_of_a_base_that_is_badly_known_holds_what_doubles_make_of_it(exponent):
+    """A quarter of the base is lost: a slope where it is exact says too little of where it may be."""
+    c = np.zeros((1, CHOSEN.size, 1))
+    c[:, 0, 0] = 1.0
+    base, power = Form(CHOSEN, c, np.zeros((1, 1))), Form(CHOSEN, c * exponent, np.zeros((1, 1)))
+    inputs = {"x": Rounded(base, np.full(1, 0.25)), "y": Rounded(power, np.full(1, 1e-3))}
+    (made,) = Code(("x", "y"), (("pow", 0, 1),), (2,)).rounded(inputs)
+    worst = max(abs(x ** (exponent + y) - 1) for x in (0.75, 1.25) for y in (-1e-3, 1e-3))
+    assert worst <= made.error[0] < 1e3 * worst
 
 
 @pytest.mark.parametrize("op", [*ONE, *TWO])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import holdfast as hf
+from holdfast.common.rounded import written_range
 from holdfast.stability.certificate.certificate import (
     BlockCertificate,
     Certificate,
@@ -238,3 +239,18 @@ def test_a_tuning_is_its_data():
 
 def test_a_tolerance_stands_where_there_is_no_step():
     assert lines(tuning(step=None, tolerance=1e-7))[0].startswith("Gains for rk4, tolerance 1e-07, over 2: ")
+
+
+def test_a_promise_names_the_very_step_that_it_is_about():
+    """0.0123457 is another step, of which nothing is proved."""
+    step = 1 / 81
+    certificate = hf.certify(hf.derive(pendulum()), hf.RK4, step=step, duration=10 * step, effort=0.1, tube=True)
+    (block,) = certificate.blocks
+    assert f"rk4, step {step!r}\n" in certificate.summary()
+    assert f"every run of rk4 with step {step!r} that starts" in block.promise("rk4", step)
+    assert "with step 0.01 that" in block.promise("rk4", 0.01)
+
+
+def test_a_range_of_one_number_is_written_as_that_number():
+    assert written_range(1 / 81, 1 / 81) == f"[{1 / 81!r}, {1 / 81!r}]"
+    assert written_range(0.5, 0.5) == "[0.5, 0.5]"

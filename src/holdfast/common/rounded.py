@@ -28,6 +28,12 @@ def _written(value: float, digits: int, rounding: str) -> str:
     return f"{float(rounded):.{digits}g}"
 
 
+def exactly(value: float) -> str:
+    """A number that a promise is about, and no other: 0.01, and 1/81 in full."""
+    short = f"{value:g}"
+    return short if float(short) == value else repr(float(value))
+
+
 def compared(larger: float, smaller: float, digits: int = DIGITS) -> tuple[str, str]:
     """A number and the bound that it exceeds, in so many digits that it is seen to: the bound is rounded up."""
     for more in range(digits, EXACT + 1):
@@ -56,7 +62,7 @@ def written_range(low: float, high: float, digits: int = DIGITS + 1) -> str:
     """[low, high] with its ends rounded inward, to a hundredth of its length or better: no state is added to it."""
     length, size = high - low, max(abs(low), abs(high))
     if not (math.isfinite(length) and length > 0):
-        return f"[{low:.17g}, {high:.17g}]" if low != high else f"[{low:g}, {high:g}]"
+        return f"[{low:.17g}, {high:.17g}]" if low != high else f"[{exactly(low)}, {exactly(high)}]"
     needed = max(digits, math.ceil(math.log10(size / length)) + 2)
     if needed > EXACT:
         return f"[{low!r}, {high!r}]"

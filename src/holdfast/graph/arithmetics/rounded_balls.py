@@ -23,7 +23,12 @@ UNIT = 2.0**-53
 QUOTIENT = 2 * UNIT * (1 + UNIT)
 FUNCTION = 2.0**-50  # sine, cosine, exponential and logarithm, which are our own: below 4.8 units
 LIBRARY = 2.0**-49  # what the system computes
-OWN = ("sin", "cos", "exp", "log")
+OWN: dict[str, Callable[[Any], bool]] = {  # where they are proved; beyond, a run asks the system
+    "sin": lambda a: bool(abs(a) <= 2**30),
+    "cos": lambda a: bool(abs(a) <= 2**30),
+    "exp": lambda a: bool(abs(a) < 708),
+    "log": lambda a: bool(a >= 2.0**-1022),
+}
 UNDERFLOW = 2.0**-480  # for results that underflow, and whose squares do: what is 0 is no better known than this
 
 Pair = tuple[Any, Any]  # the value over the box and a bound of its error, both balls
@@ -77,10 +82,11 @@ def _power(a: Pair, exponent: int) -> Pair:
 def _smooth(name: str, slope: Callable[[Ball], Ball]) -> Callable[[Pair], Pair]:
     """A function of one operand with the size of its slope over a widened box."""
     function = balls().functions[name]
-    unit = UNIT if name == "sqrt" else FUNCTION if name in OWN else LIBRARY
+    shown = OWN.get(name)
 
     def value(a: Pair) -> Pair:
         wide = a[0] + a[1] * symmetric(1.0)
+        unit = UNIT if name == "sqrt" else FUNCTION if shown is not None and shown(wide) else LIBRARY
         return _made(function(a[0]), size(slope(wide)) * a[1], unit)
 
     return value
@@ -98,9 +104,10 @@ def _atan2(y: Pair, x: Pair) -> Pair:
 
 
 def _pow(a: Pair, b: Pair) -> Pair:
-    value = a[0] ** b[0]
-    carried = size(value) * (size(b[0]) * a[1] / a[0].abs_lower() + size(a[0].log()) * b[1])
-    return _made(value, 2 * carried, LIBRARY)
+    """By the slopes over all that both doubles may be: a base that may be 0 there has no bound."""
+    base, exponent = (value + error * symmetric(1.0) for value, error in (a, b))
+    carried = size(base**exponent) * (size(exponent) * a[1] / base.abs_lower() + size(base.log()) * b[1])
+    return _made(a[0] ** b[0], carried, LIBRARY)
 
 
 def _select(c: Pair, a: Pair, b: Pair) -> Pair:

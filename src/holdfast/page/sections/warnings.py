@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from holdfast.equations.solving.redundant import repeats_note
@@ -116,10 +118,11 @@ def _of_certificate(subject: PageFacts) -> list[str]:
     if certificate.attracted is Label.mean_square:
         return ["The proof speaks of the average over all paths under the noise: a single path may go beyond it."]
     if certificate.attracted is Label.tube:
-        wide = max(tubes_of(certificate.blocks), key=lambda tube: tube.width)
+        tubes = tubes_of(certificate.blocks)  # each block has its own: what lies in all of them is in the narrowest
+        least = replace(min(tubes, key=lambda tube: tube.width), speeds=min(tube.speeds for tube in tubes))
         return [
-            f"The proof speaks of runs that stay within {limit(100 * wide.width)} % of {range_words(wide)}, "
-            f"{when_words(wide)}; it says nothing of others, nor that a neighbour stays."
+            f"The proof speaks of runs that stay within {limit(100 * least.width)} % of {range_words(least)}, "
+            f"{when_words(least)}; it says nothing of others, nor that a neighbour stays."
         ]
     return []
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from holdfast.common.files import write
-from holdfast.common.rounded import rounded_down, rounded_up, written_range
+from holdfast.common.rounded import exactly, rounded_down, rounded_up, written_range
 from holdfast.errors import BadRequest
 from holdfast.stability.certificate.mean_square import MeanSquareProof, mean_square_from
 from holdfast.stability.certificate.problem_text import ProblemText
@@ -154,10 +154,12 @@ class BlockCertificate:
         return ", ".join(parts)
 
     def envelope(self, steps: Any) -> np.ndarray:
-        """The bound of each deviation (rows) after so many steps of the run (columns), its start included.
+        """The bound of each deviation (rows) after so many steps of the run (columns), its start included, while it
+        stays in Omega or in the tube.
 
-        Rounded up; infinite before the first step that the proof covers (`from_step`), the plain bounds where there is
-        no proof. `certificate["rod"].envelope([0, 10, 100])`.
+        Rounded up; infinite before the first step that the proof covers (`from_step`) and after the last one that is
+        followed in the order of time, the plain bounds where there is no proof.
+        `certificate["rod"].envelope([0, 10, 100])`.
         """
         from holdfast.stability.certificate.from_start import envelope
 
@@ -229,7 +231,9 @@ class Certificate:
 
     def summary(self) -> str:
         """The certificate in a few lines."""
-        lines = [f"{self.title or 'Certificate'}: {self.scheme}" + (f", step {self.step:g}" if self.step else "")]
+        lines = [
+            f"{self.title or 'Certificate'}: {self.scheme}" + (f", step {exactly(self.step)}" if self.step else "")
+        ]
         if not self.blocks:
             lines.append(f"  {Label.nothing.value}")
         for block in self.blocks:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.graph.arithmetics.balls import precision
+from holdfast.stability.certificate.tube_proof import OrderedProof
 
 Array = np.ndarray
 WIDTH_BITS = 256  # norms are as ill-conditioned as doubles let them be
@@ -38,13 +39,16 @@ def decay(gamma: float, after: Any) -> tuple[Array, Array]:
 
 
 def envelope(block: Any, steps: Any) -> Array:
-    """The bound of each deviation (rows) at each step (columns); infinite before the first step that is covered."""
+    """The bound of each deviation (rows) at each step (columns); infinite where no step is covered."""
     if block.mean_square is not None:
         return np.full((len(block.names), np.size(steps)), np.inf)  # no bound is sure: its own `envelope` is of rms
     counts = np.rint(np.atleast_1d(np.asarray(steps, float)))
     if block.proof is None or block.start_size is None or block.defect is None:
         flat = np.array(block.bounds or [np.inf] * len(block.names), float)
-        return np.broadcast_to(flat[:, None], (len(flat), len(counts))).copy()
+        found = np.broadcast_to(flat[:, None], (len(flat), len(counts))).copy()
+        if isinstance(block.proof, OrderedProof):
+            found[:, counts > block.proof.steps] = np.inf  # nothing is said of what follows
+        return found
     gamma, start = block.proof.gamma, block.start_size
     left, grown = decay(gamma, np.maximum(counts - block.from_step, 0.0))
     widths = np.array(widths_of(block.proof.factor))[:, None]

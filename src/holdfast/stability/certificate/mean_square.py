@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.common.rounded import rounded_up
+from holdfast.common.rounded import exactly, rounded_up
 from holdfast.stability.certificate.from_start import PADDING, decay, widths_of
 
 TAKEN = "The noise is taken to be independent from step to step and between channels, of mean 0 and variance 1."
@@ -72,8 +72,9 @@ class MeanSquareProof:
         others = ", ".join(name for name in self.names if name not in names)
         start = "no more deviation than this one" + (f", that of {others} included" if others else "")
         return (
-            f"Proved in the mean square, over all paths of {self.scheme} (hf.sample_paths{along}) with step {step:g} "
-            f"that start with {start}: {kept}, rounding included. {TAKEN} A single path may go beyond at any time."
+            f"Proved in the mean square, over all paths of {self.scheme} (hf.sample_paths{along}) with step "
+            f"{exactly(step)} that start with {start}: {kept}, rounding included. {TAKEN} A single path may go beyond "
+            "at any time."
         )
 
     def to_dict(self) -> dict[str, Any]:

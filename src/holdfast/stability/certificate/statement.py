@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from holdfast.common.rounded import rounded_down, rounded_up
+from holdfast.common.rounded import exactly, rounded_down, rounded_up
 from holdfast.stability.certificate.tube_proof import OrderedProof, Tube, TubeProof
 
 TURN = 2 * math.pi
@@ -17,7 +17,7 @@ def promise(block: Any, scheme: str, step: float) -> str:
         return str(block.mean_square.promise(block.names, step))
     if block.proof is None:
         return ""
-    run = f"{scheme} with step {step:g}"
+    run = f"{scheme} with step {exactly(step)}"
     if isinstance(block.proof, OrderedProof):
         return _ordered_promise(block, run)
     if isinstance(block.proof, TubeProof):

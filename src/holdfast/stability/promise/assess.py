@@ -27,7 +27,15 @@ from holdfast.stability.linear.hurwitz import place_of_roots
 from holdfast.stability.promise.bodies import turned_freely, unverified_bodies
 from holdfast.stability.promise.checked import BlockAlongRun, MeasuredDefect
 from holdfast.stability.promise.envelope import reading_errors
-from holdfast.stability.promise.in_tube import STRETCHES, YIELDING, gaps_along, in_order, with_tubes, without_tubes
+from holdfast.stability.promise.in_tube import (
+    STRETCHES,
+    YIELDING,
+    gaps_along,
+    in_order,
+    with_tubes,
+    without_speeds,
+    without_tubes,
+)
 from holdfast.stability.promise.law_norm import region_norm
 from holdfast.stability.promise.norm_search import ChosenNorm, search_norm, sizes_in
 from holdfast.stability.promise.proved_block import bounded_in_energy, with_proof
@@ -95,6 +103,8 @@ class Assessment:
                 made[k] = self._certified(seen[k], step, self.ledger.part(share), granted, obstacle)
         if not stopped:
             made = self._in_tubes(seen, made, step)
+        if self.asked.speeds:
+            made = [without_speeds(block) for block in made]
         return self._certificate(step, run, tuple(self._said(made, run)))
 
     def gaps(self, step: float, run: Trajectory) -> list[tuple[float, float]]:

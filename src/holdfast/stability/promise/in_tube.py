@@ -13,7 +13,7 @@ from holdfast.equations.equations import Equations
 from holdfast.errors import HoldfastError, InternalError
 from holdfast.graph.arithmetics.balls import precision
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
-from holdfast.stability.certificate.certificate import BlockCertificate, Label
+from holdfast.stability.certificate.certificate import BlockCertificate, Label, Proof
 from holdfast.stability.certificate.statement import near_words, range_words
 from holdfast.stability.certificate.tube_proof import OrderedProof, TubeProof
 from holdfast.stability.promise.checked import MeasuredDefect
@@ -68,19 +68,23 @@ def with_tubes(
     if speeds:
         made, work = _in_tube(*setting, seen, made, work, speeds), work.beside(work.limit)
     found = _in_tube(*setting, seen, made, work, 0.0)
-    if speeds:
-        return [_without_speeds(block) for block in found]
     if speeds is None and any(block.label is Label.tube for block in found) and not why_no_speeds(equations):
         hint = f" speeds={USUAL:g} would ask for runs at other speeds, too."
         found = [replace(block, reason=block.reason + hint) if block.label is Label.tube else block for block in found]
     return found
 
 
-def _without_speeds(block: BlockCertificate) -> BlockCertificate:
-    """The block, with a word where its tube does not hold the speeds that were asked for."""
-    if not isinstance(block.proof, TubeProof) or block.proof.tube.speeds:
+def without_speeds(block: BlockCertificate) -> BlockCertificate:
+    """The block, with a word where what is proved of it does not hold the speeds that were asked for."""
+    proof = block.proof
+    if isinstance(proof, TubeProof) and not proof.tube.speeds:
+        note = "The speeds that were asked for are not proved; smaller ones, or more effort, may do it."
+    elif isinstance(proof, OrderedProof):
+        note = "The speeds that were asked for are not proved: steps are followed at this run's own."
+    elif isinstance(proof, Proof):
+        note = "No tube with other speeds was tried: of speeds, those that lie in Omega are proved."
+    else:
         return block
-    note = "The speeds that were asked for are not proved; smaller ones, or more effort, may do it."
     return replace(block, reason=f"{block.reason} {note}")
 
 

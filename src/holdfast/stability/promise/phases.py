@@ -131,12 +131,18 @@ def certify_stretches(
             if end - begin < FEW:
                 break
             own = _from_row(made, begin, end - begin)
-            name = f"{float(made.times[begin]):.6g} to {float(made.times[end]):.6g}"
+            name = f"{_told(made.times[begin], made)} to {_told(made.times[end], made)}"
             certificate = certify(own, made.scheme, parameters=numbers, effort=share, tube=True)
             if certificate.attracted.is_proof or trim == TRIMS[-1]:
                 found[name] = certificate
                 break
     return found
+
+
+def _told(moment: float, run: Trajectory) -> str:
+    """A time of a run in as many digits, six at least, as tell its rows apart."""
+    steps = float(np.abs(run.times).max()) / (run.step or 1.0)
+    return f"{float(moment):.{min(17, max(6, 2 + math.ceil(math.log10(max(1.0, steps)))))}g}"
 
 
 def _require_of(run: Trajectory, equations: Equations, where: str) -> None:

@@ -89,8 +89,8 @@ def in_phase(equations: Equations, certificate: Certificate) -> dict[str, PhaseB
     """Bounds of each block that is proved in a tube, row by row, with the defects of its steps taken in their order.
 
     Tighter than those of the certificate, which hold at any time (bead on the hoop: 1.1 times the largest deviation
-    seen in place of 2.3); for runs at the times of this one, whole steps alone (the one by which an event ends a run is
-    left out). The certificate must be the one that `certify` has just
+    seen in place of 2.3); for runs at the times and speeds of this one, also where the tube holds others; whole steps
+    alone (the one by which an event ends a run is left out). The certificate must be the one that `certify` has just
     made from these equations. By the constraints of the block, joined by "+"; the verifier does not re-check them.
 
         found = hf.in_phase(equations, certificate);  found["wire"].bounds;  found["wire"].middle;  found["wire"].radius

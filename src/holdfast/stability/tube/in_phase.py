@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from holdfast.common.rounded import rounded_up
 from holdfast.engine.forms.evaluate import FormTape
 from holdfast.graph.arithmetics.balls import precision
 from holdfast.results.trajectory import Trajectory
@@ -34,10 +35,12 @@ UNIT = 2.0**-50  # of a few operations on doubles, beside their terms
 
 @dataclass(frozen=True, eq=False)
 class PhaseBounds:
-    """Of one block at every row: the middle of each deviation, and how far from it a run in the tube can be.
+    """Of one block at every row: the middle of each deviation, and how far from it a run near this one can be.
 
-    Every run of the certificate's scheme whose rows have these times and lie in its tube, and which starts with no more
-    deviation than this one's ‖ψ₀‖_P (`start_size` of the block), has |ψ_i − middle| ≤ radius at each row.
+    Every run of the certificate's scheme whose rows lie within the half-widths of its cells around this run at the same
+    times, and which starts with no more deviation than this one's ‖ψ₀‖_P (`start_size` of the block), has
+    |ψ_i − middle| ≤ radius at each row. Of other speeds, which a tube may hold (8.15), nothing is said: they meet the
+    same defects at other times.
     """
 
     names: tuple[str, ...]
@@ -48,6 +51,13 @@ class PhaseBounds:
     def bounds(self) -> tuple[float, ...]:
         """The largest |ψ_i| at any row."""
         return tuple(float(x) for x in ((np.abs(self.middle) + self.radius) * PADDING).max(axis=0))
+
+    def __str__(self) -> str:
+        told = ", ".join(f"|{name}| <= {rounded_up(x)}" for name, x in zip(self.names, self.bounds, strict=True))
+        return (
+            "Proved: every run that starts with no more deviation than this one, and whose rows lie in the tube at "
+            f"this run's own times and speeds, keeps {told}. Not re-checked by a verifier."
+        )
 
 
 def cells_at_rows(cells: Cells, run: Trajectory) -> tuple[Cells, Array]:

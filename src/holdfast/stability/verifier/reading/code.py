@@ -26,10 +26,11 @@ ROUNDED = 2.0**-53
 QUOTIENT = 2.01 * ROUNDED
 FUNCTION = 2.0**-50
 LIBRARY = 2.0**-49
-OWN = ("sin", "cos", "exp", "log")
+ANGLES, EXPONENTS, NORMAL = 2.0**30, 708.0, 2.0**-1022  # of sin and cos, exp, log: beyond these a run asks the library
 CLOCK = 8 * ROUNDED  # of the latest time: t = begin + count·step at both ends of a step, and the stages within
 ENDS = 2.0**-49  # of ends that are computed from others: more than a few roundings
 LEAST = 2.0**-1000
+TRUSTED = 1 + 1e-6  # numpy's functions are trusted to one part in 10⁶ where they bound slopes
 ARITHMETIC = {"add": 2, "sub": 2, "mul": 2, "div": 2, "neg": 1, "pow": 2, "atan2": 2, "min": 2, "max": 2, "select": 3}
 FUNCTIONS = ("sqrt", "exp", "log", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "abs", "sign")
 ARITY = ARITHMETIC | dict.fromkeys(FUNCTIONS, 1)
@@ -150,7 +151,7 @@ class Rounded:
         return low - self.error * GROWTH, high + self.error * GROWTH
 
 
-def _made(form: Form, carried: Array | float, unit: float = ROUNDED) -> Rounded:
+def _made(form: Form, carried: Array | float, unit: Array | float = ROUNDED) -> Rounded:
     error = (carried + (form.bound()[:, 0] + carried) * unit) * GROWTH + LEAST
     return Rounded(form, np.where(np.isfinite(error), error, inf))
 
@@ -258,11 +259,13 @@ def _quotient(a: Rounded, b: Rounded) -> Rounded:
 
 
 def _raised(a: Rounded, b: Rounded) -> Rounded:
-    low, _ = a.widened()
-    form = functions.raised(a.form, b.form)
-    logarithm = functions.applied("log", a.form).bound()[:, 0]
-    carried = form.bound()[:, 0] * (b.size * a.error / np.where(low > 0, low, np.nan) + logarithm * b.error)
-    return _made(form, np.where(np.isfinite(carried), 2 * carried, inf), LIBRARY)
+    """By the slopes over all that both doubles may be: y log x is largest at a corner."""
+    (low, high), exponents = a.widened(), b.widened()
+    logarithms = np.log(np.where(low > 0, low, np.nan)), np.log(high)
+    size = np.exp(np.max([y * z for y in exponents for z in logarithms], axis=0))
+    by_base = np.max(np.abs(exponents), axis=0) / low
+    carried = size * (by_base * a.error + np.max(np.abs(logarithms), axis=0) * b.error) * TRUSTED
+    return _made(functions.raised(a.form, b.form), np.where(np.isfinite(carried), carried, inf), LIBRARY)
 
 
 def _selected(c: Rounded, a: Rounded, b: Rounded) -> Rounded:
@@ -285,13 +288,17 @@ def _function(op: str, a: Rounded) -> Rounded:
     if op in ("sin", "cos"):
         form = narrowed(form, *_wave(op, *a.form.range()))
     low, high = a.widened()
-    slope = _slope(op, low, high) * (1 + 1e-6)  # numpy's functions are trusted to one part in 10⁶ here
-    return _made(form, np.where(np.isfinite(slope), slope * a.error, inf), function_unit(op))
+    slope = _slope(op, low, high) * TRUSTED
+    return _made(form, np.where(np.isfinite(slope), slope * a.error, inf), function_unit(op, low, high))
 
 
-def function_unit(op: str) -> float:
-    """The most that a function is wrong by, beside its result."""
-    return ROUNDED if op == "sqrt" else FUNCTION if op in OWN else LIBRARY
+def function_unit(op: str, low: Array, high: Array) -> Array:
+    """The most that a function is wrong by, beside its result, between two ends of its argument."""
+    most = np.maximum(np.abs(low), np.abs(high))
+    if op == "sqrt":
+        return np.full(most.shape, ROUNDED)
+    shown = {"sin": most <= ANGLES, "cos": most <= ANGLES, "exp": most < EXPONENTS, "log": low >= NORMAL}
+    return np.where(shown.get(op, np.zeros(most.shape, bool)), FUNCTION, LIBRARY)
 
 
 def _wave(op: str, low: Array, high: Array) -> tuple[Array, Array]:

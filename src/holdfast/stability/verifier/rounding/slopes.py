@@ -10,7 +10,7 @@ import numpy as np
 
 from holdfast.stability.verifier.numbers import functions
 from holdfast.stability.verifier.numbers.forms import Array, Form, joined, undefined, where
-from holdfast.stability.verifier.reading.code import FUNCTIONS, QUOTIENT, ROUNDED, Code, Rounded, function_unit
+from holdfast.stability.verifier.reading.code import FUNCTIONS, LIBRARY, QUOTIENT, ROUNDED, Code, Rounded, function_unit
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed
 
 EXACT = ("neg", "min", "max", "select", "abs", "sign")  # operations that do not round
@@ -57,17 +57,18 @@ class CodeSlopes:
             if place not in slopes:
                 continue
             op, *args = self.code.operations[place - self._first]
-            slope, unit = slopes.pop(place), self._unit(op, args)
+            slope = slopes.pop(place)
             size = slope.bound()[:, 0]
-            if unit:
+            unit = np.broadcast_to(self._unit(op, args, wide), size.shape)
+            if unit.any():
                 total += np.where(size > 0, size * wide.size(place) * unit, 0.0)
-                slope = Form(slope.space, slope.c, slope.r + unit * slope.bound())
+                slope = Form(slope.space, slope.c, slope.r + unit[:, None] * slope.bound())
             for arg, part in self._parts(op, args, place, slope, wide):
                 _add(slopes, arg, part)
         return total
 
     @staticmethod
-    def _unit(op: str, args: Sequence[Any]) -> float:
+    def _unit(op: str, args: Sequence[Any], wide: _Wide) -> float | Array:
         """The relative error of one operation, as everywhere (`reading.code`)."""
         if op in EXACT:
             return 0.0
@@ -75,8 +76,10 @@ class CodeSlopes:
             return 0.0 if Fraction(float(args[0])) == args[0] else 2 * ROUNDED
         if op == "power":
             return 1.01 * max(0, int(args[1]) - 1) * ROUNDED  # of all products together: each factor counts once
-        if op in FUNCTIONS or op in ("pow", "atan2"):
-            return function_unit(op)
+        if op in ("pow", "atan2"):
+            return LIBRARY
+        if op in FUNCTIONS:
+            return function_unit(op, *wide[args[0]].range())
         return QUOTIENT if op == "div" else 2 * ROUNDED if op == "pi" else ROUNDED
 
     def _parts(self, op: str, args: Sequence[Any], place: int, slope: Form, wide: _Wide) -> list[tuple[int, Form]]:
