@@ -97,6 +97,18 @@ def worst_miss(tape, shape, cells, truth, rng, points=2):
     return worst
 
 
+@pytest.mark.parametrize(("centre", "half_width", "bounded"), [(2.0**29 - 9, 1.0, True), (2.0**29 - 9, 10.0, False)])
+def test_a_cell_of_angles_that_our_own_sine_does_not_serve_all_has_no_bound(centre, half_width, bounded):
+    """Not even where its middle is served: beyond, the run asks the library."""
+    shape = monomials((1, 2, 2, 1), 3)
+    tape = Recorder(1, shape)
+    inputs = [tape.input(chosen, 1) for chosen in DEPENDS]
+    sine = [tape.number(value) for value in tape.graph((t, x, y), inputs, [call("sin", x)])]
+    cells = np.zeros((1, 3, len(shape) + 3))
+    cells[0, 1, 0], cells[0, 1, shape.place[(1,)]] = centre, half_width
+    assert np.isfinite(FormTape(tape, sine)(cells, 0).remainders[0, 0]) == bounded
+
+
 @pytest.mark.parametrize(("order", "weights"), [(3, (1, 2, 2, 1)), (2, (1, 1, 1, 1)), (3, (1, 1, 1, 1))])
 def test_every_operation_encloses_its_values_over_random_cells(order, weights):
     rng, shape = np.random.default_rng(order), monomials(weights, order)

@@ -47,7 +47,7 @@ from holdfast.engine.forms.values import (
 
 ELEMENTARY = 2.0**-47
 INFINITE = float("inf")
-LARGEST_ANGLE = 2.0**30
+LARGEST_ANGLE = 2.0**29  # half of what our own sine takes, so that what is run stays within it too
 LARGEST_EXPONENT = 700.0
 LEAST_LOGARITHM = 1e-300
 RECIPROCAL, ROOT, HALF_RECIPROCAL_ROOT, SINE, COSINE, EXPONENTIAL, LOGARITHM = range(7)
@@ -94,7 +94,7 @@ def next_derivative(kind: Integer, c: Real, radius: Real, top: Integer, f: Reals
         size = 1.0
         for k in range(top):
             size = size / number(k + 1)
-        bound = select(absolute(c) < LARGEST_ANGLE, real(size), real(INFINITE))
+        bound = select(absolute(c) + radius < LARGEST_ANGLE, real(size), real(INFINITE))
     if kind == EXPONENTIAL:
         high = c + radius
         derivatives(kind, high, top, f)
