@@ -16,6 +16,7 @@ from holdfast.equations.values import Values, parameter_vector, values_at
 from holdfast.errors import ConstraintsDependent, NoAuthority, SingularSystem
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.field import Field
+from holdfast.graph.nodes import Node
 from holdfast.problem.laws.linear import Tuned
 from holdfast.problem.types import ByName
 from holdfast.results.judgement.attraction import law_matrices, unstable
@@ -33,6 +34,13 @@ class FieldInFloats:
     def observe_one(self, t: float, state: np.ndarray, parameters: Sequence[float] = ()) -> Sequence[float]:
         """The observables at one state."""
         return Tape(self.field.inputs, tuple(self.field.observables))([t, *state.tolist(), *parameters])
+
+    def values_at(
+        self, nodes: tuple[Node, ...], times: np.ndarray, states: np.ndarray, parameters: Sequence[float] = ()
+    ) -> np.ndarray:
+        """Functions on the graph at each row, (rows, nodes)."""
+        tape = Tape(self.field.inputs, nodes)
+        return np.array([tape([t, *x, *parameters]) for t, x in zip(times.tolist(), states.tolist(), strict=True)])
 
     def rates_and_margin(
         self, t: float, state: np.ndarray, parameters: Sequence[float] = ()
