@@ -253,3 +253,47 @@ def test_no_warning_of_numpy_leaks_after_a_blow_up(recwarn):
     hf.simulate(skate(250), hf.Euler, step=0.01, duration=15)
     hf.simulate(rod(1.0, hf.critically_damped(400)), hf.RK4, step=0.01, duration=1)
     assert not [warning for warning in recwarn if issubclass(warning.category, RuntimeWarning)]
+
+
+# ── what rounding can do ──────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_a_light_part_under_a_heavy_load_excuses_nothing_elsewhere(large, monkeypatch):
+    """1000 N on a tenth of a microgram that cannot move, beside a pendulum whose law drives it off its rod."""
+    if large:
+        monkeypatch.setattr("holdfast.results.judgement.judgement.LARGE", 0)
+    x, y, u, v = hf.coordinates("x y u v")
+    system = hf.System(
+        coordinates=(x, y, u, v),
+        kinetic=(x.rate**2 + y.rate**2) / 2 + sp.Rational(1, 10**10) * (u.rate**2 + v.rate**2) / 2,
+        potential=9.81 * y,
+        forces={v: -1000},
+    )
+    held = {"rod": (x**2 + y**2 - 1) / 2, "left": (u**2 + v**2 - 1) / 2, "right": ((u - 1) ** 2 + v**2 - 1) / 2}
+    gains = {"stiffness": {"rod": -60, "left": 400, "right": 400}, "damping": {"rod": -10, "left": 40, "right": 40}}
+    program = hf.Program(holonomic=held, law=hf.SpringDamper(**gains))
+    start = {x: 0.8, y: 0.6, u: 0.5, v: sp.sqrt(3) / 2}
+    run = hf.simulate(hf.derive(hf.Problem(system, program, start=start)), hf.RK4, step=0.02, duration=1.0)
+    assert 0.1 < abs(run["y_rod"]).max() < 1
+    assert not run.success
+
+
+def test_a_body_of_more_bars_than_it_needs_falls_freely():
+    """Its bars bear nothing but rounding, and what moves along them is rounding of rounding."""
+    points = [hf.coordinates(f"x{k} y{k}") for k in range(5)]
+    places = ((0, 0), (1, 0), (1, 1), (0, 1), (2, 0))
+    bars = {
+        f"bar{i}{j}": ((points[i][0] - points[j][0]) ** 2 + (points[i][1] - points[j][1]) ** 2 - square) / 2
+        for i, j, square in ((0, 1, 1), (1, 2, 1), (2, 3, 1), (0, 3, 1), (0, 2, 2), (1, 3, 2), (1, 4, 1))
+    }
+    system = hf.System(
+        coordinates=[c for point in points for c in point],
+        kinetic=sum(x.rate**2 + y.rate**2 for x, y in points) / 2,
+        potential=9.81 * sum(y for _, y in points),
+    )
+    start = {c: at for point, place in zip(points, places, strict=True) for c, at in zip(point, place, strict=True)}
+    equations = hf.derive(hf.Problem(system, hf.Program(holonomic=bars, law=hf.critically_damped(20)), start=start))
+    run = hf.simulate(equations, hf.RK4, step=1e-3, duration=0.2)
+    assert abs(run["w_bar01"]).max() < 1e-12
+    assert run.success, run.message

@@ -41,10 +41,7 @@ def large_prediction(
 
 
 def large_noise(equations: Equations, state: Sequence[float], time: float, constants: Sequence[float]) -> np.ndarray:
-    """|J| max M⁻¹ (|h| + |E| |μ|) + |γ|, what forces alone would do to each constraint, by the diagonal of M.
-
-    The largest of all accelerations counts everywhere: the elimination passes its rounding on to what stands still.
-    """
+    """|J| a + |γ|, what forces alone would do to each constraint, a by the diagonal of M."""
     values = Ledger(dict(zip(equations.field.inputs, (time, *state, *constants), strict=True)))
     reactions = np.abs(values.of(equations.solution.mu))
     forces = np.abs(values.of(equations.dynamics.bias))
@@ -52,6 +49,18 @@ def large_noise(equations: Equations, state: Sequence[float], time: float, const
         pushes = np.abs(values.of(list(row.values())))
         forces[force] += pushes @ reactions[list(row)] if row else 0.0
     inertia = np.array(values.of([row[i] for i, row in enumerate(equations.dynamics.mass)]))
-    largest = float(np.max(forces / inertia))
-    moved = np.array([largest * np.abs(values.of(list(row.values()))).sum() for row in equations.deviations.jacobian])
+    felt = felt_everywhere(forces, inertia)
+    jacobian = equations.deviations.jacobian
+    moved = np.array([np.abs(values.of(list(row.values()))) @ felt[list(row)] if row else 0.0 for row in jacobian])
     return np.where(np.isfinite(moved), moved + np.abs(values.of(equations.deviations.drift)), 0.0)
+
+
+def felt_everywhere(forces: np.ndarray, inertia: np.ndarray) -> np.ndarray:
+    """a_j = max_k √(f_k²/m_k) / √m_j, the largest of all accelerations as each coordinate feels it.
+
+    An elimination passes its rounding on to what stands still. It does so in the metric of masses, in which neither
+    units nor a light part under a heavy load make the others move. 0 where a coordinate has no inertia.
+    """
+    has = inertia > 0
+    root = np.sqrt(np.where(has, inertia, 1.0))
+    return np.where(has, np.max(np.abs(forces) / root, where=has, initial=0.0) / root, 0.0)
