@@ -255,6 +255,39 @@ def test_no_warning_of_numpy_leaks_after_a_blow_up(recwarn):
     assert not [warning for warning in recwarn if issubclass(warning.category, RuntimeWarning)]
 
 
+# ── large systems ─────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("law", "outcome"),
+    [
+        (hf.SpringDamper(stiffness=25, damping=10), hf.Outcome.completed),
+        (hf.SpringDamper(stiffness=25, damping=0), hf.Outcome.off_program),
+        (hf.SpringDamper(stiffness={"rod": 25, "level": 0}, damping={"rod": 10, "level": 0}), hf.Outcome.completed),
+        (hf.SpringDamper(stiffness={"rod": 0, "level": 25}, damping={"rod": 0, "level": 10}), hf.Outcome.off_program),
+    ],
+)
+def test_a_large_system_off_its_program_is_judged_by_the_blocks_of_its_law(law, outcome, monkeypatch):
+    """As a small one is, without a matrix of all deviations."""
+    x, y, z = hf.coordinates("x y z")
+    system = hf.System(coordinates=(x, y, z), kinetic=(x.rate**2 + y.rate**2 + z.rate**2) / 2, potential=9.81 * y)
+    program = hf.Program(holonomic={"rod": (x**2 + y**2 - 1) / 2, "level": z}, law=law)
+    equations = hf.derive(hf.Problem(system, program, start={x: 1.05}))
+    words = {"scheme": hf.RK4, "step": 0.01, "duration": 1.0, "start_policy": "keep"}
+    assert hf.simulate(equations, **words).outcome is outcome
+    monkeypatch.setattr("holdfast.results.judgement.judgement.LARGE", 0)
+    monkeypatch.setattr("holdfast.results.judgement.judgement.law_matrices", None)
+    monkeypatch.setattr("holdfast.results.judgement.attraction.law_matrices", None)
+    assert hf.simulate(equations, **words).outcome is outcome
+
+
+def test_a_law_that_drives_a_large_system_away_is_found_by_its_blocks(monkeypatch):
+    monkeypatch.setattr("holdfast.results.judgement.check.LARGE", 0)
+    monkeypatch.setattr("holdfast.results.judgement.check.law_matrices", None)
+    away = pendulum().with_law(hf.SpringDamper(stiffness=-25, damping=10))
+    assert [finding.name for finding in hf.checked_start(away).findings] == ["unstable_law"]
+
+
 # ── what rounding can do ──────────────────────────────────────────────────────────────────────────
 
 

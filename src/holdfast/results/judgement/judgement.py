@@ -35,7 +35,7 @@ from holdfast.results.judgement.authority import authority_end
 from holdfast.results.judgement.energy import conservative, correction_work, energy_lost, undriven
 from holdfast.results.judgement.finding import Finding, Judgement
 from holdfast.results.judgement.friction import friction_end
-from holdfast.results.judgement.large import felt_everywhere, large_noise, large_prediction
+from holdfast.results.judgement.large import felt_everywhere, large_attracted, large_noise, large_prediction
 from holdfast.results.judgement.outcome import Outcome
 from holdfast.results.judgement.passages import branch_found, singular_end
 from holdfast.results.judgement.quaternions import turn_lost
@@ -164,6 +164,8 @@ def _held(facts: Facts) -> bool:
     if not off:
         return True
     which = np.array([[name in off for name in equations.deviation_names]])
+    if len(equations.coordinates) > LARGE:
+        return large_attracted(equations, which[0], rows.states[0].tolist(), float(rows.times[0]), facts.constants)
     return bool(attracted(equations, which, rows.states[:1], float(rows.times[0]), np.array([facts.constants]))[0])
 
 
