@@ -23,6 +23,9 @@ from holdfast.engine.run.adaptive import AdaptiveRun
 from holdfast.engine.run.memory import reals
 from holdfast.engine.run.status import Status
 from holdfast.errors import BadRequest
+from holdfast.graph.arithmetics.arrays import ARRAYS
+from holdfast.graph.arithmetics.balls import ball, balls, precision
+from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.field import Field
 from holdfast.graph.nodes import Graph
 from holdfast.graph.table import Table
@@ -145,6 +148,24 @@ def test_progress_is_told():
         kernel, np.ones((10, 2)), np.array([2.0]), step=0.1, steps=5, lanes=4, progress=lambda *n: heard.append(n)
     )
     assert heard[-1] == (10, 10)
+
+
+@pytest.mark.parametrize("target", [{"tier": "quick"}, {"tier": "optimised"}, {"target": "python"}], ids=str)
+def test_an_angle_on_the_cut_is_pi_whatever_the_sign_of_a_zero(target):
+    """As in balls, which have one zero: b − a is −(a − b) in the code, and −0 where both are equal."""
+    g = Graph()
+    t, a, b = (g.input(name) for name in "tab")
+    angles = (g.call("atan2", a - b, -b), g.call("atan2", b - a, -b), g.call("atan2", -t, -a), g.call("atan2", t, -t))
+    field = Field(time=t, state=(a, b), parameters=(), rates=(*angles[:2],), observables=angles)
+    expected = [math.pi, math.pi, math.pi, 0.0]
+    found = compiled(field, RK4, **target).run([1.0, 1.0], step=1.0, steps=0).observables[0]
+    assert found.tolist() == expected
+    tape = Tape(field.inputs, angles)
+    assert tape([0.0, 1.0, 1.0]) == expected
+    many = tape.compiled(ARRAYS)([np.zeros(2), np.ones(2), np.ones(2)])
+    assert [column.tolist() for column in many] == [[angle] * 2 for angle in expected]
+    with precision(80):
+        assert [float(x.mid()) for x in tape.compiled(balls())([ball(0), ball(1), ball(1)])] == expected
 
 
 # ── targets ───────────────────────────────────────────────────────────────────────────────────────

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,9 +14,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import holdfast
 from holdfast.common import files
 from holdfast.engine import kernel
 from holdfast.engine.code import cache
+from holdfast.engine.code.kernel_source import emitter_files
 from holdfast.engine.kernel import compiled
 from holdfast.schemes.tableaus.kutta import RK4
 from tests.engine.fields import pendulum
@@ -179,6 +182,17 @@ def test_code_that_another_version_kept_is_made_again(folder, monkeypatch, skew)
             told["signatures"] = {name: [entry[0]] for name, entry in told["signatures"].items()}
         cache.store(key, (b"{" if skew == "no JSON" else json.dumps(told).encode()) + b"\n" + rest)
     assert np.array_equal(run(), first)
+
+
+def test_the_key_of_kept_code_tells_all_that_decides_which_code_is_made():
+    """What a body reads of the graph too: signs are moved there, after the hash of the nodes is taken."""
+    told, source = {Path(file).resolve() for file in emitter_files()}, Path(holdfast.__file__).parent
+    writers = [file for folder in ("emit", "drivers") for file in (source / "engine" / folder).rglob("*.py")]
+    assert told.issuperset(writers)
+    pattern = re.compile(r"^from holdfast\.(graph[\w.]*) import", re.MULTILINE)
+    read = {name for file in writers for name in pattern.findall(file.read_text(encoding="utf-8"))}
+    assert "graph.factored" in read
+    assert told.issuperset(source.joinpath(*name.split(".")).with_suffix(".py") for name in read)
 
 
 def test_files_damaged_at_random_are_made_again(folder):

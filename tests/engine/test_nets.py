@@ -83,8 +83,10 @@ def test_a_start_off_the_program_is_brought_back(tables, monkeypatch):
 
 def test_what_tables_do_not_serve_is_refused_by_name(tables):
     equations = hf.derive(net(6))
-    with pytest.raises(hf.BadRequest, match="by tables"):
+    with pytest.raises(hf.BadRequest, match="by tables") as told:
         hf.simulate(equations, hf.ImplicitMidpoint, step=1e-3, duration=1e-3)
+    assert told.value.where
+    assert told.value.fix
     for target in ("c", "js", "numpy"):
         with pytest.raises(hf.BadRequest, match="by tables"):
             hf.export(equations, target)

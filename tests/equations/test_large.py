@@ -87,10 +87,41 @@ def test_a_large_chain_is_derived_without_dense_matrices(monkeypatch):
     assert hf.derive(chain(20)).fingerprint == usual.fingerprint
 
 
+def test_a_large_chain_without_a_start_is_derived_without_dense_matrices(monkeypatch):
+    """All links are points then: states beside that one are moved onto the program step by sparse step."""
+    monkeypatch.setattr(solver, "LARGE", 10)
+    monkeypatch.setattr(solver, "dependence_of", None)
+    monkeypatch.setattr(solver, "singular", None)
+    problem = chain(8)
+    assert hf.derive(hf.Problem(problem.system, problem.program)).solver.form == "solved"
+
+
+REPEATS = {
+    "a rod twice": lambda pairs: {"again": pairs[0][0] ** 2 + pairs[0][1] ** 2 - 1},
+    "stretched": lambda pairs: {"across": pairs[-1][0] - 6, "level": pairs[-1][1]},
+    "nearly stretched": lambda pairs: {"across": pairs[-1][0] - 5.99, "level": pairs[-1][1]},
+}
+
+
+@pytest.mark.parametrize("extra", REPEATS.values(), ids=REPEATS)
+def test_what_repeats_on_the_program_alone_is_found_out_without_a_start(extra, monkeypatch):
+    """Six rods to a point six lengths away are apart everywhere but where they hold, and steps lead there by halves."""
+
+    def derived():
+        problem = chain(6, extra)
+        try:
+            return type(hf.derive(hf.Problem(problem.system, problem.program)).solver).__name__
+        except hf.HoldfastError as error:
+            return str(error)
+
+    usual = derived()
+    monkeypatch.setattr(solver, "LARGE", 10)
+    assert derived() == usual
+
+
 def test_a_large_system_that_repeats_itself_is_found_out(monkeypatch):
     monkeypatch.setattr(solver, "LARGE", 10)
-    again = lambda pairs: {"again": pairs[0][0] ** 2 + pairs[0][1] ** 2 - 1}  # noqa: E731
-    assert hf.derive(chain(8, again)).solver.form == "redundant"
+    assert hf.derive(chain(8, REPEATS["a rod twice"])).solver.form == "redundant"
 
 
 def test_a_large_system_without_masses_is_refused_by_name(monkeypatch):

@@ -47,6 +47,18 @@ def test_the_partition_is_not_seen(client, monkeypatch, part):
     assert told[-1] == 1
 
 
+def test_workers_that_do_not_start_are_told_with_the_cure(monkeypatch):
+    """As in a script that calls it at once: what each worker reads starts workers of its own."""
+
+    def failing(**_):
+        raise RuntimeError("Nanny failed to start.")
+
+    monkeypatch.setattr(distributed, "LocalCluster", failing)
+    with pytest.raises(hf.BadRequest, match="no workers start") as told:
+        hf.ensemble(pendulum(), cases=columns(3), on="local", **HOW)
+    assert "__main__" in told.value.fix
+
+
 def test_tolerances_of_each_case_come_back(client):
     how = {"scheme": "dop853", "tolerance": 1e-7, "duration": 0.5}
     here, there = (hf.ensemble(pendulum(), cases=columns(5), on=on, **how) for on in (None, client))

@@ -253,3 +253,80 @@ def test_no_warning_of_numpy_leaks_after_a_blow_up(recwarn):
     hf.simulate(skate(250), hf.Euler, step=0.01, duration=15)
     hf.simulate(rod(1.0, hf.critically_damped(400)), hf.RK4, step=0.01, duration=1)
     assert not [warning for warning in recwarn if issubclass(warning.category, RuntimeWarning)]
+
+
+# ── large systems ─────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("law", "outcome"),
+    [
+        (hf.SpringDamper(stiffness=25, damping=10), hf.Outcome.completed),
+        (hf.SpringDamper(stiffness=25, damping=0), hf.Outcome.off_program),
+        (hf.SpringDamper(stiffness={"rod": 25, "level": 0}, damping={"rod": 10, "level": 0}), hf.Outcome.completed),
+        (hf.SpringDamper(stiffness={"rod": 0, "level": 25}, damping={"rod": 0, "level": 10}), hf.Outcome.off_program),
+    ],
+)
+def test_a_large_system_off_its_program_is_judged_by_the_blocks_of_its_law(law, outcome, monkeypatch):
+    """As a small one is, without a matrix of all deviations."""
+    x, y, z = hf.coordinates("x y z")
+    system = hf.System(coordinates=(x, y, z), kinetic=(x.rate**2 + y.rate**2 + z.rate**2) / 2, potential=9.81 * y)
+    program = hf.Program(holonomic={"rod": (x**2 + y**2 - 1) / 2, "level": z}, law=law)
+    equations = hf.derive(hf.Problem(system, program, start={x: 1.05}))
+    words = {"scheme": hf.RK4, "step": 0.01, "duration": 1.0, "start_policy": "keep"}
+    assert hf.simulate(equations, **words).outcome is outcome
+    monkeypatch.setattr("holdfast.results.judgement.judgement.LARGE", 0)
+    monkeypatch.setattr("holdfast.results.judgement.judgement.law_matrices", None)
+    monkeypatch.setattr("holdfast.results.judgement.attraction.law_matrices", None)
+    assert hf.simulate(equations, **words).outcome is outcome
+
+
+def test_a_law_that_drives_a_large_system_away_is_found_by_its_blocks(monkeypatch):
+    monkeypatch.setattr("holdfast.results.judgement.check.LARGE", 0)
+    monkeypatch.setattr("holdfast.results.judgement.check.law_matrices", None)
+    away = pendulum().with_law(hf.SpringDamper(stiffness=-25, damping=10))
+    assert [finding.name for finding in hf.checked_start(away).findings] == ["unstable_law"]
+
+
+# ── what rounding can do ──────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_a_light_part_under_a_heavy_load_excuses_nothing_elsewhere(large, monkeypatch):
+    """1000 N on a tenth of a microgram that cannot move, beside a pendulum whose law drives it off its rod."""
+    if large:
+        monkeypatch.setattr("holdfast.results.judgement.judgement.LARGE", 0)
+    x, y, u, v = hf.coordinates("x y u v")
+    system = hf.System(
+        coordinates=(x, y, u, v),
+        kinetic=(x.rate**2 + y.rate**2) / 2 + sp.Rational(1, 10**10) * (u.rate**2 + v.rate**2) / 2,
+        potential=9.81 * y,
+        forces={v: -1000},
+    )
+    held = {"rod": (x**2 + y**2 - 1) / 2, "left": (u**2 + v**2 - 1) / 2, "right": ((u - 1) ** 2 + v**2 - 1) / 2}
+    gains = {"stiffness": {"rod": -60, "left": 400, "right": 400}, "damping": {"rod": -10, "left": 40, "right": 40}}
+    program = hf.Program(holonomic=held, law=hf.SpringDamper(**gains))
+    start = {x: 0.8, y: 0.6, u: 0.5, v: sp.sqrt(3) / 2}
+    run = hf.simulate(hf.derive(hf.Problem(system, program, start=start)), hf.RK4, step=0.02, duration=1.0)
+    assert 0.1 < abs(run["y_rod"]).max() < 1
+    assert not run.success
+
+
+def test_a_body_of_more_bars_than_it_needs_falls_freely():
+    """Its bars bear nothing but rounding, and what moves along them is rounding of rounding."""
+    points = [hf.coordinates(f"x{k} y{k}") for k in range(5)]
+    places = ((0, 0), (1, 0), (1, 1), (0, 1), (2, 0))
+    bars = {
+        f"bar{i}{j}": ((points[i][0] - points[j][0]) ** 2 + (points[i][1] - points[j][1]) ** 2 - square) / 2
+        for i, j, square in ((0, 1, 1), (1, 2, 1), (2, 3, 1), (0, 3, 1), (0, 2, 2), (1, 3, 2), (1, 4, 1))
+    }
+    system = hf.System(
+        coordinates=[c for point in points for c in point],
+        kinetic=sum(x.rate**2 + y.rate**2 for x, y in points) / 2,
+        potential=9.81 * sum(y for _, y in points),
+    )
+    start = {c: at for point, place in zip(points, places, strict=True) for c, at in zip(point, place, strict=True)}
+    equations = hf.derive(hf.Problem(system, hf.Program(holonomic=bars, law=hf.critically_damped(20)), start=start))
+    run = hf.simulate(equations, hf.RK4, step=1e-3, duration=0.2)
+    assert abs(run["w_bar01"]).max() < 1e-12
+    assert run.success, run.message

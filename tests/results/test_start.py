@@ -163,6 +163,17 @@ def test_check_finds_negative_masses_and_laws_that_drive_away():
     assert not hf.checked_start(pendulum()).findings
 
 
+def test_the_start_of_a_large_system_is_looked_at_without_an_engine(monkeypatch):
+    """Its observables are made late, so that deviations are asked for by themselves."""
+    system = hf.System(coordinates=(x, z), kinetic=3 * (x.rate**2 + z.rate**2) / 2, potential=29 * z)
+    problem = hf.Problem(system, hf.Program(holonomic={"rod": x**2 + z**2 - 4}), start={x: 2})
+    monkeypatch.setattr("holdfast.equations.equations.LARGE", 0)
+    equations = hf.derive(problem)
+    assert equations.field.late
+    assert hf.checked_start(equations).start.state == (2, 0, 0, 0)
+    assert hf.linearise(equations).A.shape == (4, 4)
+
+
 def test_a_rate_that_rounding_leaves_in_a_bare_coordinate_is_none():
     """A slider-crank: solved for a', the slide's own b' is left at 1e-17 of it, and its terms are nothing else."""
     crank, a, b = hf.coordinates("crank a b")

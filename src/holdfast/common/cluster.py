@@ -38,7 +38,15 @@ def cluster(on: Any, threads: int | None = None) -> Iterator[Any]:
     if on == LOCAL:
         workers = max(1, (os.cpu_count() or 1) // (threads or 1))
         how = {"threads_per_worker": 1, "processes": True, "dashboard_address": ANY_PORT}
-        with LocalCluster(n_workers=workers, **how) as local, Client(local) as client:
+        try:
+            local = LocalCluster(n_workers=workers, **how)
+        except RuntimeError as error:  # a worker that reads a script anew would start workers of its own
+            raise BadRequest(
+                f"no workers start on this machine: {error}",
+                where="on",
+                fix='in a script, call it under if __name__ == "__main__": each worker reads the script anew',
+            ) from None
+        with local, Client(local) as client:
             yield client
         return
     try:

@@ -2,8 +2,10 @@
 
     value = ±2ᵏ · core          a − b and b − a share one core, (2 x u + 2 y w)/2 is x u + y w, c − c is 0
 
-No rounding is added and none is changed: what is rounded is a core, and ±2ᵏ moves its exponent only (results that
-underflow apart). So what is proved of the rounding of each operation of the graph holds for its core as well.
+No rounding is added and none is changed: what is rounded is a core, and ±2ᵏ moves its exponent only, results that
+underflow apart, and cores beyond 2⁹⁶⁰, which may overflow where their values would not. A zero may have another sign,
+which nothing that is computed tells apart. So what is proved of the rounding of each operation of the graph holds for
+its core as well.
 """
 
 from __future__ import annotations

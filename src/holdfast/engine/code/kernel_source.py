@@ -30,6 +30,8 @@ from holdfast.engine.emit.stages.body import StagedBody, assembled, straight
 from holdfast.engine.emit.target import Signature
 from holdfast.engine.emit.translate import functions_in, signatures, source_of, text_of, translate
 from holdfast.errors import BadRequest
+from holdfast.graph import factored, fronts, nodes, table
+from holdfast.graph.arithmetics import floats
 from holdfast.graph.derivatives import jacobian
 from holdfast.graph.field import Field
 from holdfast.graph.nodes import Node, fingerprint
@@ -43,6 +45,7 @@ from holdfast.schemes.kinds.symplectic_euler import SymplecticEuler
 MANY_STATES = 300  # of a system whose statements are worth a rest of Python's collector
 # modules beside this one that keep its code
 KEEPERS = ("kernel_source", "back_source", "compiled", "image", "layout", "link", "native", "returning")
+READ_BY_BODIES = (factored, floats, fronts, nodes, table)  # what bodies make of nodes, whose own hash does not tell it
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,13 +161,20 @@ def _emitter() -> str:
     under the key of the new one, for others to run.
     """
     digest = sha256()
-    engine = os.path.dirname(__file__)
-    files = [os.path.join(engine, f"{name}.py") for name in KEEPERS]
-    for folder in map(os.path.dirname, (c.__file__, stages.__file__, fixed.__file__)):
-        files += [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".py")]
-    for path in files:
+    for path in emitter_files():
         digest.update(text_of(path).encode())
     return digest.hexdigest()
+
+
+def emitter_files() -> list[str]:
+    """The files that decide which code is made of given nodes."""
+    engine = os.path.dirname(__file__)
+    files = [os.path.join(engine, f"{name}.py") for name in KEEPERS] + [
+        module.__file__ or "" for module in READ_BY_BODIES
+    ]
+    for folder in map(os.path.dirname, (c.__file__, stages.__file__, fixed.__file__)):
+        files += [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".py")]
+    return files
 
 
 _EMITTER = _emitter()

@@ -6,6 +6,7 @@ how a whole power is multiplied out. So every tier, lane width and thread comput
     a − b, b − a   one difference; signs and powers of two move outwards (`graph.factored`)
     a b + c        one rounding (`fma`) where the product is used only there
     a/d, b/d, c/d  1/d once, then products, from three quotients on
+    atan2(y, x)    of y + 0 and x + 0: π on the cut, whatever the sign of a zero
     a**5           a² = a a, a⁴ = a² a², a⁵ = a⁴ a
 
 A value is a slot: 0 is the time, then come the state, the parameters and the results of the statements. A constant
@@ -236,6 +237,8 @@ class _Lowering:
             if node.args[0] is node.graph.one:
                 return inverse
             return self.emit("mul", self.slots[node.args[0].index], inverse)
+        if node.op == "atan2":  # which alone tells −0 from 0, and signs of zeros are not kept
+            return self.emit("atan2", *(self.emit("add", self.slots[arg.index], 0.0) for arg in node.args))
         return self.emit(node.op, *(self.slots[arg.index] for arg in node.args))
 
     def _sum(self, node: Node) -> Operand:

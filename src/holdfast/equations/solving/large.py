@@ -27,6 +27,8 @@ from holdfast.graph.linear_algebra import Rows
 LARGE = 150  # coordinates: below, dense matrices take no time
 PLAIN = 1e-12  # of its diagonal: a least eigenvalue beyond this is far from rounding (10⁻¹⁶) and from a lost rank
 TURNS = 4  # of inverse iteration: the first brings out an eigenvalue of 10⁻¹² among those of 10⁻⁷ and more
+DAMPED = 0.1  # of the diagonal, added to it at first
+STEPS = 40  # of Newton's iteration onto the program, at most
 ON_PROGRAM = 1e-11  # of the size of its terms: a deviation below this is met
 
 Numbers = list[dict[int, float]]
@@ -96,13 +98,52 @@ def plainly_independent(sample: Sample, inputs: Inputs, deviations: Deviations) 
     slopes = sample.rows(deviations.jacobian)
     held = ((deviations.y, slopes[: len(deviations.y)], inputs.q), (deviations.w, slopes, inputs.v))
     for nodes, rows, moving in held:
-        sizes = [abs(sample.values[node]) for node in moving]
-        largest = max(sizes, default=0.0) or 1.0
-        for off, row in zip(sample.of(nodes), rows, strict=True):
-            terms = sum(abs(value) * (sizes[j] or largest) for j, value in row.items())
-            if not abs(off) <= ON_PROGRAM * terms:
-                return False
+        if not _furthest(sample.of(nodes), rows, [sample.values[node] for node in moving]) <= ON_PROGRAM:
+            return False
     return plainly_definite(_gram(slopes, [1.0] * len(inputs.q)))
+
+
+def plainly_moved(sample: Sample, inputs: Inputs, deviations: Deviations) -> Sample | None:
+    """The sample moved onto the program, positions and then rates, by steps of least change, damped at first; none
+    where they do not lead there plainly.
+    """
+    for zeros, moving in ((deviations.y, inputs.q), (deviations.w, inputs.v)):
+        slopes = deviations.jacobian[: len(zeros)]
+        best = math.inf
+        for step in range(STEPS):
+            off, rows = sample.of(zeros), sample.rows(slopes)
+            worst = _furthest(off, rows, [sample.values[node] for node in moving])
+            if worst <= ON_PROGRAM and not worst < best / 2:  # as near as it goes: beside it, what repeats looks apart
+                break
+            best = worst
+            gram = _unit_diagonal(_gram(rows, [1.0] * len(moving)))
+            for k, row in enumerate(gram or ()):
+                row[k] += DAMPED / 4**step  # far from the program slopes are nearly dependent by chance
+            factor = None if gram is None else number_factor(gram)
+            if factor is None or not worst < math.inf:
+                return None
+            size = [math.sqrt(sum(value * value for value in row.values())) for row in rows]
+            pull = factor.solve([-value / own for value, own in zip(off, size, strict=True)])
+            change = np.zeros(len(moving))
+            for row, by, own in zip(rows, pull.tolist(), size, strict=True):
+                for j, value in row.items():
+                    change[j] += value * by / own
+            moved = {node: sample.values[node] + d for node, d in zip(moving, change.tolist(), strict=True)}
+            sample = Sample({**sample.values, **moved}, sample.seed)
+        else:
+            return None
+    return sample
+
+
+def _furthest(off: Sequence[float], rows: Numbers, moving: Sequence[float]) -> float:
+    """The largest deviation beside the terms that make it; infinite where one is not defined."""
+    sizes = [abs(value) for value in moving]
+    largest, found = max(sizes, default=0.0) or 1.0, 0.0
+    for deviation, row in zip(off, rows, strict=True):
+        terms = sum(abs(value) * (sizes[j] or largest) for j, value in row.items())
+        share = abs(deviation) / terms if terms else math.inf if deviation else 0.0
+        found = share if share > found else found if share == share else math.inf
+    return found
 
 
 def _gram(rows: Numbers, inertia: Sequence[float]) -> Numbers:

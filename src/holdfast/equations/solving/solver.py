@@ -35,7 +35,13 @@ from holdfast.equations.dynamics.through import together
 from holdfast.equations.solving.dependence import Dependence, dependence_of
 from holdfast.equations.solving.diagnosis import definite, singular, why_singular, why_undetermined
 from holdfast.equations.solving.first_integrals import are_first_integrals, eased
-from holdfast.equations.solving.large import LARGE, plainly_definite, plainly_independent, plainly_regular
+from holdfast.equations.solving.large import (
+    LARGE,
+    plainly_definite,
+    plainly_independent,
+    plainly_moved,
+    plainly_regular,
+)
 from holdfast.equations.solving.redundant import RedundantSolver, redundant_solver
 from holdfast.equations.solving.solver_form import SolutionForm, Solver
 from holdfast.errors import HoldfastError, SingularSystem
@@ -221,10 +227,17 @@ class _Choice:
 
     @cached_property
     def _dependence(self) -> Dependence | None:
-        large = len(self.inputs.q) > LARGE and not self.deviations.degrees
-        if large and plainly_independent(self.samples[0], self.inputs, self.deviations):
+        if len(self.inputs.q) > LARGE and not self.deviations.degrees and self._plainly_independent():
             return None
         return dependence_of(self.problem.program.constraints, self.inputs, self.deviations, self.samples)
+
+    def _plainly_independent(self) -> bool:
+        """Whether constraints are told apart at the start, or else at a state beside it, moved onto the program."""
+        inputs, deviations = self.inputs, self.deviations
+        if plainly_independent(self.samples[0], inputs, deviations):
+            return True
+        moved = (plainly_moved(sample, inputs, deviations) for sample in self.samples)
+        return any(found is not None and plainly_independent(found, inputs, deviations) for found in moved)
 
     def _defined(self, samples: Sequence[Sample]) -> Sample | None:
         """The first sample at which masses and constraints are defined."""
@@ -270,9 +283,11 @@ class _Choice:
         An error by name where it is defined and singular at all.
         """
         n, r, found = len(self.inputs.q), len(self.deviations.w), None
-        large = n > LARGE and self.dynamics.symmetric and not self.deviations.through
-        if large and plainly_regular(self.samples[0], self.dynamics.mass, self.deviations.jacobian, self.holders):
-            return self.samples[0]
+        if n > LARGE and self.dynamics.symmetric and not self.deviations.through:
+            parts = (self.dynamics.mass, self.deviations.jacobian, self.holders)
+            plain = next((sample for sample in self.samples if plainly_regular(sample, *parts)), None)
+            if plain is not None:
+                return plain
         for sample in self.samples:
             mass = sample.dense(self.dynamics.mass, n)
             jacobian = sample.dense(self.deviations.jacobian, n)

@@ -10,8 +10,9 @@ from holdfast.graph.arithmetics.floats import float_power, nearest_double
 ARRAYS = Arithmetic(
     name="arrays",
     functions={
-        "div": np.divide, "power": float_power, "pow": np.power, "atan2": np.arctan2, "sqrt": np.sqrt, "exp": np.exp,
-        "log": np.log, "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos,
+        "div": np.divide, "power": float_power, "pow": np.power, "sqrt": np.sqrt, "exp": np.exp, "log": np.log,
+        "atan2": lambda y, x: np.arctan2(y + 0.0, x + 0.0),  # one 0, as floats have it
+        "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos,
         "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "abs": np.abs, "sign": np.sign,
         "min": np.minimum, "max": np.maximum, "select": lambda c, a, b: np.where(np.asarray(c) > 0, a, b),
         "table": lambda a, part: np.vectorize(part.at, otypes=[float])(a),

@@ -75,6 +75,11 @@ def _float_sign(a: float) -> float:
     return 1.0 if a > 0 else -1.0 if a < 0 else a
 
 
+def _float_angle(y: float, x: float) -> float:
+    """atan2 of numbers, of which there is one 0: π on the cut, as balls have it, for −0 too."""
+    return math.atan2(y + 0.0, x + 0.0)
+
+
 def nearest_double(value: Fraction) -> float:
     """The double next to an exact number; infinite where it is beyond them."""
     try:
@@ -89,7 +94,7 @@ FLOATS = Arithmetic(
         "div": float_div, "power": float_power, "pow": _float_pow, "log": _float_log, "sinh": _float_sinh,
         "sqrt": _quiet(math.sqrt), "exp": _quiet(math.exp), "sin": _quiet(math.sin), "cos": _quiet(math.cos),
         "tan": _quiet(math.tan), "asin": _quiet(math.asin), "acos": _quiet(math.acos), "atan": math.atan,
-        "atan2": math.atan2,        "cosh": _quiet(math.cosh), "tanh": math.tanh, "abs": abs, "sign": _float_sign,
+        "atan2": _float_angle,      "cosh": _quiet(math.cosh), "tanh": math.tanh, "abs": abs, "sign": _float_sign,
         "min": _float_min, "max": _float_max, "select": lambda c, a, b: a if c > 0 else b,
         "table": lambda a, part: part.at(a),
     },

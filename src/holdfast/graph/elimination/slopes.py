@@ -45,5 +45,6 @@ def no_slope(node: Node) -> BadRequest:
     size = (system if system.op == "factor" else system.args[0]).data.size
     return BadRequest(
         f"the jacobian of these equations is not written out: {size} unknowns are found together, by tables",
+        where="derivatives of the accelerations",
         fix="use an explicit scheme, such as RK4 or DOP853; of a system this large, no jacobian is sparse",
     )

@@ -11,16 +11,19 @@ import numpy as np
 from holdfast.equations.dynamics.blocks import decoupled_blocks
 from holdfast.equations.equations import Equations
 from holdfast.equations.internal.dynamics import InternalDynamics, internal_or_none
+from holdfast.equations.solving.large import LARGE
 from holdfast.equations.solving.redundant import repeats_note
 from holdfast.equations.values import Values, parameter_vector, values_at
 from holdfast.errors import ConstraintsDependent, NoAuthority, SingularSystem
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.field import Field
+from holdfast.graph.nodes import Node
 from holdfast.problem.laws.linear import Tuned
 from holdfast.problem.types import ByName
 from holdfast.results.judgement.attraction import law_matrices, unstable
 from holdfast.results.judgement.finding import Finding
 from holdfast.results.judgement.judgement import mass_at, negative_mass
+from holdfast.results.judgement.large import law_blocks
 from holdfast.results.start.start import Start, consistent_start
 
 
@@ -33,6 +36,13 @@ class FieldInFloats:
     def observe_one(self, t: float, state: np.ndarray, parameters: Sequence[float] = ()) -> Sequence[float]:
         """The observables at one state."""
         return Tape(self.field.inputs, tuple(self.field.observables))([t, *state.tolist(), *parameters])
+
+    def values_at(
+        self, nodes: tuple[Node, ...], times: np.ndarray, states: np.ndarray, parameters: Sequence[float] = ()
+    ) -> np.ndarray:
+        """Functions on the graph at each row, (rows, nodes)."""
+        tape = Tape(self.field.inputs, nodes)
+        return np.array([tape([t, *x, *parameters]) for t, x in zip(times.tolist(), states.tolist(), strict=True)])
 
     def rates_and_margin(
         self, t: float, state: np.ndarray, parameters: Sequence[float] = ()
@@ -96,16 +106,24 @@ def _unstable(equations: Equations, start: Start) -> Finding | None:
     """A law that drives deviations away, by the roots of its blocks at the start."""
     if not equations.constraints or isinstance(equations.problem.program.law, Tuned):
         return None
-    begin, constants = equations.problem.run.begin, np.array([parameter_vector(equations, {})])
-    matrix = law_matrices(equations, np.array([start.state]), begin, constants)[0]
-    if not np.isfinite(matrix).all():
+    begin, names = equations.problem.run.begin, equations.deviations.owners
+    blocks = _law_blocks(equations, start, begin)
+    if not all(np.isfinite(matrix).all() for _, matrix in blocks):
         return None
-    names = equations.deviations.owners
-    for block in decoupled_blocks(matrix):
-        roots = np.linalg.eigvals(matrix[np.ix_(block, block)])
+    for block, matrix in blocks:
+        roots = np.linalg.eigvals(matrix)
         worst = float(roots.real.max())
         if unstable(roots):
             held = ", ".join(dict.fromkeys(names[k] for k in block))
             text = f"The law drives {held} away: a root has the real part {worst:.4g}. Look at the signs of its gains."
             return Finding("unstable_law", text, True, begin, held)
     return None
+
+
+def _law_blocks(equations: Equations, start: Start, begin: float) -> list[tuple[list[int], np.ndarray]]:
+    """The deviations that the law couples at the start, and their matrix, block by block."""
+    constants = parameter_vector(equations, {})
+    if len(equations.coordinates) > LARGE:
+        return [(block.tolist(), own) for block, own in law_blocks(equations, start.state, begin, constants)]
+    matrix = law_matrices(equations, np.array([start.state]), begin, np.array([constants]))[0]
+    return [(block, matrix[np.ix_(block, block)]) for block in decoupled_blocks(matrix)]

@@ -35,7 +35,7 @@ from holdfast.results.judgement.authority import authority_end
 from holdfast.results.judgement.energy import conservative, correction_work, energy_lost, undriven
 from holdfast.results.judgement.finding import Finding, Judgement
 from holdfast.results.judgement.friction import friction_end
-from holdfast.results.judgement.large import large_noise, large_prediction
+from holdfast.results.judgement.large import felt_everywhere, large_attracted, large_noise, large_prediction
 from holdfast.results.judgement.outcome import Outcome
 from holdfast.results.judgement.passages import branch_found, singular_end
 from holdfast.results.judgement.quaternions import turn_lost
@@ -164,6 +164,8 @@ def _held(facts: Facts) -> bool:
     if not off:
         return True
     which = np.array([[name in off for name in equations.deviation_names]])
+    if len(equations.coordinates) > LARGE:
+        return large_attracted(equations, which[0], rows.states[0].tolist(), float(rows.times[0]), facts.constants)
     return bool(attracted(equations, which, rows.states[:1], float(rows.times[0]), np.array([facts.constants]))[0])
 
 
@@ -323,7 +325,9 @@ def _noise_at_start(facts: Facts) -> np.ndarray:
     try:
         values = values_at(equations, rows.states[0].tolist(), float(rows.times[0]), parameters)
         forces = np.abs(values.bias) + np.abs(values.holders) @ np.abs(values.mu)  # each, though their sum may vanish
-        moved = np.abs(values.jacobian) @ (np.abs(np.linalg.inv(values.mass_matrix)) @ forces)
+        own = np.abs(np.linalg.inv(values.mass_matrix)) @ forces
+        felt = felt_everywhere(forces, np.diag(values.mass_matrix))
+        moved = np.abs(values.jacobian) @ np.fmax(own, felt)
         moved = np.where(np.isfinite(moved), moved + np.abs(values.drift_term), 0.0)
     except np.linalg.LinAlgError:
         pass  # nothing is known of the forces there

@@ -1,8 +1,8 @@
-"""Judging runs of large systems without dense matrices: what the law predicts, and what rounding can do."""
+"""Judging runs of large systems without dense matrices: what the law attracts and predicts, what rounding can do."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -18,6 +18,35 @@ def large_prediction(
     duration: float,
 ) -> np.ndarray:  # fmt: skip
     """The largest deviations that the law would give from those of the start, block by block; like blocks once."""
+    found, known = np.abs(start), dict[bytes, np.ndarray]()
+    for block, own in law_blocks(equations, state, time, constants):
+        if len(block) <= MOST_COUPLED and start[block].any():
+            key = own.tobytes()
+            if key not in known:  # the response is linear: what each deviation alone would make of all
+                known[key] = np.array([predicted(own, unit, duration) for unit in np.eye(len(block))])
+            found[block] = np.abs(start[block]) @ known[key]
+    return found
+
+
+def large_attracted(
+    equations: Equations, off: np.ndarray, state: Sequence[float], time: float, constants: Sequence[float]
+) -> bool:
+    """Whether the law attracts every block of deviations that is `off` at the start; like blocks are looked at once."""
+    known = dict[bytes, bool]()
+    for block, own in law_blocks(equations, state, time, constants):
+        if off[block].any():
+            key = own.tobytes()
+            if key not in known:
+                known[key] = bool(np.isfinite(own).all() and np.linalg.eigvals(own).real.max() < 0)
+            if not known[key]:
+                return False
+    return True
+
+
+def law_blocks(
+    equations: Equations, state: Sequence[float], time: float, constants: Sequence[float]
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The deviations that the law couples with each other at one state, and their matrix, block by block."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
@@ -26,25 +55,17 @@ def large_prediction(
     law = values.of([node for row in rows for node in row.values()])
     places = [*enumerate(equations.deviations.follows), *((m + i, j) for i, row in enumerate(rows) for j in row)]
     i, j = np.array(places).T
-    matrix = csr_array(([1.0] * m + law, (i, j)), shape=(len(start), len(start)))
+    size = m + len(rows)
+    matrix = csr_array(([1.0] * m + law, (i, j)), shape=(size, size))
+    matrix.eliminate_zeros()  # which couple nothing
     _, labels = connected_components(matrix, directed=False)
     order = np.argsort(labels, kind="stable")
-    found, known = np.abs(start), dict[bytes, np.ndarray]()
     for block in np.split(order, np.cumsum(np.bincount(labels))[:-1]):
-        if len(block) <= MOST_COUPLED and start[block].any():
-            own = matrix[block][:, block].toarray()
-            key = own.tobytes()
-            if key not in known:  # the response is linear: what each deviation alone would make of all
-                known[key] = np.array([predicted(own, unit, duration) for unit in np.eye(len(block))])
-            found[block] = np.abs(start[block]) @ known[key]
-    return found
+        yield block, matrix[block][:, block].toarray()
 
 
 def large_noise(equations: Equations, state: Sequence[float], time: float, constants: Sequence[float]) -> np.ndarray:
-    """|J| max M⁻¹ (|h| + |E| |μ|) + |γ|, what forces alone would do to each constraint, by the diagonal of M.
-
-    The largest of all accelerations counts everywhere: the elimination passes its rounding on to what stands still.
-    """
+    """|J| a + |γ|, what forces alone would do to each constraint, a by the diagonal of M."""
     values = Ledger(dict(zip(equations.field.inputs, (time, *state, *constants), strict=True)))
     reactions = np.abs(values.of(equations.solution.mu))
     forces = np.abs(values.of(equations.dynamics.bias))
@@ -52,6 +73,18 @@ def large_noise(equations: Equations, state: Sequence[float], time: float, const
         pushes = np.abs(values.of(list(row.values())))
         forces[force] += pushes @ reactions[list(row)] if row else 0.0
     inertia = np.array(values.of([row[i] for i, row in enumerate(equations.dynamics.mass)]))
-    largest = float(np.max(forces / inertia))
-    moved = np.array([largest * np.abs(values.of(list(row.values()))).sum() for row in equations.deviations.jacobian])
+    felt = felt_everywhere(forces, inertia)
+    jacobian = equations.deviations.jacobian
+    moved = np.array([np.abs(values.of(list(row.values()))) @ felt[list(row)] if row else 0.0 for row in jacobian])
     return np.where(np.isfinite(moved), moved + np.abs(values.of(equations.deviations.drift)), 0.0)
+
+
+def felt_everywhere(forces: np.ndarray, inertia: np.ndarray) -> np.ndarray:
+    """a_j = max_k √(f_k²/m_k) / √m_j, the largest of all accelerations as each coordinate feels it.
+
+    An elimination passes its rounding on to what stands still. It does so in the metric of masses, in which neither
+    units nor a light part under a heavy load make the others move. 0 where a coordinate has no inertia.
+    """
+    has = inertia > 0
+    root = np.sqrt(np.where(has, inertia, 1.0))
+    return np.where(has, np.max(np.abs(forces) / root, where=has, initial=0.0) / root, 0.0)

@@ -24,6 +24,7 @@ from holdfast.equations.equations import Equations
 from holdfast.equations.quick import quick_field
 from holdfast.equations.values import parameter_vector, state_vector
 from holdfast.errors import BadRequest
+from holdfast.graph.nodes import Node
 from holdfast.problem.types import ByName, StateLike
 from holdfast.problem.vocabulary import name_of
 from holdfast.results.judgement.check import FieldInFloats
@@ -55,6 +56,11 @@ class _OtherOrder:
 
     def observe_one(self, t: float, state: np.ndarray, parameters: Sequence[float] = ()) -> list[float]:
         return self.kernel.observe_one(t, state, parameters)
+
+    def values_at(
+        self, nodes: tuple[Node, ...], times: np.ndarray, states: np.ndarray, parameters: Sequence[float] = ()
+    ) -> np.ndarray:
+        return self.kernel.values_at(nodes, times, states, parameters)
 
     def rates_and_margin(
         self, t: float, state: np.ndarray, parameters: Sequence[float] = ()

@@ -24,6 +24,7 @@ from holdfast.equations.values import parameter_vector, settled, state_vector, v
 from holdfast.errors import BadRequest
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.derivatives import jacobian
+from holdfast.graph.nodes import Node
 from holdfast.results.start.chains import Chains
 from holdfast.results.start.native_start import natively_moved
 from holdfast.results.start.negligible import negligible
@@ -45,6 +46,10 @@ class FieldValues(Protocol):
     """What a start is judged by: a field at given states, as a kernel gives it, or `check` without one."""
 
     def observe_one(self, t: float, state: np.ndarray, parameters: Sequence[float] = ()) -> Sequence[float]: ...
+
+    def values_at(
+        self, nodes: tuple[Node, ...], times: np.ndarray, states: np.ndarray, parameters: Sequence[float] = ()
+    ) -> np.ndarray: ...
 
     def rates_and_margin(
         self, t: float, state: np.ndarray, parameters: Sequence[float] = ()
@@ -254,9 +259,8 @@ def deviations_at(
     names = equations.deviation_names
     field, own = equations.field, getattr(kernel, "field", None)
     if field.late and own is not None and own.observables is field.observables:  # of a large system these alone
-        values_at: Any = kernel.values_at  # type: ignore[attr-defined]
         nodes = (*equations.deviations.y, *equations.deviations.w)
-        found = values_at(nodes, np.array([time]), np.array([state]), constants)[0]
+        found = kernel.values_at(nodes, np.array([time]), np.array([state]), constants)[0]
         return dict(zip(names, found.tolist(), strict=True))
     places = equations.memo.once(deviations_at, lambda: _places(equations, names))
     if not places:
