@@ -28,7 +28,7 @@ from holdfast.stability.tube.ordered import OrderedProver
 from holdfast.stability.tube.prove import TubeProver, TubeRequest
 
 WEAK = (Label.checked, Label.estimated)  # what a tube may better
-STRETCHES = "; hf.certify_stretches leaves out the steps that no tube is proved of"
+STRETCHES = "; hf.certify_stretches, or --stretches, certifies the run but for the steps that no tube is proved of"
 YIELDING = ("eased", "redundant")  # ways of solving by which the law is not met as it stands
 LEAST_SEEN = 1e-300  # of a deviation that the run never showed
 LOOKED_AT = 8  # rows of the run at which the equations are held against law and system
