@@ -382,6 +382,8 @@ def _block(value: Any, where: str) -> BlockClaim:
         ordered is not None or not proved or data["defect"] is not None,
         "the defect is smaller than shown: none is stated",
     )
+    told = not (proved and data["settles"]) or data.get("start_size") is not None
+    require(told, "its start deviates, and it does not say by how much")
     require(proved or data["proof"] is None, "a block holds a proof but is not called proved")
     require(not proved or (data["proof"] or tube or ordered) is not None, "a block is called proved but holds no proof")
     return BlockClaim(tube_proof=tube, ordered=ordered, **{name: data[name] for name in (*BLOCK, *more)})
