@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -37,14 +38,9 @@ class TubeAttack(Attack):
         if unfinished is not None:
             return unfinished
         times, states = run.times, run.y.T
-        angles = turning(self.read.equations)
-        for name, scale, row in zip(self.tube.scales, self.tube.scales.values(), run.y, strict=True):
-            span = min(np.ptp(row), TURN) if name in angles else np.ptp(row)
-            if scale < (1 - SCALED) * span:
-                return f"{name} moves further in its run than the range that the width of the tube is stated by"
-        outside = rows_outside(self.tube, times, states)
-        if outside:
-            return f"its run, made again, leaves the tube at t = {times[outside[0]]:g}"
+        misstated = misstated_tube(self.read, self.tube, times, states)
+        if misstated is not None:
+            return misstated
         whole = self._whole(times)
         times, states = times[:whole], states[:whole]
         psi = self._doubles(times, states)[0]
@@ -74,26 +70,51 @@ class TubeAttack(Attack):
         return spans[:, 0] + s * (spans[:, 1] - spans[:, 0]), states
 
 
-def rows_outside(tube: StatedTube, times: np.ndarray, states: np.ndarray) -> list[int]:
-    """The rows that are not shown to lie in the cells: in doubles with room for their errors, then exactly."""
+def misstated_tube(read: Reading, tube: StatedTube, times: np.ndarray, states: np.ndarray) -> str | None:
+    """How a tube is not what is said of it about its run: by ranges, by rows, or by its width on both sides of them."""
+    angles, ranges = turning(read.equations), np.array([*tube.scales.values()])
+    for name, scale, span in zip(tube.scales, ranges, np.ptp(states, axis=0), strict=True):
+        told = TURN if name in angles and scale == TURN else span  # a part of a turn is told where it is one exactly
+        if scale < (1 - SCALED) * told:
+            return f"{name} moves further in its run than the range that the width of the tube is stated by"
+    outside = rows_outside(tube, times, states)
+    if outside:
+        return f"its run, made again, leaves the tube at t = {times[outside[0]]:g}"
+    speeds, width = speeds_of(read, tube), tube.width * ranges * (1 - SCALED)
+    narrow = rows_outside(tube, times, states, width, 1.0 if speeds is None else 1 + speeds)
+    return f"the tube is narrower on one side of its run than stated at t = {times[narrow[0]]:g}" if narrow else None
+
+
+def rows_outside(
+    tube: StatedTube, times: np.ndarray, states: np.ndarray, room: Any = 0.0, factor: Any = 1.0
+) -> list[int]:
+    """The rows that are not shown to lie in the cells: in doubles with room for their errors, then exactly.
+
+    With `room`, those that have less of it on some side, where they may be `factor` times as far from the cubics.
+    """
+    room, factor = (np.broadcast_to(np.asarray(x, float), (len(tube.scales),)) for x in (room, factor))
     which = np.clip(np.searchsorted(tube.spans[:, 0], times, side="right") - 1, 0, len(tube.spans) - 1)
     first, last = tube.spans[which].T
     with np.errstate(all="ignore"):
         s = (times - first) / (last - first)
         terms = tube.curves[which] * np.stack([s**k for k in range(4)], axis=1)[:, None, :]
-        away = np.abs(states - terms.sum(axis=2))
-        lost = LOST * (np.abs(terms).sum(axis=2) + np.abs(states))
+        away = factor * np.abs(states - terms.sum(axis=2)) + room
+        lost = LOST * (np.abs(terms).sum(axis=2) + np.abs(states) + room)
         sure = (away + lost <= tube.halves[which]).all(axis=1) & (times >= first) & (times <= last)
-    return [int(k) for k in np.flatnonzero(~sure) if not _inside(tube, int(which[k]), float(times[k]), states[k])]
+    doubtful = (int(k) for k in np.flatnonzero(~sure))
+    return [k for k in doubtful if not _inside(tube, int(which[k]), float(times[k]), states[k], room, factor)]
 
 
-def _inside(tube: StatedTube, cell: int, moment: float, state: np.ndarray) -> bool:
+def _inside(
+    tube: StatedTube, cell: int, moment: float, state: np.ndarray, room: np.ndarray, factor: np.ndarray
+) -> bool:
     first, last, now = (Fraction(float(x)) for x in (*tube.spans[cell], moment))
     if not first <= now <= last or not np.isfinite(state).all():
         return False
     s = (now - first) / (last - first)
-    for curve, half, x in zip(tube.curves[cell], tube.halves[cell], state, strict=True):
+    for i, curve in enumerate(tube.curves[cell]):
         p0, p1, p2, p3 = (Fraction(float(c)) for c in curve)
-        if abs(Fraction(float(x)) - (p0 + s * (p1 + s * (p2 + s * p3)))) > Fraction(float(half)):
+        x, half, more, times = (Fraction(float(part[i])) for part in (state, tube.halves[cell], room, factor))
+        if times * abs(x - (p0 + s * (p1 + s * (p2 + s * p3)))) + more > half:
             return False
     return True
