@@ -171,7 +171,7 @@ def _name(value: Any, where: str) -> str:
 def _number(value: Any, where: str) -> float:
     whole = isinstance(value, int | float) and not isinstance(value, bool)
     require(whole and abs(value) < 1e300 and math.isfinite(value), f"{where} is no finite number")
-    return float(value)
+    return float(value) + 0.0  # never -0.0, which is an end of a range below 0.0 to some
 
 
 def _size(value: Any, where: str) -> float:
