@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.common.rounded import over
-from holdfast.errors import HoldfastError
-from holdfast.stability.certificate.attack import BITS, NEAR_BOUND, SUSPECTS, Attack, NativeRun, _some
+from holdfast.stability.certificate.attack import NEAR_BOUND, SUSPECTS, Attack, NativeRun, _some
 from holdfast.stability.certificate.tube_attack import misstated_tube
 from holdfast.stability.verifier.check import Reading
 from holdfast.stability.verifier.order.check import ShownOrder
@@ -23,17 +22,6 @@ class OrderAttack(Attack):
         self.read, self.order, self.native, self.told = read, shown, native, ""
         self._names = shown.claim["names"]
         self._watched = [read.equations.psi[name] for name in self._names]
-
-    def contradiction(self) -> str | None:
-        import flint
-
-        before, flint.ctx.prec = flint.ctx.prec, BITS
-        try:
-            return self._of_run() or self._of_steps()
-        except HoldfastError as error:
-            return f"the run it speaks of cannot be made again: {error.what}"
-        finally:
-            flint.ctx.prec = before
 
     def _of_run(self) -> str | None:
         run, shown = self.native.trajectory, self.order
