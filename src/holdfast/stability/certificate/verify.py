@@ -23,6 +23,9 @@ from holdfast.stability.verifier.reading.file import claims, read
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed, Unreadable
 from holdfast.stability.verifier.steps.cover import Budget
 
+FALSE = "does not hold"  # in a line that contradicts a claim, and in no other
+ELSEWHERE = "it is about another problem"
+
 
 @dataclass(frozen=True, slots=True)
 class Verification:
@@ -41,10 +44,18 @@ class Verification:
         """In one line: a proof that was not re-checked is still one, and is never called re-checked."""
         if self.holds:
             return "re-checked by the verifier: holds"
-        why = (self.doubts or self.findings)[0]
         if self.contradicts:
-            return f"contradicted by the verifier: {why}"
-        return f"proved; not re-checked here: {why}" if self.doubts else f"not confirmed: {why}"
+            return f"contradicted by the verifier: {next(line for line in self.findings if FALSE in line)}"
+        return f"proved; not re-checked here: {self.doubts[0]}" if self.doubts else f"not confirmed: {self.findings[0]}"
+
+    @property
+    def verdict(self) -> str:
+        """In a word or two."""
+        if self.holds:
+            return "holds"
+        if self.findings[0].startswith(ELSEWHERE):
+            return "about another problem"
+        return "not re-checked" if self.unconfirmed else "does not hold"
 
     @property
     def unconfirmed(self) -> bool:
@@ -54,7 +65,7 @@ class Verification:
     @property
     def contradicts(self) -> bool:
         """Whether a claim was found to be wrong, and not only beyond what the verifier can do."""
-        return any("does not hold" in line for line in self.findings)
+        return any(FALSE in line for line in self.findings)
 
 
 def verify(
@@ -79,7 +90,7 @@ def verify(
             return Verification(False, ("nothing in it is proved, so there is nothing to verify",))
         differences = [] if problem is None else same_problem(stated, _text(problem))
         if differences:
-            return Verification(False, tuple(f"it is about another problem: {line}" for line in differences))
+            return Verification(False, tuple(f"{ELSEWHERE}: {line}" for line in differences))
         made = reading(stated)
     except Unreadable as fault:
         return Verification(False, (str(fault),), readable=False)
@@ -99,7 +110,7 @@ def _text(problem: object) -> str:
     if isinstance(problem, str | Path):
         try:
             return Path(problem).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError):
+        except (OSError, ValueError):  # no such file, no text, or no name of a file
             raise Refused(f"there is no problem file {problem}") from None
     from holdfast.problem.file.load_dump import dumps
 

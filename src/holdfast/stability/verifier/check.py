@@ -28,7 +28,7 @@ from holdfast.stability.verifier.reading.law import Law
 from holdfast.stability.verifier.reading.limits import Cut, free_code
 from holdfast.stability.verifier.reading.statement import Statement, reactions_in, statement
 from holdfast.stability.verifier.reading.tubes import TubeClaim
-from holdfast.stability.verifier.refusal import Refused, Unconfirmed, require
+from holdfast.stability.verifier.refusal import Refused, Unconfirmed, require, understood
 from holdfast.stability.verifier.rounding.adjoint import AdjointRounding, BoxRounding
 from holdfast.stability.verifier.schemes import Tableau, is_taken, stated_tableau, tableau_named
 from holdfast.stability.verifier.steps.cells import Cutter, Limit
@@ -107,7 +107,7 @@ class Reading:
 
 def reading(claims: Claims) -> Reading:
     """The problem of a certificate with its numbers; refused where these are not those of its text."""
-    stated = statement(claims.problem)
+    stated = understood(statement, claims.problem)
     require(claims.title == stated.title, "its title is not the one of the problem")
     for name in claims.widened:
         require(stated.states.get(name) is stated.dag.zero, f"{name!r} is said to be a parameter, but may move")
@@ -115,7 +115,7 @@ def reading(claims: Claims) -> Reading:
     require(not (sure and stated.noise), "the problem has noise, so nothing can be proved of a run")
     high = above_usual(claims)
     stated.take(claims.code.tables if claims.code is not None else {})
-    law = ChainLaw(stated, claims) if high else Law(stated)
+    law = ChainLaw(stated, claims) if high else understood(Law, stated)
     notes: list[str] = []
     numbers = doubles({**stated.parameters, **law.gains}, stated)
     require(set(claims.parameters) == set(numbers), "its parameters are not those of the problem")
@@ -146,7 +146,7 @@ def reading(claims: Claims) -> Reading:
             return Reading(claims, stated, chains, tableau, agreed, notes)
         return Reading(claims, stated, system, tableau, ExtendedAgreement(agreed, system), notes)
     notes += _start_notes(claims, stated)
-    made = equations(stated, law, claims.parameters)
+    made = understood(equations, stated, law, claims.parameters)
     if claims.code.passes is not None:
         met = repeated(made, claims.code, claims.parameters)
         return Reading(claims, stated, met[0], tableau, met[1], notes)

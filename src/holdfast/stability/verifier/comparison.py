@@ -14,7 +14,7 @@ from holdfast.stability.verifier.numbers.evaluate import ball_values
 from holdfast.stability.verifier.reading.file import Claims
 from holdfast.stability.verifier.reading.law import Law
 from holdfast.stability.verifier.reading.statement import Statement, statement
-from holdfast.stability.verifier.refusal import Refused, require
+from holdfast.stability.verifier.refusal import Refused, require, understood
 
 OF_EACH = 24  # points of each kind at which two statements are compared
 
@@ -42,7 +42,7 @@ def _double(ball: Any, name: str) -> float:
 
 def same_problem(claims: Claims, text: str) -> list[str]:
     """In what the problem of a certificate differs from the one that is meant, as mathematics."""
-    own, meant = statement(claims.problem), statement(text)
+    own, meant = understood(statement, claims.problem), understood(statement, text)
     for name in claims.widened:  # a parameter of the problem, of which the certificate speaks for a whole range
         if name in meant.parameters:
             value = doubles({name: meant.parameters[name]}, meant)[name]
@@ -63,7 +63,7 @@ def same_problem(claims: Claims, text: str) -> list[str]:
             found.append(f"the {what} differ")
     if own.state_names != meant.state_names or own.constraints != meant.constraints:
         return [*found, "states or constraints differ"]
-    ours, theirs = Law(own), Law(meant)
+    ours, theirs = understood(Law, own), understood(Law, meant)
     parts = [
         ("parameter", own.parameters, meant.parameters), ("gain", ours.gains, theirs.gains),
         ("law of", ours.demand, theirs.demand), ("constraint", own.holonomic, meant.holonomic),
