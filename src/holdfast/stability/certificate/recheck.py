@@ -26,7 +26,7 @@ from holdfast.stability.verifier.tube.starts import rows_that_stay
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class VerifierFinding:
     """One line of what was found, and whether it confirms a claim; None where nothing is claimed."""
 
     words: str
@@ -46,20 +46,20 @@ class Recheck:
     def native(self) -> NativeRun:
         return NativeRun(self.made)
 
-    def findings(self) -> list[Finding]:
+    def findings(self) -> list[VerifierFinding]:
         found = [*self._of_single_steps(), *self._of_averages(), *self._of_steps_in_order()]
         found += self._of_starts(all_confirmed=all(one.confirmed for one in found))
         return [*found, *self._of_the_rest()]
 
     # ── kinds of claims ───────────────────────────────────────────────────────────────────────────
 
-    def _of_single_steps(self) -> Iterator[Finding]:
+    def _of_single_steps(self) -> Iterator[VerifierFinding]:
         """Bounds that one step keeps, in Omega and in tubes: enclosed anew, and then attacked."""
         made, budget = self.made, self.budget
         in_omega = [(block, *outcome(made, block, budget)) for block in made.claims.blocks if block.proof is not None]
         for block, shown, sentence in [*in_omega, *tube_outcomes(made, budget, self.progress, self.client)]:
             if shown is None:
-                yield Finding(sentence, confirmed=False)
+                yield VerifierFinding(sentence, confirmed=False)
             else:
                 yield _finding(block, sentence, _attacked(partial(self._attack_on, shown)))
 
@@ -69,22 +69,22 @@ class Recheck:
             return Attack(self.made, shown, self.native)
         return TubeAttack(self.made, shown, self.native, self.made.claims.tubes[proof.tube])
 
-    def _of_averages(self) -> Iterator[Finding]:
+    def _of_averages(self) -> Iterator[VerifierFinding]:
         """Bounds of mean squares: derived anew, and then attacked by paths."""
         for block in self.made.claims.blocks:
             if block.mean_square is not None:
                 shown, sentence = average_outcome(self.made, block)
                 if shown is None:
-                    yield Finding(sentence, confirmed=False)
+                    yield VerifierFinding(sentence, confirmed=False)
                 else:
                     yield _finding(block, sentence, _attacked(partial(NoiseAttack, self.made, shown)))
 
-    def _of_steps_in_order(self) -> Iterator[Finding]:
+    def _of_steps_in_order(self) -> Iterator[VerifierFinding]:
         """Steps in the order of time: followed anew, and then attacked; blocks of one claim are attacked together."""
         known: dict[int, _Attacked] = {}
         for block, shown, sentence in order_outcomes(self.made, self.budget, self.progress):
             if shown is None:
-                yield Finding(sentence, confirmed=False)
+                yield VerifierFinding(sentence, confirmed=False)
                 continue
             if id(shown) not in known:
                 known[id(shown)] = _attacked(partial(self._order_attack_on, shown))
@@ -93,23 +93,23 @@ class Recheck:
     def _order_attack_on(self, shown: ShownOrder) -> OrderAttack:
         return OrderAttack(self.made, shown, self.native)
 
-    def _of_starts(self, *, all_confirmed: bool) -> Iterator[Finding]:
+    def _of_starts(self, *, all_confirmed: bool) -> Iterator[VerifierFinding]:
         """Whether runs from beside the start stay in the tubes, as stated."""
         starts = self.made.claims.starts
         if starts is None:
             return
         if not all_confirmed:
-            yield Finding("starts: not looked at, since not all that is proved was confirmed", confirmed=False)
+            yield VerifierFinding("starts: not looked at, since not all that is proved was confirmed", confirmed=False)
             return
         try:
             count = self._rows_that_stay(starts)
         except Refused as refusal:
-            yield Finding(f"starts: does not hold: {refusal}", confirmed=False)
+            yield VerifierFinding(f"starts: does not hold: {refusal}", confirmed=False)
         except Unconfirmed as doubt:
-            yield Finding(f"starts: {doubt}", confirmed=False)
+            yield VerifierFinding(f"starts: {doubt}", confirmed=False)
         else:
             words = f"every run from within the stated distances stays in the tube, {count} rows re-checked"
-            yield Finding(f"starts: {words}", confirmed=True)
+            yield VerifierFinding(f"starts: {words}", confirmed=True)
 
     def _rows_that_stay(self, starts: Mapping[str, float]) -> int:
         made, blocks = self.made, self.made.claims.blocks
@@ -122,14 +122,14 @@ class Recheck:
             raise Unconfirmed("a run from beside the start does not arrive")
         return rows_that_stay(made, [made.claims.tubes[k] for k in sorted(used)], *found)
 
-    def _of_the_rest(self) -> Iterator[Finding]:
+    def _of_the_rest(self) -> Iterator[VerifierFinding]:
         """What is not claimed, by name."""
         rest = [name for block in self.made.claims.blocks if not block.claimed for name in block.constraints]
         if rest:
-            yield Finding(f"{', '.join(rest)}: nothing is proved, so nothing was re-checked")
+            yield VerifierFinding(f"{', '.join(rest)}: nothing is proved, so nothing was re-checked")
         silent = _left_out(self.made.claims, self.made)
         if silent:
-            yield Finding(f"{', '.join(silent)}: left out, so nothing is said of it")
+            yield VerifierFinding(f"{', '.join(silent)}: left out, so nothing is said of it")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,11 +151,11 @@ def _attacked(made: Callable[[], Attack | NoiseAttack]) -> _Attacked:
     return _Attacked(attack.told, strange)
 
 
-def _finding(block: BlockClaim, sentence: str, attacked: _Attacked) -> Finding:
+def _finding(block: BlockClaim, sentence: str, attacked: _Attacked) -> VerifierFinding:
     """What an attack leaves of the sentence that confirms a block."""
     if attacked.trouble is not None:
-        return Finding(f"{', '.join(block.constraints)}: {attacked.trouble}", confirmed=False)
-    return Finding(f"{sentence}; {attacked.told}", confirmed=True)
+        return VerifierFinding(f"{', '.join(block.constraints)}: {attacked.trouble}", confirmed=False)
+    return VerifierFinding(f"{sentence}; {attacked.told}", confirmed=True)
 
 
 def _left_out(stated: Claims, made: Reading) -> list[str]:

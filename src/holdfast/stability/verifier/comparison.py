@@ -132,8 +132,12 @@ def _at(known: Mapping[str, float], seed: int) -> Point:
 
 def _anywhere() -> list[tuple[Point, bool]]:
     """Positive values, where both must be defined or neither; then others of either sign and of all sizes."""
-    positive = [(lambda name, k, shift=shift: (k * 13 + 7 + 5 * shift) / 31, True) for shift in range(3)]
-    return positive + [(lambda name, k, seed=seed: _some(seed, k), False) for seed in range(OF_EACH)]
+    positive = [(_growing(shift), True) for shift in range(3)]
+    return positive + [(_at({}, seed), False) for seed in range(OF_EACH)]
+
+
+def _growing(shift: int) -> Point:
+    return lambda name, k: (k * 13 + 7 + 5 * shift) / 31
 
 
 def _some(seed: int, k: int) -> float:
