@@ -13,6 +13,7 @@ from holdfast.engine.ensemble import run_ensemble
 from holdfast.engine.kernel import compiled
 from holdfast.equations.values import parameter_vector
 from holdfast.stability.certificate.tube_attack import misstated_tube
+from holdfast.stability.certificate.tube_proof import TubeProof
 from holdfast.stability.verifier.check import reading
 from holdfast.stability.verifier.reading.file import claims, digest
 
@@ -77,6 +78,16 @@ def misstated(certificate, change=lambda tube: None):
     change(data["tubes"][0])
     read, run = reading(claims({**data, "digest": digest(data)})), certificate.trajectory
     return misstated_tube(read, read.claims.tubes[0], run.times, run.y.T)
+
+
+def test_a_body_that_coasts_along_a_line_is_proved_in_a_tube():
+    """Along its run nothing but positions changes; the equations were said not to be defined there."""
+    system = hf.System(coordinates=(x, y), kinetic=(x.rate**2 + y.rate**2) / 2)
+    program = hf.Program(holonomic={"line": y - x / 2}, law=hf.critically_damped(5))
+    equations = hf.derive(hf.Problem(system, program, start={x.rate: -1, y.rate: sp.Rational(-1, 2)}))
+    certificate = hf.certify(equations, hf.RK4, step=0.01, duration=0.3, tube=True)
+    assert isinstance(certificate["line"].proof, TubeProof), certificate["line"].reason
+    assert hf.verify(certificate), hf.verify(certificate).findings
 
 
 def test_a_width_is_not_told_as_a_part_of_a_turn_where_nothing_turns(tmp_path):
