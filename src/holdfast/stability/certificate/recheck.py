@@ -144,6 +144,8 @@ def _attacked(made: Callable[[], Attack | NoiseAttack]) -> _Attacked:
     try:
         attack = made()
         contradiction, strange = attack.contradiction(), attack.other_code()
+    except Unconfirmed as doubt:
+        return _Attacked(trouble=str(doubt))
     except HoldfastError as error:
         contradiction, strange = f"the product cannot derive its problem: {error.what}", None
     if contradiction is not None:

@@ -12,11 +12,15 @@ from holdfast.stability.certificate.attack import RANDOM, Attack, NativeRun
 from holdfast.stability.verifier.check import Reading, Shown
 from holdfast.stability.verifier.numbers.forms import UNIT
 from holdfast.stability.verifier.reading.tubes import StatedTube
+from holdfast.stability.verifier.refusal import Unconfirmed
 from holdfast.stability.verifier.tube.speeds import speeds_of
 from holdfast.stability.verifier.tube.turns import turning
 
 LOST = 64 * UNIT  # of the terms of a cubic: more than doubles lose in it
 SCALED = 1e-6  # relative: how exactly a range of the run must be stated
+BETWEEN = 0.01  # of a width: how exactly it must be that between rows
+MIDDLE_OF_FOUR = np.array([0, -1, 9, 9, -1, 0]) / 16  # of six rows about it
+MIDDLE_OF_SIX = np.array([3, -25, 150, 150, -25, 3]) / 256
 TURN = 2 * np.pi  # the range of an angle may be stated as one turn, however many it made
 
 
@@ -82,7 +86,33 @@ def misstated_tube(read: Reading, tube: StatedTube, times: np.ndarray, states: n
         return f"its run, made again, leaves the tube at t = {times[outside[0]]:g}"
     speeds, width = speeds_of(read, tube), tube.width * ranges * (1 - SCALED)
     narrow = rows_outside(tube, times, states, width, 1.0 if speeds is None else 1 + speeds)
-    return f"the tube is narrower on one side of its run than stated at t = {times[narrow[0]]:g}" if narrow else None
+    if narrow:
+        return f"the tube is narrower on one side of its run than stated at t = {times[narrow[0]]:g}"
+    if speeds is not None:
+        _require_between(tube, times, states, 1 + speeds)
+    return None
+
+
+def _require_between(tube: StatedTube, times: np.ndarray, states: np.ndarray, factor: np.ndarray) -> None:
+    """The same halfway between rows, which runs at other speeds pass: by six rows, as exact as four of them differ.
+
+    Nothing is proved of what lies between rows, so that it is a doubt and no contradiction.
+    """
+    k = np.arange(2, len(times) - 3)
+    around = [states[k + j] for j in range(-2, 4)]
+    four, six = (
+        sum(w * x for w, x in zip(weights, around, strict=True)) for weights in (MIDDLE_OF_FOUR, MIDDLE_OF_SIX)
+    )
+    moments, off = (times[k] + times[k + 1]) / 2, 2 * np.abs(six - four)
+    which = np.clip(np.searchsorted(tube.spans[:, 0], moments, side="right") - 1, 0, len(tube.spans) - 1)
+    first, last = tube.spans[which].T
+    powers = np.stack([((moments - first) / (last - first)) ** n for n in range(4)], axis=1)
+    away = factor * (np.abs(six - np.einsum("nik,nk->ni", tube.curves[which], powers)) - off)
+    width = tube.width * np.array([*tube.scales.values()]) * (1 - BETWEEN)
+    narrow = np.flatnonzero((away + width > tube.halves[which]).any(axis=1))
+    if len(narrow):
+        where = f"at t = {moments[narrow[0]]:g}, between two rows"
+        raise Unconfirmed(f"that its tube is as wide as stated on both sides of its run is not confirmed {where}")
 
 
 def rows_outside(
