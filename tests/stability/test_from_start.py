@@ -114,7 +114,7 @@ def test_the_envelope_is_in_the_file_and_drawn(settling, tmp_path):
         ("start_size", lambda x: x / 2, "the start deviates more than stated"),
         ("start_size", lambda x: 1e6 * x, "lies outside its tube"),
         ("from_step", lambda x: 3, "misstates from which step on"),
-        ("start_size", lambda x: None, None),
+        ("start_size", lambda x: None, "its start deviates, and it does not say by how much"),
     ],
 )
 def test_an_altered_start_of_the_envelope_is_refused(settling, tmp_path, name, change, words):
@@ -127,8 +127,21 @@ def test_an_altered_start_of_the_envelope_is_refused(settling, tmp_path, name, c
     data["digest"] = digest(data)
     (tmp_path / "c.json").write_text(json.dumps(data))
     found = hf.verify(tmp_path / "c.json")
-    assert found.holds == (words is None), found.findings
-    assert words is None or any(words in line for line in found.findings)
+    assert not found.holds
+    assert any(words in line for line in found.findings), found.findings
+
+
+def test_bounds_of_what_remains_are_never_said_from_the_start_on(settling, tmp_path):
+    """Without the size of its start a file says less; it was read as the settled bounds from the start on."""
+    import json
+
+    from holdfast.stability.verifier.reading.file import digest
+
+    data = settling[1].to_dict()
+    del data["blocks"][0]["start_size"]
+    (tmp_path / "c.json").write_text(json.dumps(data | {"digest": digest(data)}))
+    with pytest.raises(hf.BadRequest, match="does not say by how much"):
+        hf.Certificate.load(tmp_path / "c.json")
 
 
 def test_a_start_outside_the_tube_says_from_which_step_on(monkeypatch):

@@ -10,6 +10,7 @@ from importlib import resources
 import pytest
 
 import holdfast as hf
+from holdfast.schemes.by_name import scheme_named
 from holdfast.stability.verifier.check import reading
 from holdfast.stability.verifier.noise.step import StepReader
 from holdfast.stability.verifier.reading.file import claims, digest
@@ -225,6 +226,21 @@ def test_no_lie_about_an_average_is_ever_confirmed(lie, tmp_path):
     assert json.dumps(data) != before
     found = told(data, tmp_path)
     assert not found.holds, found.findings
+
+
+@pytest.mark.parametrize("scheme", ["symplectic-euler", "implicit-midpoint", "radau5"])
+def test_an_average_does_not_ask_for_a_tableau(scheme):
+    """Any other scheme than Euler's stands for the usual paths; it was said not to be an explicit tableau."""
+    found = hf.verify(made("gusts", scheme_named(scheme)))
+    assert found.holds, found.findings
+
+
+def test_another_scheme_that_is_called_euler_has_no_average():
+    """It was proved for other paths than Euler's and Maruyama's, and called false by the verifier for its name."""
+    other = hf.RungeKutta(name="euler", order=2, stages=((), (Fraction(1, 2),)), weights=(Fraction(0), Fraction(1)))
+    (block,) = made("gusts", other).blocks
+    assert block.label is hf.Label.refused
+    assert "another scheme here than the one of that name" in block.reason
 
 
 def test_noise_that_differs_makes_another_problem(tmp_path):

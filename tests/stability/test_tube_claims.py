@@ -12,7 +12,10 @@ import holdfast as hf
 from holdfast.engine.ensemble import run_ensemble
 from holdfast.engine.kernel import compiled
 from holdfast.equations.values import parameter_vector
-from holdfast.stability.verifier.reading.file import digest
+from holdfast.stability.certificate.tube_attack import misstated_tube
+from holdfast.stability.certificate.tube_proof import TubeProof
+from holdfast.stability.verifier.check import reading
+from holdfast.stability.verifier.reading.file import claims, digest
 
 x, y, z, th = hf.coordinates("x y z th")
 m, g, L = hf.parameters("m g L")
@@ -49,6 +52,41 @@ def test_an_angle_of_many_turns_has_a_tube_that_is_a_part_of_one_turn():
     assert np.ptp(certificate.trajectory["th"]) > 2 * np.pi
     for text in (block.reason, block.omega(), block.promise("rk4", 0.005)):
         assert "of each state's range of this run (of a turn for th)" in text
+    assert hf.verify(certificate), hf.verify(certificate).findings
+    assert misstated(certificate) is None
+    nearly = misstated(certificate, lambda tube: tube["scales"].update(th=2 * np.pi * (1 - 2**-50)))
+    assert nearly is not None  # no turn any more: the words would be of the range of three turns
+    assert nearly.startswith("th moves further in its run than the range")
+
+
+@pytest.mark.parametrize("cells", [slice(None), slice(3, 4)], ids=["all", "one"])
+def test_a_tube_is_as_wide_as_is_said_on_both_sides_of_its_run(cells):
+    """Cubics were moved until the run lay at the edge of its tube; "within 0.1 % of this run" was verified."""
+    certificate = hf.certify(pendulum(), hf.RK4, step=0.01, duration=0.3, tube=True)
+
+    def beside(tube):
+        for cell in tube["cells"][cells]:
+            cell[2] = [[p[0] + 0.9 * half, *p[1:]] for p, half in zip(cell[2], cell[3], strict=True)]
+
+    assert misstated(certificate) is None
+    assert "narrower on one side of its run than stated" in misstated(certificate, beside)
+
+
+def misstated(certificate, change=lambda tube: None):
+    """What the verifier says of a tube that was changed, beside the run of its certificate."""
+    data = copy.deepcopy(certificate.to_dict())
+    change(data["tubes"][0])
+    read, run = reading(claims({**data, "digest": digest(data)})), certificate.trajectory
+    return misstated_tube(read, read.claims.tubes[0], run.times, run.y.T)
+
+
+def test_a_body_that_coasts_along_a_line_is_proved_in_a_tube():
+    """Along its run nothing but positions changes; the equations were said not to be defined there."""
+    system = hf.System(coordinates=(x, y), kinetic=(x.rate**2 + y.rate**2) / 2)
+    program = hf.Program(holonomic={"line": y - x / 2}, law=hf.critically_damped(5))
+    equations = hf.derive(hf.Problem(system, program, start={x.rate: -1, y.rate: sp.Rational(-1, 2)}))
+    certificate = hf.certify(equations, hf.RK4, step=0.01, duration=0.3, tube=True)
+    assert isinstance(certificate["line"].proof, TubeProof), certificate["line"].reason
     assert hf.verify(certificate), hf.verify(certificate).findings
 
 

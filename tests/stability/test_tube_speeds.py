@@ -15,11 +15,15 @@ from holdfast.cli.main import main
 from holdfast.common.rounded import rounded_up
 from holdfast.errors import BadRequest
 from holdfast.stability.certificate.tube_proof import OrderedProof
+
+
+from holdfast.stability.certificate.tube_attack import misstated_tube
 from holdfast.stability.promise.speeds import why_no_speeds
 from holdfast.stability.tube.cells import Cells
 from holdfast.stability.tube.prove import TubeProver
 from holdfast.stability.verifier.check import reading
 from holdfast.stability.verifier.reading.file import claims, digest
+from holdfast.stability.verifier.refusal import Unconfirmed
 from holdfast.stability.verifier.tube.cells import TubeCells
 from holdfast.stability.verifier.tube.groups import grouped
 from holdfast.stability.verifier.tube.space import TubeSpace
@@ -350,6 +354,27 @@ def test_a_lie_about_speeds_is_refused(turning, tmp_path, name):
     assert not found.holds
     told = found.findings[0]
     assert words in told or (words in ("not confirmed", "smaller") and ("budget" in told or "confirmed" in told)), told
+
+
+def test_cubics_may_not_leave_the_run_between_its_rows(turning):
+    """Other speeds pass between the rows; a file moved its cubics there by nearly a half-width, and was confirmed."""
+    _, certificate = turning
+    run, data = certificate.trajectory, copy.deepcopy(certificate.to_dict())
+    assert misstated(data, run) is None
+    for first, last, curves, halves in data["tubes"][0]["cells"]:
+        rows = [(t - first) / (last - first) for t in run.times if first <= t <= last]
+        if len(rows) <= 3:
+            bent = np.zeros(4)
+            bent[: len(rows) + 1] = np.polynomial.polynomial.polyfromroots(rows)  # nothing at the rows
+            size = np.abs(np.polynomial.polynomial.polyval(np.linspace(0, 1, 50), bent)).max()
+            curves[0][:] = (np.array(curves[0]) + 0.9 * halves[0] / size * bent).tolist()
+    with pytest.raises(Unconfirmed, match="between two rows"):
+        misstated(data, run)
+
+
+def misstated(data, run):
+    read = reading(claims(data | {"digest": digest(data)}))
+    return misstated_tube(read, read.claims.tubes[0], run.times, run.y.T)
 
 
 def test_speeds_are_not_put_into_a_tube_where_time_enters(tmp_path):

@@ -8,10 +8,11 @@ import pytest
 
 import holdfast as hf
 from holdfast.schemes.algebra.order_conditions import trees
+from holdfast.schemes.by_name import ALL_SCHEMES, scheme_meant
 from holdfast.stability.promise.tableau import stated_tableau, unshown_order
 from holdfast.stability.verifier.reading.file import digest
 from holdfast.stability.verifier.refusal import Refused
-from holdfast.stability.verifier.schemes import TABLEAUS, _trees
+from holdfast.stability.verifier.schemes import TABLEAUS, _trees, is_taken
 from holdfast.stability.verifier.schemes import stated_tableau as checked_tableau
 from tests.stability.held import pendulum
 
@@ -38,7 +39,10 @@ def test_a_user_s_tableau_is_proved_and_verified_from_its_file(made, tmp_path):
     assert certificate.label is hf.Label.proved, certificate["rod"].reason
     certificate.save(tmp_path / "c.json")
     assert hf.Certificate.load(tmp_path / "c.json").tableau == stated_tableau(scheme)
-    assert hf.verify(tmp_path / "c.json").holds
+    found = hf.verify(tmp_path / "c.json")
+    assert found.holds, found.findings
+    stated = f"{scheme.name} is the tableau that it states, of order {scheme.order} with {scheme.stage_count} stages"
+    assert stated in found.findings
 
 
 @pytest.mark.parametrize(
@@ -64,14 +68,27 @@ def test_an_altered_tableau_is_refused(made, tmp_path, change, words):
     assert words in found.findings[0]
 
 
-def test_a_known_name_is_not_given_to_another_tableau(made, tmp_path):
-    data = made[1].to_dict() | {"scheme": "rk4"}
+@pytest.mark.parametrize("name", ["rk4", "RK4", "rk4 ", "dop853", "DOPRI5", "Two_Stage(3/4)", "\uff52\uff4b4"])
+def test_a_known_name_is_not_given_to_another_tableau(made, tmp_path, name):
+    """However it is written: "every run of DOPRI5 with step 0.01" was confirmed of a tableau of Euler's."""
+    data = made[1].to_dict() | {"scheme": name}
     data["digest"] = digest(data)
     (tmp_path / "c.json").write_text(json.dumps(data))
     assert "another tableau" in hf.verify(tmp_path / "c.json").findings[0]
 
 
+def test_every_name_that_means_a_scheme_is_taken():
+    for scheme in ALL_SCHEMES:
+        for name in (scheme.name, scheme.name.upper(), scheme.name.replace("-", " ")):
+            assert scheme_meant(name) == scheme
+            assert is_taken(name)
+    assert scheme_meant("mine") is None
+    assert not is_taken("mine")
+
+
 def test_why_an_order_is_not_shown():
+    borrowed = hf.RungeKutta(name="RK4", order=SSP33.order, stages=SSP33.stages, weights=SSP33.weights)
+    assert "name of another" in unshown_order(borrowed)
     assert "not exact" in unshown_order(hf.RungeKutta(name="a", order=1, stages=((),), weights=(1,), digits=10))
     claimed = hf.RungeKutta(name="b", order=4, stages=TABLEAUS["rk4"].stages, weights=TABLEAUS["rk4"].weights)
     object.__setattr__(claimed, "order", 5)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import holdfast as hf
+from holdfast.stability.certificate.recheck import Recheck
 from holdfast.stability.verifier.check import reading
 from holdfast.stability.verifier.numbers.forms import Form
 from holdfast.stability.verifier.reading.code import ARITY, Code, Rounded, advanced
@@ -309,15 +310,9 @@ def test_a_claim_too_small_fails_on_two_cores_too(folded, monkeypatch):
     data["digest"] = digest(data)
     monkeypatch.setattr(cores, "WORTH", 1)
     monkeypatch.setattr(cores, "usable_cores", lambda: 2)
-    verified = _verified(data)
-    assert not verified.holds
-    assert "rounding is not confirmed" in verified.findings[0]
-
-
-def _verified(data):
-    from holdfast.stability.certificate.verify import _verified as verified
-
-    return verified(reading(claims(data)), Budget(math.inf, 10**6), None)
+    found = Recheck(reading(claims(data)), Budget(math.inf, 10**6), None, None).findings()[0]
+    assert found.confirmed is False
+    assert "rounding is not confirmed" in found.words
 
 
 def test_a_process_that_dies_confirms_nothing(folded, monkeypatch):

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import math
 from fractions import Fraction
 from hashlib import sha256
 
@@ -184,6 +185,12 @@ def test_an_operation_is_read_as_it_is_written(name):
     op, *args = OPERATIONS[name]
     (read_as,) = claims(changed(("code",), FILE["code"] | {"operations": [[op, *args]], "rates": [3]})).code.operations
     assert read_as == (op, *([Fraction(args[0])] if op == "const" else args))
+
+
+def test_nothing_has_no_sign():
+    found = claims(changed((*PROOF, "region"), [["t", 0.0, -0.0], ["x", -0.0, 0.0], ["v", -0.0, 1]]))
+    region = found.blocks[0].proof.region
+    assert all(math.copysign(1, end) == 1 for ends in region.values() for end in ends)
 
 
 def test_a_block_that_is_not_proved_may_leave_its_numbers_open():

@@ -22,6 +22,7 @@ import holdfast as hf
 from holdfast.cli.main import main
 from holdfast.stability.certificate.attack import RANDOM, Attack, NativeRun
 from holdfast.stability.certificate.certificate import certificate_from, digest
+from holdfast.stability.certificate.verify import Verification
 from holdfast.stability.verifier.check import POINTS, _agree, _limits, check_block, reading
 from holdfast.stability.verifier.reading.file import claims
 from holdfast.stability.verifier.reading.statement import statement
@@ -274,6 +275,39 @@ def test_code_that_moves_a_further_state_otherwise_is_refused(tmp_path):
     found = verified(signed(edited(data, ("code", "rates"), lambda rates: [*rates[:2], fifth])), tmp_path)
     assert not found
     assert "the code moves the state m otherwise" in found.findings[0]
+
+
+def test_what_the_verifier_cannot_read_is_not_called_false(honest, tmp_path):
+    """A text may hold what only the product knows; "does not hold" was said of it."""
+    data = signed(edited(honest, ("problem",), lambda text: text.replace("[system]", '[system]\ncolour = "red"')))
+    found = verified(data, tmp_path)
+    assert not found
+    assert found.unconfirmed
+    assert found.verdict == "not re-checked"
+    assert found.words == "proved; not re-checked here: [system] holds colour, which is not known here"
+
+
+def test_the_words_name_what_is_contradicted_and_not_what_comes_first():
+    findings = ("a: not verified within the budget", "b: does not hold: the norm is singular")
+    found = Verification(False, findings, doubts=findings)
+    assert found.words == "contradicted by the verifier: b: does not hold: the norm is singular"
+
+
+def test_a_problem_file_that_cannot_be_read_says_nothing_of_the_certificate(honest, tmp_path):
+    (tmp_path / "c.json").write_text(json.dumps(honest))
+    (tmp_path / "p.toml").write_text("no toml [")
+    shown = invoke("verify", tmp_path / "c.json", tmp_path / "p.toml")
+    assert shown.exit_code == 2
+    assert "not TOML" in shown.output
+    assert "does not hold" not in shown.output
+
+
+def test_a_certificate_of_another_problem_is_not_said_to_be_false(honest, tmp_path):
+    (tmp_path / "c.json").write_text(json.dumps(honest))
+    (tmp_path / "p.toml").write_text(honest["problem"].replace("9.81", "9.8"))
+    shown = invoke("verify", tmp_path / "c.json", tmp_path / "p.toml")
+    assert shown.exit_code == 1
+    assert shown.output.splitlines()[0].endswith("c.json: about another problem")
 
 
 def test_saving_and_loading_changes_nothing(honest, tmp_path):

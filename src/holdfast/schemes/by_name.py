@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from difflib import get_close_matches
 
 from holdfast.errors import BadRequest
@@ -46,18 +47,26 @@ def scheme_named(name: str | Scheme) -> Scheme:
     """The scheme of this name ("rk4", "RK4", "two-stage(3/4)"); a scheme is returned as it is."""
     if isinstance(name, Scheme):
         return name
-    key = str(name).strip().lower().replace("_", "-").replace(" ", "-")
-    if key in _BY_NAME:
-        return _BY_NAME[key]
-    if (made := two_stage_named(key)) is not None:
-        return made
-    near = get_close_matches(key, _BY_NAME, n=1, cutoff=0.5)
+    found = scheme_meant(str(name))
+    if found is not None:
+        return found
+    near = get_close_matches(_plain(str(name)), _BY_NAME, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}? " if near else ""
     raise BadRequest(
         f"there is no scheme {name!r}",
         where="scheme",
         fix=f"{hint}the schemes are: {', '.join(_BY_NAME)}, two-stage(3/4)",
     )
+
+
+def scheme_meant(name: str) -> Scheme | None:
+    """The scheme that a name means, however it is written; None where it means none of ours."""
+    key = _plain(name)
+    return _BY_NAME.get(key) or two_stage_named(key)
+
+
+def _plain(name: str) -> str:
+    return unicodedata.normalize("NFKC", name).strip().lower().replace("_", "-").replace(" ", "-")
 
 
 def is_named(scheme: Scheme) -> bool:

@@ -30,6 +30,7 @@ def verify(certificate: str, problem: str | None, seconds: float | None, on: str
     ordinary(certificate, "a certificate")
     if problem is not None:
         ordinary(problem, "a problem file")
+        hf.load(problem)  # what cannot be read is said of the file, and nothing of the certificate
     found = hf.verify(certificate, problem, seconds=seconds, on=on)
     if not found.readable:
         raise hf.BadRequest(f"{certificate} cannot be read: {found.findings[0]}", fix="holdfast certify -o writes one")
@@ -38,7 +39,7 @@ def verify(certificate: str, problem: str | None, seconds: float | None, on: str
     elif len(found.findings) == 1 and found.findings[0].startswith("nothing in it is proved"):
         say(f"{certificate}: {found.findings[0]}")
     else:
-        say(f"{certificate}: {'holds' if found.holds else 'not re-checked' if found.unconfirmed else 'does not hold'}")
+        say(f"{certificate}: {found.verdict}")
         for line in found.findings:
             say(f"  {line}")
     click.get_current_context().exit(0 if found.holds else 1)

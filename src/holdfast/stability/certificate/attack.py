@@ -138,6 +138,10 @@ class Attack:
         finally:
             flint.ctx.prec = before
 
+    def other_code(self) -> str | None:
+        """How what is run here differs from what the certificate lists."""
+        return self.native.other_code()
+
     # ── the run ───────────────────────────────────────────────────────────────────────────────────
 
     def _of_run(self) -> str | None:

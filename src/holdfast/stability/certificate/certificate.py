@@ -28,7 +28,7 @@ from holdfast.stability.certificate.tube_proof import (
     tubes_of,
 )
 from holdfast.stability.verifier.reading.file import claims, read
-from holdfast.stability.verifier.refusal import Refused
+from holdfast.stability.verifier.refusal import Refused, Unconfirmed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -369,8 +369,8 @@ def certificate_from(data: Any) -> Certificate:
     """A certificate from its data, if every field has its type and range and the checksums fit."""
     try:
         claims(data)
-    except Refused as refusal:
-        raise BadRequest(f"the certificate is refused: {refusal}", fix="certify again") from None
+    except (Refused, Unconfirmed) as trouble:
+        raise BadRequest(f"the certificate is refused: {trouble}", fix="certify again") from None
     tubes = [tube_from(entry) for entry in data.get("tubes", ())]
     blocks = tuple(_block(entry, tubes) for entry in data["blocks"])
     names = ("problem", "title", "scheme", "step", "begin", "duration", "parameters", "start", "overrides")

@@ -7,12 +7,10 @@ from typing import Any
 import numpy as np
 
 from holdfast.common.rounded import over
-from holdfast.errors import HoldfastError
-from holdfast.stability.certificate.attack import BITS, NEAR_BOUND, SUSPECTS, Attack, NativeRun, _some
-from holdfast.stability.certificate.tube_attack import SCALED, TURN, rows_outside
+from holdfast.stability.certificate.attack import NEAR_BOUND, SUSPECTS, Attack, NativeRun, _some
+from holdfast.stability.certificate.tube_attack import misstated_tube
 from holdfast.stability.verifier.check import Reading
 from holdfast.stability.verifier.order.check import ShownOrder
-from holdfast.stability.verifier.tube.turns import turning
 
 RANDOM = 200  # native steps from corners and other states of boxes
 
@@ -25,17 +23,6 @@ class OrderAttack(Attack):
         self._names = shown.claim["names"]
         self._watched = [read.equations.psi[name] for name in self._names]
 
-    def contradiction(self) -> str | None:
-        import flint
-
-        before, flint.ctx.prec = flint.ctx.prec, BITS
-        try:
-            return self._of_run() or self._of_steps()
-        except HoldfastError as error:
-            return f"the run it speaks of cannot be made again: {error.what}"
-        finally:
-            flint.ctx.prec = before
-
     def _of_run(self) -> str | None:
         run, shown = self.native.trajectory, self.order
         unfinished = self._unfinished(run)
@@ -45,13 +32,9 @@ class OrderAttack(Attack):
         steps = shown.claim["steps"]
         if steps != self._whole(times) - 1:
             return "its run, made again, takes another number of steps"
-        angles = turning(self.read.equations)
-        for name, scale, row in zip(shown.tube.scales, shown.tube.scales.values(), run.y, strict=True):
-            if scale < (1 - SCALED) * (min(np.ptp(row), TURN) if name in angles else np.ptp(row)):
-                return f"{name} moves further in its run than the range that the width of the tube is stated by"
-        outside = rows_outside(shown.tube, times, states)
-        if outside:
-            return f"its run, made again, leaves the tube at t = {times[outside[0]]:g}"
+        misstated = misstated_tube(self.read, shown.tube, times, states)
+        if misstated is not None:
+            return misstated
         times, states = times[: steps + 1], states[: steps + 1]  # nothing is said of the step by which an event is met
         psi, bounds = self._doubles(times, states)[0], np.array(shown.claim["bounds"])
         for k in _some(np.flatnonzero((np.abs(psi) > (1 - NEAR_BOUND) * bounds).any(axis=1)), SUSPECTS):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -11,11 +12,15 @@ from holdfast.stability.certificate.attack import RANDOM, Attack, NativeRun
 from holdfast.stability.verifier.check import Reading, Shown
 from holdfast.stability.verifier.numbers.forms import UNIT
 from holdfast.stability.verifier.reading.tubes import StatedTube
+from holdfast.stability.verifier.refusal import Unconfirmed
 from holdfast.stability.verifier.tube.speeds import speeds_of
 from holdfast.stability.verifier.tube.turns import turning
 
 LOST = 64 * UNIT  # of the terms of a cubic: more than doubles lose in it
 SCALED = 1e-6  # relative: how exactly a range of the run must be stated
+BETWEEN = 0.01  # of a width: how exactly it must be that between rows
+MIDDLE_OF_FOUR = np.array([0, -1, 9, 9, -1, 0]) / 16  # of six rows about it
+MIDDLE_OF_SIX = np.array([3, -25, 150, 150, -25, 3]) / 256
 TURN = 2 * np.pi  # the range of an angle may be stated as one turn, however many it made
 
 
@@ -37,14 +42,9 @@ class TubeAttack(Attack):
         if unfinished is not None:
             return unfinished
         times, states = run.times, run.y.T
-        angles = turning(self.read.equations)
-        for name, scale, row in zip(self.tube.scales, self.tube.scales.values(), run.y, strict=True):
-            span = min(np.ptp(row), TURN) if name in angles else np.ptp(row)
-            if scale < (1 - SCALED) * span:
-                return f"{name} moves further in its run than the range that the width of the tube is stated by"
-        outside = rows_outside(self.tube, times, states)
-        if outside:
-            return f"its run, made again, leaves the tube at t = {times[outside[0]]:g}"
+        misstated = misstated_tube(self.read, self.tube, times, states)
+        if misstated is not None:
+            return misstated
         whole = self._whole(times)
         times, states = times[:whole], states[:whole]
         psi = self._doubles(times, states)[0]
@@ -74,26 +74,77 @@ class TubeAttack(Attack):
         return spans[:, 0] + s * (spans[:, 1] - spans[:, 0]), states
 
 
-def rows_outside(tube: StatedTube, times: np.ndarray, states: np.ndarray) -> list[int]:
-    """The rows that are not shown to lie in the cells: in doubles with room for their errors, then exactly."""
+def misstated_tube(read: Reading, tube: StatedTube, times: np.ndarray, states: np.ndarray) -> str | None:
+    """How a tube is not what is said of it about its run: by ranges, by rows, or by its width on both sides of them."""
+    angles, ranges = turning(read.equations), np.array([*tube.scales.values()])
+    for name, scale, span in zip(tube.scales, ranges, np.ptp(states, axis=0), strict=True):
+        told = TURN if name in angles and scale == TURN else span  # a part of a turn is told where it is one exactly
+        if scale < (1 - SCALED) * told:
+            return f"{name} moves further in its run than the range that the width of the tube is stated by"
+    outside = rows_outside(tube, times, states)
+    if outside:
+        return f"its run, made again, leaves the tube at t = {times[outside[0]]:g}"
+    speeds, width = speeds_of(read, tube), tube.width * ranges * (1 - SCALED)
+    narrow = rows_outside(tube, times, states, width, 1.0 if speeds is None else 1 + speeds)
+    if narrow:
+        return f"the tube is narrower on one side of its run than stated at t = {times[narrow[0]]:g}"
+    if speeds is not None:
+        _require_between(tube, times, states, 1 + speeds)
+    return None
+
+
+def _require_between(tube: StatedTube, times: np.ndarray, states: np.ndarray, factor: np.ndarray) -> None:
+    """The same halfway between rows, which runs at other speeds pass: by six rows, as exact as four of them differ.
+
+    Nothing is proved of what lies between rows, so that it is a doubt and no contradiction.
+    """
+    k = np.arange(2, len(times) - 3)
+    around = [states[k + j] for j in range(-2, 4)]
+    four, six = (
+        sum(w * x for w, x in zip(weights, around, strict=True)) for weights in (MIDDLE_OF_FOUR, MIDDLE_OF_SIX)
+    )
+    moments, off = (times[k] + times[k + 1]) / 2, 2 * np.abs(six - four)
+    which = np.clip(np.searchsorted(tube.spans[:, 0], moments, side="right") - 1, 0, len(tube.spans) - 1)
+    first, last = tube.spans[which].T
+    powers = np.stack([((moments - first) / (last - first)) ** n for n in range(4)], axis=1)
+    away = factor * (np.abs(six - np.einsum("nik,nk->ni", tube.curves[which], powers)) - off)
+    width = tube.width * np.array([*tube.scales.values()]) * (1 - BETWEEN)
+    narrow = np.flatnonzero((away + width > tube.halves[which]).any(axis=1))
+    if len(narrow):
+        where = f"at t = {moments[narrow[0]]:g}, between two rows"
+        raise Unconfirmed(f"that its tube is as wide as stated on both sides of its run is not confirmed {where}")
+
+
+def rows_outside(
+    tube: StatedTube, times: np.ndarray, states: np.ndarray, room: Any = 0.0, factor: Any = 1.0
+) -> list[int]:
+    """The rows that are not shown to lie in the cells: in doubles with room for their errors, then exactly.
+
+    With `room`, those that have less of it on some side, where they may be `factor` times as far from the cubics.
+    """
+    room, factor = (np.broadcast_to(np.asarray(x, float), (len(tube.scales),)) for x in (room, factor))
     which = np.clip(np.searchsorted(tube.spans[:, 0], times, side="right") - 1, 0, len(tube.spans) - 1)
     first, last = tube.spans[which].T
     with np.errstate(all="ignore"):
         s = (times - first) / (last - first)
         terms = tube.curves[which] * np.stack([s**k for k in range(4)], axis=1)[:, None, :]
-        away = np.abs(states - terms.sum(axis=2))
-        lost = LOST * (np.abs(terms).sum(axis=2) + np.abs(states))
+        away = factor * np.abs(states - terms.sum(axis=2)) + room
+        lost = LOST * (np.abs(terms).sum(axis=2) + np.abs(states) + room)
         sure = (away + lost <= tube.halves[which]).all(axis=1) & (times >= first) & (times <= last)
-    return [int(k) for k in np.flatnonzero(~sure) if not _inside(tube, int(which[k]), float(times[k]), states[k])]
+    doubtful = (int(k) for k in np.flatnonzero(~sure))
+    return [k for k in doubtful if not _inside(tube, int(which[k]), float(times[k]), states[k], room, factor)]
 
 
-def _inside(tube: StatedTube, cell: int, moment: float, state: np.ndarray) -> bool:
+def _inside(
+    tube: StatedTube, cell: int, moment: float, state: np.ndarray, room: np.ndarray, factor: np.ndarray
+) -> bool:
     first, last, now = (Fraction(float(x)) for x in (*tube.spans[cell], moment))
     if not first <= now <= last or not np.isfinite(state).all():
         return False
     s = (now - first) / (last - first)
-    for curve, half, x in zip(tube.curves[cell], tube.halves[cell], state, strict=True):
+    for i, curve in enumerate(tube.curves[cell]):
         p0, p1, p2, p3 = (Fraction(float(c)) for c in curve)
-        if abs(Fraction(float(x)) - (p0 + s * (p1 + s * (p2 + s * p3)))) > Fraction(float(half)):
+        x, half, more, times = (Fraction(float(part[i])) for part in (state, tube.halves[cell], room, factor))
+        if times * abs(x - (p0 + s * (p1 + s * (p2 + s * p3)))) + more > half:
             return False
     return True

@@ -7,10 +7,9 @@ from typing import Any
 from holdfast.errors import BadRequest
 from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.algebra.order_conditions import residuals
-from holdfast.schemes.by_name import ALL_SCHEMES, is_named
+from holdfast.schemes.by_name import is_named, scheme_meant
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.schemes.kinds.scheme import Scheme
-from holdfast.schemes.tableaus.two_stage import two_stage_named
 
 MOST_STAGES, MOST_ORDER = 16, 6  # of a tableau that is proved; a verifier checks as many conditions again
 
@@ -19,7 +18,7 @@ def unshown_order(scheme: Scheme) -> str | None:
     """Why the order of a scheme without a name of its own is not shown; None where it is."""
     if not isinstance(scheme, RungeKutta):
         return f"{scheme.name} is not one of the schemes whose order is proved"
-    if any(scheme.name == known.name for known in ALL_SCHEMES) or two_stage_named(scheme.name) is not None:
+    if scheme_meant(scheme.name) is not None:
         return f"{scheme.name} is not one of the schemes whose order is proved: it has the name of another"
     if scheme.digits is not None:
         return f"the coefficients of {scheme.name} are not exact, so its order is not shown"

@@ -28,9 +28,9 @@ from holdfast.stability.verifier.reading.law import Law
 from holdfast.stability.verifier.reading.limits import Cut, free_code
 from holdfast.stability.verifier.reading.statement import Statement, reactions_in, statement
 from holdfast.stability.verifier.reading.tubes import TubeClaim
-from holdfast.stability.verifier.refusal import Refused, Unconfirmed, require
+from holdfast.stability.verifier.refusal import Refused, Unconfirmed, require, understood
 from holdfast.stability.verifier.rounding.adjoint import AdjointRounding, BoxRounding
-from holdfast.stability.verifier.schemes import Tableau, stated_tableau, tableau_named
+from holdfast.stability.verifier.schemes import Tableau, is_taken, stated_tableau, tableau_named
 from holdfast.stability.verifier.steps.cells import Cutter, Limit
 from holdfast.stability.verifier.steps.charts import ChartCutter
 from holdfast.stability.verifier.steps.contraction import Contraction, Norm, bits_for, top
@@ -82,11 +82,17 @@ class Reading:
     claims: Claims
     stated: Statement
     equations: Equations
-    tableau: Tableau
+    own_tableau: Tableau | None  # none under noise, where any other scheme than Euler's stands for the usual paths
     agreement: Agreement | ChainAgreement | ExtendedAgreement
     notes: list[str] = field(default_factory=list)
     cuts: tuple[Cut, ...] = ()  # limits of controls that the code has, and `code` has not
     free: Code | None = None
+
+    @property
+    def tableau(self) -> Tableau:
+        """The scheme by which a sure bound is proved."""
+        assert self.own_tableau is not None
+        return self.own_tableau
 
     @property
     def code(self) -> Code:
@@ -101,7 +107,7 @@ class Reading:
 
 def reading(claims: Claims) -> Reading:
     """The problem of a certificate with its numbers; refused where these are not those of its text."""
-    stated = statement(claims.problem)
+    stated = understood(statement, claims.problem)
     require(claims.title == stated.title, "its title is not the one of the problem")
     for name in claims.widened:
         require(stated.states.get(name) is stated.dag.zero, f"{name!r} is said to be a parameter, but may move")
@@ -109,7 +115,7 @@ def reading(claims: Claims) -> Reading:
     require(not (sure and stated.noise), "the problem has noise, so nothing can be proved of a run")
     high = above_usual(claims)
     stated.take(claims.code.tables if claims.code is not None else {})
-    law = ChainLaw(stated, claims) if high else Law(stated)
+    law = ChainLaw(stated, claims) if high else understood(Law, stated)
     notes: list[str] = []
     numbers = doubles({**stated.parameters, **law.gains}, stated)
     require(set(claims.parameters) == set(numbers), "its parameters are not those of the problem")
@@ -120,12 +126,8 @@ def reading(claims: Claims) -> Reading:
             notes.append(f"{name} = {value:g} is put in the place of the problem's {numbers[name]:g}")
         else:
             require(value == numbers[name], f"{name} = {value:g} is not the problem's {numbers[name]:g}")
-    tableau = tableau_named(claims.scheme)
-    if claims.tableau is not None:
-        require(tableau is None, f"it gives the name {claims.scheme[:30]!r} to another tableau")
-        tableau = stated_tableau(*claims.tableau)
-    require(tableau is not None, f"the scheme {claims.scheme[:30]!r} is not an explicit tableau")
-    assert tableau is not None
+    tableau = _tableau(claims, notes)
+    require(tableau is not None or not sure, f"the scheme {claims.scheme[:30]!r} is not an explicit tableau")
     require(claims.step is not None, "there is no step")
     own = len(stated.state_names)
     require(len(claims.start) == own or (high and len(claims.start) > own), "the start is not a state of the problem")
@@ -144,7 +146,7 @@ def reading(claims: Claims) -> Reading:
             return Reading(claims, stated, chains, tableau, agreed, notes)
         return Reading(claims, stated, system, tableau, ExtendedAgreement(agreed, system), notes)
     notes += _start_notes(claims, stated)
-    made = equations(stated, law, claims.parameters)
+    made = understood(equations, stated, law, claims.parameters)
     if claims.code.passes is not None:
         met = repeated(made, claims.code, claims.parameters)
         return Reading(claims, stated, met[0], tableau, met[1], notes)
@@ -158,6 +160,17 @@ def reading(claims: Claims) -> Reading:
         return Reading(claims, stated, made, tableau, limited, notes, cuts, free)
     agreement = Agreement(made, claims.code, claims.parameters)
     return Reading(claims, stated, made, tableau, agreement, notes)
+
+
+def _tableau(claims: Claims, notes: list[str]) -> Tableau | None:
+    """The tableau of its scheme, by its name or as it is stated under a name that means no other."""
+    if claims.tableau is None:
+        return tableau_named(claims.scheme)
+    require(not is_taken(claims.scheme), f"it gives the name {claims.scheme[:30]!r} to another tableau")
+    found = stated_tableau(*claims.tableau)
+    stages = f"{len(found.weights)} stage{'s' if len(found.weights) > 1 else ''}"
+    notes.append(f"{claims.scheme} is the tableau that it states, of order {found.order} with {stages}")
+    return found
 
 
 def require_at_once(made: Equations) -> None:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+Read = TypeVar("Read")
+
 
 class Refused(Exception):
     """A claim that does not hold, or a file that does not say clearly what it claims."""
@@ -18,3 +23,11 @@ class Unconfirmed(Exception):
 def require(condition: bool, otherwise: str) -> None:
     if not condition:
         raise Refused(otherwise)
+
+
+def understood(read: Callable[..., Read], *given: Any) -> Read:
+    """What is read from a problem text. Where the verifier does not know how, that is no fault of what is claimed."""
+    try:
+        return read(*given)
+    except Refused as refusal:
+        raise Unconfirmed(str(refusal)) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from fractions import Fraction as F
 from math import factorial
@@ -44,6 +45,7 @@ TABLEAUS = {
         ((), (_THIRD,), (-_THIRD, _ONE), (_ONE, -_ONE, _ONE)), (F(1, 8), F(3, 8), F(3, 8), F(1, 8))
     ),
 }
+OTHERS = {"symplectic-euler", "dopri5", "dop853", "implicit-midpoint", "radau5", "radau"}  # that no tableau here tells
 PLACE = re.compile(r"two-stage\(([1-9]\d{0,59})(?:/([1-9]\d{0,59}))?\)")
 
 
@@ -59,6 +61,12 @@ def tableau_named(name: str) -> Tableau | None:
         return None
     place = F(int(found[1]), int(found[2] or 1))
     return Tableau(((), (place,)), (1 - 1 / (2 * place), 1 / (2 * place)))
+
+
+def is_taken(name: str) -> bool:
+    """Whether a name means a scheme, however it is written: RK4, "rk4 ", Two_Stage(3/4)."""
+    plain = unicodedata.normalize("NFKC", name).strip().lower().replace("_", "-").replace(" ", "-")
+    return plain in OTHERS or tableau_named(plain) is not None
 
 
 MOST_STAGES, MOST_ORDER = 16, 6  # of a tableau that is stated

@@ -37,6 +37,8 @@ def in_mean_square(
     """A proof for the paths that `hf.sample_paths` makes from the start of a run, or why there is none."""
     if step is None:
         return f"{WHY}: paths need a step; {ELSE}"
+    if scheme.name == EULER.name and scheme != EULER:
+        return f"{WHY}: {scheme.name} is another scheme here than the one of that name; {ELSE}"
     moment, state = float(run.times[0]), run.y[:, 0].tolist()
     try:
         equations.require_given_forces("certify")

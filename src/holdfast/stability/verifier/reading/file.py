@@ -171,7 +171,7 @@ def _name(value: Any, where: str) -> str:
 def _number(value: Any, where: str) -> float:
     whole = isinstance(value, int | float) and not isinstance(value, bool)
     require(whole and abs(value) < 1e300 and math.isfinite(value), f"{where} is no finite number")
-    return float(value)
+    return float(value) + 0.0  # never -0.0, which is an end of a range below 0.0 to some
 
 
 def _size(value: Any, where: str) -> float:
@@ -382,6 +382,8 @@ def _block(value: Any, where: str) -> BlockClaim:
         ordered is not None or not proved or data["defect"] is not None,
         "the defect is smaller than shown: none is stated",
     )
+    told = not (proved and data["settles"]) or data.get("start_size") is not None
+    require(told, "its start deviates, and it does not say by how much")
     require(proved or data["proof"] is None, "a block holds a proof but is not called proved")
     require(not proved or (data["proof"] or tube or ordered) is not None, "a block is called proved but holds no proof")
     return BlockClaim(tube_proof=tube, ordered=ordered, **{name: data[name] for name in (*BLOCK, *more)})

@@ -96,4 +96,4 @@ def _tube(value: Any) -> StatedTube:
 def _number(value: Any, least: float = -LARGEST) -> float:
     whole = isinstance(value, int | float) and not isinstance(value, bool)
     require(whole and least <= value < LARGEST, "a tube holds what is no number, or too large")  # nor what is NaN
-    return float(value)
+    return float(value) + 0.0  # never -0.0
