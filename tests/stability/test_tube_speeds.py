@@ -14,10 +14,8 @@ import holdfast as hf
 from holdfast.cli.main import main
 from holdfast.common.rounded import rounded_up
 from holdfast.errors import BadRequest
-from holdfast.stability.certificate.tube_proof import OrderedProof
-
-
 from holdfast.stability.certificate.tube_attack import misstated_tube
+from holdfast.stability.certificate.tube_proof import OrderedProof
 from holdfast.stability.promise.speeds import why_no_speeds
 from holdfast.stability.tube.cells import Cells
 from holdfast.stability.tube.prove import TubeProver
