@@ -18,6 +18,8 @@ from holdfast.errors import Undecided
 from holdfast.graph.arithmetics.arithmetic import Arithmetic
 from holdfast.graph.arithmetics.tables import ball_table, clipped_table, decided_table
 
+SMALL = 2**53  # whole numbers that any precision in use holds exactly
+
 _BALLS_IN_USE = threading.RLock()
 
 
@@ -49,9 +51,9 @@ def ball(value: int | float | Fraction) -> Any:
     """The ball of an exact number: a float means exactly itself here."""
     import flint
 
-    if isinstance(value, float):
+    if isinstance(value, float) or (type(value) is int and -SMALL < value < SMALL):
         return flint.arb(value)
-    fraction = Fraction(value)
+    fraction = value if type(value) is Fraction else Fraction(value)
     return flint.arb(flint.fmpq(fraction.numerator, fraction.denominator))
 
 

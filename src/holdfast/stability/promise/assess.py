@@ -43,7 +43,7 @@ from holdfast.stability.promise.request import CertificateRequest
 from holdfast.stability.promise.sampled import Sampled
 from holdfast.stability.promise.tableau import stated_tableau, unshown_order
 from holdfast.stability.proof.block import ProofBlock, blocks_of, by_tables
-from holdfast.stability.proof.claim import Claim
+from holdfast.stability.proof.claim import Claim, kept_for
 from holdfast.stability.proof.noise.in_mean_square import in_mean_square
 from holdfast.stability.proof.omega import Assumptions, peaks_of, region_of, unproved_limits
 from holdfast.stability.proof.prove import Interrupted, prove
@@ -390,7 +390,8 @@ class Assessment:
         region = region_of(self.asked.region, run, len(self.equations.coordinates))
         assert isinstance(self.scheme, RungeKutta)
         limits = granted.limits(self.equations, block)
-        setting = Claim(self.equations, block, self.scheme, step, self.parameters, region, limits)
+        made = kept_for(self.equations, block, self.scheme, self.parameters)
+        setting = Claim(self.equations, block, self.scheme, step, self.parameters, region, limits, made)
         try:
             norm = region_norm(setting, run, defects) if block.varies else norm
         except HoldfastError as error:

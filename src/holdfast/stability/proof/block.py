@@ -283,39 +283,40 @@ def whole_motion(
 
 
 def _reduced(equations: Equations, block: ProofBlock, numbers: dict[Node, Node]) -> BlockFlow | None:
-    """The motion of an affine block in the variables Y = J q, W = J v, on the program itself.
+    """The motion of an affine block in as many variables X as it has deviations, on the program itself.
 
-        y = Y − e(t),   w = W − e'(t),   W' = K y + B w + e''(t)
+        ψ = X + e(t),     X = J q, J v, z₀, z₁, ...,     X' = ψ' − e'(t),     ψ' the next ψ, of the last one Y
 
-    Any Runge-Kutta scheme treats (Y, W) as it treats the whole state, and is linear in the deviations, so the defect
-    is that of e(t) alone and may be evaluated at y = w = 0, where no acceleration is needed. Needs holonomic
-    constraints only.
+    where z are own states of an extension, J a + γ = z₀, z₀' = z₁, ..., with no e. Any Runge-Kutta scheme treats X as
+    it treats the whole state, and is linear in the deviations, so the defect is that of e(t) alone and may be evaluated
+    at ψ = 0, where no acceleration is needed. Needs holonomic constraints only, and own states for further deviations.
     """
-    m = len(equations.deviations.y)
-    held = [i for i in block.places if i < m]
-    if len(block.places) != 2 * len(held) or not _affine(equations, held, numbers):
+    chains = _affine_chains(equations, block, numbers)
+    if chains is None:
         return None
-    graph, inputs = equations.inputs.graph, equations.inputs
+    graph, inputs, deviations = equations.inputs.graph, equations.inputs, equations.deviations
     still = {node: graph.zero for node in (*inputs.q, *inputs.v, *inputs.s)}
-    y = substitute([equations.deviations.y[i] for i in held], numbers | still)
-    w = substitute([equations.deviations.w[i] for i in held], numbers | still)
-    drift = substitute([equations.deviations.drift[i] for i in held], numbers | still)
-    places = [graph.input(f"place.{k}") for k in range(len(held))]
-    rates = [graph.input(f"rate.{k}") for k in range(len(held))]
-    own_y = [a + b for a, b in zip(places, y, strict=True)]  # y(q, t) = J q + y(0, t)
-    own_w = [a + b for a, b in zip(rates, w, strict=True)]
-    psi = [*own_y, *own_w]
-    demand = _demand(equations, block, held, psi, numbers)
+    nodes = (*deviations.y, *deviations.w)
+    by_time = dict(zip(block.places, substitute([nodes[i] for i in block.places], numbers | still), strict=True))
+    own = {place: graph.input(f"own.{k}") for k, place in enumerate(block.places)}
+    psi = [own[place] + by_time[place] for place in block.places]
+    demand = _demand(equations, block, psi, numbers)
     if demand is None:
         return None
-    accelerations = [d - g for d, g in zip(demand, drift, strict=True)]
+    rates: dict[int, Node] = {}
+    for row, (y, w, *further) in chains.items():
+        (drift,) = substitute([deviations.drift[row]], numbers | still)
+        chain, rises = (y, w, *further), (by_time[w], drift, *(graph.zero for _ in further))
+        for place, after, rise in zip(chain, chain[1:], rises, strict=False):
+            rates[place] = own[after] + (by_time[after] - rise)
+        rates[chain[-1]] = demand[row] - rises[-1]
     return BlockFlow(
         time=inputs.time,
-        state=(*places, *rates),
-        rates=(*rates, *accelerations),
+        state=tuple(own.values()),
+        rates=tuple(rates[place] for place in block.places),
         psi=tuple(psi),
         others=(),
-        names=tuple(f"place_{k}" for k in range(len(held))) + tuple(f"rate_{k}" for k in range(len(held))),
+        names=tuple(f"own_{k}" for k in range(len(own))),
         deviation_names=block.names,
         other_names=(),
         matrix=block.matrix,
@@ -324,16 +325,39 @@ def _reduced(equations: Equations, block: ProofBlock, numbers: dict[Node, Node])
 
 
 def _demand(
-    equations: Equations, block: ProofBlock, held: Sequence[int], psi: Sequence[Node], numbers: dict[Node, Node]
-) -> list[Node] | None:
-    """What the law asks of dw/dt in this block's own deviations, the law itself and not its H; None if not in them."""
-    inputs, law = equations.inputs, equations.demand_law
+    equations: Equations, block: ProofBlock, psi: Sequence[Node], numbers: dict[Node, Node]
+) -> dict[int, Node] | None:
+    """What the law asks of the last rates in this block's own deviations, by row: the law itself and not its H; None
+    if not in them.
+    """
+    inputs, law, m = equations.inputs, equations.demand_law, len(equations.deviations.y)
     deviating = (*inputs.y.values(), *inputs.w.values())
     own = {deviating[place]: node for place, node in zip(block.places, psi, strict=True)}
     value = law.value if equations.second_order else law.linear
-    demand = substitute([value[i] for i in held], numbers | own)
+    rows = [place - m for place in block.places if place >= m]
+    demand = substitute([value[row] for row in rows], numbers | own)
     foreign = {*deviating, *inputs.q, *inputs.v, *inputs.s} - {inputs.time}
-    return None if any(node in foreign for node in ancestors(demand)) else demand
+    return None if any(node in foreign for node in ancestors(demand)) else dict(zip(rows, demand, strict=True))
+
+
+def _affine_chains(
+    equations: Equations, block: ProofBlock, numbers: dict[Node, Node]
+) -> dict[int, tuple[int, ...]] | None:
+    """The places of y, its rate and their further rates, by row; None where y is not affine, or another rate than y's
+    first is no own state.
+    """
+    deviations, m = equations.deviations, len(equations.deviations.y)
+    chains = {}
+    for place in block.places:
+        if place < len(equations.problem.program.holonomic):
+            chain = [place]
+            while chain[-1] < m:
+                chain.append(deviations.follows[chain[-1]])
+            chains[chain[-1] - m] = tuple(chain)
+    loose = {place for chain in chains.values() for place in chain[2:]} - set(deviations.own_states)
+    if loose or {place for chain in chains.values() for place in chain} != set(block.places):
+        return None
+    return chains if _affine(equations, chains, numbers) else None
 
 
 def _of_time(node: Node, moving: set[Node]) -> bool:
@@ -341,20 +365,20 @@ def _of_time(node: Node, moving: set[Node]) -> bool:
     return node.op == "table" and not moving & set(ancestors((node,)))
 
 
-def _affine(equations: Equations, held: Sequence[int], numbers: dict[Node, Node]) -> bool:
-    """Whether y = J q + e(t) with a constant J for these constraints.
+def _affine(equations: Equations, chains: Mapping[int, Sequence[int]], numbers: dict[Node, Node]) -> bool:
+    """Whether y = J q + e(t) with a constant J for the constraints of these rows.
 
     Judged by slopes: J must be constant and γ depend on time alone. A jump has no slope, and a first-order state moves
     without one, so there must be none of these; but data that are read at times alone are part of e(t).
     """
-    deviations = [*(equations.deviations.y[i] for i in held), *(equations.deviations.w[i] for i in held)]
-    inner = ancestors(substitute(deviations, numbers))
+    deviations = equations.deviations
+    nodes = (*deviations.y, *deviations.w)
+    inner = ancestors(substitute([nodes[place] for chain in chains.values() for place in chain[:2]], numbers))
     moving = {*equations.inputs.q, *equations.inputs.v, *equations.inputs.s}
     if any(node in equations.inputs.s or (node.op in JUMPING and not _of_time(node, moving)) for node in inner):
         return False
-    slopes = [node for i in held for node in equations.deviations.jacobian[i].values()]
-    drifts = [equations.deviations.drift[i] for i in held]
-    nodes = substitute([*slopes, *drifts], numbers)
-    timeless = nodes[: len(slopes)]
-    depends = {node for node in ancestors(nodes) if node in moving}
+    slopes = [node for row in chains for node in deviations.jacobian[row].values()]
+    found = substitute([*slopes, *(deviations.drift[row] for row in chains)], numbers)
+    timeless = found[: len(slopes)]
+    depends = {node for node in ancestors(found) if node in moving}
     return not depends and not any(node is equations.inputs.time for node in ancestors(timeless))

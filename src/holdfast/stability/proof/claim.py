@@ -23,6 +23,7 @@ from holdfast.stability.proof.laws.terms import LawTerms, law_terms
 from holdfast.stability.proof.rounding import RoundingModel
 
 BITS = 80
+KEPT = 4  # blocks, schemes and parameters of which equations keep what no region changes
 DATA_CLOCK = 2.0**-40  # of the time of Omega: more than its rounding, less than what data allow beyond their ends
 
 
@@ -111,6 +112,21 @@ class Claim:
         values = parameter_vector(self.equations, self.parameters)
         moment = max(abs(x) for x in (*self.region["t"], self.equations.problem.run.begin)) + self.step
         return RoundingModel(self.equations, self.block.places, self.scheme, self.step, factor, values, moment, leaps)
+
+
+def kept_for(equations: Equations, block: ProofBlock, scheme: RungeKutta, parameters: Mapping[Any, Any]) -> Memo:
+    """What no region, step or norm changes of the claims of a block, kept with its equations for the last few.
+
+    The key holds all that it depends on: the block with its H, the scheme with its numbers, parameters and gains.
+    """
+    law = block.matrix.shape, block.matrix.tobytes(), block.varies
+    key = block.places, block.names, law, scheme, tuple(map(float, parameter_vector(equations, parameters)))
+    kept: dict[Any, Memo] = equations.memo.once(kept_for, dict)
+    found = kept.pop(key, None) or Memo()
+    for oldest in list(kept)[: max(0, len(kept) + 1 - KEPT)]:
+        kept.pop(oldest, None)
+    kept[key] = found  # the latest is the last
+    return found
 
 
 def within_data(setting: Claim) -> Claim:

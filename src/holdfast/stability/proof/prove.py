@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from holdfast.common.memo import Memo
 from holdfast.errors import BadRequest, HoldfastError, InternalError
 from holdfast.graph.arithmetics.balls import ball_between, precision
+from holdfast.graph.nodes import operation_count
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.certificate.certificate import Proof
 from holdfast.stability.proof.block import BlockFlow
@@ -39,6 +41,7 @@ GENEROUS = 100  # a tube this wide costs nothing where it is still thin beside t
 THIN = 1e-4  # of what the region lets a deviation change by
 ELSEWHERE = 6  # random states of the region at which the equations are tried, beside those of the run
 LOOKED_AT = 32  # cells of a cover in whose middle they are tried too
+KEPT_OPERATIONS = 500  # of the rates of a motion: tapes of larger ones take tens of megabytes, and are not kept
 MOST_VARIABLES = 16  # of a region: beyond, halving each of them once already makes more cells than any effort has
 
 
@@ -162,9 +165,13 @@ class Trial:
         self.whole = setting.whole_motion()
         self._data = data_defect(self.motion, setting.scheme, setting.step, factor, self.setting.region["t"])
         self._model = DefectModel(self.motion, setting.scheme, setting.step, factor)
-        self._lanes = lane_defect(self.motion, setting.scheme, setting.step, factor)
+        small = operation_count(self.motion.rates) <= KEPT_OPERATIONS
+        tapes = setting.made.once(("lanes", setting.extra_names), Memo) if small else None
+        self._lanes = lane_defect(self.motion, setting.scheme, setting.step, factor, tapes)
         self._region = setting.box(self.motion.variable_names)
-        self._obedience = Obedience(self.whole, setting.scheme)
+        self._obedience = setting.made.once(
+            ("obedience", setting.extra_names), lambda: Obedience(self.whole, setting.scheme)
+        )
         leaps = () if self._data is None else self._data.jumps()
         self._rounding = RegionRounding(self.setting, self.whole, factor, self.contraction, native, leaps)
         self._law = None if setting.law_terms is None else StepMatrix(setting.law_terms, setting.step)

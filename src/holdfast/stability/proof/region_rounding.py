@@ -93,7 +93,7 @@ class RegionRounding:
 
     @cached_property
     def _cutter(self) -> Cutter:
-        return Cutter(self.whole)
+        return self.setting.made.once(("cutter", self.setting.extra_names), lambda: Cutter(self.whole))
 
     @cached_property
     def _model(self) -> RoundingModel:

@@ -14,6 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
+from holdfast.common.memo import Memo
 from holdfast.engine.forms.evaluate import FormTape
 from holdfast.engine.forms.monomials import CellMonomials, monomials
 from holdfast.engine.forms.tape import Recorder, Value, require_known
@@ -33,16 +34,20 @@ EMPTY = 10.0  # units, for a box that the region misses
 class LaneDefect:
     """Bounds ‖Lᵀc‖ of one block over boxes; refuses at once (`BadRequest`) what the kernel does not know."""
 
-    def __init__(self, motion: BlockFlow, scheme: RungeKutta, step: float, factor: Array) -> None:
+    def __init__(
+        self, motion: BlockFlow, scheme: RungeKutta, step: float, factor: Array, kept: Memo | None = None
+    ) -> None:
         self.motion, self.scheme, self.step, self.factor = motion, scheme, step, factor
+        self._tapes = tapes = Memo() if kept is None else kept
         require_known((*motion.psi, *motion.others, *motion.extras, *motion.moving))
-        self.cutter, self.held, self._kinds = LaneCutter(motion), held_of(motion), dict[int, ChartDefect]()
-        self._slopes = ChartSlopes(motion) if self.held else None
+        self.held, self._kinds = held_of(motion), dict[int, ChartDefect]()
+        self.cutter = tapes.once(LaneCutter, lambda: LaneCutter(motion))
+        self._slopes = tapes.once(ChartSlopes, lambda: ChartSlopes(motion)) if self.held else None
 
     def _kind(self, weight: int) -> ChartDefect:
         if weight not in self._kinds:
-            charts = LaneCharts(self.motion, weight, self._slopes)
-            self._kinds[weight] = ChartDefect(self.motion, self.scheme, self.step, self.factor, charts)
+            tapes = self._tapes.once(weight, lambda: ChartTapes(self.motion, self.scheme, weight, self._slopes))
+            self._kinds[weight] = ChartDefect(self.scheme, self.step, self.factor, tapes)
         return self._kinds[weight]
 
     @property
@@ -73,16 +78,16 @@ class LaneDefect:
         return LaneJudgement(cut.alive, cut.boxes, bounds, reached, variables.astype(int), inside, spent)
 
 
-class ChartDefect:
-    """The same over cells whose deviations have one weight in the forms."""
+class ChartTapes:
+    """A step of any length over cells whose deviations have one weight in the forms, recorded."""
 
-    def __init__(self, motion: BlockFlow, scheme: RungeKutta, step: float, factor: Array, charts: LaneCharts) -> None:
-        self.motion, self.scheme, self.step, self.factor, self.charts = motion, scheme, step, factor, charts
+    def __init__(self, motion: BlockFlow, scheme: RungeKutta, weight: int, slopes: ChartSlopes | None) -> None:
+        self.motion, self.scheme, self.charts = motion, scheme, LaneCharts(motion, weight, slopes)
         count = len(motion.variables)
         self.rough = monomials((*(min(w, ROUGH) for w in self.charts.shape.weights), 1), ROUGH)
         self.near = self._recorded(scheme.order + 2, self.charts.shape, [])
         self.far = self._recorded(scheme.order + 3, self.rough, [count])
-        self._has = np.array([[k in factors for factors in self.charts.shape.factors] for k in range(count)])
+        self.has = np.array([[k in factors for factors in self.charts.shape.factors] for k in range(count)])
 
     def _recorded(self, terms: int, shape: CellMonomials, beyond: Sequence[int]) -> FormTape:
         """ψ after a step, whose length depends on s and on variables beyond those of a chart."""
@@ -114,6 +119,16 @@ class ChartDefect:
     def _seen(self, k: int) -> Sequence[int]:
         """The variables of a chart that a variable of the motion may depend on: any, where some follow from others."""
         return self.charts.variables() if self.charts.held else [k]
+
+
+class ChartDefect:
+    """The defect of steps of one length over such cells."""
+
+    def __init__(self, scheme: RungeKutta, step: float, factor: Array, tapes: ChartTapes) -> None:
+        self.scheme, self.step, self.factor = scheme, step, factor
+        self.near, self.far, self.rough, self.charts, self._has = (
+            tapes.near, tapes.far, tapes.rough, tapes.charts, tapes.has
+        )  # fmt: skip
 
     @cached_property
     def cost(self) -> float:

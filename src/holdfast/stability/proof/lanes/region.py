@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from holdfast.common.memo import Memo
 from holdfast.errors import BadRequest
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.proof.block import BlockFlow
@@ -21,12 +22,17 @@ from holdfast.stability.proof.work import SearchWork
 NEAR = 1.1  # in place of `NEAR_ATTAINED`: cells are cheap in lanes
 
 
-def lane_defect(motion: BlockFlow, scheme: RungeKutta, step: float, factor: Array) -> LaneDefect | None:
-    """The model in native forms; None where there is no variable to cut, or the kernel refuses an operation."""
+def lane_defect(
+    motion: BlockFlow, scheme: RungeKutta, step: float, factor: Array, tapes: Memo | None = None
+) -> LaneDefect | None:
+    """The model in native forms; None where there is no variable to cut, or the kernel refuses an operation.
+
+    `tapes` keep what is recorded for this motion and scheme.
+    """
     if not motion.variables:
         return None
     try:
-        return LaneDefect(motion, scheme, step, factor)
+        return LaneDefect(motion, scheme, step, factor, tapes)
     except BadRequest:
         return None
 

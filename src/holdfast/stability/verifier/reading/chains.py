@@ -5,7 +5,7 @@
 So each deviation is the rate of the one before it by what it is. What is left to show is shown at states, as for all
 code: that the last one changes as the law asks, and that f is a motion of the problem under some reactions and
 controls.
-States that a controller adds, ``set_w2_NAME``, are the code's own.
+States that a controller adds, ``set_w2_NAME``, are the code's own, each shown to be the deviation of its name.
 """
 
 from __future__ import annotations
@@ -107,7 +107,13 @@ class ChainEquations(Equations):
         return set(self.chains[constraint])
 
     def affine(self, constraints: list[str]) -> bool:
-        return False
+        """Whether y = J q + e(t) with a constant J, and all further rates are states of the code.
+
+        That they are, each at every state, is shown at states: so is w' = J a + γ the first of them, each the rate of
+        the one before it, and the rate of the last the law's.
+        """
+        further = [word for name in constraints for word in self.chains[name][2:]]
+        return all(f"set_{word}" in self.stated.states for word in further) and super().affine(constraints)
 
     def matrix(self, names: list[str]) -> list[list[Fraction]]:
         """H of a block: each deviation's rate is the next one, that of the last is the law's."""
@@ -224,6 +230,9 @@ class ChainAgreement:
         noise = 2.0**-60 * max(float(x.abs_upper()) for x in (*rates, *psi.values(), *last.values()))
         for k, name in enumerate(coordinates):
             _vanishes([rates[k], -values[f"{name}_dot"]], noise, f"the code moves {name} not by its rate")
+        for word, value in psi.items():
+            if f"set_{word}" in values:
+                _vanishes([value, -values[f"set_{word}"]], noise, f"the code's state set_{word} is not {word}")
         for name, chain in made.chains.items():
             terms = [flint.arb(flint.fmpq(c.numerator, c.denominator)) * psi[word]
                      for c, word in zip(made.gains[name], chain, strict=True)]  # fmt: skip

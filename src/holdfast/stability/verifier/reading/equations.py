@@ -76,6 +76,16 @@ class Equations:
         rows = [entry for name in constraints for entry in self.jacobian[name]]
         return not inputs_of(rows) and inputs_of(self.drift[name] for name in constraints) <= {"t"}
 
+    def of_time(self, name: str) -> tuple[Node, Node]:
+        """Of a deviation of an affine block, ψ = X + e(t), what makes e and e' with the state at 0.
+
+        Further rates than w are states that a controller adds, X themselves.
+        """
+        kind, _, constraint = name.partition("_")
+        if kind == "y":
+            return self.psi[name], self.psi[f"w_{constraint}"]
+        return (self.psi[name], self.drift[constraint]) if kind == "w" else (self.dag.zero, self.dag.zero)
+
     def matrix(self, names: list[str]) -> list[list[Fraction]]:
         """H of a block: d(y, w)/dt = H (y, w), shown to be linear with these constant coefficients and no others."""
         dag, rows = self.dag, []

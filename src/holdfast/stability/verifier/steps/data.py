@@ -2,10 +2,10 @@
 
 Let A be the piece that holds t, B the next one, k = t + θ τ the knot between, and Δ = f_B − f_A, an exact polynomial in
 u = t − k. A step from t has the defect of A alone and, added to it, the answer D of the scheme to what Δ adds from the
-knot on (docs/theory/8-tube.md, 8.10). In the motion of a block, Y' = W, W' = H ψ − γ, stage by stage,
+knot on (docs/theory/8-tube.md, 8.10). In the motion of a block, X' = H ψ − e', ψ = X + e, stage by stage,
 
-    κ_j = (W_j,  H (x_j + δψ_j) − δγ_j),   x_j = τ Σ a_ji κ_i,   δ_j = the share of Δ((c_j − θ) τ) where c_j ≥ θ, else 0
-    D = τ Σ b_j κ_j + δψ at the end
+    κ_j = H (x_j + δe_j) − δe'_j,   x_j = τ Σ a_ji κ_i,   δ_j = the share of Δ((c_j − θ) τ) where c_j ≥ θ, else 0
+    D = τ Σ b_j κ_j + δe at the end
 
 which is a polynomial in θ between two neighbouring c_j, with rational coefficients.
 """
@@ -30,7 +30,7 @@ BEYOND = 2.0**-31  # of the range of data: a run reads them as far as 2⁻³⁰ 
 
 def data_of(made: Equations, names: Sequence[str]) -> list[Node]:
     """What an affine block reads off data, in derivatives of any order."""
-    nodes = [made.psi[name] for name in names] + [made.drift[name[2:]] for name in names]
+    nodes = [node for name in names for node in made.of_time(name)]
     return [node for node in ordered(nodes) if node.op == "table"]
 
 
@@ -53,8 +53,8 @@ class DataSteps:
             raise Unconfirmed("a step passes more than one knot of the data")
         if not all(0 <= node <= 1 for node in tableau.nodes):
             raise Unconfirmed("stages of the scheme read the data outside of the step")
-        self._psi = self._shares([made.psi[name] for name in names])
-        self._drift = self._shares([made.drift[name[2:]] for name in names])
+        self._psi = self._shares([made.of_time(name)[0] for name in names])
+        self._rise = self._shares([made.of_time(name)[1] for name in names])
 
     def _shares(self, nodes: list[Node]) -> list[list[Fraction]]:
         """How nodes change with each of the tables: by constants."""
@@ -142,15 +142,9 @@ class DataSteps:
         for c, row in zip(self.tableau.nodes, self.tableau.stages, strict=True):
             place, beyond = weighted(row, stages), c >= reached
             psi = [x + d for x, d in zip(place, share(self._psi, c), strict=True)] if beyond else place
-            drift = share(self._drift, c) if beyond else [zero] * count
-            rates = []
-            for i, name in enumerate(self.names):
-                if name[0] == "y":
-                    rates.append(place[self.names.index(f"w_{name[2:]}")])
-                    continue
-                law = sum((_rational(h, flint) * x for h, x in zip(self.matrix[i], psi, strict=True)), zero)
-                rates.append(law - drift[i])
-            stages.append(rates)
+            rise = share(self._rise, c) if beyond else [zero] * count
+            asked = [sum((_rational(h, flint) * x for h, x in zip(row, psi, strict=True)), zero) for row in self.matrix]
+            stages.append([law - grown for law, grown in zip(asked, rise, strict=True)])
         after = weighted(self.tableau.weights, stages)
         return [x + d for x, d in zip(after, share(self._psi, Fraction(1)), strict=True)]
 

@@ -1,10 +1,11 @@
 """The motion of one block over a batch of cells: rates and deviations as forms.
 
-A block whose constraints are affine, y = J q + e(t) with a constant J, moves by itself in Y = J q and W = J v:
+A block whose constraints are affine, y = J q + e(t) with a constant J, moves by itself in X = (J q, J v, z): z are the
+states that a controller adds, one for each further rate,
 
-    Y' = W,    W' = K y + B w − γ(t),     y = Y + e(t),   w = W + e'(t)
+    ψ = X + (e(t), e'(t), 0),     X' = H ψ − (e'(t), γ(t), 0)
 
-and a Runge-Kutta step is linear in (y, w), so that the defect is that of e(t) alone: it is taken on the program.
+and a Runge-Kutta step is linear in ψ, so that the defect is that of e(t) alone: it is taken on the program.
 """
 
 from __future__ import annotations
@@ -97,24 +98,31 @@ class AffineMotion:
         self.equations, self.names, self.matrix = equations, names, matrix
         dag = equations.dag
         still = {dag.input(name): dag.zero for name in equations.stated.state_names} | dict(data or {})
-        self._psi: list[Node] = dag.substituted([equations.psi[name] for name in names], still)
-        drifts = [equations.drift[name[2:]] for name in names]
-        self._drift = dag.substituted(drifts, still)
+        self._psi: list[Node] = dag.substituted([equations.of_time(name)[0] for name in names], still)
+        self._rise: list[Node] = dag.substituted([equations.of_time(name)[1] for name in names], still)
+        self._next = [self._alone(i) for i in range(len(names))]
         self.states = list(names)
-        self.variables = ["t"] if "t" in inputs_of([*self._psi, *self._drift]) else []
+        self.variables = ["t"] if "t" in inputs_of([*self._psi, *self._rise]) else []
+
+    def _alone(self, i: int) -> str | None:
+        """The X that is the rate of another, where that is all: ψ of the one less e' of the other."""
+        followed = [j for j, entry in enumerate(self.matrix[i]) if entry]
+        if len(followed) != 1 or self.matrix[i][followed[0]] != 1 or self._psi[followed[0]] is not self._rise[i]:
+            return None
+        return self.names[followed[0]]
 
     def psi(self, space: Space, cells: int, values: Values) -> list[Form]:
         own = Forms(space, cells, values).of(self._psi)
         return [values[name] + form for name, form in zip(self.names, own, strict=True)]
 
     def rates(self, space: Space, cells: int, values: Values) -> dict[str, Form]:
-        psi, drift = self.psi(space, cells, values), Forms(space, cells, values).of(self._drift)
+        psi, rise = self.psi(space, cells, values), Forms(space, cells, values).of(self._rise)
         found = {}
-        for i, name in enumerate(self.names):
-            if name[0] == "y":
-                found[name] = values[f"w_{name[2:]}"]
+        for i, (name, following) in enumerate(zip(self.names, self._next, strict=True)):
+            if following is not None:
+                found[name] = values[following]
                 continue
-            total = -drift[i]
+            total = -rise[i]
             for entry, form in zip(self.matrix[i], psi, strict=True):
                 if entry:
                     product = times(entry, form)
@@ -124,6 +132,6 @@ class AffineMotion:
         return found
 
     def begin(self, space: Space, cells: int, values: Values) -> dict[str, Form]:
-        """On the program: Y = −e(t), W = −e'(t)."""
+        """On the program, ψ = 0: X = −(e(t), e'(t), 0)."""
         own = Forms(space, cells, values).of(self._psi)
         return {**values, **{name: -form for name, form in zip(self.names, own, strict=True)}}
