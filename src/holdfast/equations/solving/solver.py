@@ -42,6 +42,7 @@ from holdfast.equations.solving.large import (
     plainly_moved,
     plainly_regular,
 )
+from holdfast.equations.solving.placing import independent_as_placed
 from holdfast.equations.solving.redundant import RedundantSolver, redundant_solver
 from holdfast.equations.solving.solver_form import SolutionForm, Solver
 from holdfast.errors import HoldfastError, SingularSystem
@@ -236,6 +237,10 @@ class _Choice:
         inputs, deviations = self.inputs, self.deviations
         if plainly_independent(self.samples[0], inputs, deviations):
             return True
+        if len(deviations.y) == len(deviations.w):  # slopes that depend on places alone
+            placed = (inputs.q, deviations.y, deviations.jacobian)
+            if any(independent_as_placed(sample, *placed) for sample in self.samples):
+                return True
         moved = (plainly_moved(sample, inputs, deviations) for sample in self.samples)
         return any(found is not None and plainly_independent(found, inputs, deviations) for found in moved)
 
