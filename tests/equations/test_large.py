@@ -5,7 +5,8 @@ import pytest
 import sympy as sp
 
 import holdfast as hf
-from holdfast.equations.solving import large, placing, solver
+from holdfast.equations.dynamics import placing
+from holdfast.equations.solving import large, solver
 from holdfast.graph.linear_algebra import factor_symmetric
 from holdfast.graph.nodes import Graph
 

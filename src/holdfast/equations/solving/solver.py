@@ -30,6 +30,7 @@ from holdfast.equations.dynamics.bodies.articulated import articulated
 from holdfast.equations.dynamics.deviation import Deviations
 from holdfast.equations.dynamics.inputs import Inputs
 from holdfast.equations.dynamics.lagrange import Dynamics
+from holdfast.equations.dynamics.placing import independent_as_placed
 from holdfast.equations.dynamics.sample import Sample
 from holdfast.equations.dynamics.through import together
 from holdfast.equations.solving.dependence import Dependence, dependence_of
@@ -42,7 +43,6 @@ from holdfast.equations.solving.large import (
     plainly_moved,
     plainly_regular,
 )
-from holdfast.equations.solving.placing import independent_as_placed
 from holdfast.equations.solving.redundant import RedundantSolver, redundant_solver
 from holdfast.equations.solving.solver_form import SolutionForm, Solver
 from holdfast.errors import HoldfastError, SingularSystem
