@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from holdfast.engine.drivers import implicit
 from holdfast.engine.kernel import compiled
 from holdfast.engine.run.status import Status
 from holdfast.errors import BadRequest
@@ -315,3 +316,14 @@ def test_implicit_steps_count_their_evaluations():
     """A linear field: two corrections a step, the second of them rounding; one more evaluation at its end."""
     rows = compiled(forced_oscillator(), IMPLICIT_MIDPOINT).run([1.0, 0.0], step=0.01, steps=100)
     assert 1 + 100 * 2 <= rows.evaluations <= 1 + 100 * 4
+
+
+def test_corrections_of_what_begins_at_rest_are_measured_by_its_change(monkeypatch):
+    """A place of 0 at rest beside one of 8, as in a long chain: rounding of its change is no failure to converge."""
+    monkeypatch.setattr(implicit, "N", 2)
+    x, f, h = [8.0, 0.0], [0.0, 0.0], 0.01
+    change, last = [0.0, 2.5e-4], [0.0, 1e-16]
+    assert implicit.correction_size(x, f, h, last, 1) > implicit.NEWTON_ENOUGH
+    assert implicit.correction_beside(x, f, h, change, last, 1) < implicit.NEWTON_ENOUGH
+    assert implicit.correction_beside(x, f, h, change, [0.0, 1e-6], 1) > implicit.NEWTON_ENOUGH
+    assert "correction_beside" in implicit.implicit_step(IMPLICIT_MIDPOINT)

@@ -217,3 +217,13 @@ def test_multipliers_have_a_closed_form_where_constraints_are_few(count, written
     held = dict(list({"a": x + y - hf.time, "b": y - z, "c": z}.items())[:count])
     equations = hf.derive(hf.Problem(system, hf.Program(holonomic=held, law=hf.critically_damped(2))))
     assert set(closed_form(equations)) == (set(equations.holder_names) if written else set())
+
+
+def test_latex_of_matrices_beyond_any_page_is_refused_before_they_are_made(monkeypatch):
+    names = hf.coordinates(" ".join(f"q{i}" for i in range(150)))
+    system = hf.System(coordinates=names, kinetic=sum(q.rate**2 for q in names) / 2)
+    equations = hf.derive(hf.Problem(system, hf.Program(holonomic={f"c{i}": q for i, q in enumerate(names[:60])})))
+    monkeypatch.setattr(type(equations), "mass_matrix", property(lambda self: pytest.fail("a matrix was written out")))
+    with pytest.raises(hf.BadRequest, match="40,500 entries") as refused:
+        equations.latex()
+    assert "summary()" in refused.value.fix

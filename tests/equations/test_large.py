@@ -5,6 +5,7 @@ import pytest
 import sympy as sp
 
 import holdfast as hf
+from holdfast.equations.dynamics import placing
 from holdfast.equations.solving import large, solver
 from holdfast.graph.linear_algebra import factor_symmetric
 from holdfast.graph.nodes import Graph
@@ -94,6 +95,47 @@ def test_a_large_chain_without_a_start_is_derived_without_dense_matrices(monkeyp
     monkeypatch.setattr(solver, "singular", None)
     problem = chain(8)
     assert hf.derive(hf.Problem(problem.system, problem.program)).solver.form == "solved"
+
+
+def net(size):
+    """Square meshes in space, hung from points one length apart, without a start."""
+    knots = {(i, j): hf.coordinates(f"x{i}_{j} y{i}_{j} z{i}_{j}") for i in range(size) for j in range(size)}
+    fixed = {(-1, j): (j, 0, 0) for j in range(size)}
+
+    def bar(a, b):
+        return sum((p - q) ** 2 for p, q in zip(a, b, strict=True)) / 2 - sp.Rational(1, 2)
+
+    bars = {f"down{i}_{j}": bar(knots[i, j], (knots | fixed)[i - 1, j]) for i, j in knots}
+    bars |= {f"right{i}_{j}": bar(knots[i, j], knots[i, j - 1]) for i, j in knots if j}
+    names = [c for knot in knots.values() for c in knot]
+    system = hf.System(coordinates=names, kinetic=sp.Add(*(c.rate**2 / 2 for c in names)))
+    return hf.Problem(system, hf.Program(holonomic=bars))
+
+
+def test_a_large_net_without_a_start_is_told_apart_knot_by_knot(monkeypatch):
+    """Neither by dense matrices nor by steps that move all of it, which become more with its size."""
+    usual = hf.derive(net(4)).fingerprint
+    monkeypatch.setattr(solver, "LARGE", 10)
+    for way in ("dependence_of", "plainly_moved", "singular"):
+        monkeypatch.setattr(solver, way, None)
+    assert hf.derive(net(4)).fingerprint == usual
+
+
+def test_places_are_as_many_as_knots_and_what_is_found_there_is_independent(monkeypatch):
+    """The jacobian on the program has full rank by NumPy too."""
+    found = []
+    monkeypatch.setattr(solver, "LARGE", 10)
+    one = placing._Place.found
+    monkeypatch.setattr(
+        placing._Place, "found", lambda self, *more: found.append((self, one(self, *more))) or found[-1][1]
+    )
+    equations = hf.derive(net(4))
+    placed = {node.data: x for place, values in found[-16:] for node, x in zip(place.block, values, strict=True)}
+    assert len(placed) == 48
+    assert len(found) <= 16 + 2  # the points of the start itself are no place
+    values = equations.evaluate(placed)
+    assert np.abs(values.deviation).max() < 1e-12
+    assert np.linalg.matrix_rank(values.jacobian) == len(equations.problem.program.constraints)
 
 
 REPEATS = {

@@ -8,6 +8,7 @@ import sympy as sp
 from numpy.testing import assert_allclose
 
 import holdfast as hf
+from holdfast.equations.forms import linearised
 
 EXAMPLES = resources.files("holdfast") / "examples"
 
@@ -197,3 +198,40 @@ def test_what_cannot_be_asked_along_a_run_is_said():
         hf.linearise(other, run)
     with pytest.raises(hf.BadRequest, match="joined of several"):
         hf.linearise(equations, run.continued(0.1))
+
+
+def rods(links):
+    pairs = [hf.coordinates(f"x{i} y{i}") for i in range(links)]
+    length = hf.parameters("l")
+    held = {
+        f"rod{i}": ((b[0] - a[0]) ** 2 + (b[1] - a[1]) ** 2 - length**2) / 2
+        for i, (a, b) in enumerate(zip([(0, 0), *pairs[:-1]], pairs, strict=True))
+    }
+    system = hf.System(
+        coordinates=[c for pair in pairs for c in pair],
+        kinetic=sum((x.rate**2 + y.rate**2) / 2 for x, y in pairs),
+        potential=sum(9.81 * y for _, y in pairs),
+        parameters={length: 1},
+    )
+    program = hf.Program(holonomic=held, law=hf.critically_damped(5.0))
+    return hf.derive(hf.Problem(system, program, start={x: i + 1 for i, (x, _) in enumerate(pairs)}))
+
+
+def test_slopes_of_many_states_are_taken_in_numbers(monkeypatch):
+    """They are those of the graph and of central differences, and no jacobian of nodes is made for them."""
+    equations = rods(6)
+    asked = {"inputs": ["l"], "outputs": ["x5**2 + y5*x1", "x5_dot"]}
+    usual = hf.linearise(equations, **asked)
+    monkeypatch.setattr(linearised, "SWEPT", 10)
+    monkeypatch.setattr(linearised, "jacobian", None)
+    found = hf.linearise(equations, **asked)
+    for name in "ABCD":
+        assert_allclose(getattr(found, name), getattr(usual, name), rtol=1e-12, atol=1e-10)
+    assert_allclose(found.rates, usual.rates, rtol=1e-14, atol=1e-14)
+
+    def rates(state):
+        return np.concatenate([state[12:], equations.evaluate(state).accelerations])
+
+    shifts = 1e-5 * np.eye(24)
+    differences = [(rates(found.state + shift) - rates(found.state - shift)) / 2e-5 for shift in shifts]
+    assert_allclose(found.A, np.array(differences).T, rtol=1e-6, atol=1e-5)

@@ -7,6 +7,7 @@ import pytest
 
 import holdfast as hf
 from holdfast.engine.run.status import Status
+from holdfast.results.judgement import check
 from holdfast.results.judgement.along import _peaks
 from holdfast.results.judgement.check import _unstable
 from holdfast.results.judgement.finding import Finding
@@ -268,3 +269,33 @@ def test_a_law_is_called_unstable_only_where_all_of_it_is_known(entry, monkeypat
     if found is not None:
         assert found.text == "The law drives rod away: a root has the real part 5. Look at the signs of its gains."
         assert found.failing
+
+
+def hanging(links):
+    pairs = [hf.coordinates(f"x{i} y{i}") for i in range(links)]
+    rods = {
+        f"rod{i}": ((b[0] - a[0]) ** 2 + (b[1] - a[1]) ** 2 - 1) / 2
+        for i, (a, b) in enumerate(zip([(0, 0), *pairs[:-1]], pairs, strict=True))
+    }
+    system = hf.System(
+        coordinates=[c for pair in pairs for c in pair],
+        kinetic=sum((i + 1) * (x.rate**2 + y.rate**2) / 2 for i, (x, y) in enumerate(pairs)),
+    )
+    program = hf.Program(holonomic=rods, law=hf.critically_damped(5.0))
+    return hf.derive(hf.Problem(system, program, start={x: i + 1 for i, (x, _) in enumerate(pairs)}))
+
+
+def test_a_large_start_is_checked_without_dense_matrices(monkeypatch):
+    """And its condition number is the one that NumPy gives for J M⁻¹Jᵀ."""
+    equations = hanging(20)
+    usual = hf.checked_start(equations)
+    values = equations.evaluate()
+    dense = values.jacobian @ np.linalg.inv(values.mass_matrix) @ values.jacobian.T
+    monkeypatch.setattr(check, "LARGE", 10)
+    monkeypatch.setattr(check, "values_at", lambda *a: pytest.fail("a dense matrix"))
+    monkeypatch.setattr(check, "mass_at", lambda *a: pytest.fail("a dense matrix"))
+    found = hf.checked_start(equations)
+    assert found.condition == pytest.approx(np.linalg.cond(dense), rel=1e-4)
+    assert found.condition == pytest.approx(usual.condition, rel=1e-4)
+    assert found.start.state == usual.start.state
+    assert not found.findings

@@ -22,6 +22,7 @@ N = 0  # given by the assembly
 NEWTON_LIMIT = 40
 NEWTON_GOAL = 1e-15  # relative size of the last correction: rounding
 NEWTON_ENOUGH = 1e-9  # ... when corrections no longer shrink
+NEWTON_NEAR = 1e-2  # ... when what they correct is small by chance, as places and rates that begin at 0
 
 
 def factorise(a: Reals, order: Integers, size: Integer) -> None:
@@ -81,6 +82,22 @@ def correction_size(x: Reals, f: Reals, h: Number, z: Reals, stages: Integer) ->
     return size
 
 
+def correction_beside(x: Reals, f: Reals, h: Number, z: Reals, r: Reals, stages: Integer) -> Number:
+    """The largest correction r, relative to |x| + |step F| + |Z|, or to 1e-8 of the largest of the first two.
+
+    What begins at 0 and at rest is soon of the size of its change Z: to that, its rounding is small.
+    """
+    overall = 0.0
+    for i in range(N):
+        overall = larger(overall, absolute(x[i]) + absolute(h * f[i]))
+    size = 0.0
+    for k in range(stages):
+        for i in range(N):
+            weight = absolute(x[i]) + absolute(h * f[i]) + absolute(z[k * N + i]) + 1e-8 * overall + 1e-300
+            size = larger(size, absolute(r[k * N + i]) / weight)
+    return size
+
+
 def implicit_step(scheme: RungeKutta) -> str:
     """The source of `take_step` for this tableau; the first number of its work space counts evaluations of F."""
     count = scheme.stage_count
@@ -104,6 +121,8 @@ def implicit_step(scheme: RungeKutta) -> str:
         f"        if size <= {NEWTON_GOAL!r} or (size <= {NEWTON_ENOUGH!r} and size > 0.5 * before):",
         "            break",
         "        before = size",
+        f"    if size > {NEWTON_ENOUGH!r} and size <= {NEWTON_NEAR!r}:",
+        f"        size = correction_beside(x, f, h, z, r, {count})",
         f"    if not (size <= {NEWTON_ENOUGH!r}):",
         "        return NOT_CONVERGED",
         "    for i in range(N):",

@@ -19,13 +19,16 @@ from holdfast.equations.equations import Equations
 from holdfast.equations.forms.plant import plant_of
 from holdfast.equations.values import parameter_vector, state_vector, values_at
 from holdfast.errors import BadRequest, HoldfastError
-from holdfast.graph.arithmetics.tape import Tape
+from holdfast.graph.arithmetics.tape import Ledger, Tape
 from holdfast.graph.derivatives import jacobian
 from holdfast.graph.linear_algebra import Rows
 from holdfast.graph.nodes import Node
+from holdfast.graph.slopes_in_numbers import slopes_in_numbers
 from holdfast.problem.text.expression import parse
 from holdfast.problem.types import ByName, StateLike
 from holdfast.problem.vocabulary import MOTION, name_of
+
+SWEPT = 100  # states: beyond, slopes are taken in numbers (30 links as nodes: 5 s, 80 links: 74 s)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,14 +103,19 @@ class LinearisedField:
         self, at: StateLike | None, time: float | None, outputs: Iterable[Any] | None, given: ByName, parameters: ByName
     ) -> Linearisation:
         equations = self.equations
-        shown, outs = self.nodes(outputs)
         constants = parameter_vector(equations, parameters)
         numbers = dict(zip(equations.parameter_names, constants, strict=True))
         vector = state_vector(equations, at, numbers)
         moment = equations.problem.run.begin if time is None else float(time)
         controls = self._values(vector, moment, numbers, given)
-        tape = Tape((*equations.field.inputs, *self.u.values()), tuple(outs))
-        found = tape([moment, *vector, *constants, *(controls[name] for name in self.u)])
+        known = (*equations.field.inputs, *self.u.values())
+        given_values = [moment, *vector, *constants, *(controls[name] for name in self.u)]
+        swept = self._swept(outputs, dict(zip(known, given_values, strict=True))) if len(self.rates) > SWEPT else None
+        if swept is None:
+            shown, outs = self.nodes(outputs)
+            found = Tape(known, tuple(outs))(given_values)
+        else:
+            shown, found = swept
         rates, values, A, B, C, D = (part[0] for part in self.parts(np.array([found], dtype=float), len(shown)))
         if not np.isfinite(A).all() or not np.isfinite(rates).all():
             raise BadRequest(
@@ -117,6 +125,20 @@ class LinearisedField:
         return Linearisation(
             A, B, C, D, self.states, self.names, shown, np.array(vector[: len(A)]), point, moment, rates, values
         )  # fmt: skip
+
+    def _swept(
+        self, outputs: Iterable[Any] | None, given: dict[Node, float]
+    ) -> tuple[tuple[str, ...], list[float]] | None:
+        """What `nodes` gives, in numbers at one state; none where slopes are not finite there."""
+        shown, values = self._outputs(outputs)
+        columns = [self.u.get(name) or self.equations.inputs.parameters[name] for name in self.names]
+        slopes = slopes_in_numbers([*self.rates, *values], [*self.state_nodes, *columns], given)
+        if slopes is None:
+            return None
+        n = len(self.rates)
+        quarters = (slopes[:n, :n], slopes[:n, n:], slopes[n:, :n], slopes[n:, n:])
+        there = Ledger(given).of([*self.rates, *values])
+        return shown, there + [float(x) for quarter in quarters for x in quarter.ravel()]
 
     def nodes(self, outputs: Iterable[Any] | None) -> tuple[tuple[str, ...], list[Node]]:
         """The outputs by name; and rates, values, A, B, C and D as nodes, one after the other."""

@@ -30,6 +30,7 @@ from holdfast.equations.dynamics.bodies.articulated import articulated
 from holdfast.equations.dynamics.deviation import Deviations
 from holdfast.equations.dynamics.inputs import Inputs
 from holdfast.equations.dynamics.lagrange import Dynamics
+from holdfast.equations.dynamics.placing import independent_as_placed
 from holdfast.equations.dynamics.sample import Sample
 from holdfast.equations.dynamics.through import together
 from holdfast.equations.solving.dependence import Dependence, dependence_of
@@ -236,6 +237,10 @@ class _Choice:
         inputs, deviations = self.inputs, self.deviations
         if plainly_independent(self.samples[0], inputs, deviations):
             return True
+        if len(deviations.y) == len(deviations.w):  # slopes that depend on places alone
+            placed = (inputs.q, deviations.y, deviations.jacobian)
+            if any(independent_as_placed(sample, *placed) for sample in self.samples):
+                return True
         moved = (plainly_moved(sample, inputs, deviations) for sample in self.samples)
         return any(found is not None and plainly_independent(found, inputs, deviations) for found in moved)
 

@@ -11,12 +11,14 @@ from sympy.printing.str import StrPrinter
 
 from holdfast.equations.solving.redundant import not_unique, repeats_note
 from holdfast.equations.writing.bodies import body_lines
+from holdfast.errors import BadRequest
 from holdfast.problem.laws.linear import Gain, Tuned, Unstabilised
 from holdfast.problem.quantities import Acceleration, latex_name, pretty_name
 
 if TYPE_CHECKING:
     from holdfast.equations.equations import Equations
 
+MOST_ENTRIES = 40_000  # of M, E and J in LaTeX: a matrix of 140 columns is wider than any page (780 bars: 231 s)
 MOST_LINES, FEW = 12, 6  # of a section in the summary; of a longer one the first few
 LONGEST_FORMULA = 400  # letters of a formula in the summary; longer ones are named, not shown
 
@@ -226,7 +228,15 @@ def formula(expression: Any) -> str:
 
 
 def latex(equations: Equations) -> str:
-    """The equations as one LaTeX text: matrices, program, law, and forces."""
+    """The equations as one LaTeX text: matrices, program, law, and forces; refused where matrices fill whole pages."""
+    n, r = len(equations.coordinates), len(equations.constraints)
+    if (entries := n * n + 2 * n * r) > MOST_ENTRIES:
+        raise BadRequest(
+            f"LaTeX of {n} coordinates and {r} constraints is matrices of {entries:,} entries, and at most "
+            f"{MOST_ENTRIES:,} are written out",
+            where="latex()",
+            fix="summary() shows how they begin, and a problem of fewer like parts shows their form",
+        )
     accelerations = sp.Matrix([Acceleration(f"{name}_ddot") for name in equations.coordinates])
     parts = [_display(rf"M = {formula(equations.mass_matrix)}, \quad h = {formula(equations.bias)}")]
     motion = rf"M\,{formula(accelerations)} = h"

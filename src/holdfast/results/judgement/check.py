@@ -23,7 +23,7 @@ from holdfast.problem.types import ByName
 from holdfast.results.judgement.attraction import law_matrices, unstable
 from holdfast.results.judgement.finding import Finding
 from holdfast.results.judgement.judgement import mass_at, negative_mass
-from holdfast.results.judgement.large import law_blocks
+from holdfast.results.judgement.large import large_condition, law_blocks
 from holdfast.results.start.start import Start, consistent_start
 
 
@@ -87,11 +87,9 @@ def checked_start(equations: Equations) -> CheckedStart:
     begin, constants = equations.problem.run.begin, parameter_vector(equations, {})
     field = FieldInFloats(equations.field)
     start = consistent_start(equations, None, None, {}, begin, field)
-    values = values_at(equations, list(start.state), begin, {})
-    if values.singularity is not None:
-        raise values.singularity
+    condition, negative = _plain(equations, start, constants) or _looked_at(equations, start, constants)
     said = repeats_note(equations.solver)
-    found = [negative_mass(mass_at(equations, begin, start.state, constants), begin), _unstable(equations, start)]
+    found = [negative, _unstable(equations, start)]
     seen = field.observe_one(begin, np.array(start.state), constants)
     bad = [name for name, value in zip(equations.observables, seen, strict=True) if not np.isfinite(value)]
     if bad:
@@ -99,7 +97,24 @@ def checked_start(equations: Equations) -> CheckedStart:
             Finding("undefined", f"{', '.join(bad)}: infinite or undefined at the start.", True, begin, bad[0])
         )
     findings = tuple(finding for finding in found if finding is not None)
-    return CheckedStart(equations, start, values.condition, findings, said)
+    return CheckedStart(equations, start, condition, findings, said)
+
+
+def _plain(equations: Equations, start: Start, constants: Sequence[float]) -> tuple[float, None] | None:
+    """The condition number of a large system that is plainly regular, by its entries; none where it is not plain."""
+    if len(equations.coordinates) <= LARGE or not equations.constraints:
+        return None
+    found = large_condition(equations, start.state, equations.problem.run.begin, constants)
+    return None if found is None else (found, None)
+
+
+def _looked_at(equations: Equations, start: Start, constants: Sequence[float]) -> tuple[float, Finding | None]:
+    """The condition number, and masses that are negative; an error by name where nothing determines the motion."""
+    begin = equations.problem.run.begin
+    values = values_at(equations, list(start.state), begin, {})
+    if values.singularity is not None:
+        raise values.singularity
+    return values.condition, negative_mass(mass_at(equations, begin, start.state, constants), begin)
 
 
 def _unstable(equations: Equations, start: Start) -> Finding | None:

@@ -6,11 +6,15 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from holdfast.equations.dynamics.sample import Sample
 from holdfast.equations.equations import Equations
+from holdfast.equations.solving.large import plainly_regular
 from holdfast.graph.arithmetics.tape import Ledger
 from holdfast.results.judgement.attraction import predicted
+from holdfast.results.start.sparse_steps import SparseRows
 
 MOST_COUPLED = 400  # deviations of a block: of larger ones no more is predicted than they begin with
+DIGITS = 1e-5  # of an eigenvalue: a condition number is read to three
 
 
 def large_prediction(
@@ -41,6 +45,42 @@ def large_attracted(
             if not known[key]:
                 return False
     return True
+
+
+def large_condition(
+    equations: Equations, state: Sequence[float], time: float, constants: Sequence[float]
+) -> float | None:
+    """The condition number of J M⁻¹Jᵀ, by its largest and least eigenvalues; None where it is not regular by far.
+
+    (J M⁻¹Jᵀ)⁻¹ b is −λ of M x + Jᵀλ = 0, J x = b.
+    """
+    if equations.solver.form != "solved" or not equations.dynamics.symmetric or equations.friction is not None:
+        return None
+    sample = Sample(dict(zip(equations.field.inputs, (time, *state, *constants), strict=True)))
+    parts = equations.dynamics.mass, equations.deviations.jacobian
+    if equations.deviations.through or not plainly_regular(sample, *parts, equations.holders):
+        return None
+    from scipy.sparse import block_array
+    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
+
+    n, r = len(equations.coordinates), len(equations.constraints)
+    _, (mass, slopes) = SparseRows(tuple(sample.values), (), [(part, n) for part in parts])(
+        list(sample.values.values())
+    )
+    inertia, whole = splu(mass.tocsc()), splu(block_array([[mass, slopes.T], [slopes, None]], format="csc"))
+    given = np.random.default_rng(20240611).uniform(-1, 1, r)  # the same digits every time
+    ways = (
+        lambda b: slopes @ inertia.solve(slopes.T @ b),
+        lambda b: -whole.solve(np.concatenate([np.zeros(n), b]))[n:],
+    )
+    try:
+        largest = [
+            eigsh(LinearOperator((r, r), matvec=way, dtype=float), 1, which="LA", v0=given, tol=DIGITS)[0][0]
+            for way in ways
+        ]
+    except ArpackNoConvergence:
+        return None
+    return float(largest[0] * largest[1])
 
 
 def law_blocks(

@@ -21,6 +21,7 @@ from holdfast.engine.ensemble import run_ensemble, run_ensemble_adaptive
 from holdfast.engine.kernel import Kernel, compiled
 from holdfast.engine.run.status import Status
 from holdfast.equations.equations import Equations
+from holdfast.equations.solving.large import LARGE
 from holdfast.equations.values import parameter_vector
 from holdfast.errors import BadRequest
 from holdfast.graph.derivatives import jacobian
@@ -38,6 +39,7 @@ ROWS = 1000  # kept of each run
 TIGHT = 1e-12  # tolerance of the reference, and 100 times that for its check
 LOOKED_AT = 25  # rows of the reference at which jacobians are taken, and of each run at which the energy is
 DEPENDENT = 1e-12  # beside 1: constraints as parallel as this are moved onto together
+AT_ONCE = 64  # states of large systems that are moved together
 MOVES = 2  # of Newton's iteration onto the program: the first leaves what is of second order in the deviation
 
 
@@ -294,9 +296,10 @@ class EnergyOnProgram:
         inputs, deviations = equations.inputs, equations.deviations
         extended = len(deviations.states)  # states of controls that have rates of their own
         z, moving = [*deviations.y, *deviations.w], (*inputs.q, *inputs.v, *inputs.s[len(inputs.s) - extended :])
-        zero, n = inputs.graph.zero, len(inputs.q)
+        n, rows = len(inputs.q), jacobian(z, moving)
         self._moving = [*range(2 * n), *range(len(sizes) - extended, len(sizes))]
-        slopes = [row.get(j, zero) for row in jacobian(z, moving) for j in range(len(moving))]
+        slopes = [node for row in rows for node in row.values()]
+        self._where = [i * len(moving) + j for i, row in enumerate(rows) for j in row]  # the others are 0
         self._shape, self._sizes = (len(z), len(moving)), sizes[self._moving]
         self._deviations, self._slopes, self._energy = (
             Batch.of(equations, nodes, parameters) for nodes in (z, slopes, [equations.observables["energy"]])
@@ -316,7 +319,11 @@ class EnergyOnProgram:
 
     def _moved(self, times: np.ndarray, places: np.ndarray) -> np.ndarray:
         """One step of Newton's iteration; directions in which no constraint moves are left alone."""
-        scaled = self._slopes(times, places).reshape(-1, *self._shape) * self._sizes
+        if self._shape[1] > 2 * LARGE:
+            return self._moved_sparsely(times, places)
+        slopes = np.zeros((len(places), self._shape[0] * self._shape[1]))
+        slopes[:, self._where] = self._slopes(times, places)
+        scaled = slopes.reshape(-1, *self._shape) * self._sizes
         lacking = -self._deviations(times, places)
         usable = np.isfinite(scaled).all(axis=(1, 2)) & np.isfinite(lacking).all(axis=1)
         scaled, lacking = np.where(usable[:, None, None], scaled, 0.0), np.where(usable[:, None], lacking, 0.0)
@@ -328,6 +335,27 @@ class EnergyOnProgram:
         moved = places.copy()
         moved[:, self._moving] += np.einsum("kij,ki->kj", scaled, shares) * self._sizes
         return np.where(usable[:, None], moved, np.nan)
+
+    def _moved_sparsely(self, times: np.ndarray, places: np.ndarray) -> np.ndarray:
+        """The same by the entries that are there, many rows as the blocks of one matrix."""
+        from scipy.sparse import csr_array, diags_array, eye_array
+        from scipy.sparse.linalg import splu
+
+        (r, n), where = self._shape, np.array(self._where)
+        values, lacking = self._slopes(times, places) * self._sizes[where % n], -self._deviations(times, places)
+        usable = np.flatnonzero(np.isfinite(values).all(axis=1) & np.isfinite(lacking).all(axis=1))
+        moved = np.full_like(places, np.nan)
+        moved[usable] = places[usable]
+        for block in np.array_split(usable, len(usable) // AT_ONCE + 1):
+            each, count = np.arange(len(block))[:, None], len(block)
+            at = (where // n + r * each).ravel(), (where % n + n * each).ravel()
+            scaled = csr_array((values[block].ravel(), at), shape=(r * count, n * count))
+            heights = np.sqrt(np.maximum((scaled * scaled).sum(axis=1), np.finfo(float).tiny))
+            rows = diags_array(1 / heights) @ scaled
+            gram = (rows @ rows.T + DEPENDENT * eye_array(r * count)).tocsc()
+            shares = splu(gram).solve(lacking[block].ravel() / heights)
+            moved[np.ix_(block, self._moving)] += (rows.T @ shares).reshape(count, n) * self._sizes
+        return moved
 
 
 def watched_field(equations: Equations, deviations: Sequence[Node]) -> Field:
