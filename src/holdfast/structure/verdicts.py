@@ -9,6 +9,7 @@ from itertools import combinations
 import numpy as np
 import sympy as sp
 
+from holdfast.equations.writing.factors import in_factors
 from holdfast.problem.functions import FunctionValue
 from holdfast.problem.quantities import time
 from holdfast.structure.algebra.normal_form import tidied
@@ -106,7 +107,7 @@ def _principal_minors(s: sp.Matrix) -> list[sp.Expr]:
 def _without_squares(e: sp.Expr) -> sp.Expr:
     """The factors that decide the sign: squares and positive factors left out."""
     try:
-        factored = sp.factor(e)
+        factored = in_factors(e)
     except sp.PolynomialError:
         factored = e
     kept: list[sp.Expr] = []

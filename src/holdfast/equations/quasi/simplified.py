@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sympy as sp
 
+from holdfast.equations.writing.factors import in_factors
 from holdfast.graph.display import Display, expanded_terms, tree_size
 from holdfast.graph.linear_algebra import Rows
 from holdfast.graph.nodes import Node, ancestors, operation_count
@@ -43,7 +44,7 @@ def shortest(expression: sp.Expr) -> sp.Expr:
     if expression.has(sp.sin, sp.cos):
         candidates += [_by_pythagoras(expression, sp.sin, sp.cos), _by_pythagoras(expression, sp.cos, sp.sin)]
     else:
-        candidates.append(sp.factor(sp.together(expression)))
+        candidates.append(in_factors(sp.together(expression)))
     return min(candidates, key=sp.count_ops)
 
 
@@ -56,7 +57,7 @@ def _by_pythagoras(expression: sp.Expr, kept: type[sp.Expr], other: type[sp.Expr
         above, below = (_reduced(part, letters[kept(angle)], letters[other(angle)]) for part in (above, below))
     if below == 0:
         return expression
-    return sp.factor(sp.cancel(above / below)).xreplace({letter: function for function, letter in letters.items()})
+    return in_factors(sp.cancel(above / below)).xreplace({letter: function for function, letter in letters.items()})
 
 
 def _reduced(part: sp.Expr, kept: sp.Symbol, other: sp.Symbol) -> sp.Expr:

@@ -12,6 +12,8 @@ from math import comb
 
 import sympy as sp
 
+from holdfast.equations.writing.factors import in_factors
+
 MOST_OPERATIONS = 200  # of a formula that is put over one denominator: a limit on work
 MOST_BITS = 256  # of a number that is computed with: some eighty digits
 MOST_MONOMIALS = 60  # of a polynomial that is factored: a hundredth of a second or two
@@ -138,7 +140,7 @@ def _over_one_divisor(expression: sp.Expr) -> sp.Expr:
     """What stands under a root as one fraction: √(1 − x²/(1 + x²)) is 1/√(1 + x²)."""
     sums = (p for p in expression.atoms(sp.Pow) if p.exp.is_Rational and p.exp.q == 2 and p.base.is_Add)
     return expression.xreplace(
-        {p: sp.factor(p.base) ** p.exp for p in sums if sp.fraction(sp.together(p.base))[1] != 1}
+        {p: in_factors(p.base) ** p.exp for p in sums if sp.fraction(sp.together(p.base))[1] != 1}
     )
 
 
@@ -168,6 +170,6 @@ def _factored(above: sp.Expr, below: sp.Expr) -> sp.Expr:
     try:
         quotient = sp.cancel(above / below)
         above, below = sp.fraction(quotient)
-        return shortest(*(top / shortest(below, sp.factor(below)) for top in (above, sp.factor(above))))
+        return shortest(*(top / shortest(below, in_factors(below)) for top in (above, in_factors(above))))
     except sp.PolynomialError:
         return above / below

@@ -19,6 +19,7 @@ import sympy as sp
 from holdfast.common.arguments import clear_arguments
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector
+from holdfast.equations.writing.factors import in_factors
 from holdfast.equations.writing.text import formula, text
 from holdfast.errors import BadRequest
 from holdfast.problem.quantities import Deviation, DeviationRate
@@ -261,7 +262,7 @@ def _decreasing(
 def leading_determinants(matrix: sp.Matrix) -> tuple[sp.Expr, ...]:
     """The leading principal minors as formulas."""
     sizes = range(1, matrix.rows + 1)
-    return tuple(sp.factor(matrix[:k, :k].det(method="berkowitz")) for k in sizes)
+    return tuple(in_factors(matrix[:k, :k].det(method="berkowitz")) for k in sizes)
 
 
 def as_expression(equations: Equations, V: Any) -> sp.Expr:

@@ -8,6 +8,7 @@ from itertools import combinations
 import sympy as sp
 from sympy.simplify.fu import TR8, TR10i
 
+from holdfast.equations.writing.factors import in_factors
 from holdfast.structure.algebra.worker import WORKER, OutOfTime
 
 MOST_MINORS = 24  # of a matrix; beyond, no reader would look at them
@@ -74,7 +75,7 @@ def _factors(expression: sp.Expr) -> Factors:
     forms = []
     for form in (expression, TR10i(sp.expand(expression)), TR8(sp.expand(expression))):
         try:
-            forms.append(sp.factor(form))
+            forms.append(in_factors(form))
         except (sp.PolynomialError, NotImplementedError):
             forms.append(form)
     best = min(forms, key=lambda form: (sum(sp.count_ops(f) for f in sp.Mul.make_args(form)), len(str(form))))

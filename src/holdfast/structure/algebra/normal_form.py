@@ -14,6 +14,7 @@ from math import lcm, prod
 
 import sympy as sp
 
+from holdfast.equations.writing.factors import in_factors
 from holdfast.problem.derivative import parts_first
 
 MOST_TIDIED = 250  # operations of an expression that is tidied at all
@@ -139,7 +140,7 @@ def _combined(expression: sp.Expr) -> list[sp.Expr]:
     forms = [sp.cancel(above / below)]
     small = sum(map(sp.count_ops, sp.fraction(forms[0]))) <= MOST_FACTORED
     if small and len(forms[0].free_symbols) <= MOST_VARIABLES:
-        forms.append(sp.factor(forms[0]))
+        forms.append(in_factors(forms[0]))
     back = {symbol: call for call, symbol in names.items()}
     for symbol, power, value in reversed(rules):
         if symbol not in back:
