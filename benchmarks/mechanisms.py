@@ -22,6 +22,7 @@ import numpy as np
 import holdfast as hf
 from benchmarks import platform
 
+TITLE = "## Bodies and joints"
 KINDS = ("revolute", "continuous", "prismatic", "continuous")
 UR5 = [  # name, offset, quarter turn about y, axis, mass, centre, moments; numbers of ur_description (ROS Industrial)
     ("shoulder", "0 0 0.089159", 0, "0 0 1", 3.7, "0 0 0", (0.010267495893, 0.00666)),
@@ -230,7 +231,7 @@ def table() -> list[str]:
     """The part of docs/benchmarks.md about mechanisms."""
     trees, loops = tree_errors(), loop_errors()
     lines = [
-        "", "## Bodies and joints", "",
+        "", TITLE, "",
         f"Accelerations of {len(trees)} random trees differ from Pinocchio's by {max(trees):.1e} of the largest at "
         f"most, those of {len(loops)} trees with a loop by {max(loops):.1e}.", "",
         "| mechanism | Holdfast RK4, us a step | Pinocchio, four bare calls of aba | ratio |", "|---|---|---|---|",

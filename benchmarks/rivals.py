@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import platform
+import re
 import sys
 import threading
 from collections.abc import Callable
@@ -263,6 +264,12 @@ def ensemble_table() -> list[str]:
     return lines
 
 
+def others(page: str) -> list[str]:
+    """The sections of the page that other benchmarks write."""
+    sections = re.split(r"^(?=## )", page, flags=re.MULTILINE)[1:]
+    return [f"{section.rstrip()}\n" for section in sections if not section.startswith(mechanisms.TITLE)]
+
+
 def main() -> None:
     names = sys.argv[1:] or ["four-bar", "chain-10", "chain-50", "chain-200"]
     lines = ["| problem | by | step or tolerance | error | ms | times MuJoCo |", "|---|---|---|---|---|---|"]
@@ -283,7 +290,8 @@ def main() -> None:
     )
     lines += ensemble_table()
     lines += mechanisms.table()
-    (ROOT / "docs" / "benchmarks.md").write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
+    page = ROOT / "docs" / "benchmarks.md"
+    page.write_text("\n".join([head + "\n".join(lines) + "\n", *others(page.read_text("utf-8"))]), encoding="utf-8")
     target = ROOT / "benchmarks" / "results" / f"rivals-{now:%Y-%m-%d}-{platform.machine()}.json"
     target.write_text(json.dumps({"schema": 1, "records": records}, indent=1) + "\n", encoding="utf-8")
 
