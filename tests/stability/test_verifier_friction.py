@@ -18,7 +18,7 @@ from holdfast.stability.proof.step_series import coefficient
 from holdfast.stability.verifier.check import reading
 from holdfast.stability.verifier.reading.file import _code, claims, digest
 from holdfast.stability.verifier.reading.statement import statement
-from holdfast.stability.verifier.refusal import Refused
+from holdfast.stability.verifier.refusal import Refused, Unconfirmed
 from holdfast.stability.verifier.rounding.adjoint import AdjointRounding
 from holdfast.stability.verifier.steps.rounding import Agreement
 from holdfast.stability.verifier.tube.cells import TubeCells
@@ -256,7 +256,7 @@ def test_code_with_other_steps_of_newton_is_another(monkeypatch):
 def test_reactions_are_read_in_forces_alone(old, new, why):
     text = SLOPE.format(normal=BENT, smooth="0.1").replace(old, new)
     data = copy.deepcopy(certificate()) | {"problem": text, "problem_hash": sha256(text.encode()).hexdigest()}
-    with pytest.raises(Refused, match=why):
+    with pytest.raises(Unconfirmed, match=why):
         reading(claims(data | {"digest": digest(data)}))
 
 

@@ -60,10 +60,12 @@ def large_condition(
     parts = equations.dynamics.mass, equations.deviations.jacobian
     if equations.deviations.through or not plainly_regular(sample, *parts, equations.holders):
         return None
+    n, r = len(equations.coordinates), len(equations.constraints)
+    if r == 1:
+        return 1.0  # of a number
     from scipy.sparse import block_array
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
 
-    n, r = len(equations.coordinates), len(equations.constraints)
     _, (mass, slopes) = SparseRows(tuple(sample.values), (), [(part, n) for part in parts])(
         list(sample.values.values())
     )
