@@ -273,7 +273,10 @@ def _fixed_loop() -> tuple[Text, ...]:
 def _implicit_driver(field: Field, scheme: RungeKutta, loop: tuple[Text, ...]) -> _Driver:
     """The step with Newton's method, which needs the partials of the field."""
     size, width = _sizes(field)
-    parts = _texts(implicit.factorise, implicit.solve, implicit.correction_size, implicit.correction_beside)
+    parts = _texts(
+        implicit.factorise, implicit.solve,
+        implicit.largest_change, implicit.correction_size, implicit.correction_beside,
+    )  # fmt: skip
     texts: tuple[Text, ...] = (*parts, partial(implicit.implicit_step, scheme), *loop)
     return _Driver(texts, implicit.implicit_work(scheme, size, width), {"partials": _partials(field)})
 

@@ -69,11 +69,17 @@ def solve(a: Reals, order: Integers, size: Integer, b: Reals) -> None:
         b[i] = quotient(total, a[i * size + i])
 
 
-def correction_size(x: Reals, f: Reals, h: Number, z: Reals, stages: Integer) -> Number:
-    """The largest correction, relative to |x| + |step F|, or to 1e-8 of the largest of these."""
+def largest_change(x: Reals, f: Reals, h: Number) -> Number:
+    """The largest |x| + |step F|."""
     overall = 0.0
     for i in range(N):
         overall = larger(overall, absolute(x[i]) + absolute(h * f[i]))
+    return overall
+
+
+def correction_size(x: Reals, f: Reals, h: Number, z: Reals, stages: Integer) -> Number:
+    """The largest correction, relative to |x| + |step F|, or to 1e-8 of the largest of these."""
+    overall = largest_change(x, f, h)
     size = 0.0
     for k in range(stages):
         for i in range(N):
@@ -87,9 +93,7 @@ def correction_beside(x: Reals, f: Reals, h: Number, z: Reals, r: Reals, stages:
 
     What begins at 0 and at rest is soon of the size of its change Z: to that, its rounding is small.
     """
-    overall = 0.0
-    for i in range(N):
-        overall = larger(overall, absolute(x[i]) + absolute(h * f[i]))
+    overall = largest_change(x, f, h)
     size = 0.0
     for k in range(stages):
         for i in range(N):
