@@ -185,9 +185,10 @@ from holdfast.stability.linear.step_limit import spectral_limit as spectral_limi
 from holdfast.stability.linear.transient import transient as transient
 from holdfast.stability.own_steps import OwnStepBounds as OwnStepBounds
 from holdfast.stability.own_steps import own_step_bounds as own_step_bounds
+from holdfast.stability.parts.phases import certify_phases as certify_phases
+from holdfast.stability.parts.stretches import certify_stretches as certify_stretches
+from holdfast.stability.parts.stretches import proved_stretches as proved_stretches
 from holdfast.stability.promise.certify import certify as certify
-from holdfast.stability.promise.phases import certify_phases as certify_phases
-from holdfast.stability.promise.phases import certify_stretches as certify_stretches
 from holdfast.stability.promise.safe_starts import SafeStarts as SafeStarts
 from holdfast.stability.promise.safe_starts import in_phase as in_phase
 from holdfast.stability.promise.safe_starts import safe_starts as safe_starts

@@ -94,6 +94,7 @@ def _data(made: hf.Study, page: hf.Report, target: Path) -> dict[str, Any]:
         "state_error": _state_error(made),
         "certificate": None if certificate is None else _promises(certificate),
         "phases": {name: _promises(found) for name, found in made.by_phase.items()},
+        "stretches": {name: _promises(found) for name, found in made.stretches.items()},
         "tuning": None if tuning is None else tuning.to_dict(),
         "page": str(target),
     }

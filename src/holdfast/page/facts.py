@@ -33,6 +33,7 @@ from holdfast.stability.certificate.certificate import Certificate
 from holdfast.stability.linear.by_block import step_limits
 from holdfast.stability.linear.spectrum import Spectrum, spectrum
 from holdfast.stability.linear.transient import Transient, transient
+from holdfast.stability.own_steps import OwnStepBounds
 
 SPARE = {"M": "AGK", "T": "KE", "P": "VU", "D": "BZ", "h": "fg", "J": "CG", "E": "BL", "H": "AS"}
 MANY = 8  # coordinates, or constraints, that are still told one by one
@@ -54,6 +55,8 @@ class PageFacts:
     states_estimated: bool = True  # whether the error of the states is estimated, by a second run
     doubt: str = ""  # why a certificate that was given is not shown
     by_phase: Mapping[str, Certificate] = field(default_factory=dict)  # of a run through phases, as `certify_phases`
+    stretches: Mapping[str, Certificate] = field(default_factory=dict)  # that are proved where the whole run is not
+    own_steps: tuple[OwnStepBounds, ...] = ()  # what is proved along the steps that the run chose
 
     @property
     def certificates(self) -> tuple[Certificate, ...]:
@@ -252,9 +255,9 @@ def inward(low: float, high: float) -> tuple[str, str]:
     return repr(low), repr(high)
 
 
-def counted(count: int, word: str) -> str:
+def counted(count: int, word: str, plural: str = "s") -> str:
     """A number with its noun: 1 step, 1,000 steps."""
-    return f"{count:,} {word}" + "s" * (count != 1)
+    return f"{count:,} {word}" + plural * (count != 1)
 
 
 def number(value: float, digits: int = 4) -> str:

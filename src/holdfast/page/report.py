@@ -10,6 +10,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from holdfast.common.arguments import clear_arguments
 from holdfast.common.files import write
 from holdfast.errors import BadRequest, HoldfastError
@@ -27,7 +29,8 @@ from holdfast.results.runs.joined import JoinedRun
 from holdfast.results.trajectory import Trajectory
 from holdfast.stability.certificate.certificate import Certificate, Label, certificate_from, made_here
 from holdfast.stability.certificate.verify import verify
-from holdfast.stability.promise.phases import WHOLE
+from holdfast.stability.own_steps import OwnStepBounds, made_along
+from holdfast.stability.parts.phases import WHOLE
 from holdfast.stability.verifier.comparison import same_problem
 from holdfast.stability.verifier.reading.file import claims
 
@@ -44,9 +47,12 @@ def report(
     remarks: Sequence[str] = (),
     state_error: bool = True,
     live: bool | None = None,
+    stretches: Mapping[str, Certificate] | None = None,
+    own_steps: Sequence[OwnStepBounds] = (),
 ) -> Report:
     """The page of a run, with its certificate (of a run through phases, those that `certify_phases` just made) and its
-    tuning where there are any.
+    tuning where there are any; `stretches` are those that `certify_stretches` just made of it, `own_steps` the bounds
+    that `own_step_bounds` just proved along the steps that it chose.
 
     `command` is the line that makes this page again, `remarks` are further sentences for its list of warnings. The
     verdict takes in the error of the states, for which the run is made once more, unless `state_error` is False. With
@@ -64,6 +70,8 @@ def report(
     by_phase = dict(certificate) if isinstance(certificate, Mapping) else {}
     certificate = None if isinstance(certificate, Mapping) else certificate
     _require_phases(trajectory, by_phase)
+    _require_stretches(trajectory, stretches or {})
+    _require_own_steps(trajectory, own_steps)
     if certificate is not None:
         _require_own(trajectory, certificate)
     if len(trajectory.times) < 1:
@@ -72,7 +80,10 @@ def report(
     drawn, remark = readable(trajectory)
     said = (*remarks, *remark)
     stopped = float(trajectory.times[-1])
-    facts = PageFacts(drawn, trajectory.problem, shown, tuning, command, said, stopped, state_error, doubt, by_phase)
+    facts = PageFacts(
+        drawn, trajectory.problem, shown, tuning, command, said, stopped, state_error, doubt, by_phase,
+        stretches or {}, tuple(own_steps),
+    )  # fmt: skip
     return Report(facts, live)
 
 
@@ -124,6 +135,43 @@ def _require_phases(trajectory: Trajectory, found: Mapping[str, Certificate]) ->
                 f"the certificate of phase {name!r} was made for another run", where="report(certificate=...)",
                 fix="certify the phases of this very run",
             )  # fmt: skip
+
+
+def _require_stretches(trajectory: Trajectory, found: Mapping[str, Certificate]) -> None:
+    """Certificates of stretches stand on the page of their own run only, and only if they were just made."""
+    for name, certificate in found.items():
+        if not made_here(certificate):
+            raise BadRequest(
+                f"the certificate of the stretch {name} was not just made", where="report(stretches=...)",
+                fix="certify the stretches of this very run",
+            )  # fmt: skip
+        if not _of_stretch(certificate, trajectory):
+            raise BadRequest(
+                f"the certificate of the stretch {name} was made for another run", where="report(stretches=...)",
+                fix="certify the stretches of this very run",
+            )  # fmt: skip
+
+
+def _require_own_steps(trajectory: Trajectory, found: Sequence[OwnStepBounds]) -> None:
+    """Bounds along a run's own steps stand on its own page only, and only if they were just made."""
+    if not all(isinstance(one, OwnStepBounds) and made_along(one, trajectory) for one in found):
+        raise BadRequest(
+            "these bounds were not just made of this run", where="report(own_steps=...)",
+            fix="make them along the steps of this very run",
+        )  # fmt: skip
+
+
+def _of_stretch(certificate: Certificate, run: Trajectory) -> bool:
+    """Whether it begins at a row of this run, as far as that was kept, and was made by its scheme, numbers, program."""
+    if run.step is None or run.problem is None:
+        return False
+    end = certificate.begin + certificate.duration
+    inside = run.times[0] <= certificate.begin and end <= run.times[-1] + WHOLE * run.step
+    rows = np.flatnonzero(np.abs(run.times - certificate.begin) < WHOLE * run.step)
+    kept = [tuple(run.y[:, k].tolist()) for k in rows]
+    same = (certificate.scheme, certificate.step) == (run.scheme, run.step) and inside
+    same = same and (certificate.start in kept or (not kept and run.every != 1))
+    return same and dict(certificate.parameters) == dict(run.parameters) and _about(certificate, run.problem)
 
 
 def _of_phase(certificate: Certificate, part: Trajectory) -> bool:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import comb
 from pathlib import Path
@@ -31,10 +31,12 @@ from holdfast.problem.problem import Problem
 from holdfast.results.judgement.outcome import Outcome
 from holdfast.results.runs.simulate import simulate
 from holdfast.results.trajectory import Trajectory
-from holdfast.stability.certificate.certificate import Certificate, Proof
+from holdfast.stability.certificate.certificate import BlockCertificate, Certificate, Proof
 from holdfast.stability.certificate.verify import Verification, verify
+from holdfast.stability.own_steps import OwnStepBounds, own_step_bounds
+from holdfast.stability.parts.phases import certify_phases
+from holdfast.stability.parts.stretches import proved_stretches
 from holdfast.stability.promise.certify import certify
-from holdfast.stability.promise.phases import certify_phases
 from holdfast.stability.tuning.tracking import TrackingTuning
 from holdfast.stability.tuning.tune import tune
 from holdfast.stability.tuning.tuning import Tuning
@@ -43,7 +45,10 @@ Progress = Callable[[str, float], None]  # the part that is being done, and the 
 
 RECHECK = 2000, 4  # boxes that the verifier is given for regions, and for each cell of their proofs
 RECHECK_TUBES = 3_000_000  # operations of the code, each for each state: half a minute on two cores at 20 µs
-
+RUBBING = 8  # times as long takes a cell whose friction is sought from its own reaction
+SHARED = 4  # phases, or stretches, that are each re-checked as one certificate is; more of them share it
+ADAPTIVE = "No certificate: an adaptive scheme chooses its own steps, and a certificate is for one step."
+LARGER = "a larger one may do it", "`holdfast verify` has a larger one"
 MANY = 7  # variables of a region: with more of them a box takes far longer, and fewer are given
 
 
@@ -53,6 +58,9 @@ def _recheck(certificate: Certificate) -> int:
     regions = [p for p in proofs if isinstance(p, Proof)]
     code = certificate.code or {"operations": (), "rates": ()}
     part = max(1, len(code["operations"]) * len(code["rates"]))  # of a tube: states are symbols of its forms
+    run = certificate.trajectory
+    rubs = run is not None and run.equations is not None and run.equations.friction is not None
+    part *= RUBBING if rubs else 1
     along = RECHECK_TUBES // part if len(regions) < len(proofs) else 0
     wide = max((len(p.region) for p in regions), default=0)
     heavier = max(1.0, comb(wide + 3, 3) / comb(MANY + 3, 3)) ** 2  # monomials: what a product of two forms takes
@@ -77,6 +85,8 @@ class Study:
     command: str = ""  # the line that makes its page again
     live: bool | None = None  # whether its page runs its own equations; None: where their code is short
     by_phase: Mapping[str, Certificate] = field(default_factory=dict)  # of a run through phases, as `certify_phases`
+    stretches: Mapping[str, Certificate] = field(default_factory=dict)  # that are proved where the whole run is not
+    own_steps: tuple[OwnStepBounds, ...] = ()  # what is proved along the steps that the run chose
 
     def __repr__(self) -> str:
         title = " ".join(self.problem.title.split()) or "untitled"
@@ -92,6 +102,7 @@ class Study:
         return report(
             self.trajectory, self.by_phase or self.certificate, self.tuning,
             command=self.command, remarks=self.remarks, state_error=not self.interrupted, live=self.live,
+            stretches=self.stretches, own_steps=self.own_steps,
         )  # fmt: skip
 
     def report(self) -> Report:
@@ -114,6 +125,9 @@ class Study:
         lines += [f"  {block.line()}" for block in (page.certificate.blocks if page.certificate else ())]
         for name, found in self.by_phase.items():
             lines += [f"  phase {name}: {block.line()}" for block in found.blocks]
+        lines += [f"  {one}" for one in self.own_steps]
+        count = len(self.stretches)
+        lines += [f"  by {count} stretch{'es' * (count != 1)}: {block.line()}" for block in self._over_stretches()]
         if self.verification:
             lines.append(f"  {self.verification.words}")
         lines += [f"  note: {warning}" for warning in page.warnings if warning not in page.faults]
@@ -121,6 +135,15 @@ class Study:
 
     def __str__(self) -> str:
         return self.summary()
+
+    def _over_stretches(self) -> list[BlockCertificate]:
+        """Each block that is proved by stretches, with the largest of their bounds."""
+        found = dict[tuple[str, ...], BlockCertificate]()
+        for block in (block for one in self.stretches.values() for block in one.blocks if block.label.is_proof):
+            known = found.setdefault(block.constraints, block)
+            worst = tuple(map(max, known.bounds, block.bounds))
+            found[block.constraints] = replace(known, bounds=worst, settles=known.settles or block.settles)
+        return list(found.values())
 
     def save(self, folder: str | Path) -> tuple[Path, ...]:
         """Write page, run, problem and, where there is one, the certificate into a folder; their paths."""
@@ -135,7 +158,7 @@ class Study:
         if self.certificate is not None:
             written.append(target / "certificate.json")
             self.certificate.save(written[-1])
-        for name, found in self.by_phase.items():
+        for name, found in {**self.by_phase, **self.stretches}.items():
             written.append(target / f"certificate.{name.replace(' ', '-')}.json")
             found.save(written[-1])
         return tuple(written)
@@ -179,7 +202,7 @@ class _Desk:
         try:
             yield
         finally:
-            self.seconds[name] = time.perf_counter() - begun
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - begun
 
     def study(self, problem: Problem, effort: float | None, certified: bool, known: Equations | None) -> Study:
         with self._part("derive"):
@@ -191,18 +214,27 @@ class _Desk:
             equations = tuning.equations
         with self._part("simulate"):  # a page shows more than rows `at` times
             run = simulate(equations, every=problem.run.every, progress=self._shown("simulate"))
-        interrupted, certificate = run.outcome is Outcome.interrupted, None
+        interrupted, certificate, own_steps = run.outcome is Outcome.interrupted, None, tuple[OwnStepBounds, ...]()
         by_phase: dict[str, Certificate] = {}
         if certified and not interrupted and problem.phases:
             with self._part("certify"):
                 by_phase = self._by_phase(equations, run, effort)
+        elif certified and not interrupted and equations.constraints and run.step is None:
+            with self._part("certify"):
+                own_steps, interrupted = self._own_steps(equations, run)
         elif certified and not interrupted and equations.constraints:
             with self._part("certify"):
                 certificate, interrupted = self._certificate(equations, run, effort)
-        verification = self._verified_phases(by_phase) if certificate is None else self._verified(certificate)
+        stretches = self._proved_stretches(certificate, effort)
+        if certificate is None:
+            verification = self._verified_parts(by_phase)
+        elif stretches:
+            verification = self._verified_parts({"whole run": certificate, **stretches})
+        else:
+            verification = self._verified_whole(certificate)
         return Study(
             problem, equations, run, certificate, tuning, verification, tuple(self.remarks), interrupted,
-            dict(self.seconds), by_phase=by_phase,
+            dict(self.seconds), by_phase=by_phase, stretches=stretches, own_steps=own_steps,
         )  # fmt: skip
 
     def _by_phase(self, equations: Equations, run: Trajectory, effort: float | None) -> dict[str, Certificate]:
@@ -218,44 +250,75 @@ class _Desk:
             self.remarks.append("Interrupted before the certificates were finished.")
         return {}
 
-    def _verified_phases(self, found: Mapping[str, Certificate]) -> Verification | None:
-        """What the verifier says of all phases together."""
-        each = {name: checked for name, one in found.items() if (checked := self._verified(one)) is not None}
+    def _proved_stretches(self, whole: Certificate | None, effort: float | None) -> dict[str, Certificate]:
+        """What is proved between the steps that keep the whole from being so."""
+        if whole is None:
+            return {}
+        try:
+            with self._part("certify"):
+                return proved_stretches(whole, effort=effort, progress=self._shown("certify"))
+        except KeyboardInterrupt:
+            self.remarks.append("Interrupted before the stretches were certified.")
+        return {}
+
+    def _verified_parts(self, found: Mapping[str, Certificate]) -> Verification | None:
+        """What the verifier says of all phases, or stretches, together: so many share what one certificate may take."""
+        share = len(found) if len(found) > SHARED else 1
+        each = {name: checked for name, one in found.items() if (checked := self._verified(one, share)) is not None}
         if not each:
             return None
         said = [tuple(f"{name}: {line}" for line in v.findings) for name, v in each.items()]
         doubts = [
             tuple(f"{name}: {line}" for line in v.doubts or v.findings) for name, v in each.items() if not v.holds
         ]
+        if doubts:
+            first = doubts[0][0].replace(*LARGER)
+            self.remarks.append(f"Of {len(each)} parts that are proved {len(doubts)} are not re-checked here: {first}.")
         return Verification(not doubts, sum(said, ()), doubts=sum(doubts, ()))
 
     def _shown(self, part: str) -> Callable[[float], None] | None:
         told = self._progress
         return None if told is None else lambda share: told(part, share)
 
-    def _verified(self, certificate: Certificate) -> Verification | None:
-        """What the verifier says of the proved blocks; words where it can say nothing of them."""
+    def _verified(self, certificate: Certificate, share: int = 1) -> Verification | None:
+        """What the verifier says of the proved blocks."""
         if not any(block.label.is_proof for block in certificate.blocks):
             return None
         with self._part("verify"):
-            found = verify(certificate, cells=_recheck(certificate))
-        if found.holds:
-            return found
+            found = verify(certificate, cells=_recheck(certificate) // share)
         if found.contradicts:
             raise InternalError(f"the verifier contradicts a proof: {found.words}", where="certify")
-        words = found.words.replace("a larger one may do it", "`holdfast verify` has a larger one")
-        self.remarks.append(f"{words[0].upper()}{words[1:]}.")
         return found
+
+    def _verified_whole(self, certificate: Certificate) -> Verification | None:
+        """The same of the whole run, with a remark where it can say nothing."""
+        found = self._verified(certificate)
+        if found is not None and not found.holds:
+            words = found.words.replace(*LARGER)
+            self.remarks.append(f"{words[0].upper()}{words[1:]}.")
+        return found
+
+    def _own_steps(self, equations: Equations, run: Trajectory) -> tuple[tuple[OwnStepBounds, ...], bool]:
+        """What is proved along the steps that a run chose, and whether its making was interrupted."""
+        try:
+            whole = run if run.every == 1 else simulate(equations, every=1)
+            found = own_step_bounds(equations, whole)
+        except InternalError:
+            raise  # a fault of our own is never a remark
+        except HoldfastError as error:
+            self.remarks.append(f"{ADAPTIVE} Nothing is proved along its own: {error.what.rstrip('.')}.")
+            return (), False
+        except KeyboardInterrupt:
+            self.remarks.append("Interrupted before anything was proved along its own steps.")
+            return (), True
+        why = [f"{name}: nothing is proved: {why}." for name, why in found.items() if isinstance(why, str)]
+        self.remarks.extend(why)
+        return tuple(one for one in found.values() if isinstance(one, OwnStepBounds)), False
 
     def _certificate(
         self, equations: Equations, run: Trajectory, effort: float | None
     ) -> tuple[Certificate | None, bool]:
         """The certificate, where there can be one, and whether its making was interrupted."""
-        if run.step is None:
-            self.remarks.append(
-                "No certificate: an adaptive scheme chooses its own steps, and a certificate is for one step."
-            )
-            return None, False
         try:
             whole = run if run.every == 1 else simulate(equations, every=1)  # a check needs every step of this very run
             made = certify(equations, trajectory=whole, effort=effort, progress=self._shown("certify"))

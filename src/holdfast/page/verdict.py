@@ -13,11 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holdfast.page.facts import PageFacts, bound, number, sentence
+from holdfast.page.facts import PageFacts, bound, counted, limit, number, sentence
 from holdfast.results.runs.joined import JoinedRun
 from holdfast.results.trajectory import Trajectory
 from holdfast.stability.certificate.certificate import Label
 from holdfast.stability.linear.spectrum import BlockStability
+from holdfast.stability.parts.stretches import covered
 
 WORDS = ("proved", "checked", "no promise", "failed")  # from best to worst
 SHORT = 1e-6  # of a step: a last one that lacks less is whole
@@ -89,7 +90,15 @@ def _promised(subject: PageFacts) -> str:
         return "checked" if subject.states_estimated else "no promise"
     if subject.by_phase:
         return _promised_by_phase(subject)
-    return PROMISES[subject.certificate.label] if subject.certificate is not None else "no promise"
+    if subject.certificate is None:
+        return "proved" if subject.own_steps and not _beside_own_steps(subject) else "no promise"
+    return PROMISES[subject.certificate.label]
+
+
+def _beside_own_steps(subject: PageFacts) -> list[str]:
+    """The constraints of which nothing is proved along the steps that the run chose."""
+    shown = {name for one in subject.own_steps for name in one.constraints}
+    return [name for name in subject.equations.constraints if name not in shown]
 
 
 def _promised_by_phase(subject: PageFacts) -> str:
@@ -189,6 +198,10 @@ def _promise(subject: PageFacts) -> str:
     certificate = subject.certificate
     if subject.by_phase:
         return _promise_by_phase(subject)
+    if certificate is None and subject.own_steps:
+        rest = ", ".join(_beside_own_steps(subject))
+        but = f" (except for {rest}: not proved)" if rest else ""
+        return f"and the drift bound is proved in a tube along the steps that this run chose{but}"
     if certificate is None:
         return "without a certificate"
     kind = "the drift bound" if subject.trajectory.start.on_program else "the bound it settles below"
@@ -198,16 +211,24 @@ def _promise(subject: PageFacts) -> str:
     exceptions = [f"{', '.join(kept)}: kept, not attracted"] if kept else []
     exceptions += [f"{', '.join(silent)}: not certified"] if silent else []
     but = f" (except for {'; '.join(exceptions)})" if exceptions else ""
+    parts = f", and proved {_of_stretches(subject)}" if subject.stretches else ""
     return {
         Label.proved: f"and {kind} is proved for every state of the region{but}",
         Label.tube: f"and {kind} is proved in a tube along this run{but}",
         Label.mean_square: "and under its noise the mean square over all paths is proved to stay bounded",
-        Label.checked: f"and {kind} was checked at every step{but}",
+        Label.checked: f"and {kind} was checked at every step{but}{parts}",
         Label.estimated: f"with an estimated drift bound{but}",
         Label.neutral: "kept but not attracted",
         Label.nothing: "with nothing to hold",
         Label.refused: "with no promise",
     }[certificate.attracted]
+
+
+def _of_stretches(subject: PageFacts) -> str:
+    """In how many stretches, and of how much of the run: rounded down, so that no step is added."""
+    found = list(subject.stretches.values())
+    share = limit(100 * covered(subject.trajectory, found), 2)
+    return f"in a tube along {counted(len(found), 'stretch', 'es')} of it ({share} % of its time)"
 
 
 def _promise_by_phase(subject: PageFacts) -> str:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -37,6 +38,7 @@ from holdfast.stability.tube.prove import NARROWER, TRIES, WIDTH, WITHIN, TubePr
 from holdfast.stability.tube.varying_steps import StepForms, StepNorm, candidate_factors, carried, largest
 
 Limit = tuple[Node, float, float]  # a control as it is computed, and its limits
+_MADE_OF: WeakKeyDictionary[OwnStepBounds, Trajectory] = WeakKeyDictionary()  # the run that each is proved along
 LOOKED_AT = 5  # rows of the run at which the equations are held against the law
 FEWEST = 2  # steps
 
@@ -58,13 +60,16 @@ class OwnStepBounds:
 
     def __str__(self) -> str:
         told = ", ".join(f"|{name}| <= {rounded_up(x)}" for name, x in zip(self.names, self.bounds, strict=True))
+        return f"{', '.join(self.constraints)}: proved in a tube along this run's own steps: {told}. {self.promise()}"
+
+    def promise(self) -> str:
+        """Of which runs that is proved, in a sentence."""
         low, high = rounded_down(self.steps[0]), rounded_up(self.steps[1])
         return (
-            f"{', '.join(self.constraints)}: proved in a tube along this run's own steps ({low} to {high}): {told}, "
-            "for every run that takes the same steps, starts with no more deviation and stays within "
-            f"{rounded_down(100 * self.width)} % of each state's range of this run's rows"
+            f"Proved of every run that takes the same steps ({low} to {high}), starts with no more deviation and stays "
+            f"within {rounded_down(100 * self.width)} % of each state's range of this run's rows"
             f"{'' if self.obeyed else '; the law is not obeyed, and what the controls miss of it is included'}. "
-            "Not re-checked by a verifier."
+            "Nothing is said of runs that take other steps. Not re-checked by a verifier."
         )
 
 
@@ -106,8 +111,21 @@ def own_step_bounds(
             bounds = error.what
         if isinstance(bounds, OwnStepBounds):
             _require_kept(bounds, trajectory, np.array([errors[name] for name in block.names]).T)
+            _MADE_OF[bounds] = trajectory
         found["+".join(block.constraints)] = bounds
     return found
+
+
+def made_along(bounds: OwnStepBounds, run: Trajectory) -> bool:
+    """Whether `own_step_bounds` made this very object, of this run or of the same one with more of its rows kept."""
+    made = _MADE_OF.get(bounds)
+    if made is None or made is run:
+        return made is run
+    told, asked = (
+        (one.scheme, one.start.state, one.parameters, one.steps, float(one.times[-1]), tuple(one.y[:, -1].tolist()))
+        for one in (made, run)
+    )
+    return told == asked and made.problem == run.problem
 
 
 def _require_kept(bounds: OwnStepBounds, run: Trajectory, errors: Array) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -30,7 +31,9 @@ from holdfast.cli.watch import limited
 def certify(file: str, output: str | None, as_json: bool, stretches: bool, **asked: Any) -> None:
     """How far can the constraints of FILE drift, and is that proved?
 
-    Takes drift, region, weights, effort and speeds from the file's [certificate] table where they are not given. Exit
+    Takes drift, region, weights, effort and speeds from the file's [certificate] table where they are not given. Where
+    the whole run is not proved, the stretches of it that are follow, each with a file of its own; --json is of the
+    whole run alone, or with --stretches of them. Of an adaptive run, what is proved along its own steps is told. Exit
     code 0: held as said; 1: refused, or the run left the region of its proof.
     """
     if output and not output.endswith(".json"):
@@ -51,8 +54,28 @@ def certify(file: str, output: str | None, as_json: bool, stretches: bool, **ask
         say(certificate.summary(), nl=False)
         if output:
             say(f"  written to {output}; `holdfast verify {output}` re-checks it")
+        with limited("certifying stretches", more=math.inf):
+            parts = hf.proved_stretches(certificate, effort=asked.get("effort"))
+        _told(parts, "Proved in the stretch", output)
     left = any(block.stayed is False for block in certificate.blocks)
-    click.get_current_context().exit(1 if left or certificate.label is hf.Label.refused else 0)
+    good = certificate.label is not hf.Label.refused or (not as_json and _along_own_steps(equations, certificate))
+    click.get_current_context().exit(1 if left or not good else 0)
+
+
+def _along_own_steps(equations: hf.Equations, certificate: hf.Certificate) -> bool:
+    """Tells what is proved along the steps that an adaptive run chose; whether that is all that it holds."""
+    run = certificate.trajectory
+    if run is None or run.step is not None or not run.outcome.holds_program:
+        return False
+    try:
+        with limited("certifying along its own steps", more=math.inf):
+            found = hf.own_step_bounds(run.equations or equations, run)
+    except hf.BadRequest as error:
+        say(f"  nothing is proved along its own steps: {error.what}")
+        return False
+    for name, bounds in found.items():
+        say(f"  {name}: nothing is proved along its own steps: {bounds}" if isinstance(bounds, str) else f"  {bounds}")
+    return not any(isinstance(bounds, str) for bounds in found.values())
 
 
 def _each_part(
@@ -66,18 +89,22 @@ def _each_part(
         raise hf.BadRequest(f"--{unsuited[0]} is for one program, and this problem has phases", where="phases")
     with limited("certifying", more=math.inf):
         found = (hf.certify_stretches if stretches else hf.certify_phases)(equations, **asked)
-    word = "Stretch" if stretches else "Phase"
     if as_json:
         print_json({name: certificate.to_dict() for name, certificate in found.items()})
+    _told(found, "Stretch" if stretches else "Phase", output, as_json)
+    left = any(block.stayed is False for certificate in found.values() for block in certificate.blocks)
+    refused = any(certificate.label is hf.Label.refused for certificate in found.values())
+    click.get_current_context().exit(1 if left or refused else 0)
+
+
+def _told(found: Mapping[str, hf.Certificate], word: str, output: str | None, silent: bool = False) -> None:
+    """Each part told, and written to a file of its own where files are wanted."""
     for name, certificate in found.items():
         file = None if output is None else f"{output.removesuffix('.json')}.{name.replace(' ', '-')}.json"
         if file is not None:
             certificate.save(file)
-        if not as_json:
+        if not silent:
             say(f"{word} {name}")
             say(certificate.summary(), nl=False)
             if file is not None:
                 say(f"  written to {file}; `holdfast verify {file}` re-checks it")
-    left = any(block.stayed is False for certificate in found.values() for block in certificate.blocks)
-    refused = any(certificate.label is hf.Label.refused for certificate in found.values())
-    click.get_current_context().exit(1 if left or refused else 0)

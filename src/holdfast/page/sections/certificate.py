@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from holdfast.page.facts import PageFacts, bound, counted, inward, limit, number, spoken
 from holdfast.page.figures.ranges import Range, ranges
 from holdfast.page.markup.html import Child, Markup, bullets, details, element, joined, paragraph, table
@@ -13,6 +15,8 @@ from holdfast.problem.quantities import latex_name
 from holdfast.stability.certificate.certificate import BlockCertificate, Label, Proof
 from holdfast.stability.certificate.statement import range_words, when_words
 from holdfast.stability.certificate.tube_proof import OrderedProof, TubeProof
+from holdfast.stability.own_steps import OwnStepBounds
+from holdfast.stability.parts.stretches import covered
 
 MOST_RANGES = 10  # quantities in the picture of the region
 MOST_BLOCKS, MOST_TOLD = 6, 40  # that are told one by one; more stand in one table, folded away
@@ -26,13 +30,35 @@ def write(subject: PageFacts) -> Markup:
         )
         parts = [joined(element("h3", f"Phase {name}"), _one(part)) for name, part in subject.phases()]
         return joined(paragraph(said), *parts)
-    return _one(subject)
+    return joined(_one(subject), _stretches(subject)) if subject.stretches else _one(subject)
+
+
+def _stretches(subject: PageFacts) -> Markup:
+    """What is proved of the run between the steps that no proof crosses: each stretch with its bounds, in a table."""
+    found, rows = list(subject.stretches.values()), list[list[Child]]()
+    for one in found:
+        ends = number(one.begin, 6), number(one.begin + one.duration, 6)
+        for block in (block for block in one.blocks if block.label.is_proof):
+            for name, most, seen in zip(block.names, block.bounds, block.observed, strict=True):
+                margin = _left(most, seen, block.settles)
+                rows.append([*ends, mathml(latex_name(name)), bound(most), bound(seen), margin])
+    share = limit(100 * covered(subject.trajectory, found), 2)
+    said = (
+        f"{counted(len(found), 'stretch', 'es')} of this run, {share} % of its time, each a problem of its own that "
+        "starts where this run entered it. Of the steps between them nothing is proved."
+    )
+    head: list[Child] = ["from t =", "to", "deviation", "bound", "largest along it", "margin"]
+    label = element("span", Label.tube.value, class_=f"label {Label.tube.name}")
+    bounds = details("Each with its bounds", table(head, rows))
+    return element("div", element("h3", "By stretches ", label), paragraph(said), bounds, class_="block")
 
 
 def _one(subject: PageFacts) -> Markup:
     certificate = subject.certificate
     if certificate is None and subject.doubt:
         return paragraph(f"{subject.doubt} Nothing of it is shown.")
+    if certificate is None and subject.own_steps:
+        return joined(*(_own_steps(subject, one) for one in subject.own_steps))
     if certificate is None:
         return paragraph("No certificate was made for this run: nothing is promised beyond what the figures show.")
     if not certificate.blocks:
@@ -56,6 +82,23 @@ def _one(subject: PageFacts) -> Markup:
             _bounds((worst, *rest), labelled=True),
             *(_block(subject, block, pictured=False) for block in rest[:MOST_TOLD]),
         ),
+    )
+
+
+def _own_steps(subject: PageFacts, found: OwnStepBounds) -> Markup:
+    """One block, along the steps that the run chose."""
+    label = element("span", Label.tube.value, class_=f"label {Label.tube.name}")
+    rows: list[list[Child]] = []
+    for name, most in zip(found.names, found.bounds, strict=True):
+        seen = float(np.abs(subject.trajectory[name]).max())
+        rows.append([mathml(latex_name(name)), bound(most), bound(seen), _left(most, seen, settles=False)])
+    return element(
+        "div",
+        element("h3", ", ".join(map(spoken, found.constraints)), " ", label),
+        paragraph(subject.prose(found.promise()), class_="promise"),
+        table(["deviation", "bound", "largest along this run", "margin"], rows),
+        details("What it rests on", bullets([f"Every step contracts by γ = {bound(found.gamma, 6)} at least."])),
+        class_="block",
     )
 
 

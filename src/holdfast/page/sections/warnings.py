@@ -111,6 +111,8 @@ def _of_certificate(subject: PageFacts) -> list[str]:
         return [f"Phase {name}: {line}" for name, part in subject.phases() for line in _of_certificate(part)]
     if certificate is None and subject.doubt:
         return [subject.doubt]
+    if certificate is None and subject.own_steps:
+        return ["What is proved speaks of runs that take the very steps of this one; no file of it can be re-checked."]
     if certificate is None:
         return ["No certificate: the figures show this run only, and say nothing of others."] if subject.held else []
     if certificate.attracted is Label.checked:

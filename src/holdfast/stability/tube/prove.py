@@ -147,19 +147,34 @@ class TubeProver:
         return TubeSearch(self._defect(shape), self._centre, flow.places, flow.timed, self.step, self._factors, least)
 
     def gaps(self) -> list[tuple[float, float]]:
-        """Stretches of time in which steps have no bound that is near enough, in the narrowest of the tubes."""
+        """Stretches of time in which steps have no bound that is near enough, in the narrowest of the tubes.
+
+        Refused where the work does not reach for looking at all of them.
+        """
         times, shape, width = self.run.times, self._shape(*FORMS[0]), WIDTH / NARROWER ** (TRIES - 1)
         search, enough = self._cover(shape), WITHIN * self._seen / self._scale
         ends = np.unique([*times[:: LENGTHS[1]], times[-1]])
         spans = np.column_stack([ends[:-1], ends[1:]])
+        self._require_work_for(shape, len(spans))
         held = limits_hold(self._flow, self.scheme, self.step, shape, self._centre.cells(spans, width))
         poor = ~((search.bounds(spans, width) <= enough).all(axis=1) & held)
         steps = np.column_stack([times[:-1], times[1:]])
         steps = steps[np.isin(np.searchsorted(ends, steps[:, 0], side="right") - 1, np.flatnonzero(poor))]
         if not len(steps):
             return []
+        self._require_work_for(shape, len(steps))
         held = limits_hold(self._flow, self.scheme, self.step, shape, self._centre.cells(steps, width))
         return joined(steps[~((search.bounds(steps, width) <= enough).all(axis=1) & held)])
+
+    def _require_work_for(self, shape: CellMonomials, pieces: int) -> None:
+        """So many pieces are looked at: all of them or none."""
+        tape = self._defect(shape)
+        if pieces > self._cells_left(tape):
+            raise BadRequest(
+                f"an effort of {self.work.effort:g} does not reach for looking at every step of the run",
+                where="certify_stretches", fix="give it more effort",
+            )  # fmt: skip
+        self._charge(tape, pieces)
 
     # ── what is the same for all widths ───────────────────────────────────────────────────────────
 
