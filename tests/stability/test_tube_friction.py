@@ -1,17 +1,21 @@
 """Forces that use their own reactions, proved in a tube: Newton's steps of the code, and no others."""
 
+import json
 from dataclasses import replace
 from importlib import resources
 
+import numpy as np
 import pytest
 
 import holdfast as hf
 from holdfast.errors import InternalError
 from holdfast.stability.tube.agreement import require_agreement
 from holdfast.stability.tube.flow import tube_flow
+from holdfast.stability.verifier.reading.file import digest
 from tests.stability.tube_truth import most_attained
 
 EXAMPLES = resources.files("holdfast") / "examples"
+PLACED = 1e-4  # of a bound: what a neighbour's start deviates by more than the run's own
 SLOPE = """schema = 1
 [system]
 coordinates = ["x", "y"]
@@ -97,10 +101,55 @@ def test_other_steps_of_newton_than_those_that_are_run_are_an_error_of_the_produ
         require_agreement(replace(flow, friction=replace(flow.friction, steps=2)), [place])
 
 
+@pytest.fixture(scope="module")
+def reversed_once(slider):
+    """The slide turns over at 0.26 s, within a step or two."""
+    return hf.certify(slider, duration=0.3, effort=2)
+
+
+def test_a_reversal_is_proved_by_steps_in_the_order_of_time(reversed_once):
+    for block in reversed_once.blocks:
+        assert block.label is hf.Label.tube
+        assert "followed in the order of time" in block.reason
+    rod = reversed_once.blocks[0]
+    assert all(most < 5 * seen for most, seen in zip(rod.bounds, rod.observed, strict=True))
+
+
+def test_neighbours_in_the_tube_keep_the_bounds_over_a_reversal(slider, reversed_once):
+    """Starts on the program as far off as the tube is wide: they obey the bounds as long as they stay in it."""
+    tube = reversed_once.blocks[0].proof.tube
+    scales, shake = dict(tube.scales), np.random.default_rng(5)
+    run, turned = hf.simulate(slider, duration=0.3, every=1), 0
+    for _ in range(12):
+        off = {name: float(shake.uniform(-1, 1)) * tube.width * scales[name] for name in ("phi", "phi_dot")}
+        start = {name: run[name][0] + change for name, change in off.items()}
+        other = hf.simulate(slider, start=start, start_policy="project", duration=0.3, every=1)
+        far = np.abs(other.y - run.y) / (tube.width * np.array([scales[name] for name in run.state_names])[:, None])
+        inside = int(np.argmax((far > 1).any(axis=0))) or len(run.times)
+        turned += inside > 265
+        rod = reversed_once.blocks[0]  # the slide's own bound is below what a start is placed by
+        for name, most in zip(rod.names, rod.bounds, strict=True):
+            assert np.abs(other[name][:inside]).max(initial=0.0) <= most * (1 + PLACED)
+    assert turned > 0  # some stay until they have turned over
+
+
 @pytest.mark.prove
-def test_a_step_that_passes_a_reversal_whole_is_not_proved(slider):
-    certificate = hf.certify(slider, duration=0.27, effort=0.5)
-    assert not certificate.blocks[0].label.is_proof
+def test_the_other_path_confirms_a_reversal_and_no_smaller_bounds(reversed_once, tmp_path):
+    assert hf.verify(reversed_once).holds
+    data = reversed_once.to_dict()
+    for block in data["blocks"]:
+        block["bounds"] = [0.9 * most for most in block["bounds"]]
+        block["proof"]["bounds"] = [0.9 * most for most in block["proof"]["bounds"]]
+    path = tmp_path / "smaller.json"
+    path.write_text(json.dumps(data | {"digest": digest(data)}))
+    assert not hf.verify(path).holds
+
+
+@pytest.mark.prove
+def test_the_whole_run_of_the_slider_crank_is_proved_with_the_default_effort_and_confirmed(slider):
+    certificate = hf.certify(slider)
+    assert [block.label for block in certificate.blocks] == [hf.Label.tube] * 2
+    assert hf.verify(certificate).holds
 
 
 @pytest.mark.prove

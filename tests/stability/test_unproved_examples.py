@@ -1,4 +1,4 @@
-"""Shipped examples of which something is not proved: each says why, by name."""
+"""Shipped examples of which something is not proved, at all or with little effort: each says why, by name."""
 
 from importlib import resources
 

@@ -129,7 +129,8 @@ class Assessment:
         tried = [self._why_not(one.told.block) is None and not self._at_limits(one.told) for one in seen]
         if step is None or not isinstance(self.scheme, RungeKutta):
             return made
-        work = self.ledger.beside(EFFORT * self.asked.effort)
+        whole = EFFORT * self.asked.effort
+        work, unspent = self.ledger.beside(whole), max(0.0, whole - self.ledger.spent)  # no region was tried, mostly
         chosen = [k for k, wanted in enumerate(tried) if wanted]
         setting = self.equations, self.scheme, step, self.parameters
         try:
@@ -137,7 +138,6 @@ class Assessment:
             for k, better in zip(chosen, with_tubes(*setting, *open_ones, work, self.asked.speeds), strict=True):
                 made[k] = better
             if not any(self._not_followed(one.told) for one in seen):
-                unspent = max(0.0, EFFORT * self.asked.effort - self.ledger.spent)  # no region was tried, mostly
                 made = in_order(*setting, seen, made, self.ledger.beside(work.left + unspent))
         except KeyboardInterrupt:
             return [replace(block, reason=f"{block.reason} {_NOTE}") for block in made]

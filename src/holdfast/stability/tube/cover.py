@@ -32,6 +32,11 @@ class TubeCover:
     def coefficient(self) -> Array:
         return np.asarray(self.bounds.max(axis=0))
 
+    def unbounded(self) -> list[float]:
+        """Where the pieces begin that have no bound in any block, the shortest first."""
+        spans = self.cells.spans[~np.isfinite(self.bounds).any(axis=1)]
+        return [float(start) for start in spans[np.argsort(np.ptp(spans, axis=1), kind="stable"), 0]]
+
 
 class TubeSearch:
     """Judges pieces of one tube, and cuts the worst."""
@@ -44,10 +49,11 @@ class TubeSearch:
         self._tape, self._centre, self._places, self._timed = tape, centre, places, timed
         self._step, self._factors, self._least = step, factors, least
 
-    def probe(self, width: float, steps: float) -> Array:
-        """Bounds of ‖Lᵀc‖ over a few pieces of so many steps [piece, block]."""
+    def probe(self, width: float, steps: float, also: Sequence[float] = ()) -> Array:
+        """Bounds of ‖Lᵀc‖ over a few pieces of so many steps, and those that begin at some times [piece, block]."""
         times, length = self._centre.run.times, steps * self._step
-        start = np.linspace(times[0], max(times[0], times[-1] - length), PROBED)
+        last = max(times[0], times[-1] - length)
+        start = np.array([*np.linspace(times[0], last, PROBED), *(min(begin, last) for begin in also)])
         return self._judged(self._centre.cells(np.column_stack([start, start + length]), width))[0]
 
     def bounds(self, spans: Array, width: float) -> Array:
@@ -55,7 +61,10 @@ class TubeSearch:
         return self._judged(self._centre.cells(spans, width))[0]
 
     def made(self, width: float, first: int, most: int) -> TubeCover:
-        """The cover of a tube of this width, from so many pieces on, with at most so many cells evaluated."""
+        """The cover of a tube of this width, from so many pieces on, with at most so many cells evaluated.
+
+        It ends where each block has a piece that no cutting gives a bound.
+        """
         times = self._centre.run.times
         ends = np.linspace(times[0], times[-1], first + 1)
         cells = self._centre.cells(np.column_stack([ends[:-1], ends[1:]]), width)
@@ -65,7 +74,8 @@ class TubeSearch:
             attained = np.maximum(seen.max(axis=0), self._least)
             settled = np.where(np.isfinite(bounds) & done[:, None], bounds, 0.0).max(axis=0)
             goal = np.maximum(NEAR * attained, FLOOR * settled)
-            worst = _furthest((bounds / goal).max(axis=1), ~done, (most - evaluated) // 2)
+            lost = (~np.isfinite(bounds) & done[:, None]).any(axis=0)
+            worst = self._worst(cells, np.where(lost, 0.0, bounds / goal).max(axis=1), ~done, (most - evaluated) // 2)
             if not worst.any():
                 return TubeCover(cells, bounds, attained, evaluated)
             start, end = cells.spans[worst].T
@@ -82,6 +92,14 @@ class TubeSearch:
             cells = Cells.joined([cells.chosen(~worst), new])
             bounds, seen = (np.concatenate([x[~worst], y])[order] for x, y in ((bounds, fresh), (seen, also)))
             done = np.concatenate([done[~worst], stuck])[order]
+
+    def _worst(self, cells: Cells, ratios: Array, which: Array, most: int) -> Array:
+        """Those to be cut: all that are furthest; but of pieces within a step that still have no bound only a few, to
+        see soon whether cutting helps them at all.
+        """
+        short = which & ~np.isfinite(ratios) & (np.ptp(cells.spans, axis=1) < self._step)
+        few = short & (np.cumsum(short) <= PROBED)
+        return _furthest(ratios, few if few.any() else which, most)
 
     def inputs(self, cells: Cells) -> Array:
         """Cells as the tape takes them: ξ + s, time, states; s in steps, so that no unit of time matters."""

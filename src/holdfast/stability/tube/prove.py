@@ -68,6 +68,7 @@ class TubeProver:
     work: SearchWork
     speeds: float = 0.0  # by what part of themselves the rates of positions may be larger or less (8.15)
     _tapes: dict[CellMonomials, FormTape] = field(default_factory=dict)
+    _doubtful: list[float] = field(default_factory=list)  # starts of steps that had no bound in some tube
 
     def proofs(self, rows: Sequence[Place]) -> list[TubeProof | str]:
         """A proof for each block, or why there is none; `rows` are states of the run at which equations are tried."""
@@ -126,16 +127,17 @@ class TubeProver:
 
     def _probed(self, width: float, shape: CellMonomials, steps: int, waiting: Sequence[int]) -> Array:
         """The largest ratio of the waiting blocks, for each of a few pieces of so many steps."""
-        self._charge(self._defect(shape), PROBED)
-        seen = self._seen / self._scale
+        seen, also = self._seen / self._scale, self._doubtful if steps == 1 else []
+        self._charge(self._defect(shape), PROBED + len(also))
         with np.errstate(all="ignore"):
-            ratios = (self._cover(shape).probe(width, steps) / seen)[:, list(waiting)]
+            ratios = (self._cover(shape).probe(width, steps, also) / seen)[:, list(waiting)]
         return np.asarray(np.nan_to_num(ratios, nan=math.inf, posinf=math.inf).max(axis=1))
 
     def _attempt(self, width: float, shape: CellMonomials, first: int) -> Attempt:
         most = max(int(ROOM * first), int(SHARE * self._cells_left(self._defect(shape))))
         cover = self._cover(shape).made(width, first, most)
         self._charge(self._defect(shape), cover.evaluated)
+        self._doubtful.extend(cover.unbounded()[:PROBED])
         free = limits_hold(self._flow, self.scheme, self.step, shape, cover.cells).all()
         ratios = self._ratios(cover) if free else [math.inf] * len(self.requests)
         if self.speeds and max(ratios) < math.inf:  # one tube for all: two take a verifier twice as long

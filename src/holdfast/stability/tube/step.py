@@ -19,6 +19,8 @@ from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.tube.cells import Array, Cells
 from holdfast.stability.tube.flow import TubeFlow
 
+LENGTHS = (1, 8, 64)  # parts of a step's length that are looked at one by one, where fewer of them have no bound
+EDGE = 1e-9  # by which parts of a length overlap: far more than their rounding
 LIMIT_MARGIN = 1e-9  # of a control: far more than the rounding of one that a tube bounds
 
 
@@ -144,16 +146,25 @@ def rates_between(flow: TubeFlow, scheme: RungeKutta, step: float, shape: CellMo
     """Whether rates and what holds the program exist on the whole way from the states of a cell to the next row [cell].
 
     A step goes over places at which a control fails, if none of its stages happens to lie there. Systems that are
-    solved in passes (8.14) are regular everywhere.
+    solved in passes (8.14) are regular everywhere. Where the lengths of a step taken together have no bound (friction
+    that turns over within it), they are looked at part by part.
     """
     if flow.refinement is not None:
         return np.ones(len(cells), bool)
-    data = cells.inputs(shape, flow.places, flow.timed)
-    tau = np.zeros((len(cells), 1, data.shape[2]))
-    tau[:, 0, 0] = tau[:, 0, shape.place[(len(flow.variables) + 1,)]] = step / 2
-    with np.errstate(all="ignore"):
-        found = _way_tape(flow, scheme, shape)(np.concatenate([tau, data], axis=1))
-        return np.asarray(np.isfinite(found.sizes()).all(axis=1))
+    data, tape = cells.inputs(shape, flow.places, flow.timed), _way_tape(flow, scheme, shape)
+    length, lacking = shape.place[(len(flow.variables) + 1,)], np.arange(len(cells))
+    for parts in LENGTHS:
+        known = np.ones(len(lacking), bool)
+        for part in range(parts):
+            tau = np.zeros((len(lacking), 1, data.shape[2]))
+            tau[:, 0, 0], tau[:, 0, length] = step * (2 * part + 1) / (2 * parts), step * (1 + EDGE) / (2 * parts)
+            with np.errstate(all="ignore"):
+                found = tape(np.concatenate([tau, data[lacking]], axis=1))
+                known &= np.isfinite(found.sizes()).all(axis=1)
+        lacking = lacking[~known]
+        if not len(lacking):
+            break
+    return ~np.isin(np.arange(len(cells)), lacking)
 
 
 def _way_tape(flow: TubeFlow, scheme: RungeKutta, shape: CellMonomials) -> FormTape:

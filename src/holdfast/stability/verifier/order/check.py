@@ -6,7 +6,7 @@ by slopes over groups of cells, and the sum (8.8) over all steps.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -164,9 +164,8 @@ def _steps(
         return maps, rounding
     reader = MapReader(made, names, read.tableau, claims.step)
     maps = reader.maps(found, lambda share: progress(MAPS_PART * share))
-    by_cell = _rounding(read, tube, claim, budget, progress)
-    starts = np.flatnonzero(np.diff(found.rows, prepend=-1))
-    return maps, np.maximum.reduceat(by_cell[found.owners], starts)
+    by_box = _rounding(read, found, claim, budget, progress)
+    return maps, np.maximum.reduceat(by_box, np.flatnonzero(np.diff(found.rows, prepend=-1)))
 
 
 def _require_start(read: Reading, claim: dict[str, Any]) -> None:
@@ -188,9 +187,11 @@ def _require_bounds(claim: dict[str, Any], bounds: Array) -> None:
             raise Unconfirmed(f"the bound of {name} is not confirmed: {shown / max(stated, 1e-300):.4g} times is shown")
 
 
-def _rounding(read: Reading, tube: StatedTube, claim: dict[str, Any], budget: Budget, progress: Progress) -> Array:
-    """What doubles add to each deviation in a step from each cell: of several cells at once where that says enough."""
-    claims, names = read.claims, claim["names"]
+def _rounding(read: Reading, found: Boxes, claim: dict[str, Any], budget: Budget, progress: Progress) -> Array:
+    """What doubles add to each deviation in a step from each box: of several cells at once where that says enough, else
+    of cells, and last of the boxes themselves.
+    """
+    claims, names, tube = read.claims, claim["names"], read.claims.tubes[claim["tube"]]
     assert claims.step is not None
     latest = max(abs(float(tube.spans[0, 0])), abs(float(tube.spans[-1, 1]))) + claims.step
     model = AdjointRounding(
@@ -202,19 +203,23 @@ def _rounding(read: Reading, tube: StatedTube, claim: dict[str, Any], budget: Bu
         np.array(claim["rounding"]),
     )
     bounds = np.full((len(whole), len(names)), np.inf)
-    for places in (groups(len(whole)), [np.array([k]) for k in range(len(whole))]):
+
+    def look(places: Sequence[Array], of: TubeCells, bounds: Array) -> None:
         open_ones = [rows for rows in places if not (bounds[rows] <= wanted).all()]
         for k in range(0, len(open_ones), BATCH):
             some = open_ones[k : k + BATCH]
             budget.spend(len(some))
-            together = joined_cells(
-                [grouped(whole.chosen(rows)) if len(rows) > 1 else whole.chosen(rows) for rows in some]
-            )
+            together = joined_cells([grouped(of.chosen(rows)) if len(rows) > 1 else of.chosen(rows) for rows in some])
             for rows, own in zip(some, model.judged(together).T, strict=True):
-                bounds[rows] = own
+                bounds[rows] = np.fmin(bounds[rows], own)
             progress(MAPS_PART + (1 - MAPS_PART) * float((bounds <= wanted).all(axis=1).mean()))
-    _require_rounding(bounds, claim)
-    return bounds
+
+    look(groups(len(whole)), whole, bounds)
+    look([np.array([k]) for k in range(len(whole))], whole, bounds)
+    by_box = bounds[found.owners]
+    look([np.array([k]) for k in range(len(by_box))], found.cells, by_box)
+    _require_rounding(by_box, claim)
+    return by_box
 
 
 def _require_rounding(bounds: Array, claim: dict[str, Any]) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from holdfast.stability.verifier.numbers.forms import GROWTH, UNIT, Array, Form, Space, space
+from holdfast.stability.verifier.order.friction import RubbingMotion
 from holdfast.stability.verifier.reading.equations import Equations
 from holdfast.stability.verifier.reading.tubes import StatedTube
 from holdfast.stability.verifier.refusal import Unconfirmed, require
@@ -70,9 +71,7 @@ class MapReader:
         self.motion, self.tableau, self.step = WholeMotion(equations, names), tableau, step
         self.count = len(names)
         if not equations.solved and self.motion.system.slopes:
-            raise Unconfirmed(
-                "forces bend with the reactions that they use: steps in the order of time are not re-checked"
-            )
+            self.motion = RubbingMotion(equations, names)
 
     def maps(self, found: Boxes, tell: Callable[[float], None]) -> StepMaps:
         """Boxes of one row share the M of the first, and what is left of both is left of the row."""
@@ -104,13 +103,15 @@ class MapReader:
 
 
 def _maps(before: Sequence[Form], later: Sequence[Form]) -> Array:
-    """M of each box, in doubles: of any matrix what is left is enclosed."""
+    """M of each box, in doubles: of any matrix what is left is enclosed. Each deviation counts in its own size."""
     linear = before[0].space.linear
     a, b = (np.stack([form.c[:, linear, 0] for form in forms], axis=1) for forms in (before, later))
     sound = np.isfinite(a).all(axis=(1, 2)) & np.isfinite(b).all(axis=(1, 2))
     a, b = np.where(sound[:, None, None], a, 0.0), np.where(sound[:, None, None], b, 0.0)
+    sizes = np.abs(a).max(axis=2, keepdims=True)
+    sizes[sizes == 0] = 1.0
     try:
-        return np.asarray(b @ np.linalg.pinv(a, rcond=NOTHING))
+        return np.asarray(b @ np.linalg.pinv(a / sizes, rcond=NOTHING) / sizes.transpose(0, 2, 1))
     except np.linalg.LinAlgError:
         return np.zeros((len(a), len(before), len(before)))
 

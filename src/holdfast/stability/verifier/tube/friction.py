@@ -55,6 +55,23 @@ def solved_with_friction(
     system: System, part: Part, matrix: Matrix, forms: Forms, less: Mapping[int, Form], first: int
 ) -> list[Form]:
     """The solution over all cells; symbols from place `first` on. `less`: what earlier parts take of each row."""
+    return with_symbols(*_solution(system, part, matrix, forms, less), first)
+
+
+def enclosed_with_friction(
+    system: System, part: Part, matrix: Matrix, forms: Forms, less: Mapping[int, Form]
+) -> list[Form]:
+    """The same without symbols: what z̃ lacks is a remainder of each unknown."""
+    z, rows, response = _solution(system, part, matrix, forms, less)
+    with np.errstate(all="ignore"):
+        off = np.nan_to_num(_moved(response, rows), nan=np.inf)
+    return [Form(form.space, form.c, off[:, k]) for k, form in enumerate(z)]
+
+
+def _solution(
+    system: System, part: Part, matrix: Matrix, forms: Forms, less: Mapping[int, Form]
+) -> tuple[list[Form], Array, Array]:
+    """z̃, v̄ and S."""
     own = _Bent(system, part, matrix, forms, less)
     with np.errstate(all="ignore"):
         z = own.polynomials()
@@ -73,7 +90,7 @@ def solved_with_friction(
                 break
             room = np.where(inside[:, None, None], room, ROOM * reached)
         found[~inside] = np.inf
-    return with_symbols(z, found, response, first)
+    return z, found, response
 
 
 def _moved(response: Array, rows: Array) -> Array:
