@@ -119,7 +119,7 @@ class Form:
     def top(self) -> int:
         """The last power of s whose polynomial is not zero."""
         if self._top is None:
-            used = self.c.any(axis=(0, 1))
+            used = self.c.any(axis=0).any(axis=0)
             self._top = int(np.flatnonzero(used).max(initial=0))
         return self._top
 

@@ -221,9 +221,15 @@ def _followed(table: list[list[Form]], right: list[Form], inverse: Array) -> lis
 
 
 def _applied(space: Space, matrix: Array, vector: Array) -> Array:
-    """A matrix of polynomials times a vector of them, in plain doubles: (n, n, cells, monomials)."""
+    """A matrix of polynomials times a vector of them, in plain doubles: (n, n, cells, monomials). Most entries are 0."""
     left, right, starts, _ = space.pairs
-    return np.add.reduceat(np.einsum("ijnp,jnp->inp", matrix[..., left], vector[..., right]), starts, axis=2)
+    out = np.zeros_like(vector)
+    for i, row in enumerate(matrix.any(axis=(2, 3))):
+        places = np.flatnonzero(row)
+        if len(places):
+            products = np.einsum("jnp,jnp->np", matrix[i, places][..., left], vector[places][..., right])
+            out[i] = np.add.reduceat(products, starts, axis=1)
+    return out
 
 
 def _lacking(matrix: list[list[Form | Fraction]], right: list[Form], z: list[Form]) -> list[Form]:
