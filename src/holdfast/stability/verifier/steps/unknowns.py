@@ -221,7 +221,7 @@ def _followed(table: list[list[Form]], right: list[Form], inverse: Array) -> lis
 
 
 def _applied(space: Space, matrix: Array, vector: Array) -> Array:
-    """A matrix of polynomials times a vector of them, in plain doubles: (n, n, cells, monomials). Most entries are 0."""
+    """A matrix of polynomials, most of them 0, times a vector of them, in plain doubles: (n, n, cells, monomials)."""
     left, right, starts, _ = space.pairs
     out = np.zeros_like(vector)
     for i, row in enumerate(matrix.any(axis=(2, 3))):
