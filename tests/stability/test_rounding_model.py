@@ -17,7 +17,7 @@ from holdfast.graph.arithmetics.rounded_balls import UNIT
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.stability.proof.block import blocks_of, whole_motion
 from holdfast.stability.proof.enclosure import norm
-from holdfast.stability.proof.rounding import RoundingModel, _advanced, rounded_balls
+from holdfast.stability.proof.rounding import RoundingModel, RoundingTapes, _advanced, rounded_balls
 from holdfast.stability.tube.rounding.computed import driver_units
 from holdfast.stability.verifier.numbers.forms import Form, space
 from holdfast.stability.verifier.reading.code import ROUNDED, Rounded, advanced
@@ -72,7 +72,7 @@ def test_the_rounding_of_a_step_stays_below_its_bound(name):
     base = np.array(equations.evaluate().state)
     states = base + spread * random.uniform(-1, 1, (25, len(base)))
     with precision(80):
-        model = RoundingModel(equations, block.places, scheme, step, np.eye(2), constants, 1.0)
+        model = RoundingModel(RoundingTapes(equations, block.places), scheme, step, np.eye(2), constants, 1.0)
         bound = model.bound(ball(0), [ball_between(float(x) - spread, float(x) + spread) for x in base])
     assert bound < largest
     worst = 0.0

@@ -25,7 +25,6 @@ from holdfast.schemes.algebra.order_conditions import residuals
 from holdfast.schemes.by_name import scheme_named
 from holdfast.schemes.kinds.embedded import Embedded
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
-from holdfast.stability.linear.hurwitz import place_of_roots
 from holdfast.stability.promise.envelope import reading_errors
 from holdfast.stability.promise.in_tube import YIELDING
 from holdfast.stability.promise.tableau import require_maker
@@ -159,7 +158,7 @@ def _of_block(
         return block.obstacle or "the law varies"
     if quick_field(equations) is not None:
         return UNBOUNDED
-    if not place_of_roots(block.matrix).hurwitz:
+    if not block.roots.hurwitz:
         return "the law does not attract it"
     psi = np.array([run[name] for name in block.names]).T
     lengths = np.diff(run.times)

@@ -134,19 +134,19 @@ class FormTape:
 
 def _in_lanes(cells: np.ndarray) -> np.ndarray:
     """Cells [cell, ...] as the kernel reads them, [block, ..., lane]; the last is repeated."""
-    count = len(cells)
+    count, *inner = cells.shape
     blocks = -(-count // LANES)
-    data = reals(blocks, *cells.shape[1:], LANES)
+    data = reals(blocks, *inner, LANES)
     if count < blocks * LANES:
-        cells = np.concatenate([cells, np.repeat(cells[-1:], blocks * LANES - count, axis=0)])
-    data[:] = np.moveaxis(cells.reshape(blocks, LANES, *cells.shape[1:]), 1, -1)
+        cells = cells.take(np.minimum(np.arange(blocks * LANES), count - 1), axis=0)
+    data[:] = cells.reshape(blocks, LANES, *inner).transpose(0, *range(2, cells.ndim + 1), 1)
     return data
 
 
 def _of_lanes(data: np.ndarray, count: int) -> np.ndarray:
     """The first so many cells of [block, ..., lane]."""
     blocks, *inner, lanes = data.shape
-    return np.moveaxis(data, -1, 1).reshape(blocks * lanes, *inner)[:count]
+    return data.transpose(0, -1, *range(1, data.ndim - 1)).reshape(blocks * lanes, *inner)[:count]
 
 
 def _products(recorder: Recorder) -> int:

@@ -23,7 +23,6 @@ from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.stability.certificate.certificate import INTERRUPTED, BlockCertificate, Certificate, established
 from holdfast.stability.certificate.run_code import stated_code
 from holdfast.stability.linear.growth import growth
-from holdfast.stability.linear.hurwitz import place_of_roots
 from holdfast.stability.promise.bodies import turned_freely, unverified_bodies
 from holdfast.stability.promise.checked import BlockAlongRun, MeasuredDefect
 from holdfast.stability.promise.envelope import reading_errors
@@ -79,7 +78,7 @@ class Assessment:
             return self._certificate(step, None, ())
         run = given if given is not None else self._run(step, tolerance)
         blocks = self._blocks(run)
-        provable = [self._why_not(block) is None and place_of_roots(block.matrix).hurwitz for block in blocks]
+        provable = [self._why_not(block) is None and block.roots.hurwitz for block in blocks]
         share = EFFORT * self.asked.effort / max(1, sum(provable))
         errors = reading_errors(self.equations, run, parameter_vector(self.equations, self.parameters))
         seen = [
@@ -274,7 +273,7 @@ class Assessment:
 
     def _measured(self, told: BlockAlongRun, step: float | None) -> MeasuredDefect:
         """What the run itself says of one block."""
-        block, run, place = told.block, told.run, place_of_roots(told.block.matrix)
+        block, run, place = told.block, told.run, told.block.roots
         if self.equations.problem.system.noise:
             blocks = blocks_of(self.equations, self.parameters, run)
             found = in_mean_square(self.equations, self.scheme, step, self.parameters, block, blocks, run)

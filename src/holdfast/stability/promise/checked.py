@@ -10,9 +10,8 @@ import numpy as np
 from holdfast.common.rounded import rounded_up
 from holdfast.results.judgement.outcome import Outcome
 from holdfast.results.trajectory import Trajectory
-from holdfast.stability.certificate.certificate import BlockCertificate, Label, Proof
+from holdfast.stability.certificate.certificate import BlockCertificate, Label
 from holdfast.stability.certificate.mean_square import MeanSquareProof
-from holdfast.stability.promise.envelope import rows_inside
 from holdfast.stability.promise.norm_search import ChosenNorm, sizes_in
 from holdfast.stability.proof.block import ProofBlock
 
@@ -105,20 +104,3 @@ class MeasuredDefect:
     defects: np.ndarray | None = None
     thinned: bool = False
     open: bool = False  # no norm contracts at each step, so that at most what steps do together can be shown
-
-
-def first_covered(names: tuple[str, ...], proof: Proof, run: Trajectory) -> int | None:
-    """The first row of a run whose deviation lies in the tube of a proof; None where it never does."""
-    within = _within(names, proof, run)
-    return int(np.argmax(within)) if within.any() else None
-
-
-def stays(names: tuple[str, ...], proof: Proof, run: Trajectory) -> bool:
-    """Whether each row of a run lies in the region of a proof, from its entry into the tube on."""
-    within = _within(names, proof, run)
-    return bool(within.any() and rows_inside(names, proof, run)[int(np.argmax(within)) :].all())
-
-
-def _within(names: tuple[str, ...], proof: Proof, run: Trajectory) -> np.ndarray:
-    sizes = sizes_in(np.array(proof.factor), np.array([run[name] for name in names]).T)
-    return np.asarray(sizes <= proof.tube)

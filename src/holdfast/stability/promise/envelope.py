@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from holdfast.common.memo import remembered
 from holdfast.common.rounded import compared
 from holdfast.equations.equations import Equations
 from holdfast.errors import InternalError
 from holdfast.graph.nodes import operation_count
-from holdfast.results.start.term_sizes import Sizes
+from holdfast.results.start.term_sizes import deviation_sizes
 from holdfast.results.trajectory import Trajectory
 from holdfast.stability.certificate.certificate import Proof
 from holdfast.stability.certificate.tube_proof import TubeProof
@@ -30,11 +30,17 @@ CHUNK = 2000  # rows at a time: what is computed of them stays near the processo
 Array = np.ndarray
 
 
+@remembered
+def _roundings(equations: Equations) -> Array:
+    """How many operations each deviation takes, and one for its result."""
+    nodes = (*equations.deviations.y, *equations.deviations.w)
+    return np.array([operation_count((node,)) + 1 for node in nodes])
+
+
 def reading_errors(equations: Equations, run: Trajectory, constants: Sequence[float]) -> dict[str, Array]:
     """A bound of what rounding does to each deviation at each row: the size of its terms, once for each operation."""
-    nodes = [*equations.deviations.y, *equations.deviations.w]
-    counts = np.array([operation_count((node,)) + 1 for node in nodes])
-    errors, sizes = np.empty((len(nodes), len(run.times))), Sizes(equations, nodes)
+    counts, sizes = _roundings(equations), deviation_sizes(equations)
+    errors = np.empty((len(counts), len(run.times)))
     for first in range(0, len(run.times), CHUNK):
         rows = slice(first, first + CHUNK)
         errors[:, rows] = sizes.along(run.times[rows], run.y[:, rows], constants).T
@@ -52,11 +58,14 @@ class Promise:
     widths: Sequence[float]
     step_matrix: Array | None  # R in doubles; None for a law that varies, where γ is all that is known
 
-    def require(self, run: Trajectory, psi: Array, errors: Array) -> None:
-        """`InternalError` where a row of the run, or a step of it, breaks the promise."""
+    def require(self, run: Trajectory, psi: Array, errors: Array, covered: CoveredRows | None = None) -> None:
+        """`InternalError` where a row of the run, or a step of it, breaks the promise.
+
+        The rows of a tube along the run are shown to lie in it, one by one; of a region, `covered` says which do.
+        """
         inside = np.ones(len(psi), bool)
-        if not isinstance(self.proof, TubeProof):  # whose rows are shown to lie in its tube, one by one
-            inside = rows_inside(self.names, self.proof, run)[: len(psi)]
+        if not isinstance(self.proof, TubeProof):
+            inside = (covered or CoveredRows.of(self.names, self.proof, run)).inside[: len(psi)]
         if not inside.any():
             return
         first = int(np.argmax(inside))
@@ -101,11 +110,28 @@ class Promise:
             )
 
 
-def rows_inside(names: Sequence[str], proof: Proof, run: Trajectory) -> Any:
-    """Which rows of a run lie in the region and the tube of a proof."""
-    sizes = sizes_in(np.array(proof.factor), np.array([run[name] for name in names]).T)
-    inside = sizes <= proof.tube
-    for name, low, high in (*proof.region, *proof.limits):
-        values = run.times if name == "t" else run[name]
-        inside &= (values >= low) & (values <= high)
-    return inside
+@dataclass(frozen=True, eq=False)
+class CoveredRows:
+    """Which rows of a run lie in the tube of a proof, and which of them in its region too."""
+
+    within: Array
+    inside: Array
+
+    @classmethod
+    def of(cls, names: Sequence[str], proof: Proof, run: Trajectory) -> CoveredRows:
+        within = sizes_in(np.array(proof.factor), np.array([run[name] for name in names]).T) <= proof.tube
+        inside = within.copy()
+        for name, low, high in (*proof.region, *proof.limits):
+            values = run.times if name == "t" else run[name]
+            inside &= (values >= low) & (values <= high)
+        return cls(within, inside)
+
+    @property
+    def first(self) -> int | None:
+        """The first row in the tube; None where none is."""
+        return int(np.argmax(self.within)) if self.within.any() else None
+
+    @property
+    def stay(self) -> bool:
+        """Whether each row lies in the region, from the entry into the tube on."""
+        return self.first is not None and bool(self.inside[self.first :].all())

@@ -30,8 +30,17 @@ class ChosenNorm:
 
 def sizes_in(factor: Array, rows: Array) -> Array:
     """‖Lᵀx‖ of each row."""
-    turned = rows @ factor
-    return np.asarray(np.sqrt(np.einsum("ij,ij->i", turned, turned)))
+    return np.sqrt(_squares(factor, rows.T))
+
+
+def _squares(factor: Array, columns: Array) -> Array:
+    """‖Lᵀx‖² of each column; rows are few and long, so that they are added one by one."""
+    turned = factor.T @ columns
+    turned *= turned
+    total, *others = turned
+    for row in others:
+        total += row
+    return np.asarray(total)
 
 
 def contraction_factor(factor: Array, matrices: Array) -> float:
@@ -120,8 +129,7 @@ def _factors(tables: Array) -> Array:
 
 def _largest(factors: Array, defects: Array) -> Array:
     """The largest ‖Lᵀd‖ over defects [component, defect], for each norm."""
-    turned = (factor.T @ defects for factor in factors)
-    return np.sqrt([np.einsum("ij,ij->j", rows, rows).max() for rows in turned])
+    return np.sqrt([_squares(factor, defects).max() for factor in factors])
 
 
 def _impulses(mean: Array, factors: Array, gammas: Array) -> Array:

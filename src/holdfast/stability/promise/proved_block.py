@@ -12,8 +12,8 @@ from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.certificate.certificate import BlockCertificate, Label, Proof
 from holdfast.stability.certificate.tube_proof import TubeProof
-from holdfast.stability.promise.checked import BlockAlongRun, first_covered, stays
-from holdfast.stability.promise.envelope import Promise
+from holdfast.stability.promise.checked import BlockAlongRun
+from holdfast.stability.promise.envelope import CoveredRows, Promise
 from holdfast.stability.proof.claim import BITS, Claim, total_defect, widened
 from holdfast.stability.proof.omega import ranges_over
 
@@ -64,8 +64,8 @@ def with_proof(setting: Claim, checked: BlockCertificate, proof: Proof, told: Bl
                 f"the bound it gives, |{name}| <= {rounded_up(bound)}, says no more than Omega itself, "
                 f"|{name}| <= {rounded_up(reach)}"
             )
-    stayed, settles = stays(checked.names, proof, told.run), begun > proof.radius
-    entry = first_covered(checked.names, proof, told.run) if begun > proof.tube else 0
+    rows, settles = CoveredRows.of(checked.names, proof, told.run), begun > proof.radius
+    entry = rows.first if begun > proof.tube else 0
     if entry is None:
         return "the run ends before its deviation has entered the tube that a proof was found for"
     with precision(BITS):
@@ -74,7 +74,7 @@ def with_proof(setting: Claim, checked: BlockCertificate, proof: Proof, told: Bl
         return "the deviation enters the tube of the proof within one rounding"
     varies, scheme = setting.block.varies, setting.scheme
     matrix = None if varies else truncated(scheme, setting.step * setting.block.matrix)
-    Promise(checked.names, proof, defect, settled, widths, matrix).require(told.run, told.psi, told.errors)
+    Promise(checked.names, proof, defect, settled, widths, matrix).require(told.run, told.psi, told.errors, rows)
     words = ""
     if begun > proof.tube:
         words = (
@@ -96,7 +96,7 @@ def with_proof(setting: Claim, checked: BlockCertificate, proof: Proof, told: Bl
         defect=defect,
         epsilon=proof.radius,
         bounds=bounds,
-        stayed=stayed,
+        stayed=rows.stay,
         settles=settles,
         start_size=covered,
         from_step=entry,

@@ -24,6 +24,7 @@ from holdfast.graph.elimination.saddle import TableSolver
 from holdfast.graph.linear_algebra import transposed
 from holdfast.graph.nodes import Node, ancestors, substitute
 from holdfast.results.trajectory import Trajectory
+from holdfast.stability.linear.hurwitz import RootPlace, place_of_roots
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +103,11 @@ class ProofBlock:
     moves: bool = False  # H depends on the motion or on time
     varies: bool = False  # the law is smooth, but not linear with coefficients that do not move
     tube_only: str = ""  # why no region is tried, where a tube may be
+
+    @cached_property
+    def roots(self) -> RootPlace:
+        """Where those of H lie, decided exactly."""
+        return place_of_roots(self.matrix)
 
 
 def bound_numbers(equations: Equations, parameters: Mapping[Any, Any]) -> dict[Node, Node]:

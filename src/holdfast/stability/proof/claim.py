@@ -20,7 +20,7 @@ from holdfast.stability.proof.contraction import Contraction, propagator
 from holdfast.stability.proof.enclosure import Ball, Box, ball_matrix, column, entries, norm, upper
 from holdfast.stability.proof.laws.contraction import LawContraction
 from holdfast.stability.proof.laws.terms import LawTerms, law_terms
-from holdfast.stability.proof.rounding import RoundingModel
+from holdfast.stability.proof.rounding import RoundingModel, RoundingTapes
 
 BITS = 80
 KEPT = 4  # blocks, schemes and parameters of which equations keep what no region changes
@@ -111,7 +111,9 @@ class Claim:
     def rounding(self, factor: np.ndarray, leaps: Sequence[float] = ()) -> RoundingModel:
         values = parameter_vector(self.equations, self.parameters)
         moment = max(abs(x) for x in (*self.region["t"], self.equations.problem.run.begin)) + self.step
-        return RoundingModel(self.equations, self.block.places, self.scheme, self.step, factor, values, moment, leaps)
+        counted = frozenset({"table"} if leaps else ())
+        tapes = self.made.once(("rounding", counted), lambda: RoundingTapes(self.equations, self.block.places, counted))
+        return RoundingModel(tapes, self.scheme, self.step, factor, values, moment, leaps)
 
 
 def kept_for(equations: Equations, block: ProofBlock, scheme: RungeKutta, parameters: Mapping[Any, Any]) -> Memo:

@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Any
 
 from holdfast.errors import InternalError, Undecided
-from holdfast.graph.arithmetics.balls import ball, balls, precision
+from holdfast.graph.arithmetics.balls import ball, ball_series, balls, precision
 from holdfast.graph.arithmetics.tape import Evaluator, Tape
 from holdfast.graph.arithmetics.taylor import range_of
 from holdfast.graph.derivatives import jacobian
@@ -39,10 +39,10 @@ class Obedience:
     def __init__(self, motion: BlockFlow, scheme: RungeKutta) -> None:
         self.motion, self.scheme = motion, scheme
         with self._exactly():
-            self._series = StepSeries(motion, scheme)
+            self._series = StepSeries(motion, scheme, ball_series())  # at single states nothing else is met
 
     def _exactly(self) -> Any:
-        return precision(BITS, self.scheme.order + 2)
+        return precision(BITS, self.scheme.order + 1)  # no coefficient beyond p is looked at
 
     @cached_property
     def _slopes(self) -> tuple[Evaluator, list[list[int]]]:

@@ -31,13 +31,29 @@ from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.proof.enclosure import Ball, ball_matrix, column, entries, norm
 
 
+class RoundingTapes:
+    """The rates that are run, and how the deviations of a block depend on what they lead to; whatever the step."""
+
+    def __init__(self, equations: Equations, places: Sequence[int], counted: frozenset[str] = frozenset()) -> None:
+        """`counted` are operations whose jumps are bounded otherwise."""
+        field = equations.field
+        self.rates = Tape(field.inputs, field.rates).compiled(rounded_balls())
+        psi = [*equations.deviations.y, *equations.deviations.w]
+        own = [psi[i] for i in places]
+        rows = jacobian(own, (field.time, *field.state))
+        self.places = [list(row) for row in rows]
+        slopes = Tape(field.inputs, tuple(node for row in rows for node in row.values()))
+        self.slopes = slopes.compiled(clipped_balls())
+        jumps = any(node.op in JUMPING - counted for node in ancestors(own))
+        self.own = Tape(field.inputs, tuple(own)).compiled(continuous_balls()) if jumps else None
+
+
 class RoundingModel:
     """Bounds ‖Lᵀ(error of ψ)‖ that the rounding of one step causes, over boxes of the whole state."""
 
     def __init__(
         self,
-        equations: Equations,
-        places: Sequence[int],
+        tapes: RoundingTapes,
         scheme: RungeKutta,
         step: float,
         factor: np.ndarray,
@@ -46,23 +62,12 @@ class RoundingModel:
         leaps: Sequence[float] = (),
     ) -> None:
         """`leaps` are what each deviation jumps by at most where its time passes a knot of data."""
-        field = equations.field
         self._clock = ball(float(moment)) * 8 * UNIT  # of t = begin + count·step at both ends, and of the stages within
         self._scheme, self._step = scheme, step
         self._factor = ball_matrix(factor.T)
-        self._rates = Tape(field.inputs, field.rates).compiled(rounded_balls())
-        psi = [*equations.deviations.y, *equations.deviations.w]
-        own = [psi[i] for i in places]
-        rows = jacobian(own, (field.time, *field.state))
-        self._places = [list(row) for row in rows]
-        self._slopes = Tape(field.inputs, tuple(node for row in rows for node in row.values())).compiled(
-            clipped_balls()
-        )
+        self._rates, self._slopes, self._places, self._own = tapes.rates, tapes.slopes, tapes.places, tapes.own
         self._parameters = [(ball(float(p)), ball(0)) for p in parameters]
-        self._leaps = [ball(float(leap)) for leap in leaps] or [ball(0)] * len(own)
-        counted = {"table"} if leaps else set[str]()
-        jumps = any(node.op in JUMPING - counted for node in ancestors(own))
-        self._own = Tape(field.inputs, tuple(own)).compiled(continuous_balls()) if jumps else None
+        self._leaps = [ball(float(leap)) for leap in leaps] or [ball(0)] * len(self._places)
 
     def _steady(self, place: Sequence[Ball]) -> bool:
         """Whether no deviation may jump between the exact state after a step and the rounded one."""

@@ -14,6 +14,7 @@ from math import factorial
 from typing import Any
 
 from holdfast.errors import Undecided
+from holdfast.graph.arithmetics.arithmetic import Arithmetic
 from holdfast.graph.arithmetics.balls import ball
 from holdfast.graph.arithmetics.tape import Evaluator, Tape
 from holdfast.graph.arithmetics.taylor import Form, taylor_forms
@@ -27,8 +28,10 @@ Coefficients = Callable[[int], list[Form]]
 class StepSeries:
     """Takes steps of a scheme on a motion, with τ = moment + s as a series in s."""
 
-    def __init__(self, motion: BlockFlow, scheme: RungeKutta) -> None:
+    def __init__(self, motion: BlockFlow, scheme: RungeKutta, arithmetic: Arithmetic | None = None) -> None:
+        """In Taylor forms, or in an arithmetic that knows no more than the places have."""
         self.motion, self.scheme = motion, scheme
+        self._arithmetic = taylor_forms() if arithmetic is None else arithmetic
         self._law = [[(j, ball(float(entry))) for j, entry in enumerate(row) if entry] for row in motion.matrix]
         self._nodes = [ball(node) for node in scheme.nodes]
         self._rows = [_weights(row) for row in scheme.stages]
@@ -36,7 +39,7 @@ class StepSeries:
         self._terms = [self._evaluator(row) for row in motion.law_terms[: scheme.order]]
 
     def _evaluator(self, nodes: Sequence[Any]) -> Evaluator:
-        return Tape((self.motion.time, *self.motion.state), tuple(nodes)).compiled(taylor_forms())
+        return Tape((self.motion.time, *self.motion.state), tuple(nodes)).compiled(self._arithmetic)
 
     @cached_property
     def _rates(self) -> Evaluator:

@@ -9,6 +9,7 @@ A is enclosed over a box that holds the cell and P, so that the mean value is in
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -25,7 +26,7 @@ from holdfast.stability.proof.lanes.cutter import SLACK, Array, Boxes, Cut, over
 
 ORDER = 3  # of the forms
 SLIGHT, FULL = 2, 1  # weights of the deviations in it
-WIDE = 0.3  # of what a cell lets a deviation change by: one that may change by more has its full weight
+WIDE = 0.3  # of what a cell lets a deviation change by: one that may change by more has its full weight, if it counts
 SINGULAR = 1e-14  # a determinant, rows and columns scaled to 1, below which no inverse is asked for
 WIDER, WIDENED = 1.02, 30  # a bound of v is widened by so much, so often, before the cell is cut instead
 
@@ -37,6 +38,9 @@ class Charted:
     data: Array
     free: Array  # [cell, u]: the variables that are variables of the chart
     sound: Array  # [cell]
+
+    def chosen(self, which: Array) -> Charted:
+        return Charted(self.data[which], self.free[which], self.sound[which])
 
 
 def held_of(motion: BlockFlow) -> int:
@@ -52,11 +56,11 @@ def within(cut: Cut, low: Array, high: Array, held: int) -> tuple[Array, Array]:
     return bottom, np.maximum(np.fmin(most[:, :held], high[:held]), bottom)
 
 
-def weights(cut: Cut, low: Array, high: Array, held: int) -> Array:
-    """Of the deviations of each cell in its forms."""
+def wide(cut: Cut, low: Array, high: Array, held: int) -> Array:
+    """The cells in which a deviation may change by much of what they let it change by."""
     bottom, top = within(cut, low, high, held)
     moved = np.abs(cut.rows.slopes[:, :held]).sum(axis=-1)
-    return np.where((top - bottom > 2 * WIDE * moved).any(axis=1), FULL, SLIGHT)
+    return np.asarray((top - bottom > 2 * WIDE * moved).any(axis=1))
 
 
 class ChartSlopes:
@@ -82,11 +86,12 @@ class ChartSlopes:
 class LaneCharts:
     """Draws charts of cells of one motion; `shape` has the variables u, then z."""
 
-    def __init__(self, motion: BlockFlow, weight: int, slopes: ChartSlopes | None) -> None:
+    def __init__(self, motion: BlockFlow, weights: Sequence[int], slopes: ChartSlopes | None) -> None:
+        """With the weights of the deviations in the order of forms."""
         self.motion, self._slopes, n = motion, slopes, len(motion.variables)
         self.held = held_of(motion)
         self.free = n - self.held
-        self.shape = monomials((*[1] * self.free, *[weight] * self.held), ORDER)
+        self.shape = monomials((*[1] * self.free, *weights), ORDER)
 
     @cached_property
     def _deviations(self) -> FormTape:
@@ -107,9 +112,10 @@ class LaneCharts:
             return Charted(
                 straight(boxes, self.shape, n), np.tile(np.arange(n), (len(boxes), 1)), np.ones(len(boxes), bool)
             )
-        slopes = np.nan_to_num(cut.rows.slopes[:, : self.held], nan=0.0, posinf=0.0, neginf=0.0)
+        slopes = cut.rows.slopes[:, : self.held]
+        slopes = np.where(np.isfinite(slopes), slopes, 0.0)
         free, rest = self._pivots(slopes)
-        data, targets = self._started(boxes, free, rest), self._targets(cut, low, high)
+        data, targets = self._started(boxes, free), self._targets(cut, low, high)
         sound = np.isfinite(targets).all(axis=(1, 2))
         rows, reach = np.arange(len(boxes))[:, None], np.take_along_axis(boxes.reach, rest, axis=1)
         inverse = _inverses(np.take_along_axis(slopes, rest[:, None, :], axis=2)) * reach[..., None]
@@ -137,12 +143,12 @@ class LaneCharts:
         left[cells[:, None], chosen] = False
         return chosen, np.nonzero(left)[1].reshape(len(slopes), self.held)
 
-    def _started(self, boxes: Boxes, free: Array, rest: Array) -> Array:
+    def _started(self, boxes: Boxes, free: Array) -> Array:
         """x_p = c_p + r_p u, and x_r = c_r."""
         data, cells = np.zeros((len(boxes), boxes.low.shape[1], len(self.shape) + 3)), np.arange(len(boxes))
-        data[:, :, 0] = boxes.middle
+        data[:, :, 0], reach = boxes.middle, boxes.reach
         for k in range(self.free):
-            data[cells, free[:, k], self.shape.place[(k,)]] = boxes.reach[cells, free[:, k]]
+            data[cells, free[:, k], self.shape.place[(k,)]] = reach[cells, free[:, k]]
         return data
 
     def _targets(self, cut: Cut, low: Array, high: Array) -> Array:

@@ -8,7 +8,7 @@ counts less and has forms of a lower order, with ξ as one more variable; s is c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
 
@@ -20,7 +20,7 @@ from holdfast.engine.forms.monomials import CellMonomials, monomials
 from holdfast.engine.forms.tape import Recorder, Value, require_known
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.proof.block import BlockFlow
-from holdfast.stability.proof.lanes.chart import FULL, SLIGHT, Charted, ChartSlopes, LaneCharts, held_of, weights
+from holdfast.stability.proof.lanes.chart import FULL, SLIGHT, Charted, ChartSlopes, LaneCharts, held_of, wide
 from holdfast.stability.proof.lanes.cover import LaneJudgement
 from holdfast.stability.proof.lanes.cutter import SLACK, Array, Boxes, Cut, LaneCutter
 
@@ -28,6 +28,7 @@ ROUGH = 2  # the order of the forms of c₂
 NATIVE = 1.1e-4  # units of work of one product, for each pair of terms in s, as in a tube
 AROUND = 30.0  # units of work of a cell beside its forms: cutting and charts (20 to 60 µs in a batch)
 SURE = 0.25  # of a middle value: where more than this is not known of it, it is none that is attained
+LITTLE = 1e-5  # of a bound: a deviation that moved it by less in the cells before does not count (1e-4: bertrand loses)
 EMPTY = 10.0  # units, for a box that the region misses
 
 
@@ -40,15 +41,16 @@ class LaneDefect:
         self.motion, self.scheme, self.step, self.factor = motion, scheme, step, factor
         self._tapes = tapes = Memo() if kept is None else kept
         require_known((*motion.psi, *motion.others, *motion.extras, *motion.moving))
-        self.held, self._kinds = held_of(motion), dict[int, ChartDefect]()
+        self.held, self._kinds = held_of(motion), dict[tuple[int, ...], ChartDefect]()
+        self._counts = np.ones(self.held, bool)  # which deviations the bound was seen to depend on; all, at first
         self.cutter = tapes.once(LaneCutter, lambda: LaneCutter(motion))
         self._slopes = tapes.once(ChartSlopes, lambda: ChartSlopes(motion)) if self.held else None
 
-    def _kind(self, weight: int) -> ChartDefect:
-        if weight not in self._kinds:
-            tapes = self._tapes.once(weight, lambda: ChartTapes(self.motion, self.scheme, weight, self._slopes))
-            self._kinds[weight] = ChartDefect(self.scheme, self.step, self.factor, tapes)
-        return self._kinds[weight]
+    def _kind(self, weights: tuple[int, ...]) -> ChartDefect:
+        if weights not in self._kinds:
+            tapes = self._tapes.once(weights, lambda: ChartTapes(self.motion, self.scheme, weights, self._slopes))
+            self._kinds[weights] = ChartDefect(self.scheme, self.step, self.factor, tapes)
+        return self._kinds[weights]
 
     @property
     def cost(self) -> float:
@@ -66,23 +68,33 @@ class LaneDefect:
             cut = self.cut(boxes, low, high)
             found = np.zeros((4, len(cut.boxes)))
             spent = EMPTY * float((~cut.alive).sum())
-            weight = weights(cut, low, high, self.held)
-            for one in (SLIGHT, FULL):
-                rows = np.flatnonzero(weight == one)
-                if len(rows):
-                    kind = self._kind(one)
-                    part = cut if len(rows) == len(weight) else cut.chosen(rows)
-                    found[:, rows] = kind.judged(part, low, high)
-                    spent += kind.cost * len(rows)
+            full = wide(cut, low, high, self.held)
+            for rows, weights in self._alike(full):
+                kind = self._kind(weights)
+                part = cut if len(rows) == len(full) else cut.chosen(rows)
+                found[:, rows], shares = kind.judged(part, low, high)
+                spent += kind.cost * len(rows)
+                self._counts = shares > LITTLE if full[rows].any() else self._counts
         bounds, reached, inside, variables = found
         return LaneJudgement(cut.alive, cut.boxes, bounds, reached, variables.astype(int), inside, spent)
 
+    def _alike(self, full: Array) -> Iterator[tuple[Array, tuple[int, ...]]]:
+        """Cells whose forms have the same weights, with these: where deviations are wide, those that count have more
+        terms.
+        """
+        slight, counts = (SLIGHT,) * self.held, tuple(FULL if one else SLIGHT for one in self._counts)
+        for rows, weights in ((np.flatnonzero(~full), slight), (np.flatnonzero(full), counts)):
+            if len(rows):
+                yield rows, weights
+
 
 class ChartTapes:
-    """A step of any length over cells whose deviations have one weight in the forms, recorded."""
+    """A step of any length over cells whose deviations have the same weights in the forms, recorded."""
 
-    def __init__(self, motion: BlockFlow, scheme: RungeKutta, weight: int, slopes: ChartSlopes | None) -> None:
-        self.motion, self.scheme, self.charts = motion, scheme, LaneCharts(motion, weight, slopes)
+    def __init__(
+        self, motion: BlockFlow, scheme: RungeKutta, weights: tuple[int, ...], slopes: ChartSlopes | None
+    ) -> None:
+        self.motion, self.scheme, self.charts = motion, scheme, LaneCharts(motion, weights, slopes)
         count = len(motion.variables)
         self.rough = monomials((*(min(w, ROUGH) for w in self.charts.shape.weights), 1), ROUGH)
         self.near = self._recorded(scheme.order + 2, self.charts.shape, [])
@@ -136,17 +148,31 @@ class ChartDefect:
         parts = ((tape.products, tape.terms) for tape in (self.near, self.far))
         return AROUND + NATIVE * sum(products * (terms * (terms + 1) / 2 + 3) for products, terms in parts)
 
-    def judged(self, cut: Cut, low: Array, high: Array) -> Array:
-        """Bounds, values in the middle, what lies within the step, and the variable to cut [4, cell]."""
+    def judged(self, cut: Cut, low: Array, high: Array) -> tuple[Array, Array]:
+        """Bounds, values in the middle, what lies within the step, and the variable to cut [4, cell]; and how much of
+        any of the bounds each deviation moves, at most.
+        """
         charted = self.charts.drawn(cut, low, high)
+        found = np.zeros((4, len(cut.boxes)))
+        found[0], found[3] = np.inf, _bending(cut)
+        sound = np.flatnonzero(charted.sound)
+        if len(sound) < len(cut.boxes):  # of the others there is nothing to evaluate
+            charted, cut = charted.chosen(sound), cut.chosen(sound)
+        if not len(sound):
+            return found, np.ones(self.charts.held)
+        found[:, sound], shares = self._judged(charted, cut, found[3, sound])
+        return found, shares
+
+    def _judged(self, charted: Charted, cut: Cut, otherwise: Array) -> tuple[Array, Array]:
+        """The same of cells that have a chart; where they have no bound, a variable to cut is given."""
         polynomials, missed, second = self.forms(charted)
         bounds, seen, shares = self._bounded(polynomials, missed)
         inside = np.linalg.norm(second @ np.abs(self.factor), axis=1) / self.step ** (self.scheme.order + 1)
-        known = charted.sound & np.isfinite(bounds)
-        variables = np.where(known, self._moving(shares, charted, cut), _bending(cut))
-        return np.stack(
-            [np.where(known, bounds, np.inf), np.where(known, seen, 0.0), np.where(known, inside, 0.0), variables]
-        )
+        known = np.isfinite(bounds)
+        variables = np.where(known, self._moving(shares, charted, cut), otherwise)
+        found = [np.where(known, bounds, np.inf), np.where(known, seen, 0.0), np.where(known, inside, 0.0), variables]
+        parts = shares[:, self.charts.free :] / (self.step ** (self.scheme.order + 1) * bounds[:, None])
+        return np.stack(found), np.nan_to_num(parts, nan=1.0).max(axis=0)
 
     def forms(self, charted: Charted) -> tuple[Array, Array, Array]:
         """(c₁ + c₂(ξ) step) step^(p+1) for each deviation: its polynomial over the chart, what that misses, and the
