@@ -224,7 +224,8 @@ def _applied(space: Space, matrix: Array, vector: Array) -> Array:
     """A matrix of polynomials, most of them 0, times a vector of them, in plain doubles: (n, n, cells, monomials)."""
     left, right, starts, _ = space.pairs
     out = np.zeros_like(vector)
-    for i, row in enumerate(matrix.any(axis=(2, 3))):
+    used = np.any(np.any(matrix, axis=3), axis=2)
+    for i, row in enumerate(used):
         places = np.flatnonzero(row)
         if len(places):
             products = np.einsum("jnp,jnp->np", matrix[i, places][..., left], vector[places][..., right])

@@ -109,4 +109,5 @@ def _sorted(found: list[tuple[int, int, int]]) -> tuple[Array, Array, Array, int
 
 def _used(symbols: Array) -> int:
     """How many symbols, from the first on, hold all that are not 0."""
-    return int(np.flatnonzero(symbols.any(axis=0).any(axis=1)).max(initial=-1)) + 1  # axis by axis: ten times quicker
+    some = np.any(np.any(symbols, axis=0), axis=1)  # axis by axis: ten times quicker
+    return int(np.flatnonzero(some).max(initial=-1)) + 1
