@@ -196,7 +196,7 @@ def stepping(field: Field, scheme: Scheme, events: Sequence[Node] = (), back: Wa
     }
     constants: dict[str, int | float] = {"N": size, "WIDTH": width, "PIVOTS": len(field.pivots), "EVENTS": len(events)}
     constants |= {name: value for name, value in vars(fixed).items() if name.isupper() and isinstance(value, float)}
-    constants |= {"POSITIONS": field.positions, "PARAMETERS": len(field.parameters)}
+    constants |= {"POSITIONS": field.positions, "PARAMETERS": len(field.parameters), "SHIFT": field.shift}
     constants |= {**driver.constants, "STAGES_END": driver.work}
     common = _texts(fixed.judged, fixed.crossed)
     texts = (*common, *driver.texts, *_texts(fixed.started, fixed.start_blocks))
@@ -249,9 +249,8 @@ def _symplectic_driver(field: Field, scheme: SymplecticEuler) -> _Driver:
 
 def _embedded_driver(field: Field, scheme: Embedded) -> _Driver:
     """Explicit attempts, measured by an embedded formula."""
-    size, width = _sizes(field)
     further = len(scheme.extra_stages)
-    work = explicit_work(scheme.main, size, width) + further * width
+    work = explicit_work(scheme.main.stage_count + further, *_sizes(field), field.shift)
     step = partial(explicit_step, scheme.main, further)
     measured: tuple[Text, ...] = (step, partial(error_norm, scheme), partial(interpolant, scheme))
     loop = _texts(embedded.attempt, embedded.next_step, embedded.shorter_step, adaptive.first_step, adaptive.adaptive)
@@ -260,9 +259,9 @@ def _embedded_driver(field: Field, scheme: Embedded) -> _Driver:
 
 def _tableau_driver(field: Field, scheme: RungeKutta) -> _Driver:
     """Steps of a given length, explicit or by Newton's method."""
-    size, width = _sizes(field)
     if scheme.explicit:
-        return _Driver((partial(explicit_step, scheme), *_fixed_loop()), explicit_work(scheme, size, width))
+        work = explicit_work(scheme.stage_count, *_sizes(field), field.shift)
+        return _Driver((partial(explicit_step, scheme), *_fixed_loop()), work)
     return _implicit_driver(field, scheme, _fixed_loop())
 
 

@@ -54,6 +54,12 @@ class CodeBody:
     def inputs(self) -> int:
         return 1 + self.states + self.parameters
 
+    @cached_property
+    def repeated(self) -> tuple[tuple[int, int], ...]:
+        """Outputs that are a part of the state as it stands: all of them as many places further on as the first."""
+        states = [(place, slot) for place, slot in self.outputs if isinstance(slot, int) and 0 < slot <= self.states]
+        return tuple((place, slot) for place, slot in states if slot - place == states[0][1] - states[0][0])
+
     def in_order(self, order: Iterable[int]) -> CodeBody:
         """The same body with its statements in another order, in which each comes after those it uses."""
         places: dict[int, int] = {}  # old slots to new ones
