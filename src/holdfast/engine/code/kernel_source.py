@@ -17,7 +17,7 @@ from holdfast.engine.code.returning import Text, returning
 from holdfast.engine.drivers import adaptive, complex_elimination, embedded, fixed, implicit, newton, stiff
 from holdfast.engine.drivers.steps import SYMPLECTIC_STEP, error_norm, explicit_step, explicit_work, interpolant
 from holdfast.engine.drivers.stiff_numbers import stiff_constants, stiff_work
-from holdfast.engine.emit import c, stages
+from holdfast.engine.emit import c, order, stages
 from holdfast.engine.emit.body import CodeBody, lowered
 from holdfast.engine.emit.c_writer import PREAMBLE, CWriter
 from holdfast.engine.emit.code_piece import BODY_SIGNATURE
@@ -172,7 +172,7 @@ def emitter_files() -> list[str]:
     files = [os.path.join(engine, f"{name}.py") for name in KEEPERS] + [
         module.__file__ or "" for module in READ_BY_BODIES
     ]
-    for folder in map(os.path.dirname, (c.__file__, stages.__file__, fixed.__file__)):
+    for folder in map(os.path.dirname, (c.__file__, order.__file__, stages.__file__, fixed.__file__)):
         files += [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".py")]
     return files
 
