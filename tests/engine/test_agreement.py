@@ -3,7 +3,6 @@
 import ast
 import ctypes
 import math
-import threading
 import shutil
 import subprocess
 import threading
