@@ -358,3 +358,15 @@ def test_a_function_by_pieces_is_the_same_in_c(tmp_path):
     found = by_c(field, states, 1.0, tmp_path)
     assert np.array_equal(found, python, equal_nan=True)
     assert np.isnan(found[np.abs(states[:, 0]) > 1.0001]).all()
+
+
+def test_what_fails_on_any_thread_reaches_the_caller_after_all_have_stopped():
+    kernel = compiled(pendulum(), RK4)
+
+    def look(cases, rows):
+        raise LookupError(f"cases from {cases.start} on")
+
+    before = threading.active_count()
+    with pytest.raises(LookupError, match="cases from"):
+        run_ensemble(kernel, np.ones((40, 2)), np.array([2.0]), step=0.1, steps=5, lanes=2, threads=3, look=look)
+    assert threading.active_count() == before

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from holdfast.engine.code.kernel_source import stepping
 from holdfast.engine.cuda.ensemble import AdaptivePlan, CardRun
-from holdfast.engine.cuda.order import in_few_registers, values_held
+from holdfast.engine.emit.order.few_held import in_few_registers, values_held
 from holdfast.engine.ensemble import run_ensemble, run_ensemble_adaptive
 from holdfast.engine.kernel import compiled
 from holdfast.engine.run.fixed import Steps

@@ -1,4 +1,4 @@
-"""Statements in the order of how much waits for them: another order, the same values."""
+"""Statements in the order of how much waits for them, or of how few values are held: another order, the same values."""
 
 from collections import Counter
 
@@ -8,6 +8,7 @@ import pytest
 import holdfast as hf
 from holdfast.engine.code.kernel_source import stepping
 from holdfast.engine.emit.body import CodeBody, lowered
+from holdfast.engine.emit.order.few_held import few_held, ordered_for_lanes, values_held
 from holdfast.engine.emit.python import python_functions
 from holdfast.graph.nodes import Graph
 from tests.engine import fields
@@ -30,16 +31,21 @@ def values(body, seed=0):
     return out
 
 
+ORDERS = pytest.mark.parametrize("ordered", [lambda body: body.urgent_first, few_held], ids=["urgent", "few held"])
+
+
+@ORDERS
 @pytest.mark.parametrize("body", list(bodies()))
-def test_the_order_changes_no_bit(body):
-    other = body.urgent_first
+def test_the_order_changes_no_bit(body, ordered):
+    other = ordered(body)
     assert Counter(op for op, _ in other.statements) == Counter(op for op, _ in body.statements)
     assert values(other) == values(body)
 
 
+@ORDERS
 @pytest.mark.parametrize("body", list(bodies()))
-def test_each_statement_comes_after_those_it_uses(body):
-    for number, (_, operands) in enumerate(body.urgent_first.statements, start=body.inputs):
+def test_each_statement_comes_after_those_it_uses(body, ordered):
+    for number, (_, operands) in enumerate(ordered(body).statements, start=body.inputs):
         assert all(isinstance(operand, float) or operand < number for operand in operands)
 
 
@@ -55,6 +61,13 @@ def test_what_the_longest_chain_waits_for_comes_first():
     assert body.statements[0][0] != "div"
     assert places["add"] == 0
     assert places["div"] == 1
+
+
+def test_lanes_hold_fewer_values_where_registers_do_not_hold_all():
+    body = stepping(fields.chain(10)[0], hf.RK4).bodies["rates"]
+    assert values_held(ordered_for_lanes(body)) < values_held(body.urgent_first) - 10
+    small = stepping(fields.pendulum(), hf.RK4).bodies["rates"]
+    assert ordered_for_lanes(small) is small.urgent_first
 
 
 def test_a_body_without_statements_stays():

@@ -9,6 +9,7 @@ import pytest
 import sympy as sp
 
 import holdfast as hf
+from holdfast.results.runs import prepared
 from holdfast.results.runs.again.known import KnownRuns
 
 WORDS = [
@@ -150,6 +151,34 @@ def test_a_known_run_that_ends_badly_or_starts_wrongly_is_told_as_before(problem
                 hf.simulate(each, hf.RK4, **numbers, **words)
             said.append(str(raised.value))
         assert said[0] == said[1]
+
+
+def test_a_start_is_judged_once_for_all_constants_that_the_program_does_not_depend_on(problem, monkeypatch):
+    asked, judge = [], prepared.judged_start
+    monkeypatch.setattr(prepared, "judged_start", lambda *words: asked.append(words) or judge(*words))
+    words, start = {"scheme": hf.RK4, "step": 0.01, "duration": 0.2}, {"x": 0.1, "y": -((1.25**2 - 0.01) ** 0.5)}
+    numbers = [{"mass": 2.0}, {"mass": 3.0}, {"gravity": 1.0, "law.damping.rod": 50.0}]
+    equations = hf.derive(problem)
+    runs = [hf.simulate(equations, start=start, parameters=each, **words) for each in numbers]
+    assert len(asked) == 1
+    assert any(runs[0].start.deviation.values())  # of rounding
+    for run, each in zip(runs, numbers, strict=True):
+        assert_same(run, hf.simulate(hf.derive(problem), start=start, parameters=each, **words))
+    for wrong in ({"length": 1.5}, {"mass": 0.0}):
+        said = []
+        for others in (equations, hf.derive(problem)):
+            with pytest.raises(hf.HoldfastError) as refused:
+                hf.simulate(others, start=start, parameters=wrong, **words)
+            said.append(str(refused.value))
+        assert said[0] == said[1]
+
+
+def test_a_start_that_was_moved_is_found_anew_for_each_mass(problem):
+    words = {"scheme": hf.RK4, "step": 0.01, "duration": 0.2, "start_policy": "project", "start": {"x": 1.0, "y": -0.5}}
+    equations = hf.derive(problem)
+    for mass in (1.0, 2.0, 3.0):
+        run = hf.simulate(equations, parameters={"mass": mass}, **words)
+        assert_same(run, hf.simulate(hf.derive(problem), parameters={"mass": mass}, **words))
 
 
 def test_a_known_run_cannot_be_changed_and_is_kept_as_others_are(problem):

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from contextlib import contextmanager
+from collections import deque
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +24,7 @@ from holdfast.engine.run.rows import Rows
 from holdfast.engine.run.status import Status
 
 Progress = Callable[[int, int], None]
+Cancelled = Callable[[], bool]
 Look = Callable[[slice, np.ndarray], None]  # which cases, and their rows (cases, rows, states)
 LARGEST_GROUP = 256  # blocks
 GROUP_NUMBERS = 2**21  # doubles of rows in one group
@@ -71,10 +71,10 @@ def run_ensemble(
     taken = Steps(t0, step, steps, every)
     job = _CaseBlock(kernel, x, p, taken, _lanes(kernel, lanes), observe=observe, look=look, keep=keep)
     job.machine.expect(kernel.cost * steps * len(x) / job.width)
-    with _workers(threads) as (pool, cancelled):
-        group = job.group(threads or os.cpu_count() or 1)
-        futures = [pool.submit(job.run, first, group, cancelled) for first in range(0, len(x), group * job.width)]
-        _gather(futures, progress, len(x))
+    crew = threads or os.cpu_count() or 1
+    group = job.group(crew)
+    firsts = range(0, len(x), group * job.width)
+    _together(crew, firsts, lambda first, cancelled: job.run(first, group, cancelled), progress, len(x))
     return job.rows
 
 
@@ -99,17 +99,16 @@ def run_ensemble_adaptive(
     x, p = checked_cases(kernel.field, states, parameters)
     found: list[Rows | None] = [None] * len(x)
     each = np.broadcast_to(np.asarray(absolute, float), x.shape)
-    with _workers(threads) as (pool, cancelled):
 
-        def case(number: int) -> int:
-            if not cancelled():
-                found[number] = kernel.run_adaptive(
-                    x[number], p[number], t0=t0, duration=duration, relative=relative, absolute=each[number],
-                    longest=longest, at=at, dense=False, stop=lambda time: cancelled(),
-                )  # fmt: skip
-            return 1
+    def case(number: int, cancelled: Cancelled) -> int:
+        if not cancelled():
+            found[number] = kernel.run_adaptive(
+                x[number], p[number], t0=t0, duration=duration, relative=relative, absolute=each[number],
+                longest=longest, at=at, dense=False, stop=lambda time: cancelled(),
+            )  # fmt: skip
+        return 1
 
-        _gather([pool.submit(case, number) for number in range(len(x))], progress, len(x))
+    _together(threads or os.cpu_count() or 1, range(len(x)), case, progress, len(x))
     return tuple(found)
 
 
@@ -195,23 +194,57 @@ def _lanes(kernel: Kernel, wanted: int | None) -> int:
     return (wanted or native.lane_width()) if kernel.in_lanes else 1
 
 
-@contextmanager
-def _workers(threads: int | None) -> Iterator[tuple[ThreadPoolExecutor, Callable[[], bool]]]:
-    """A pool of threads, and the function that tells them to stop after their chunk."""
-    workers = ThreadPoolExecutor(max_workers=threads or os.cpu_count() or 1)
-    failed = threading.Event()
-    with interruptible() as pressed, workers as pool:
+def _together(
+    threads: int, parts: Iterable[int], work: Callable[[int, Cancelled], int], progress: Progress | None, cases: int
+) -> None:
+    """Do the work part by part on so many threads, and tell how many cases are done."""
+    with interruptible() as pressed:
+        crew = _Crew(deque(parts), work, pressed)
+        crew.run(threads, (lambda done: progress(done, cases)) if progress is not None else lambda done: None)
+
+
+class _Crew:
+    """Threads that take one part of the work after the other, the caller's among them: to wake others for all of it
+    takes longer than many an ensemble.
+    """
+
+    def __init__(self, parts: deque[int], work: Callable[[int, Cancelled], int], pressed: Cancelled) -> None:
+        self.parts, self.work, self.pressed = parts, work, pressed
+        self.done, self.total = deque[int](), 0  # cases of parts that were not counted yet, and of those that were
+        self.errors: list[BaseException] = []
+
+    def run(self, threads: int, tell: Callable[[int], None]) -> None:
+        """Do all of it, and tell how many cases are done."""
+        others = [threading.Thread(target=self.take_parts) for _ in range(min(threads, len(self.parts)) - 1)]
+        for thread in others:
+            thread.start()
+        self.take_parts(lambda: tell(self.counted()))
+        for thread in others:
+            thread.join()
+        if self.errors:
+            raise self.errors[0]
+        tell(self.counted())
+
+    def take_parts(self, tell: Callable[[], None] = lambda: None) -> None:
+        """Until none is left; only the caller's thread tells of it."""
         try:
-            yield pool, lambda: pressed() or failed.is_set()
-        except BaseException:
-            failed.set()
-            raise
+            while (part := self.next_part()) is not None:
+                self.done.append(self.work(part, self.cancelled))
+                tell()
+        except BaseException as error:  # whatever it is, the caller gets it when all threads have stopped
+            self.errors.append(error)
 
+    def counted(self) -> int:
+        """How many cases are done."""
+        while self.done:
+            self.total += self.done.popleft()
+        return self.total
 
-def _gather(futures: list[Future[int]], progress: Progress | None, cases: int) -> None:
-    """Wait for all groups, and tell how many cases are done."""
-    done = 0
-    for future in as_completed(futures):
-        done += future.result()
-        if progress is not None:
-            progress(done, cases)
+    def next_part(self) -> int | None:
+        try:
+            return self.parts.popleft()
+        except IndexError:
+            return None
+
+    def cancelled(self) -> bool:
+        return self.pressed() or bool(self.errors)

@@ -223,7 +223,10 @@ class Equations:
             and form.excess == self.form.excess
             and set(form.gains) == set(self.form.gains)
         ):
-            return replace(self, problem=problem, form=form)
+            made = replace(self, problem=problem, form=form)
+            if len(self.coordinates) <= LARGE:  # gains are inputs of the graph: what is run stays what it is
+                vars(made).update(field=self.field, observables=self.observables)
+            return made
         from holdfast.equations.derive import derive
 
         return derive(problem, second_order=self.second_order)

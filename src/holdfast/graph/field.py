@@ -64,6 +64,14 @@ class Field:
         """The inputs in the order in which every evaluator takes them: t, x, p."""
         return (self.time, *self.state, *self.parameters)
 
+    @cached_property
+    def shift(self) -> int:
+        """How many places behind a state its rates may begin in memory: where the first half of them is the second
+        half of the state, and so is there already; else behind all of it.
+        """
+        half, size = self.positions, len(self.state)
+        return half if size == 2 * half and self.rates[:half] == self.state[half:] else size
+
     @property
     def late(self) -> bool:
         """Whether its observables are made when they are asked for."""

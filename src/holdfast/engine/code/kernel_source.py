@@ -17,7 +17,7 @@ from holdfast.engine.code.returning import Text, returning
 from holdfast.engine.drivers import adaptive, complex_elimination, embedded, fixed, implicit, newton, stiff
 from holdfast.engine.drivers.steps import SYMPLECTIC_STEP, error_norm, explicit_step, explicit_work, interpolant
 from holdfast.engine.drivers.stiff_numbers import stiff_constants, stiff_work
-from holdfast.engine.emit import c, stages
+from holdfast.engine.emit import c, order, stages
 from holdfast.engine.emit.body import CodeBody, lowered
 from holdfast.engine.emit.c_writer import PREAMBLE, CWriter
 from holdfast.engine.emit.code_piece import BODY_SIGNATURE
@@ -172,7 +172,7 @@ def emitter_files() -> list[str]:
     files = [os.path.join(engine, f"{name}.py") for name in KEEPERS] + [
         module.__file__ or "" for module in READ_BY_BODIES
     ]
-    for folder in map(os.path.dirname, (c.__file__, stages.__file__, fixed.__file__)):
+    for folder in map(os.path.dirname, (c.__file__, order.__file__, stages.__file__, fixed.__file__)):
         files += [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".py")]
     return files
 
@@ -196,7 +196,7 @@ def stepping(field: Field, scheme: Scheme, events: Sequence[Node] = (), back: Wa
     }
     constants: dict[str, int | float] = {"N": size, "WIDTH": width, "PIVOTS": len(field.pivots), "EVENTS": len(events)}
     constants |= {name: value for name, value in vars(fixed).items() if name.isupper() and isinstance(value, float)}
-    constants |= {"POSITIONS": field.positions, "PARAMETERS": len(field.parameters)}
+    constants |= {"POSITIONS": field.positions, "PARAMETERS": len(field.parameters), "SHIFT": field.shift}
     constants |= {**driver.constants, "STAGES_END": driver.work}
     common = _texts(fixed.judged, fixed.crossed)
     texts = (*common, *driver.texts, *_texts(fixed.started, fixed.start_blocks))
@@ -249,9 +249,8 @@ def _symplectic_driver(field: Field, scheme: SymplecticEuler) -> _Driver:
 
 def _embedded_driver(field: Field, scheme: Embedded) -> _Driver:
     """Explicit attempts, measured by an embedded formula."""
-    size, width = _sizes(field)
     further = len(scheme.extra_stages)
-    work = explicit_work(scheme.main, size, width) + further * width
+    work = explicit_work(scheme.main.stage_count + further, *_sizes(field), field.shift)
     step = partial(explicit_step, scheme.main, further)
     measured: tuple[Text, ...] = (step, partial(error_norm, scheme), partial(interpolant, scheme))
     loop = _texts(embedded.attempt, embedded.next_step, embedded.shorter_step, adaptive.first_step, adaptive.adaptive)
@@ -260,9 +259,9 @@ def _embedded_driver(field: Field, scheme: Embedded) -> _Driver:
 
 def _tableau_driver(field: Field, scheme: RungeKutta) -> _Driver:
     """Steps of a given length, explicit or by Newton's method."""
-    size, width = _sizes(field)
     if scheme.explicit:
-        return _Driver((partial(explicit_step, scheme), *_fixed_loop()), explicit_work(scheme, size, width))
+        work = explicit_work(scheme.stage_count, *_sizes(field), field.shift)
+        return _Driver((partial(explicit_step, scheme), *_fixed_loop()), work)
     return _implicit_driver(field, scheme, _fixed_loop())
 
 

@@ -16,7 +16,6 @@ from fractions import Fraction
 
 from holdfast.engine.code.kernel_source import KernelSource
 from holdfast.engine.cuda.accumulators import Accumulator
-from holdfast.engine.cuda.order import in_few_registers
 from holdfast.engine.cuda.text import ADAPTIVE, BEGIN, CHAINED, END, FIXED, JOB, PREAMBLE, WATCH, WATCHED, WHOLE
 from holdfast.engine.cuda.writer import CudaWriter
 from holdfast.engine.drivers.fixed import LEAST_PIVOT
@@ -24,6 +23,7 @@ from holdfast.engine.emit import c
 from holdfast.engine.emit.body import lowered
 from holdfast.engine.emit.c_real import Precision
 from holdfast.engine.emit.code_piece import BODY_SIGNATURE
+from holdfast.engine.emit.order.few_held import in_few_registers
 from holdfast.engine.emit.target import Signature
 from holdfast.engine.emit.translate import translate
 from holdfast.errors import BadRequest

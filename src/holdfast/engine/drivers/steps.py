@@ -2,7 +2,15 @@
 
     take_step(t, h, x, f, p, new, work)     new = the state after one step; 0, or why there is none
 
-f holds F(t, x), which is the first stage. `work` holds a trial state, the other stages and the scratch of the bodies.
+f holds F(t, x), which is the first stage. `work` holds the trial states y and the other stages k = F(y), pair behind
+pair, and the scratch of the bodies. Where all states are coordinates and their rates, two halves stand in one place:
+
+    y2 = (q2, v2)
+         k2 = (v2, a2)              a stage begins where the rates of its trial state stand,
+                  y3 = (q3, v3)     which are its first half: nobody copies them
+                       k3 = (v3, a3)
+
+What is watched beside the rates of a stage is not asked for, and the next trial state stands in its place.
 """
 
 from __future__ import annotations
@@ -26,34 +34,41 @@ def weighted(coefficients: Sequence[Fraction], names: Sequence[str]) -> str:
 
 
 def stage_arrays(count: int) -> tuple[list[str], list[str]]:
-    """The stages k_2 … k_count in `work` behind the trial state y: the lines that name them, and all names."""
-    lines = ["    y = part(work, 0)"]
-    lines += [f"    k{j} = part(work, N + {j - 2} * WIDTH)" for j in range(2, count + 1)]
-    return lines, ["f", *(f"k{j}" for j in range(2, count + 1))]
+    """The trial states y_2 … y_count in `work` and their stages k: the lines that name them, and the stages' names."""
+    numbers = range(2, count + 1)
+    lines = [f"    y{j} = part(work, {j - 2} * (SHIFT + N))" for j in numbers]
+    lines += [f"    k{j} = part(y{j}, SHIFT)" for j in numbers]
+    return lines, ["f", *(f"k{j}" for j in numbers)]
 
 
 def stage_lines(rows: Sequence[Sequence[Fraction]], names: Sequence[str], first: int) -> list[str]:
     """k_i = F(t + c_i h, x + h Σ_j a_ij k_j) for the stages from number `first` (counted from 0) on."""
     lines: list[str] = []
     for number, row in enumerate(rows, start=first):
-        place = float(sum(row, Fraction(0)))
-        lines += ["    for i in range(N):", f"        y[i] = fused(h, {weighted(row, names)}, x[i])"]
-        lines.append(f"    rates(t + {place!r} * h, y, p, {names[number]}, scratch)")
+        place, stage = float(sum(row, Fraction(0))), names[number]
+        trial = stage.replace("k", "y")
+        lines += ["    for i in range(N):", f"        {trial}[i] = fused(h, {weighted(row, names)}, x[i])"]
+        lines.append(f"    rates(t + {place!r} * h, {trial}, p, {stage}, scratch)")
     return lines
+
+
+def scratch_line(count: int) -> str:
+    """The scratch of the bodies, behind so many stages."""
+    return f"    scratch = part(work, {count - 1} * (SHIFT + N) + WIDTH - N)"
 
 
 def explicit_step(scheme: RungeKutta, further: int = 0) -> str:
     """x⁺ = x + h Σ b_i k_i with the stages in order; `further` stages follow them in memory."""
     arrays, names = stage_arrays(scheme.stage_count)
-    scratch = f"    scratch = part(work, N + {scheme.stage_count - 1 + further} * WIDTH)"
+    scratch = scratch_line(scheme.stage_count + further)
     lines = [HEADER, *arrays, scratch, *stage_lines(scheme.stages[1:], names, 1)]
     lines += ["    for i in range(N):", f"        new[i] = fused(h, {weighted(scheme.weights, names)}, x[i])"]
     return "\n".join([*lines, "    return 0.0"]) + "\n"
 
 
-def explicit_work(scheme: RungeKutta, size: int, width: int) -> int:
-    """The Reals that `explicit_step` needs, without the scratch of the bodies."""
-    return size + (scheme.stage_count - 1) * width
+def explicit_work(count: int, size: int, width: int, shift: int) -> int:
+    """The Reals that the steps of a scheme of so many stages need, without the scratch of the bodies."""
+    return (count - 1) * (shift + size) + width - size
 
 
 # ── embedded schemes ──────────────────────────────────────────────────────────────────────────────
@@ -102,7 +117,7 @@ def interpolant(scheme: Embedded) -> str:
         "def interpolant(t: Number, h: Number, x: Reals, f: Reals, p: Reals, new: Reals, f_new: Reals, out: Reals,"
         " work: Reals) -> None:",
         *arrays,
-        f"    scratch = part(work, N + {main - 1 + further} * WIDTH)",
+        scratch_line(main + further),
         *stage_lines(scheme.extra_stages, names, main + 1),
         "    for i in range(N):",
         "        change = new[i] - x[i]",

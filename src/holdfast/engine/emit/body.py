@@ -54,6 +54,12 @@ class CodeBody:
     def inputs(self) -> int:
         return 1 + self.states + self.parameters
 
+    @cached_property
+    def repeated(self) -> tuple[tuple[int, int], ...]:
+        """Outputs that are a part of the state as it stands: all of them as many places further on as the first."""
+        states = [(place, slot) for place, slot in self.outputs if isinstance(slot, int) and 0 < slot <= self.states]
+        return tuple((place, slot) for place, slot in states if slot - place == states[0][1] - states[0][0])
+
     def in_order(self, order: Iterable[int]) -> CodeBody:
         """The same body with its statements in another order, in which each comes after those it uses."""
         places: dict[int, int] = {}  # old slots to new ones
@@ -78,17 +84,22 @@ class CodeBody:
         that chain runs, it is not what one waits for, and values are used soonest in the order they were derived in (a
         platform on six legs 2.8 us, else 3.9).
         """
-        first, count = self.inputs, len(self.statements)
-        behind = [0] * count  # cycles from the begin of a statement to the end of the last that waits for it
-        for number in reversed(range(count)):
+        waiting, count = self.waiting, len(self.statements)
+        if count > PIPES * max(waiting, default=0):
+            return self
+        return self.in_order(sorted(range(count), key=lambda number: -waiting[number]))
+
+    @cached_property
+    def waiting(self) -> list[int]:
+        """Cycles from the begin of each statement to the end of the last that waits for it."""
+        first, found = self.inputs, [0] * len(self.statements)
+        for number in reversed(range(len(found))):
             op, operands = self.statements[number]
-            behind[number] += CYCLES.get(op, CALL)
+            found[number] += CYCLES.get(op, CALL)
             for slot in operands:
                 if not isinstance(slot, float) and slot >= first:
-                    behind[slot - first] = max(behind[slot - first], behind[number])
-        if count > PIPES * max(behind, default=0):
-            return self
-        return self.in_order(sorted(range(count), key=lambda number: -behind[number]))
+                    found[slot - first] = max(found[slot - first], found[number])
+        return found
 
     @cached_property
     def rolled(self) -> RolledBody | None:

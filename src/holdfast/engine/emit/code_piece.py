@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from holdfast.engine.emit.body import CodeBody, Operand
 from holdfast.engine.emit.llvm_writer import LLVMWriter
 from holdfast.engine.emit.tables import llvm_table_call
@@ -18,6 +20,14 @@ OWN |= {"sinh": "hyperbolic_sine", "cosh": "hyperbolic_cosine", "tanh": "hyperbo
 def body_arguments() -> list[tuple[str, str]]:
     """t, x, p, out and scratch."""
     return list(zip(("t", "x", "p", "out", "scratch"), BODY_SIGNATURE.arguments, strict=True))
+
+
+def unless_in_place(writer: LLVMWriter, body: CodeBody, copy: Callable[[], None]) -> None:
+    """What a body does to repeat parts of the state in its result, unless the result begins where they stand."""
+    if body.repeated:
+        place, operand = body.repeated[0]
+        there = writer.part(Value("pr", "%x"), Value("i", str(operand - 1 - place))).text
+        writer.branch(Value("b", writer.let(f"icmp ne ptr %out, {there}")), copy, None)
 
 
 class CodePiece:
@@ -43,10 +53,18 @@ class CodePiece:
             if slot in self.crossing:
                 self.store("scratch", self.crossing[slot], text)
         if last:
+            repeated = set(body.repeated)
             for place, operand in body.outputs:
-                if not isinstance(operand, int) or operand < body.inputs:
+                if (isinstance(operand, float) or operand < body.inputs) and (place, operand) not in repeated:
                     self.store("out", place, self.text(operand))
+            unless_in_place(writer, body, self.repeat_state)
         writer.end()
+
+    def repeat_state(self) -> None:
+        """Copy what the result repeats of the state; loaded anew, since no register shall hold it until here."""
+        for place, operand in self.body.repeated:
+            at = self.writer.part(Value("pr", "%x"), Value("i", str(operand - 1))).text
+            self.store("out", place, self.writer.let(f"load volatile {self.writer.type('r')}, ptr {at}, align 8"))
 
     def store(self, array: str, place: int, text: str) -> None:
         self.writer.store(Value("pr", f"%{array}"), Value("i", str(place)), Value("r", text))

@@ -15,6 +15,7 @@ from holdfast.engine.emit.code_piece import CodePiece, body_arguments
 from holdfast.engine.emit.elementary import CONSTANTS, LIBRARY, NEEDS
 from holdfast.engine.emit.llvm_rolled import write_rolled
 from holdfast.engine.emit.llvm_writer import LLVMWriter
+from holdfast.engine.emit.order.few_held import ordered_for_lanes
 from holdfast.engine.emit.stages.body import StagedBody, straight
 from holdfast.engine.emit.stages.llvm import stage_names, write_staged, write_systems
 from holdfast.engine.emit.tables import write_llvm_tables
@@ -84,8 +85,8 @@ def write_body(writer: LLVMWriter, name: str, body: CodeBody | StagedBody, *, fu
     if body.rolled is not None:
         write_rolled(writer, name, body, body.rolled, fused=fused)
         return
-    body = body.urgent_first
     pieces = _pieces(body)
+    body = body.urgent_first if writer.lanes == 1 or len(pieces) > 1 else ordered_for_lanes(body)
     crossing = _crossing(body, pieces)
     names = [name] if len(pieces) == 1 else [f"{name}.{k}" for k in range(len(pieces))]
     for number, (piece_name, (start, stop)) in enumerate(zip(names, pieces, strict=True)):

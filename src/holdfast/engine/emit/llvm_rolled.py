@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 
 import numpy as np
 
 from holdfast.engine.emit.body import CodeBody, Operand
-from holdfast.engine.emit.code_piece import CodePiece, body_arguments
+from holdfast.engine.emit.code_piece import CodePiece, body_arguments, unless_in_place
 from holdfast.engine.emit.llvm_writer import LLVMWriter
 from holdfast.engine.emit.rolling import InstanceRun, RolledBody, at_once, even_parts, evenly
 from holdfast.engine.emit.target import Value
@@ -55,10 +56,17 @@ class _RolledCode:
         writer, out = self.writer, Value("pr", "%out")
         for place, constant in self.rolled.constants:
             writer.store(out, _integer(place), Value("r", writer.splat(constant)))
-        if not self.rolled.outputs:
+        repeated = set(self.body.repeated)
+        self._from_memory("outputs", [output for output in self.rolled.outputs if output not in repeated])
+        unless_in_place(writer, self.body, lambda: self._from_memory("repeated", self.body.repeated))
+
+    def _from_memory(self, name: str, outputs: Sequence[tuple[int, int]]) -> None:
+        """Put values from memory into their places in the result."""
+        writer, out = self.writer, Value("pr", "%out")
+        if not outputs:
             return
-        table = self._table("outputs", np.array(self.rolled.outputs))
-        with writer.loop("each", _integer(0), _integer(len(self.rolled.outputs))):
+        table = self._table(name, np.array(outputs))
+        with writer.loop("each", _integer(0), _integer(len(outputs))):
             row = writer.binary("*", writer.read("each", "i"), _integer(2))
             into, value = (self._entry(table, writer.binary("+", row, _integer(k))) for k in (0, 1))
             writer.store(out, into, writer.load(MEMORY, value))

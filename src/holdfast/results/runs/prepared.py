@@ -24,7 +24,7 @@ from holdfast.equations.equations import Equations
 from holdfast.equations.quick import quick_field
 from holdfast.equations.values import parameter_vector, state_vector
 from holdfast.errors import BadRequest
-from holdfast.graph.nodes import Node
+from holdfast.graph.nodes import Node, ancestors
 from holdfast.problem.types import ByName, StateLike
 from holdfast.problem.vocabulary import name_of
 from holdfast.results.judgement.check import FieldInFloats
@@ -34,7 +34,7 @@ from holdfast.results.runs.event import EventWatch, watch_of
 from holdfast.results.runs.job import check_size
 from holdfast.results.runs.request import Request, RunOptions, request_of, resolved
 from holdfast.results.start.native_way_back import native_way_back
-from holdfast.results.start.start import PLAIN, FieldValues, Start, started, stated_names
+from holdfast.results.start.start import PLAIN, FieldValues, Start, judged_start, refuse_undefined, stated_names
 from holdfast.schemes.kinds.scheme import Scheme
 
 KEPT_REQUESTS = 16  # of one `Equations`: a program asks for few different runs
@@ -80,6 +80,7 @@ class PreparedRuns:
         self._kernels: dict[Any, Kernel] = {}
         self._names: dict[tuple[Any, ...], frozenset[str]] = {}
         self._last_start: tuple[Any, Start] | None = None
+        self._last_plain: tuple[Any, Start] | None = None  # a start as it was stated (`JudgedStart`)
         self._last_resolved: tuple[Request, Start, Request] | None = None
         self._last_stated: tuple[bytes, tuple[float, ...]] | None = None
 
@@ -162,10 +163,24 @@ class PreparedRuns:
         last = self._last_start
         if last is not None and last[0] == key:
             return last[1]
-        judge = judge or self.judge(kernel)
-        found = started(self._equations, judge, np.array(stated), constants, policy, begin, names)
+        judge, state = judge or self.judge(kernel), np.array(stated)
+        program = policy, begin, _bits([constants[place] for place in self._of_program]), key[3], names
+        plainly = self._last_plain
+        if plainly is not None and plainly[0] == program:
+            found = replace(plainly[1])  # another object, since a start is told from others by that
+            refuse_undefined(self._equations, judge, state, begin, constants)
+        else:
+            found, plain = judged_start(self._equations, judge, state, constants, policy, begin, names)
+            self._last_plain = (program, found) if plain else None
         self._last_start = key, found
         return found
+
+    @cached_property
+    def _of_program(self) -> tuple[int, ...]:
+        """The places of the constants that the deviations depend on: under others, the same start deviates as much."""
+        equations = self._equations
+        used = set(ancestors((*equations.deviations.y, *equations.deviations.w)))
+        return tuple(place for place, node in enumerate(equations.field.parameters) if node in used)
 
     def judge(self, kernel: Kernel) -> FieldValues:
         """What a start is judged by that a kernel runs from."""

@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -128,6 +128,15 @@ def stated_names(equations: Equations, given: Mapping[Any, Any] | Sequence[float
     return frozenset(equations.problem.start) | frozenset(equations.by_state_name(given or {}, where="start"))
 
 
+class JudgedStart(NamedTuple):
+    """A start, and whether it is what was stated, on the program to rounding: then nothing of it depends on constants
+    that the program does not depend on, masses for one.
+    """
+
+    start: Start
+    plain: bool
+
+
 def started(
     equations: Equations,
     kernel: FieldValues,
@@ -142,6 +151,19 @@ def started(
     Without a policy, what is not among the stated `names` is solved for where reactions hold, and constraints held by
     controls keep their deviation.
     """
+    return judged_start(equations, kernel, stated, constants, policy, begin, names).start
+
+
+def judged_start(
+    equations: Equations,
+    kernel: FieldValues,
+    stated: np.ndarray,
+    constants: Sequence[float],
+    policy: str | None,
+    begin: float,
+    names: Collection[str],
+) -> JudgedStart:
+    """The same, with what it depends on."""
     policy, projected = chosen_policy(equations, policy)
     _refuse_infinite(equations, stated)
     refuse_wrong_lengths(equations, stated, names)
@@ -160,7 +182,8 @@ def started(
     start = start_from(equations, policy, stated, used, deviation, begin, constants, names, rounding)
     if policy == "raise":
         refuse_deviation(start.off)
-    return start
+    near = rounding is None or not _beyond(deviation, rounding)
+    return JudgedStart(start, plain=used is stated and not keeps and near)
 
 
 def _deviates(

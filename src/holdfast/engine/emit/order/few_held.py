@@ -1,21 +1,36 @@
-"""Statements of a body in an order that holds few values at once: a card has registers for some hundred, no more.
+"""Statements of a body in an order that holds few values at once, where registers are few for what they hold.
 
-Always that statement is next which sets the most values free for the one it makes; among equals the one that takes up
-what was made last. What is computed does not change, nor any bit of it. (Chain of ten links: 73 values held at once
-instead of 110, and 1.9 times the steps a second.)
+Always that statement is next which sets the most values free for the one it makes. Among equals, on a card, the one
+that takes up what was made last (ten links: 73 values held at once instead of 110, and 1.9 times the steps a second);
+in lanes, the one that the longest chain of others waits for, as a processor still looks ahead (ten links: 66 instead of
+83, and 5 % less time). What is computed does not change, nor any bit of it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 
 from holdfast.engine.emit.body import CodeBody
 
+REGISTERS = 32  # of AVX-512; with the 16 of AVX2 either order is as good for bodies that hold so many values
+
 
 def in_few_registers(body: CodeBody) -> CodeBody:
-    """The same body in the order that holds fewer values at once: its own, or the one described above."""
+    """The same body in the order that holds fewer values at once: its own, or the one for a card."""
     return min(body, body.in_order(_Schedule(body).order()), key=values_held)
+
+
+def ordered_for_lanes(body: CodeBody) -> CodeBody:
+    """The same body in the order for lanes; with what is urgent first where there are registers for all it holds."""
+    urgent = body.urgent_first
+    return urgent if values_held(urgent) <= REGISTERS else few_held(body)
+
+
+def few_held(body: CodeBody) -> CodeBody:
+    """The same body with few values held, and what is urgent first among equals."""
+    return body.in_order(_Schedule(body, body.waiting).order())
 
 
 def values_held(body: CodeBody) -> int:
@@ -35,8 +50,9 @@ def values_held(body: CodeBody) -> int:
 class _Schedule:
     """Which statements wait for which, and how often each value is still needed."""
 
-    def __init__(self, body: CodeBody) -> None:
-        first = body.inputs
+    def __init__(self, body: CodeBody, urgency: Sequence[int] | None = None) -> None:
+        """`urgency` decides between statements that set as many values free: the greatest first."""
+        first, self.urgency = body.inputs, urgency
         self.operands = [
             {slot - first for slot in operands if not isinstance(slot, float) and slot >= first}
             for _, operands in body.statements
@@ -79,7 +95,9 @@ class _Schedule:
                 heappush(ready, (self._cost(user), user))
 
     def _cost(self, number: int) -> tuple[int, int]:
-        """How many more values are held afterwards; then, how long ago its operands were made."""
+        """How many more values are held afterwards; then its urgency, or how long ago its operands were made."""
         freed = sum(self.left[slot] == 1 for slot in self.operands[number])
+        if self.urgency is not None:
+            return int(bool(self.users[number])) - freed, -self.urgency[number]
         latest = max((self.made[slot] for slot in self.operands[number]), default=-1)
         return int(bool(self.users[number])) - freed, -latest
