@@ -143,15 +143,24 @@ class _Lowering:
         chosen: set[int] = set()
         ready = [0] * len(self.uses)  # cycles until a value is there
         for node in nodes:
-            times = [ready[arg.index] for arg in node.args]
-            if times:
-                ready[node.index] = max(times) + CYCLES.get(node.op, CALL)
-            if node.op in ("add", "sub"):
-                terms = [arg for arg in node.args if self.uses[arg.index] == 1 and self._is_product(arg)]
-                if terms:
-                    chosen.add(max(terms, key=lambda term: ready[term.index]).index)
-                    ready[node.index] = max(max(times), min(times) + CYCLES["fma"])
+            args = node.args
+            if node.op == "add" or node.op == "sub":
+                left, right = args
+                first, last = (left, right) if ready[left.index] < ready[right.index] else (right, left)
+                sooner, later = ready[first.index], ready[last.index]
+                term = last if self._may_be_fused(last) else first if self._may_be_fused(first) else None
+                if term is None:
+                    ready[node.index] = later + CYCLES[node.op]
+                else:
+                    chosen.add(term.index)
+                    ready[node.index] = max(later, sooner + CYCLES["fma"])
+            elif args:
+                ready[node.index] = max([ready[arg.index] for arg in args]) + CYCLES.get(node.op, CALL)
         return chosen
+
+    def _may_be_fused(self, node: Node) -> bool:
+        """Whether a term is a product that nothing else needs."""
+        return self.uses[node.index] == 1 and self._is_product(node)
 
     def _is_product(self, node: Node) -> bool:
         if node.op == "div":
