@@ -10,12 +10,11 @@ its core as well.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import frexp
 
-from holdfast.graph.nodes import EVEN, ODD, PLACES, Graph, Node, ancestors
+from holdfast.graph.nodes import EVEN, ODD, PLACES, Graph, Node, counted
 
 Factored = tuple[Node, float]  # a core and its factor ±2ᵏ
 LARGEST, SMALLEST = 2.0**64, 2.0**-64  # factors that are kept apart: others would let cores overflow
@@ -26,8 +25,9 @@ def factored(outputs: Sequence[Node], inputs: Sequence[Node]) -> tuple[list[Node
     cores = _Cores()
     leaves = [cores.input(f"input {place}") for place in range(len(inputs))]
     found = {node.index: (leaf, 1.0) for node, leaf in zip(inputs, leaves, strict=True)}
-    nodes = ancestors(outputs, found)
-    uses = Counter([arg.index for node in nodes for arg in node.args])
+    nodes, uses = counted(outputs, found)
+    for node in outputs:
+        uses[node.index] -= 1  # which uses nothing up
     for node in nodes:
         index, args, rule = node.index, node.args, RULES.get(node.op, _Cores._as_it_is)
         if len(args) == 2:  # the commonest

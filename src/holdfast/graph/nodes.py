@@ -386,6 +386,24 @@ def _swept(nodes: Sequence[Node], seen: Iterable[int], known: Container[int]) ->
     return list(compress(nodes, mark))
 
 
+def counted(outputs: Sequence[Node], known: Container[int] = ()) -> tuple[list[Node], list[int]]:
+    """The same as `ancestors` for outputs that need much of their graph, and how often each of its nodes is needed: by
+    another, or as an output.
+    """
+    nodes = outputs[0].graph.nodes if outputs else []
+    uses = [0] * len(nodes)
+    for node in outputs:
+        if node.index not in known:
+            uses[node.index] += 1
+    for node in compress(reversed(nodes), reversed(uses)):  # which sees what is counted on the way
+        if known and node.index in known:
+            uses[node.index] = 0
+        else:
+            for arg in node.args:
+                uses[arg.index] += 1
+    return list(compress(nodes, uses)), uses
+
+
 def substitute(outputs: Sequence[Node], replacements: dict[Node, Node]) -> list[Node]:
     """The outputs with some nodes (usually inputs) replaced by others, on the same graph."""
     image: dict[int, Node] = {}
@@ -396,8 +414,8 @@ def substitute(outputs: Sequence[Node], replacements: dict[Node, Node]) -> list[
 
 def rebuilt(node: Node, image: dict[int, Node]) -> Node:
     """The node over the images of its operands; the node itself when they did not change."""
-    args = tuple(image[arg.index] for arg in node.args)
-    if all(new is old for new, old in zip(args, node.args, strict=True)):
+    args = tuple([image[arg.index] for arg in node.args])
+    if args == node.args:  # nodes are equal where they are the same
         return node
     if node.op == "power":
         return node.graph.power(args[0], node.data)
@@ -420,11 +438,14 @@ def fingerprint(outputs: Sequence[Node], inputs: Sequence[Node]) -> str:
 
     The inputs are counted, those that nothing uses too: code is compiled for arrays of their number.
     """
-    place = {node.index: f"i{k}" for k, node in enumerate(inputs)}
+    nodes = ancestors(outputs)
+    place = [""] * (1 + max([node.index for node in (*inputs, *nodes[-1:])], default=0))
+    for k, node in enumerate(inputs):
+        place[node.index] = f"i{k}"
     lines = [str(len(inputs))]
-    for number, node in enumerate(ancestors(outputs)):
+    for number, node in enumerate(nodes):
         index = node.index
-        if index not in place:
+        if not place[index]:
             args, data = node.args, node.data
             if data is None and len(args) == 2:  # the commonest
                 lines.append(f"{node.op}|None|{place[args[0].index]},{place[args[1].index]}")

@@ -24,7 +24,7 @@ from holdfast.engine.emit.rolling import RolledBody, rolled
 from holdfast.errors import BadRequest
 from holdfast.graph.arithmetics.floats import nearest_double
 from holdfast.graph.factored import factored
-from holdfast.graph.nodes import SYSTEMS, Node, ancestors
+from holdfast.graph.nodes import SYSTEMS, Node, counted
 from holdfast.graph.table import TablePart
 
 Operand = int | float
@@ -99,7 +99,7 @@ class CodeBody:
 def lowered(outputs: Mapping[int, Node], time: Node, state: Sequence[Node], parameters: Sequence[Node]) -> CodeBody:
     """The body that fills the places of `outputs` from t, x and p; the state may be any values that are known."""
     results, leaves = factored(tuple(outputs.values()), (time, *state, *parameters))
-    nodes = ancestors(results)
+    nodes, uses = counted(results)
     if len(nodes) > HARD_CEILING:
         raise BadRequest(
             f"the equations take {len(nodes)} operations; at most {HARD_CEILING} can be compiled",
@@ -107,21 +107,10 @@ def lowered(outputs: Mapping[int, Node], time: Node, state: Sequence[Node], para
             fix="describe the system with fewer bodies, or with joint coordinates instead of constraints",
         )
     slots: dict[int, Operand] = {leaf.index: slot for slot, leaf in enumerate(leaves)}
-    lowering = _Lowering(len(leaves), slots, _uses(nodes, results), nodes)
+    lowering = _Lowering(len(leaves), slots, uses, nodes)
     lowering.take_all(nodes)
     places = tuple((place, slots[node.index]) for place, node in zip(outputs, results, strict=True))
     return CodeBody(len(state), len(parameters), tuple(lowering.statements), places, lowering.tables)
-
-
-def _uses(nodes: Sequence[Node], outputs: Iterable[Node]) -> list[int]:
-    """How often each value is needed, by its number."""
-    uses = [0] * (nodes[-1].index + 1 if nodes else 0)
-    for node in nodes:
-        for arg in node.args:
-            uses[arg.index] += 1
-    for node in outputs:
-        uses[node.index] += 1
-    return uses
 
 
 class _Lowering:
