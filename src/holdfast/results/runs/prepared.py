@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from holdfast.common.collection import uncollected
 from holdfast.common.memo import remembered
 from holdfast.engine.code import native
-from holdfast.engine.kernel import Kernel, compiled
+from holdfast.engine.kernel import MANY_STATES, Kernel, compiled
 from holdfast.equations.dynamics.sample import start_values, symbols_within
 from holdfast.equations.equations import Equations
 from holdfast.equations.quick import quick_field
@@ -163,7 +164,8 @@ class PreparedRuns:
         if last is not None and last[0] == key:
             return last[1]
         judge = judge or self.judge(kernel)
-        found = started(self._equations, judge, np.array(stated), constants, policy, begin, names)
+        with uncollected(len(stated) > MANY_STATES):  # sizes of deviations are a large graph by themselves
+            found = started(self._equations, judge, np.array(stated), constants, policy, begin, names)
         self._last_start = key, found
         return found
 
