@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
 
 from holdfast.graph.elimination.slopes import no_slope, system_change
 from holdfast.graph.nodes import SYSTEMS, Graph, Node, ancestors
 
 Partials = Callable[[Graph, Node], tuple[Node, ...]]
+PLAIN = frozenset(("add", "sub", "mul"))
 
 
 def _power(g: Graph, n: Node) -> tuple[Node, ...]:
@@ -83,13 +85,15 @@ def directional(outputs: Sequence[Node], direction: Mapping[Node, Node]) -> list
             moved[node.index] = direction[node]
             continue
         args = node.args
-        if len(args) == 2 and node.op == "mul":  # the commonest, without a search
-            first, second = (moved.get(arg.index) for arg in args)
+        if len(args) == 2 and node.op in PLAIN:  # the commonest, without a search
+            first, second = moved.get(args[0].index), moved.get(args[1].index)
             if first is None and second is None:
                 continue
-            change = graph.zero if first is None else graph.mul(args[1], first)
+            product = node.op == "mul"
+            change = graph.zero if first is None else graph.mul(args[1], first) if product else first
             if second is not None:
-                change = graph.add(change, graph.mul(args[0], second))
+                more = second if node.op == "add" else graph.mul(args[0] if product else graph.minus_one, second)
+                change = graph.add(change, more)
         else:
             reached = [k for k, arg in enumerate(args) if arg.index in moved]
             if not reached:
@@ -116,22 +120,17 @@ def gradient(output: Node, wanted: Iterable[Node]) -> dict[Node, Node]:
     graph = output.graph
     targets = wanted if isinstance(wanted, frozenset) else frozenset(wanted)
     order = ancestors((output,))
-    useful: set[int] = set()  # nodes that depend on a wanted input
+    useful: set[Node] = set()  # nodes that depend on a wanted input
     for node in order:
-        if node in targets:
-            useful.add(node.index)
-            continue
-        for arg in node.args:
-            if arg.index in useful:
-                useful.add(node.index)
-                break
-    weight: dict[int, Node] = {output.index: graph.one}
+        if node in targets or not useful.isdisjoint(node.args):
+            useful.add(node)
+    weight: dict[Node, Node] = {output: graph.one}
     found: dict[Node, Node] = {}
     zero, one = graph.zero, graph.one
     for node in reversed(order):
-        if node.index not in useful or node.index not in weight:
+        here = weight.get(node)
+        if here is None or node not in useful:
             continue
-        here = weight[node.index]
         if node in targets:
             if here is not zero:
                 found[node] = here
@@ -139,17 +138,14 @@ def gradient(output: Node, wanted: Iterable[Node]) -> dict[Node, Node]:
         if node.op in SYSTEMS:
             raise no_slope(node)
         for arg, partial in zip(node.args, PARTIALS[node.op](graph, node), strict=True):
-            index = arg.index
-            if index in useful and partial is not zero:
+            if partial is not zero and arg in useful:
                 share = here if partial is one else graph.mul(here, partial)
-                weight[index] = graph.add(weight[index], share) if index in weight else share
-    return {node: found[node] for node in sorted(found, key=lambda n: n.index)}
+                weight[arg] = graph.add(weight[arg], share) if arg in weight else share
+    return {node: found[node] for node in sorted(found, key=attrgetter("index"))}
 
 
 def jacobian(outputs: Sequence[Node], inputs: Sequence[Node]) -> list[dict[int, Node]]:
     """∂outputs/∂inputs as sparse rows: {column: node} for each output."""
     column, wanted = {node: k for k, node in enumerate(inputs)}, frozenset(inputs)
-    return [
-        {column[node]: value for node, value in sorted(gradient(out, wanted).items(), key=lambda item: column[item[0]])}
-        for out in outputs
-    ]
+    rows = ({column[node]: slope for node, slope in gradient(out, wanted).items()} for out in outputs)
+    return [{place: row[place] for place in sorted(row)} for row in rows]

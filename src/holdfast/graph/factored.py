@@ -10,12 +10,11 @@ its core as well.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import frexp
 
-from holdfast.graph.nodes import EVEN, ODD, Graph, Node, ancestors
+from holdfast.graph.nodes import EVEN, ODD, PLACES, Graph, Node, counted
 
 Factored = tuple[Node, float]  # a core and its factor ±2ᵏ
 LARGEST, SMALLEST = 2.0**64, 2.0**-64  # factors that are kept apart: others would let cores overflow
@@ -26,29 +25,32 @@ def factored(outputs: Sequence[Node], inputs: Sequence[Node]) -> tuple[list[Node
     cores = _Cores()
     leaves = [cores.input(f"input {place}") for place in range(len(inputs))]
     found = {node.index: (leaf, 1.0) for node, leaf in zip(inputs, leaves, strict=True)}
-    nodes = ancestors(outputs, found)
-    uses = Counter([arg.index for node in nodes for arg in node.args])
+    nodes, uses = counted(outputs, found)
+    for node in outputs:
+        uses[node.index] -= 1  # which uses nothing up
     for node in nodes:
-        value = cores.value(node, [found[arg.index] for arg in node.args])
-        found[node.index] = cores.doubled(value) if uses[node.index] > 1 and node.args else value
+        index, args, rule = node.index, node.args, RULES.get(node.op, _Cores._as_it_is)
+        if len(args) == 2:  # the commonest
+            value = rule(cores, node, found[args[0].index], found[args[1].index])
+        else:
+            value = rule(cores, node, *[found[arg.index] for arg in args])
+        if value[1] not in (1.0, -1.0):
+            value = cores.kept(value, shared=uses[index] > 1 and node.op != "const")
+        found[index] = value
     return [cores.whole(found[node.index]) for node in outputs], leaves
 
 
 class _Cores(Graph):
     """A graph of cores: each operation as it stands, none rewritten but by signs and powers of two."""
 
-    def value(self, node: Node, args: Sequence[Factored]) -> Factored:
-        """What a node of another graph is here, over the cores of its operands."""
-        made = RULES.get(node.op)
-        core, factor = made(self, node, args) if made else (self._as_it_is(node, args), 1.0)
-        if SMALLEST <= abs(factor) <= LARGEST:
-            return core, factor
-        return self.whole((core, factor)), 1.0
-
-    def doubled(self, value: Factored) -> Factored:
-        """The value with its sign alone apart: what is used more than once is multiplied by its power of two once."""
+    def kept(self, value: Factored, shared: bool) -> Factored:
+        """The value with a factor that may stay apart; what is shared is multiplied by its power of two once."""
         core, factor = value
-        return (core, factor) if abs(factor) == 1.0 else (self.whole((core, abs(factor))), 1.0 if factor > 0 else -1.0)
+        if not SMALLEST <= abs(factor) <= LARGEST:
+            return self.whole(value), 1.0
+        if shared and abs(factor) != 1.0:
+            return self.whole((core, abs(factor))), 1.0 if factor > 0 else -1.0
+        return value
 
     def whole(self, value: Factored) -> Node:
         """The value itself as a node."""
@@ -59,22 +61,22 @@ class _Cores(Graph):
             return self.const(core.data * Fraction(factor))
         return self._make("neg", core) if factor == -1.0 else self._make("mul", self.const(Fraction(factor)), core)
 
-    def _as_it_is(self, node: Node, args: Sequence[Factored]) -> Node:
+    def _as_it_is(self, node: Node, *args: Factored) -> Factored:
         operands = tuple([self.whole(arg) for arg in args])
-        return self._with_data(node.op, operands, node.data, (str(node.data),))
+        return self._with_data(node.op, operands, node.data, (str(node.data),)), 1.0
 
-    def _constant(self, node: Node, _: Sequence[Factored]) -> Factored:
+    def _constant(self, node: Node) -> Factored:
         size = abs(node.data)
         if size and size == Fraction(power := 2.0 ** (frexp(size)[1] - 1) if SMALLEST <= size <= LARGEST else 0.0):
             return self.one, power if node.data > 0 else -power
         return self.const(size), -1.0 if node.data < 0 else 1.0
 
-    def _negative(self, _: Node, args: Sequence[Factored]) -> Factored:
-        core, factor = args[0]
+    def _negative(self, _: Node, value: Factored) -> Factored:
+        core, factor = value
         return core, -factor
 
-    def _product(self, _: Node, args: Sequence[Factored]) -> Factored:
-        (a, s), (b, t) = args
+    def _product(self, _: Node, left: Factored, right: Factored) -> Factored:
+        (a, s), (b, t) = left, right
         if a is self.zero or b is self.zero:
             return self.zero, 1.0
         if a is self.one:
@@ -83,35 +85,35 @@ class _Cores(Graph):
             return a, s * t
         if a is b:
             return self._with_data("power", (a,), 2, ("2",)), s * t
-        return self._make("mul", *(a, b) if a.index <= b.index else (b, a)), s * t
+        return self._make("mul", a, b) if a.index <= b.index else self._make("mul", b, a), s * t
 
-    def _quotient(self, _: Node, args: Sequence[Factored]) -> Factored:
-        (a, s), (b, t) = args
+    def _quotient(self, _: Node, left: Factored, right: Factored) -> Factored:
+        (a, s), (b, t) = left, right
         if b is self.one or a is self.zero:
             return a, s / t
         return self._make("div", a, b), s / t
 
-    def _power(self, node: Node, args: Sequence[Factored]) -> Factored:
-        core, factor = args[0]
+    def _power(self, node: Node, value: Factored) -> Factored:
+        core, factor = value
         if abs(factor) != 1.0 and node.data > 2:
             core, factor = self.whole((core, factor)), 1.0
         if core is self.zero or core is self.one:
             return core, factor**node.data
         return self._with_data("power", (core,), node.data, (str(node.data),)), factor**node.data
 
-    def _sum(self, node: Node, args: Sequence[Factored]) -> Factored:
+    def _sum(self, node: Node, left: Factored, right: Factored) -> Factored:
         """s a ± t b = ±s (a ± b), where the larger of two factors is left in its term."""
-        (a, s), (b, t) = args
+        (a, s), (b, t) = left, right
         t = t if node.op == "add" else -t
         if a is self.zero or b is self.zero:
             return (b, t) if a is self.zero else (a, s)
-        if a is b and abs(s) == abs(t):
-            return (a, 2 * s) if s == t else (self.zero, 1.0)
-        if abs(s) != abs(t):
+        if s != t and s != -t:
             (a, s), (b, t) = self._alike(a, s, b, t)
-        if (s > 0) == (t > 0):
-            return self._make("add", *(a, b) if a.index <= b.index else (b, a)), s
-        return self._difference(a, b, s) if s > 0 else self._difference(b, a, t)
+        elif a is b:
+            return (a, 2 * s) if s == t else (self.zero, 1.0)
+        if s != t:
+            return self._difference(a, b, s) if s > 0 else self._difference(b, a, t)
+        return self._make("add", a, b) if a.index <= b.index else self._make("add", b, a), s
 
     def _alike(self, a: Node, s: float, b: Node, t: float) -> tuple[Factored, Factored]:
         """Two terms whose factors differ, as two whose factors do not, but for their signs."""
@@ -123,21 +125,21 @@ class _Cores(Graph):
 
     def _difference(self, a: Node, b: Node, factor: float) -> Factored:
         """a − b, or what b − a is known as."""
-        turned = self._known.get(("sub", b.index, a.index))
+        turned = self._known["sub"].get(b.index << PLACES | a.index)
         return (self._make("sub", a, b), factor) if turned is None else (turned, -factor)
 
-    def _size(self, _: Node, args: Sequence[Factored]) -> Factored:
-        core, factor = args[0]
+    def _size(self, _: Node, value: Factored) -> Factored:
+        core, factor = value
         return self._make("abs", core), abs(factor)
 
-    def _function(self, node: Node, args: Sequence[Factored]) -> Factored:
+    def _function(self, node: Node, value: Factored) -> Factored:
         """A function that is odd or even keeps nothing of a sign."""
-        core, factor = args[0]
+        core, factor = value
         odd = factor < 0 and node.op in ODD
         return self._make(node.op, self.whole((core, abs(factor)))), -1.0 if odd else 1.0
 
 
-RULES: dict[str, Callable[[_Cores, Node, Sequence[Factored]], Factored]] = {
+RULES: dict[str, Callable[..., Factored]] = {
     "const": _Cores._constant,
     "neg": _Cores._negative,
     "mul": _Cores._product,

@@ -17,6 +17,7 @@ change a value: 0 and 1 disappear, constants fold exactly while their fractions 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Container, Iterable, Sequence
 from fractions import Fraction
 from hashlib import sha256
@@ -33,7 +34,8 @@ SYSTEMS = frozenset(("factor", "solved", "part"))
 ODD = frozenset("sin tan asin atan sinh tanh sign".split())  # f(-x) = -f(x)
 EVEN = frozenset(("cos", "cosh", "abs"))  # f(-x) = f(x)
 MOST_BITS = 1024  # of a folded fraction: a longer one (or one beyond doubles) is computed when it is needed
-MANY, MOST_SPARSE = 2000, 16  # nodes, and how much larger a graph may be, from which on it is gone over as a whole
+MANY, MOST_SPARSE = 2000, 64  # nodes, and how much larger a graph may be, from which on it is gone over as a whole
+PLACES = 40  # bits of a node's number in the key of a pair
 MOST_EXPONENT = 2**16  # of powers of powers: beyond, they stay powers of powers
 
 
@@ -103,7 +105,7 @@ class Graph:
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
-        self._known: dict[tuple[Any, ...], Node] = {}
+        self._known: dict[str, dict[Any, Node]] = defaultdict(dict)  # of each operation, by operands and data
         self.tables: dict[str, Table] = {}
         self.first_system: Node | None = None
         self.zero, self.one = self.const(0), self.const(1)
@@ -115,23 +117,15 @@ class Graph:
     # ── leaves ────────────────────────────────────────────────────────────────────────────────────
 
     def _leaf(self, op: str, data: Any) -> Node:
-        key = (op, data)
-        node = self._known.get(key)
-        if node is None:
-            node = Node(self, len(self.nodes), op, (), data)
-            self.nodes.append(node)
-            self._known[key] = node
-        return node
+        known = self._known[op]
+        node = known.get(data)
+        return self._new(known, data, op, (), data) if node is None else node
 
     def const(self, value: int | Fraction) -> Node:
         exact = value if type(value) is Fraction else Fraction(value)
-        key = ("const", exact.numerator, exact.denominator)
-        node = self._known.get(key)
-        if node is None:
-            node = Node(self, len(self.nodes), "const", (), exact)
-            self.nodes.append(node)
-            self._known[key] = node
-        return node
+        known, key = self._known["const"], (exact.numerator, exact.denominator)
+        node = known.get(key)
+        return self._new(known, key, "const", (), exact) if node is None else node
 
     def input(self, name: str) -> Node:
         return self._leaf("input", name)
@@ -142,12 +136,17 @@ class Graph:
     # ── arithmetic ────────────────────────────────────────────────────────────────────────────────
 
     def _make(self, op: str, a: Node, b: Node | None = None) -> Node:
-        key = (op, a.index) if b is None else (op, a.index, b.index)
-        node = self._known.get(key)
+        known, key = self._known[op], a.index if b is None else a.index << PLACES | b.index
+        node = known.get(key)
         if node is None:
-            node = Node(self, len(self.nodes), op, (a,) if b is None else (a, b), None)
+            known[key] = node = Node(self, len(self.nodes), op, (a,) if b is None else (a, b), None)
             self.nodes.append(node)
-            self._known[key] = node
+        return node
+
+    def _new(self, known: dict[Any, Node], key: Any, op: str, args: tuple[Node, ...], data: Any) -> Node:
+        """A node that is not known yet."""
+        known[key] = node = Node(self, len(self.nodes), op, args, data)
+        self.nodes.append(node)
         return node
 
     def add(self, a: Node, b: Node) -> Node:
@@ -257,13 +256,9 @@ class Graph:
             return self.power(a.args[0], a.data * exponent)
         if a.op == "sqrt" and exponent % 2 == 0:
             return self.power(a.args[0], exponent // 2)
-        key = ("power", a.index, exponent)
-        node = self._known.get(key)
-        if node is None:
-            node = Node(self, len(self.nodes), "power", (a,), exponent)
-            self.nodes.append(node)
-            self._known[key] = node
-        return node
+        known, key = self._known["power"], (a.index, exponent)
+        node = known.get(key)
+        return self._new(known, key, "power", (a,), exponent) if node is None else node
 
     # ── functions and branches ────────────────────────────────────────────────────────────────────
 
@@ -306,13 +301,7 @@ class Graph:
             return positive
         if condition.op == "const":
             return positive if condition.data > 0 else otherwise
-        key = ("select", condition.index, positive.index, otherwise.index)
-        node = self._known.get(key)
-        if node is None:
-            node = Node(self, len(self.nodes), "select", (condition, positive, otherwise), None)
-            self.nodes.append(node)
-            self._known[key] = node
-        return node
+        return self._with_data("select", (condition, positive, otherwise), None, ())
 
     def function(self, name: str, orders: tuple[int, ...], args: tuple[Node, ...]) -> Node:
         """The value of an undetermined function, or of one of its derivatives."""
@@ -342,13 +331,9 @@ class Graph:
         return self._with_data("part", (vector,), place, (place,))
 
     def _with_data(self, op: str, args: tuple[Node, ...], data: Any, content: tuple[Any, ...]) -> Node:
-        key = (op, *content, *(arg.index for arg in args))
-        node = self._known.get(key)
-        if node is None:
-            node = Node(self, len(self.nodes), op, args, data)
-            self.nodes.append(node)
-            self._known[key] = node
-        return node
+        known, key = self._known[op], (*content, *[arg.index for arg in args])
+        node = known.get(key)
+        return self._new(known, key, op, args, data) if node is None else node
 
     # ── sums ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -392,13 +377,31 @@ def _swept(nodes: Sequence[Node], seen: Iterable[int], known: Container[int]) ->
     mark = bytearray(len(nodes))
     for index in seen:
         mark[index] = 1
-    place = mark.rfind(1)
-    while place >= 0:
-        for arg in nodes[place].args:
-            if arg.index not in known:
+    for node in compress(reversed(nodes), reversed(mark)):  # which sees what is marked on the way
+        if known and node.index in known:
+            mark[node.index] = 0
+        else:
+            for arg in node.args:
                 mark[arg.index] = 1
-        place = mark.rfind(1, 0, place)
     return list(compress(nodes, mark))
+
+
+def counted(outputs: Sequence[Node], known: Container[int] = ()) -> tuple[list[Node], list[int]]:
+    """The same as `ancestors` for outputs that need much of their graph, and how often each of its nodes is needed: by
+    another, or as an output.
+    """
+    nodes = outputs[0].graph.nodes if outputs else []
+    uses = [0] * len(nodes)
+    for node in outputs:
+        if node.index not in known:
+            uses[node.index] += 1
+    for node in compress(reversed(nodes), reversed(uses)):  # which sees what is counted on the way
+        if known and node.index in known:
+            uses[node.index] = 0
+        else:
+            for arg in node.args:
+                uses[arg.index] += 1
+    return list(compress(nodes, uses)), uses
 
 
 def substitute(outputs: Sequence[Node], replacements: dict[Node, Node]) -> list[Node]:
@@ -411,8 +414,8 @@ def substitute(outputs: Sequence[Node], replacements: dict[Node, Node]) -> list[
 
 def rebuilt(node: Node, image: dict[int, Node]) -> Node:
     """The node over the images of its operands; the node itself when they did not change."""
-    args = tuple(image[arg.index] for arg in node.args)
-    if all(new is old for new, old in zip(args, node.args, strict=True)):
+    args = tuple([image[arg.index] for arg in node.args])
+    if args == node.args:  # nodes are equal where they are the same
         return node
     if node.op == "power":
         return node.graph.power(args[0], node.data)
@@ -435,17 +438,20 @@ def fingerprint(outputs: Sequence[Node], inputs: Sequence[Node]) -> str:
 
     The inputs are counted, those that nothing uses too: code is compiled for arrays of their number.
     """
-    place = {node.index: f"i{k}" for k, node in enumerate(inputs)}
+    nodes = ancestors(outputs)
+    place = [""] * (1 + max([node.index for node in (*inputs, *nodes[-1:])], default=0))
+    for k, node in enumerate(inputs):
+        place[node.index] = f"i{k}"
     lines = [str(len(inputs))]
-    for number, node in enumerate(ancestors(outputs)):
+    for number, node in enumerate(nodes):
         index = node.index
-        if index not in place:
-            args = node.args
-            if len(args) == 2:  # the commonest
-                lines.append(f"{node.op}|{node.data}|{place[args[0].index]},{place[args[1].index]}")
+        if not place[index]:
+            args, data = node.args, node.data
+            if data is None and len(args) == 2:  # the commonest
+                lines.append(f"{node.op}|None|{place[args[0].index]},{place[args[1].index]}")
             else:
                 operands = ",".join([place[arg.index] for arg in args])
-                lines.append(f"{node.op}|{node.data if node.op != 'input' else ''}|{operands}")
+                lines.append(f"{node.op}|{data if node.op != 'input' else ''}|{operands}")
             place[index] = str(number)
     lines.append(",".join([place[node.index] for node in outputs]))
     return sha256(";".join(lines).encode()).hexdigest()

@@ -53,24 +53,24 @@ class Walker:
 
     def __call__(self, expression: sp.Expr) -> Node:
         """The node of an expression (an explicit stack, so that depth does not matter)."""
-        done, waiting = self._done, [expression]
+        done, waiting = self._done, [(expression, False)]
         while waiting:
-            part = waiting[-1]
-            if part in done:
-                waiting.pop()
-                continue
-            missing = []
-            for inner in part.args if type(part) in PLAIN else self._operands(part):
-                if inner not in done:
-                    if inner.is_Symbol:
-                        done[inner] = self._symbol(inner.name)
-                    else:
-                        missing.append(inner)
-            if missing:
-                waiting.extend(missing)
-            else:
-                done[part] = self._node(part)
-                waiting.pop()
+            part, ready = waiting.pop()
+            if not ready:
+                if part in done:
+                    continue
+                missing = []
+                for inner in part.args if type(part) in PLAIN else self._operands(part):
+                    if inner not in done:
+                        if inner.is_Symbol:
+                            done[inner] = self._symbol(inner.name)
+                        else:
+                            missing.append((inner, False))
+                if missing:
+                    waiting.append((part, True))
+                    waiting += missing
+                    continue
+            done[part] = self._node(part)
         return done[expression]
 
     def _operands(self, part: sp.Basic) -> tuple[sp.Basic, ...]:
@@ -116,14 +116,10 @@ class Walker:
 
     def _sum(self, terms: list[Node]) -> Node:
         """Positive terms first, so that a difference is one operation."""
-        terms.sort(
-            key=lambda node: (
-                node.op == "neg" or (node.op == "mul" and node.args[0].op == "const" and node.args[0].data < 0)
-            )
-        )
+        terms.sort(key=lambda node: node.op == "neg" or _less_than_nothing(node))
         total = terms[0]
         for term in terms[1:]:
-            if term.op == "mul" and term.args[0].op == "const" and term.args[0].data < 0:
+            if _less_than_nothing(term):
                 total = total - (-term)
             else:
                 total = total + term
@@ -131,14 +127,10 @@ class Walker:
 
     def _product(self, part: sp.Mul) -> Node:
         """Factors with negative exponents are gathered into one division."""
-        graph, above, below = self.graph, self.graph.one, self.graph.one
+        above = below = self.graph.one
         for factor in part.args:
-            if factor.is_Symbol:
-                above = above * self._done[factor]
-            elif isinstance(factor, sp.Pow) and factor.exp.is_Rational and factor.exp < 0:
+            if isinstance(factor, sp.Pow) and factor.exp.is_Rational and factor.exp.p < 0:
                 below = below * self._root_power(self._done[factor.base], -factor.exp)
-            elif isinstance(factor, sp.Rational):
-                above = above * graph.const(Fraction(int(factor.p), int(factor.q)))
             else:
                 above = above * self._done[factor]
         return above / below
@@ -147,7 +139,7 @@ class Walker:
         graph = self.graph
         if part.exp.is_Rational:
             base = self._done[part.base]
-            return graph.one / self._root_power(base, -part.exp) if part.exp < 0 else self._root_power(base, part.exp)
+            return graph.one / self._root_power(base, -part.exp) if part.exp.p < 0 else self._root_power(base, part.exp)
         base, exponent = (self._done[arg] for arg in part.args)
         if part.base is sp.E:
             return graph.call("exp", exponent)
@@ -157,7 +149,7 @@ class Walker:
         """base to a positive rational exponent: powers, square roots, and pow for the rest."""
         graph = self.graph
         if exponent.q == 1:
-            return graph.power(base, int(exponent))
+            return graph.power(base, int(exponent.p))
         if exponent.q == 2:
             whole, half = divmod(int(exponent.p), 2)
             return graph.power(base, whole) * graph.call("sqrt", base) if half else graph.power(base, whole)
@@ -211,6 +203,11 @@ class Walker:
             else:  # greater or equal: the opposite is strictly less
                 result = self.graph.select(-difference, result, done[value])
         return result
+
+
+def _less_than_nothing(node: Node) -> bool:
+    """Whether a term is so many times another, and that number is negative."""
+    return node.op == "mul" and node.args[0].op == "const" and node.args[0].data.numerator < 0
 
 
 def _comparison(condition: sp.Basic) -> tuple[sp.Basic, ...]:

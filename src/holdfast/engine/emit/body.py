@@ -24,7 +24,7 @@ from holdfast.engine.emit.rolling import RolledBody, rolled
 from holdfast.errors import BadRequest
 from holdfast.graph.arithmetics.floats import nearest_double
 from holdfast.graph.factored import factored
-from holdfast.graph.nodes import SYSTEMS, Node, ancestors
+from holdfast.graph.nodes import SYSTEMS, Node, counted
 from holdfast.graph.table import TablePart
 
 Operand = int | float
@@ -110,7 +110,7 @@ class CodeBody:
 def lowered(outputs: Mapping[int, Node], time: Node, state: Sequence[Node], parameters: Sequence[Node]) -> CodeBody:
     """The body that fills the places of `outputs` from t, x and p; the state may be any values that are known."""
     results, leaves = factored(tuple(outputs.values()), (time, *state, *parameters))
-    nodes = ancestors(results)
+    nodes, uses = counted(results)
     if len(nodes) > HARD_CEILING:
         raise BadRequest(
             f"the equations take {len(nodes)} operations; at most {HARD_CEILING} can be compiled",
@@ -118,21 +118,10 @@ def lowered(outputs: Mapping[int, Node], time: Node, state: Sequence[Node], para
             fix="describe the system with fewer bodies, or with joint coordinates instead of constraints",
         )
     slots: dict[int, Operand] = {leaf.index: slot for slot, leaf in enumerate(leaves)}
-    lowering = _Lowering(len(leaves), slots, _uses(nodes, results), nodes)
+    lowering = _Lowering(len(leaves), slots, uses, nodes)
     lowering.take_all(nodes)
     places = tuple((place, slots[node.index]) for place, node in zip(outputs, results, strict=True))
     return CodeBody(len(state), len(parameters), tuple(lowering.statements), places, lowering.tables)
-
-
-def _uses(nodes: Sequence[Node], outputs: Iterable[Node]) -> list[int]:
-    """How often each value is needed, by its number."""
-    uses = [0] * (nodes[-1].index + 1 if nodes else 0)
-    for node in nodes:
-        for arg in node.args:
-            uses[arg.index] += 1
-    for node in outputs:
-        uses[node.index] += 1
-    return uses
 
 
 class _Lowering:
@@ -154,15 +143,24 @@ class _Lowering:
         chosen: set[int] = set()
         ready = [0] * len(self.uses)  # cycles until a value is there
         for node in nodes:
-            times = [ready[arg.index] for arg in node.args]
-            if times:
-                ready[node.index] = max(times) + CYCLES.get(node.op, CALL)
-            if node.op in ("add", "sub"):
-                terms = [arg for arg in node.args if self.uses[arg.index] == 1 and self._is_product(arg)]
-                if terms:
-                    chosen.add(max(terms, key=lambda term: ready[term.index]).index)
-                    ready[node.index] = max(max(times), min(times) + CYCLES["fma"])
+            args = node.args
+            if node.op == "add" or node.op == "sub":
+                left, right = args
+                first, last = (left, right) if ready[left.index] < ready[right.index] else (right, left)
+                sooner, later = ready[first.index], ready[last.index]
+                term = last if self._may_be_fused(last) else first if self._may_be_fused(first) else None
+                if term is None:
+                    ready[node.index] = later + CYCLES[node.op]
+                else:
+                    chosen.add(term.index)
+                    ready[node.index] = max(later, sooner + CYCLES["fma"])
+            elif args:
+                ready[node.index] = max([ready[arg.index] for arg in args]) + CYCLES.get(node.op, CALL)
         return chosen
+
+    def _may_be_fused(self, node: Node) -> bool:
+        """Whether a term is a product that nothing else needs."""
+        return self.uses[node.index] == 1 and self._is_product(node)
 
     def _is_product(self, node: Node) -> bool:
         if node.op == "div":

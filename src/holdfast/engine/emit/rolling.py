@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby, pairwise
+from itertools import compress, groupby, pairwise
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -111,119 +112,116 @@ class _Rolling:
         self.found: list[tuple[int, int, int, list[int]]] = []  # level, template, slot, slots that are read
 
     def _kept(self) -> bytearray:
-        """Which statements' values go to memory: used more than once or not at all here, given out, or long."""
-        body, first = self.body, self.inputs
-        uses, size = [0] * len(body.statements), [1] * len(body.statements)
+        """Which slots are in memory: inputs, and values used more than once or not at all here, given out, or long."""
+        body = self.body
+        uses, size = [0] * (self.inputs + len(body.statements)), [1] * (self.inputs + len(body.statements))
         for _, operands in body.statements:
             for operand in operands:
-                if isinstance(operand, int) and operand >= first:
-                    uses[operand - first] += 1
-        kept = bytearray(count != 1 for count in uses)
+                if isinstance(operand, int):
+                    uses[operand] += 1
+        kept = bytearray([count != 1 for count in uses])
+        kept[: self.inputs] = b"\1" * self.inputs
         for _, operand in body.outputs:
-            if isinstance(operand, int) and operand >= first:
-                kept[operand - first] = 1
-        level = [0] * len(
-            body.statements
-        )  # of the deepest value that an expression reads; of one that is kept, its own
-        for number, (_, operands) in enumerate(body.statements):
-            own, deepest, length = [], 0, 1
+            if isinstance(operand, int):
+                kept[operand] = 1
+        level = [0] * len(kept)  # of the deepest value that an expression reads; of one that is kept, its own
+        for slot, (_, operands) in enumerate(body.statements, self.inputs):
+            deepest, length = 0, 1
             for operand in operands:
-                if isinstance(operand, int) and operand >= first:
-                    own.append(operand - first)
-                    deepest = max(deepest, level[operand - first])
-            for k in own:
-                if not kept[k]:
-                    if size[k] >= EARLY and level[k] <= deepest - AHEAD:
-                        kept[k] = 1  # ready long before: it need not wait within a long chain
-                        level[k] += 1
+                if isinstance(operand, int) and level[operand] > deepest:
+                    deepest = level[operand]
+            for operand in operands:
+                if isinstance(operand, int) and not kept[operand]:
+                    if size[operand] >= EARLY and level[operand] <= deepest - AHEAD:
+                        kept[operand] = 1  # ready long before: it need not wait within a long chain
+                        level[operand] += 1
                     else:
-                        length += size[k]
-            size[number] = length
-            kept[number] |= length > LARGEST_EXPRESSION
-            level[number] = deepest + kept[number]
+                        length += size[operand]
+            size[slot] = length
+            if length > LARGEST_EXPRESSION:
+                kept[slot] = 1
+            level[slot] = deepest + kept[slot]
         return kept
 
     def result(self) -> RolledBody:
-        level = [0] * (self.inputs + len(self.body.statements))
+        level = [0] * len(self.kept)
         forms, reads_of = self._forms()
         known: dict[tuple[int, tuple[int, ...] | None], int] = {}
-        for number, kept in enumerate(self.kept):
-            if kept:
-                reads = list(dict.fromkeys(reads_of[number]))
-                key = forms[number], _repeats(reads_of[number], reads)
-                if key not in known:
-                    known[key] = self._template(number)
-                slot = self.inputs + number
-                level[slot] = 1 + max([level[read] for read in reads], default=0)
-                self.found.append((level[slot], known[key], slot, reads))
+        for slot in compress(range(self.inputs, len(self.kept)), self.kept[self.inputs :]):
+            every = reads_of[slot]
+            reads = list(dict.fromkeys(every)) if len(every) > 1 else every
+            key = forms[slot], None if len(reads) == len(every) else tuple([reads.index(read) for read in every])
+            template = known.get(key)
+            if template is None:
+                template = known[key] = self._template(slot)
+            deepest = 0
+            for read in reads:
+                if level[read] > deepest:
+                    deepest = level[read]
+            level[slot] = deepest + 1
+            self.found.append((deepest + 1, template, slot, reads))
         self.found.sort()  # by level, template and slot, which is another one in each
         return self._placed()
 
     def _forms(self) -> tuple[list[int], list[list[int]]]:
-        """Of each statement: the number of its form, without what it reads, and the slots that are read, in order."""
+        """Of each slot: the number of its form, without what it reads, and the slots that are read, in order."""
         known: dict[tuple[object, ...], int] = {}
-        forms, reads_of = list[int](), list[list[int]]()
-        kept, inputs = self.kept, self.inputs
+        kept = self.kept
+        forms, reads_of = [0] * self.inputs, [list[int]()] * self.inputs  # those of inputs are never asked for
         for op, operands in self.body.statements:
             form: list[object] = [op]
             reads: list[int] = []
             for operand in operands:
                 if isinstance(operand, float):
                     form.append(operand.hex())  # which tells 0.0 from -0.0, and nan from nothing
-                elif operand >= inputs and not kept[operand - inputs]:
-                    form.append(forms[operand - inputs])
-                    reads += reads_of[operand - inputs]
-                else:
+                elif kept[operand]:
                     form.append(None)
                     reads.append(operand)
-            key = tuple(form)
-            found = known.get(key)
-            if found is None:
-                found = known[key] = len(known)
-            forms.append(found)
+                else:
+                    form.append(forms[operand])
+                    reads += reads_of[operand]
+            forms.append(known.setdefault(tuple(form), len(known)))
             reads_of.append(reads)
         return forms, reads_of
 
-    def _template(self, number: int) -> int:
+    def _template(self, slot: int) -> int:
         """The template of an expression."""
         reads: dict[int, int] = {}
         code: list[ToldStatement] = []
         statements, kept, inputs = self.body.statements, self.kept, self.inputs
 
-        def written(number: int) -> int:
-            op, operands = statements[number]
+        def written(slot: int) -> int:
+            op, operands = statements[slot - inputs]
             named: list[int | str] = []
             for operand in operands:
                 if isinstance(operand, float):
                     named.append(operand.hex())  # which tells 0.0 from -0.0, and nan from nothing
-                elif operand >= inputs and not kept[operand - inputs]:
-                    named.append(written(operand - inputs))
-                else:
+                elif kept[operand]:
                     named.append(reads.setdefault(operand, len(reads)))
+                else:
+                    named.append(written(operand))
             code.append((op, tuple(named)))
             return -len(code)
 
-        written(number)
+        written(slot)
         return self.templates.setdefault(tuple(code), len(self.templates))
 
     def _placed(self) -> RolledBody:
         counts = np.bincount([template for _, template, _, _ in self.found], minlength=len(self.templates))
         ends = self.inputs + np.cumsum(counts)
         begins, size = (ends - counts).tolist(), int(ends[-1]) if len(ends) else self.inputs
-        place = np.arange(self.inputs + len(self.body.statements))
-        parts: list[list[np.ndarray]] = [[] for _ in self.templates]
-        at = list(begins)
-        for (_, template), entries in groupby(self.found, key=lambda entry: entry[:2]):
-            group = list(entries)
-            reads_of = place[np.array([reads for _, _, _, reads in group], dtype=np.int64)].reshape(len(group), -1)
-            order = even_order(reads_of)
-            place[np.array([slot for _, _, slot, _ in group])[order]] = np.arange(
-                at[template], at[template] + len(group)
-            )
-            parts[template].append(reads_of[order])
-            at[template] += len(group)
-        reads = tuple(np.concatenate(part) for part in parts)
-        outputs = tuple((k, int(place[o])) for k, o in self.body.outputs if isinstance(o, int))
+        place = list(range(len(self.kept)))
+        tables: list[list[list[int]]] = [[] for _ in self.templates]
+        for (_, template), entries in groupby(self.found, key=itemgetter(0, 1)):
+            group = [(slot, [place[read] for read in reads]) for _, _, slot, reads in entries]
+            if len(group) >= LONG:
+                order = even_order(np.array([row for _, row in group], dtype=np.int64))
+                group = [group[k] for k in order.tolist()]
+            for at, (slot, _) in enumerate(group, begins[template] + len(tables[template])):
+                place[slot] = at
+            tables[template] += [row for _, row in group]
+        reads = tuple(np.array(table, dtype=np.int64) for table in tables)
+        outputs = tuple((k, place[o]) for k, o in self.body.outputs if isinstance(o, int))
         constants = tuple((k, o) for k, o in self.body.outputs if isinstance(o, float))
         templates = tuple(
             Template(tuple((op, tuple(map(_value, o))) for op, o in code), table.shape[1])
@@ -255,11 +253,6 @@ class _Rolling:
             for template, each in enumerate(advance):
                 taken[template] += each * repeats
             at += period * repeats
-
-
-def _repeats(reads: Sequence[int], once: Sequence[int]) -> tuple[int, ...] | None:
-    """Which of what is read is the same; None where all are different."""
-    return None if len(reads) == len(once) else tuple([once.index(read) for read in reads])
 
 
 def _repetition(runs: Sequence[tuple[int, int]], at: int) -> tuple[int, int]:

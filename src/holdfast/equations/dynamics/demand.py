@@ -97,7 +97,7 @@ def _branches(value: Sequence[Node], deviating: Sequence[Node]) -> bool:
     """
     beneath = set(deviating)
     for node in ancestors(value):
-        if any(arg in beneath for arg in node.args):
+        if not beneath.isdisjoint(node.args):
             if node.op in BRANCHES:
                 return True
             beneath.add(node)
@@ -105,8 +105,7 @@ def _branches(value: Sequence[Node], deviating: Sequence[Node]) -> bool:
 
 
 def _depend(nodes: Sequence[Node], inputs: Sequence[Node]) -> bool:
-    wanted = set(inputs)
-    return any(node in wanted for node in ancestors(nodes))
+    return not set(inputs).isdisjoint(ancestors(nodes))
 
 
 def _from_energies(

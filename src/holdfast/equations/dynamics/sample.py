@@ -6,7 +6,7 @@ import math
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import sympy as sp
@@ -35,6 +35,12 @@ class Sample:
     @cached_property
     def _ledger(self) -> Ledger:
         return Ledger(self.values, letters=self.seed)
+
+    def with_more(self, more: Mapping[Node, float]) -> Sample:
+        """The same state with the numbers of inputs that had none; what was computed is so still."""
+        found = Sample({**self.values, **more}, self.seed)
+        found._ledger.take(self._ledger)
+        return found
 
     def beside(self, more: Mapping[Node, float]) -> Ledger:
         """The same numbers and some more."""
@@ -92,8 +98,14 @@ def _multiple(expression: sp.Expr, parameters: Mapping[str, float]) -> float | N
     number, symbol = expression.as_coeff_Mul()
     if not isinstance(symbol, sp.Symbol) or symbol.name not in parameters or not number.is_Rational:
         return None
-    value = float(sp.Float(parameters[symbol.name], 17) * number)
+    value = float(_long(parameters[symbol.name]) * number)
     return value if math.isfinite(value) else None
+
+
+@lru_cache(maxsize=64)
+def _long(value: float) -> sp.Float:
+    """A number as SymPy takes it: most places along a chain are multiples of the same few."""
+    return sp.Float(value, 17)
 
 
 def _within_doubles(expression: sp.Expr, parameters: Mapping[str, float]) -> bool:
@@ -169,9 +181,9 @@ def samples_of(
             values |= {part: values[part] / length for part in ball_joint.quaternion}
         values |= {node: size * shake.uniform(-1, 1) for node in extended}
         values |= {node: parameters[name] for name, node in inputs.parameters.items()} | gains
-        deviating = Sample(values, seed).of(deviations)
-        known = dict(zip((*inputs.y.values(), *inputs.w.values()), deviating, strict=True))
-        samples.append(Sample(values | known, seed))
+        state = Sample(values, seed)
+        deviating = zip((*inputs.y.values(), *inputs.w.values()), state.of(deviations), strict=True)
+        samples.append(state.with_more(dict(deviating)))
     return samples
 
 

@@ -26,7 +26,7 @@ def split(
     No rows at all where no rate contains a control. An error by name where one does and is not linear in it.
     """
     unknown = {node: name for name, node in inputs.controls.items()}
-    if not any(node in unknown for node in ancestors(rates)):
+    if not unknown or not any(node in unknown for node in ancestors(rates)):
         return tuple(rates), []
     first = len(program.held_by_reaction)
     column = {name: first + k for k, name in enumerate(program.controls)}

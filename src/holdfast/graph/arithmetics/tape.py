@@ -88,13 +88,19 @@ class TapeEvaluator:
     @cached_property
     def _steps(self) -> list[tuple[int, Callable[..., Any], int, int, Any]]:
         """Of what is computed: its slot, the function, two slots (−1 for none), and what else it takes."""
-        found, slots = [], self._slots
+        found, slots, functions = [], self._slots, dict[str, Callable[..., Any]]()
         for slot, node in enumerate(self._order):
-            if node.index in self._inputs or node.op in LEAVES:
+            op, args = node.op, node.args
+            if op in LEAVES or node.index in self._inputs:
                 continue
-            first, second, *further = [slots[arg.index] for arg in node.args] + [-1, -1]
-            more: Any = (node.data,) if node.op in ("power", "table") else further[: len(node.args) - 2]
-            found.append((slot, _function(node, self._arithmetic), first, second, more))
+            function = functions.get(op)
+            if function is None:
+                function = _function(node, self._arithmetic)
+                if op not in SYSTEMS:  # which have one each
+                    functions[op] = function
+            places = [slots[arg.index] for arg in args]
+            first, second = places[0], places[1] if len(places) > 1 else -1
+            found.append((slot, function, first, second, (node.data,) if op in ("power", "table") else places[2:]))
         return found
 
     def _looked_up(self, given: Sequence[Any]) -> list[Any]:
@@ -144,6 +150,10 @@ class Ledger:
     ) -> None:
         self._known = {node.index: value for node, value in values.items()}
         self._arithmetic, self._letters = arithmetic, letters
+
+    def take(self, other: Ledger) -> None:
+        """What another one of the same point knows."""
+        self._known |= other._known
 
     def of(self, nodes: Sequence[Node]) -> list[Any]:
         known, arithmetic = self._known, self._arithmetic

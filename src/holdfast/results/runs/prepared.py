@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from holdfast.common.collection import uncollected
 from holdfast.common.memo import remembered
 from holdfast.engine.code import native
-from holdfast.engine.kernel import Kernel, compiled
+from holdfast.engine.kernel import MANY_STATES, Kernel, compiled
 from holdfast.equations.dynamics.sample import start_values, symbols_within
 from holdfast.equations.equations import Equations
 from holdfast.equations.quick import quick_field
@@ -170,7 +171,8 @@ class PreparedRuns:
             found = replace(plainly[1])  # another object, since a start is told from others by that
             refuse_undefined(self._equations, judge, state, begin, constants)
         else:
-            found, plain = judged_start(self._equations, judge, state, constants, policy, begin, names)
+            with uncollected(len(stated) > MANY_STATES):  # sizes of deviations are a large graph by themselves
+                found, plain = judged_start(self._equations, judge, state, constants, policy, begin, names)
             self._last_plain = (program, found) if plain else None
         self._last_start = key, found
         return found

@@ -14,7 +14,7 @@ lies and however the whole moves (`natural_nodes`): for (u − x)² + (v − z)�
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -35,6 +35,7 @@ OFF = 1e-9  # of its size, a deviation above this counts as one: a value stated 
 LINEAR = ("add", "sub", "mul", "div", "neg", "power", "abs", "min", "max", "select")
 
 Array = np.ndarray
+Slopes = Mapping[Node, Node]  # by inputs
 
 
 def size_nodes(nodes: Sequence[Node], sizes: Mapping[Node, Node]) -> list[Node]:
@@ -121,10 +122,10 @@ class Sizes:
     """The sizes of some nodes of the equations, at one state or at many."""
 
     def __init__(
-        self, equations: Equations, nodes: Sequence[Node], slopes: Mapping[Node, Mapping[Node, Node]] | None = None
+        self, equations: Equations, nodes: Sequence[Node], slopes: Callable[[], Mapping[Node, Slopes]] = dict
     ) -> None:
         """`slopes` by inputs, for nodes that are taken to first order: what is large for them is Σ|slope|·size."""
-        self._slopes, self._balls = slopes or {}, equations.inputs.balls
+        self._slopes, self._balls = slopes, equations.inputs.balls
         self._nodes, states = list(nodes), len(equations.field.state)
         gains = 0 if equations.deviations.degrees else len(equations.inputs.gains)  # the law does not enter, unless
         self._inputs = equations.field.inputs[: len(equations.field.inputs) - gains]  # rates of higher order contain it
@@ -177,10 +178,10 @@ class Sizes:
     def _natural_tape(self) -> Tape:
         moving = self._inputs[: len(self._inputs) - self._parameters]
         sizes = {node: node.graph.input(f"size of {node.data}") for node in moving}
-        found = natural_nodes(self._nodes, sizes)
+        found, slopes = natural_nodes(self._nodes, sizes), self._slopes()
         for k, node in enumerate(self._nodes):
-            if node in self._slopes:
-                terms = [node.graph.call("abs", slope) * sizes[rate] for rate, slope in self._slopes[node].items()]
+            if node in slopes:
+                terms = [node.graph.call("abs", slope) * sizes[rate] for rate, slope in slopes[node].items()]
                 found[k] = node.graph.sum(terms)
         return Tape((*self._inputs, *sizes.values()), tuple(found))
 
@@ -204,13 +205,13 @@ class Sizes:
 def deviation_sizes(equations: Equations) -> Sizes:
     """The sizes of all y_ and w_, in the order of their names; made once for all laws of these deviations."""
 
-    def made() -> Sizes:
+    def slopes() -> dict[Node, Slopes]:
         inputs = (*equations.inputs.q, *equations.inputs.v, *equations.inputs.s)
         rows = zip(equations.deviations.w, jacobian(equations.deviations.w, inputs), strict=True)
-        slopes = {node: {inputs[j]: slope for j, slope in row.items()} for node, row in rows}
-        return Sizes(equations, [*equations.deviations.y, *equations.deviations.w], slopes)
+        return {node: {inputs[j]: slope for j, slope in row.items()} for node, row in rows}
 
-    return equations.deviations.memo.once(deviation_sizes, made)
+    nodes = [*equations.deviations.y, *equations.deviations.w]
+    return equations.deviations.memo.once(deviation_sizes, lambda: Sizes(equations, nodes, slopes))
 
 
 @remembered
