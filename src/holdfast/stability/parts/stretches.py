@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from typing import Unpack
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.by_name import scheme_named
 from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.stability.certificate.certificate import Certificate, Label
-from holdfast.stability.parts.part import from_row, numbers_of, require_equations, require_of
+from holdfast.stability.parts.part import from_row, numbers_of, require_equations, require_of, same_run
 from holdfast.stability.promise.assess import Assessment
 from holdfast.stability.promise.certify import certify
 from holdfast.stability.promise.request import certificate_request
@@ -30,6 +31,7 @@ Rows = tuple[int, int]  # the first and the last row of a stretch
 
 TRIMS = (0, 4, 16, 64)  # steps that are left out at the ends of a stretch, until it is proved
 FEW = 10  # steps: a stretch below is left out
+_ENTERED: WeakKeyDictionary[Certificate, Trajectory] = WeakKeyDictionary()  # the run that each is a stretch of
 
 
 @with_options(StepOptions)
@@ -93,6 +95,12 @@ def proved_stretches(
     return {name: one for name, one in found.items() if one.attracted.is_proof}
 
 
+def stretch_of(certificate: Certificate, run: Trajectory) -> bool:
+    """Whether it was made as a stretch of this run, or of the same one with other rows of it kept."""
+    made = _ENTERED.get(certificate)
+    return made is not None and same_run(made, run)
+
+
 def covered(run: Trajectory, stretches: Sequence[Certificate]) -> float:
     """The part of the time of a run that lies in some stretches of it."""
     return float(sum(one.duration for one in stretches) / (run.times[-1] - run.times[0]))
@@ -125,6 +133,7 @@ def _certified(
                 return found
             if certificate.attracted.is_proof or trim == TRIMS[-1]:
                 found[f"{_told(run.times[begin], run)} to {_told(run.times[end], run)}"] = certificate
+                _ENTERED[certificate] = run
                 break
     return found
 
