@@ -79,3 +79,20 @@ def test_a_stretch_that_is_not_proved_is_not_told_as_one(bowl, checked, monkeypa
     page = hf.report(run, checked, stretches=found, state_error=False)
     assert "stretch" not in page.verdict
     assert "By stretches" not in page.html
+
+
+@pytest.mark.parametrize("effort", [-1, 0, float("nan")])
+def test_an_effort_that_is_none_is_refused_and_not_answered_with_nothing(checked, effort):
+    with pytest.raises(hf.BadRequest, match="effort"):
+        hf.proved_stretches(checked, effort=effort)
+
+
+@pytest.mark.parametrize("given", [{"stretches": [1]}, {"stretches": {"a": None}}, {"own_steps": 3}])
+def test_a_page_refuses_by_name_what_is_no_proof(checked, stretches, given):
+    with pytest.raises(hf.BadRequest, match=next(iter(given))):
+        hf.report(stretches[0], checked, **given)
+
+
+def test_proved_stretches_refuses_what_is_no_certificate():
+    with pytest.raises(hf.BadRequest, match="takes a Certificate"):
+        hf.proved_stretches(None)

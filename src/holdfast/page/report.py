@@ -140,6 +140,9 @@ def _require_phases(trajectory: Trajectory, found: Mapping[str, Certificate]) ->
 
 def _require_stretches(trajectory: Trajectory, found: Mapping[str, Certificate]) -> None:
     """Certificates of stretches stand on the page of their own run only, and only if they were just made."""
+    if not isinstance(found, Mapping) or not all(isinstance(one, Certificate) for one in found.values()):
+        raise BadRequest("stretches are certificates by their names", where="report(stretches=...)",
+                         fix="hf.certify_stretches gives them")  # fmt: skip
     for name, certificate in found.items():
         if not made_here(certificate):
             raise BadRequest(
@@ -161,6 +164,8 @@ def _require_stretches(trajectory: Trajectory, found: Mapping[str, Certificate])
 
 def _require_own_steps(trajectory: Trajectory, found: Sequence[OwnStepBounds]) -> None:
     """Bounds along a run's own steps stand on its own page only, and only if they were just made."""
+    if not isinstance(found, Sequence):
+        raise BadRequest("own_steps are several bounds, in a list", where="report(own_steps=...)")
     if not all(isinstance(one, OwnStepBounds) and made_along(one, trajectory) for one in found):
         raise BadRequest(
             "these bounds were not just made of this run", where="report(own_steps=...)",

@@ -79,12 +79,17 @@ def proved_stretches(
     Nothing where the whole is proved, or where no single step stands in the way: then stretches say no more of it.
     Nothing either where the effort does not reach for looking at every step.
     """
+    if not isinstance(certificate, Certificate):
+        raise BadRequest(
+            f"proved_stretches() takes a Certificate, not {type(certificate).__name__}", fix="hf.certify(...) first"
+        )
     run = certificate.trajectory
     if run is None or run.equations is None or run.step is None or run.every != 1:
         return {}
     if certificate.attracted is not Label.checked or certificate.widened or certificate.interrupted:
         return {}
     numbers = numbers_of(run, None, "certify_stretches")
+    certificate_request(run.equations, None, None, effort)  # a request that is none is refused, and not what follows
     try:
         rows, granted = _stretches(run.equations, run, run.step, numbers, effort)
     except BadRequest:
