@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from holdfast.common.arguments import clear_arguments
 from holdfast.common.files import write
@@ -31,6 +30,7 @@ from holdfast.stability.certificate.certificate import Certificate, Label, certi
 from holdfast.stability.certificate.verify import verify
 from holdfast.stability.own_steps import OwnStepBounds, made_along
 from holdfast.stability.parts.phases import WHOLE
+from holdfast.stability.parts.stretches import stretch_of
 from holdfast.stability.verifier.comparison import same_problem
 from holdfast.stability.verifier.reading.file import claims
 
@@ -71,6 +71,7 @@ def report(
     certificate = None if isinstance(certificate, Mapping) else certificate
     _require_phases(trajectory, by_phase)
     _require_stretches(trajectory, stretches or {})
+    proved = {name: one for name, one in (stretches or {}).items() if one.attracted.is_proof}
     _require_own_steps(trajectory, own_steps)
     if certificate is not None:
         _require_own(trajectory, certificate)
@@ -82,7 +83,7 @@ def report(
     stopped = float(trajectory.times[-1])
     facts = PageFacts(
         drawn, trajectory.problem, shown, tuning, command, said, stopped, state_error, doubt, by_phase,
-        stretches or {}, tuple(own_steps),
+        proved, tuple(own_steps),
     )  # fmt: skip
     return Report(facts, live)
 
@@ -139,39 +140,37 @@ def _require_phases(trajectory: Trajectory, found: Mapping[str, Certificate]) ->
 
 def _require_stretches(trajectory: Trajectory, found: Mapping[str, Certificate]) -> None:
     """Certificates of stretches stand on the page of their own run only, and only if they were just made."""
+    if not isinstance(found, Mapping) or not all(isinstance(one, Certificate) for one in found.values()):
+        raise BadRequest("stretches are certificates by their names", where="report(stretches=...)",
+                         fix="hf.certify_stretches gives them")  # fmt: skip
     for name, certificate in found.items():
         if not made_here(certificate):
             raise BadRequest(
                 f"the certificate of the stretch {name} was not just made", where="report(stretches=...)",
                 fix="certify the stretches of this very run",
             )  # fmt: skip
-        if not _of_stretch(certificate, trajectory):
+        if not stretch_of(certificate, trajectory):
             raise BadRequest(
                 f"the certificate of the stretch {name} was made for another run", where="report(stretches=...)",
                 fix="certify the stretches of this very run",
+            )  # fmt: skip
+    spans = sorted((one.begin, one.begin + one.duration) for one in found.values())
+    for (_, end), (begin, _) in pairwise(spans):
+        if begin < end - WHOLE * (trajectory.step or 0.0):
+            raise BadRequest(
+                f"two stretches hold the time {begin:g}", where="report(stretches=...)", fix="give each of them once",
             )  # fmt: skip
 
 
 def _require_own_steps(trajectory: Trajectory, found: Sequence[OwnStepBounds]) -> None:
     """Bounds along a run's own steps stand on its own page only, and only if they were just made."""
+    if not isinstance(found, Sequence):
+        raise BadRequest("own_steps are several bounds, in a list", where="report(own_steps=...)")
     if not all(isinstance(one, OwnStepBounds) and made_along(one, trajectory) for one in found):
         raise BadRequest(
             "these bounds were not just made of this run", where="report(own_steps=...)",
             fix="make them along the steps of this very run",
         )  # fmt: skip
-
-
-def _of_stretch(certificate: Certificate, run: Trajectory) -> bool:
-    """Whether it begins at a row of this run, as far as that was kept, and was made by its scheme, numbers, program."""
-    if run.step is None or run.problem is None:
-        return False
-    end = certificate.begin + certificate.duration
-    inside = run.times[0] <= certificate.begin and end <= run.times[-1] + WHOLE * run.step
-    rows = np.flatnonzero(np.abs(run.times - certificate.begin) < WHOLE * run.step)
-    kept = [tuple(run.y[:, k].tolist()) for k in rows]
-    same = (certificate.scheme, certificate.step) == (run.scheme, run.step) and inside
-    same = same and (certificate.start in kept or (not kept and run.every != 1))
-    return same and dict(certificate.parameters) == dict(run.parameters) and _about(certificate, run.problem)
 
 
 def _of_phase(certificate: Certificate, part: Trajectory) -> bool:

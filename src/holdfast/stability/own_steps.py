@@ -25,6 +25,7 @@ from holdfast.schemes.algebra.order_conditions import residuals
 from holdfast.schemes.by_name import scheme_named
 from holdfast.schemes.kinds.embedded import Embedded
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
+from holdfast.stability.parts.part import same_run
 from holdfast.stability.promise.envelope import reading_errors
 from holdfast.stability.promise.in_tube import YIELDING
 from holdfast.stability.promise.tableau import require_maker
@@ -118,13 +119,7 @@ def own_step_bounds(
 def made_along(bounds: OwnStepBounds, run: Trajectory) -> bool:
     """Whether `own_step_bounds` made this very object, of this run or of the same one with more of its rows kept."""
     made = _MADE_OF.get(bounds)
-    if made is None or made is run:
-        return made is run
-    told, asked = (
-        (one.scheme, one.start.state, one.parameters, one.steps, float(one.times[-1]), tuple(one.y[:, -1].tolist()))
-        for one in (made, run)
-    )
-    return told == asked and made.problem == run.problem
+    return made is not None and same_run(made, run)
 
 
 def _require_kept(bounds: OwnStepBounds, run: Trajectory, errors: Array) -> None:

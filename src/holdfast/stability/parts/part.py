@@ -69,3 +69,14 @@ def from_row(part: Trajectory, row: int, steps: int) -> Equations:
     )
     start: dict[str, Any] = dict(zip(equations.state_names, part.y[:, row].tolist(), strict=True))
     return derive(replace(problem, run=own, start=Frozen(start)))
+
+
+def same_run(one: Trajectory, other: Trajectory) -> bool:
+    """Whether these are one run, whatever rows of it either keeps."""
+    if one is other:
+        return True
+    told, asked = (
+        (run.scheme, run.step, run.start.state, run.parameters, run.steps, float(run.times[-1]), run.y[:, -1].tolist())
+        for run in (one, other)
+    )
+    return told == asked and one.problem == other.problem

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from typing import Unpack
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.by_name import scheme_named
 from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.stability.certificate.certificate import Certificate, Label
-from holdfast.stability.parts.part import from_row, numbers_of, require_equations, require_of
+from holdfast.stability.parts.part import from_row, numbers_of, require_equations, require_of, same_run
 from holdfast.stability.promise.assess import Assessment
 from holdfast.stability.promise.certify import certify
 from holdfast.stability.promise.request import certificate_request
@@ -30,6 +31,7 @@ Rows = tuple[int, int]  # the first and the last row of a stretch
 
 TRIMS = (0, 4, 16, 64)  # steps that are left out at the ends of a stretch, until it is proved
 FEW = 10  # steps: a stretch below is left out
+_ENTERED: WeakKeyDictionary[Certificate, Trajectory] = WeakKeyDictionary()  # the run that each is a stretch of
 
 
 @with_options(StepOptions)
@@ -77,12 +79,17 @@ def proved_stretches(
     Nothing where the whole is proved, or where no single step stands in the way: then stretches say no more of it.
     Nothing either where the effort does not reach for looking at every step.
     """
+    if not isinstance(certificate, Certificate):
+        raise BadRequest(
+            f"proved_stretches() takes a Certificate, not {type(certificate).__name__}", fix="hf.certify(...) first"
+        )
     run = certificate.trajectory
     if run is None or run.equations is None or run.step is None or run.every != 1:
         return {}
     if certificate.attracted is not Label.checked or certificate.widened or certificate.interrupted:
         return {}
     numbers = numbers_of(run, None, "certify_stretches")
+    certificate_request(run.equations, None, None, effort)  # a request that is none is refused, and not what follows
     try:
         rows, granted = _stretches(run.equations, run, run.step, numbers, effort)
     except BadRequest:
@@ -91,6 +98,12 @@ def proved_stretches(
         return {}
     found = _certified(run, rows, numbers, granted, progress)
     return {name: one for name, one in found.items() if one.attracted.is_proof}
+
+
+def stretch_of(certificate: Certificate, run: Trajectory) -> bool:
+    """Whether it was made as a stretch of this run, or of the same one with other rows of it kept."""
+    made = _ENTERED.get(certificate)
+    return made is not None and same_run(made, run)
 
 
 def covered(run: Trajectory, stretches: Sequence[Certificate]) -> float:
@@ -125,6 +138,7 @@ def _certified(
                 return found
             if certificate.attracted.is_proof or trim == TRIMS[-1]:
                 found[f"{_told(run.times[begin], run)} to {_told(run.times[end], run)}"] = certificate
+                _ENTERED[certificate] = run
                 break
     return found
 
