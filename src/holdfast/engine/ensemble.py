@@ -9,6 +9,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -131,6 +132,7 @@ class _CaseBlock:
         self.machine = kernel.lanes(width)
         self.observe = observe and bool(kernel.field.observables)
         self.look, self.keep = look, keep
+        self._spare = deque[Memory]()  # of groups that are over, as many as there are threads
         times = steps.times[::keep]
         cases, kept = len(states), len(times)
         self.rows = EnsembleRows(
@@ -158,14 +160,22 @@ class _CaseBlock:
         last = len(self.states) - 1
         blocks = min(group, -(-(last + 1 - first) // self.width))
         chosen = np.minimum(first + np.arange(blocks * self.width), last)
-        states, parameters = self._in_lanes(self.states[chosen]), self._in_lanes(self.parameters[chosen])
-        memory = Memory(self.machine.layout, states, parameters)
+        memory = self._memory(self._in_lanes(self.states[chosen]), self._in_lanes(self.parameters[chosen]))
         memory.begin(self.machine, self.steps.t0, None)
         stop = lambda done: cancelled()  # noqa: E731
         rows = run_fixed(self.machine, memory, self.steps, pace=Pace(self.kernel.cost * blocks), stop=stop)
         count = min(len(chosen), last + 1 - first)
         self._keep(slice(first, first + count), count, rows, memory)
+        self._spare.append(memory)
         return count
+
+    def _memory(self, states: np.ndarray, parameters: np.ndarray) -> Memory:
+        """The memory of a group at its start: of one that is over, if it fits, since that is near the processor still."""
+        with suppress(IndexError):
+            memory = self._spare.pop()
+            if memory.blocks == len(states):
+                return memory.restarted(states, parameters)
+        return Memory(self.machine.layout, states, parameters)
 
     def _in_lanes(self, values: np.ndarray) -> np.ndarray:
         """(cases, quantities) as (blocks, quantities, lanes)."""

@@ -89,6 +89,12 @@ class Memory:
         self._case[0][:], self._case[1][:] = state, parameters
         return self
 
+    def restarted(self, states: np.ndarray, parameters: np.ndarray) -> Memory:
+        """The memory of as many blocks at another start, with nothing done; what `begin` sets is left to it."""
+        self.x[...], self.p[...] = states, parameters
+        self.status[...] = self.done[...] = 0.0
+        return self
+
     @property
     def rest(self) -> np.ndarray:
         """The work space of a step: its stages first."""
