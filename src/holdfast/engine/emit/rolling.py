@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import compress, groupby, pairwise
+from itertools import chain, compress, groupby, pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from holdfast.engine.emit.body import CodeBody, Operand, Statement
 
 ToldStatement = tuple[str, tuple[int | str, ...]]  # with the bits of constants
+Instance = tuple[int, int, int, list[int]]  # level, template, slot, slots that are read
 
 ROLLED_FROM = 12_000  # statements: straight code of fewer runs faster, up to three times, and compiles in seconds
 STAGE_FROM = 3_000  # the same, outputs counted, of a stage between eliminations, which take most of the time
@@ -109,7 +110,7 @@ class _Rolling:
         self.body, self.inputs = body, body.inputs
         self.kept = self._kept()
         self.templates: dict[tuple[ToldStatement, ...], int] = {}
-        self.found: list[tuple[int, int, int, list[int]]] = []  # level, template, slot, slots that are read
+        self.found: list[Instance] = []
 
     def _kept(self) -> bytearray:
         """Which slots are in memory: inputs, and values used more than once or not at all here, given out, or long."""
@@ -210,18 +211,19 @@ class _Rolling:
         counts = np.bincount([template for _, template, _, _ in self.found], minlength=len(self.templates))
         ends = self.inputs + np.cumsum(counts)
         begins, size = (ends - counts).tolist(), int(ends[-1]) if len(ends) else self.inputs
-        place = list(range(len(self.kept)))
-        tables: list[list[list[int]]] = [[] for _ in self.templates]
+        place = np.arange(len(self.kept))
+        ordered: list[list[Instance]] = [[] for _ in self.templates]
         for (_, template), entries in groupby(self.found, key=itemgetter(0, 1)):
-            group = [(slot, [place[read] for read in reads]) for _, _, slot, reads in entries]
+            group, at = list(entries), begins[template] + len(ordered[template])
             if len(group) >= LONG:
-                order = even_order(np.array([row for _, row in group], dtype=np.int64))
-                group = [group[k] for k in order.tolist()]
-            for at, (slot, _) in enumerate(group, begins[template] + len(tables[template])):
-                place[slot] = at
-            tables[template] += [row for _, row in group]
-        reads = tuple(np.array(table, dtype=np.int64) for table in tables)
-        outputs = tuple((k, place[o]) for k, o in self.body.outputs if isinstance(o, int))
+                group = [group[k] for k in even_order(place[_reads(group)]).tolist()]
+                place[[slot for _, _, slot, _ in group]] = np.arange(at, at + len(group))
+            else:  # along an elimination two or three, for which arrays take longer
+                for number, (_, _, slot, _) in enumerate(group, at):
+                    place[slot] = number
+            ordered[template] += group
+        reads = tuple(place[_reads(group)] for group in ordered)
+        outputs = tuple((k, int(place[o])) for k, o in self.body.outputs if isinstance(o, int))
         constants = tuple((k, o) for k, o in self.body.outputs if isinstance(o, float))
         templates = tuple(
             Template(tuple((op, tuple(map(_value, o))) for op, o in code), table.shape[1])
@@ -253,6 +255,12 @@ class _Rolling:
             for template, each in enumerate(advance):
                 taken[template] += each * repeats
             at += period * repeats
+
+
+def _reads(group: Sequence[Instance]) -> np.ndarray:
+    """What instances of one template read, (instances, reads)."""
+    slots = chain.from_iterable([reads for _, _, _, reads in group])
+    return np.fromiter(slots, dtype=np.int64).reshape(len(group), -1)
 
 
 def _repetition(runs: Sequence[tuple[int, int]], at: int) -> tuple[int, int]:
