@@ -170,7 +170,7 @@ class _CaseBlock:
         return count
 
     def _memory(self, states: np.ndarray, parameters: np.ndarray) -> Memory:
-        """The memory of a group at its start: of one that is over, if it fits, since that is near the processor still."""
+        """The memory of a group at its start: that of one that is over, where it fits, is near the processor still."""
         with suppress(IndexError):
             memory = self._spare.pop()
             if memory.blocks == len(states):

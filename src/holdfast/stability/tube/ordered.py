@@ -100,8 +100,9 @@ class OrderedProver:
 
     def _proof(self, found: OrderedAttempt) -> OrderedProof | None:
         """With rounding, and the run shown to lie in the tube, on whose way to the next row nothing fails."""
-        self._charge(self._map.tape, len(found.boxes))
-        if not rates_between(self._flow, self.scheme, self.step, self._shape, found.boxes).all():
+        exist, evaluated = rates_between(self._flow, self.scheme, self.step, self._shape, found.boxes)
+        self._charge(self._map.tape, evaluated)
+        if not exist.all():
             return None
         rounding = self._rounding(found.boxes, found.ranges.radius)
         bounds = self._summed(found.ranges, found.owners, rounding) if np.isfinite(rounding).all() else None

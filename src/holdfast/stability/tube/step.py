@@ -142,19 +142,24 @@ def control_tape(flow: TubeFlow, scheme: RungeKutta, shape: CellMonomials) -> Fo
     return FormTape(tape, wanted)
 
 
-def rates_between(flow: TubeFlow, scheme: RungeKutta, step: float, shape: CellMonomials, cells: Cells) -> Array:
-    """Whether rates and what holds the program exist on the whole way from the states of a cell to the next row [cell].
+def rates_between(
+    flow: TubeFlow, scheme: RungeKutta, step: float, shape: CellMonomials, cells: Cells
+) -> tuple[Array, int]:
+    """Whether rates and what holds the program exist on the whole way from the states of a cell to the next row [cell];
+    and how many evaluations of a cell that took.
 
     A step goes over places at which a control fails, if none of its stages happens to lie there. Systems that are
     solved in passes (8.14) are regular everywhere. Where the lengths of a step taken together have no bound (friction
     that turns over within it), they are looked at part by part.
     """
     if flow.refinement is not None:
-        return np.ones(len(cells), bool)
+        return np.ones(len(cells), bool), 0
     data, tape = cells.inputs(shape, flow.places, flow.timed), _way_tape(flow, scheme, shape)
     length, lacking = shape.place[(len(flow.variables) + 1,)], np.arange(len(cells))
+    evaluated = 0
     for parts in LENGTHS:
         known = np.ones(len(lacking), bool)
+        evaluated += parts * len(lacking)
         for part in range(parts):
             tau = np.zeros((len(lacking), 1, data.shape[2]))
             tau[:, 0, 0], tau[:, 0, length] = step * (2 * part + 1) / (2 * parts), step * (1 + EDGE) / (2 * parts)
@@ -164,7 +169,7 @@ def rates_between(flow: TubeFlow, scheme: RungeKutta, step: float, shape: CellMo
         lacking = lacking[~known]
         if not len(lacking):
             break
-    return ~np.isin(np.arange(len(cells)), lacking)
+    return ~np.isin(np.arange(len(cells)), lacking), evaluated
 
 
 def _way_tape(flow: TubeFlow, scheme: RungeKutta, shape: CellMonomials) -> FormTape:
