@@ -7,6 +7,8 @@ import pytest
 
 from holdfast.engine.emit import rolling
 from holdfast.engine.emit.body import lowered
+from holdfast.engine.emit.llvm_rolled import write_rolled
+from holdfast.engine.emit.llvm_writer import LLVMWriter
 from holdfast.engine.kernel import Kernel
 from holdfast.graph.field import Field
 from holdfast.graph.nodes import Graph
@@ -91,6 +93,36 @@ def test_lanes_of_rolled_code_agree_with_one_lane(monkeypatch):
     cases = run_ensemble(kernel, states, np.array([[1.5]]), step=1e-3, steps=20)
     for state, rows in zip(states, cases.states, strict=True):
         assert np.array_equal(kernel.run(state, [1.5], step=1e-3, steps=20).states, rows)
+
+
+def recurrences(seed, count=60):
+    """Two or three sequences, each made from its own last values and from those of the others, some from far back."""
+    random, graph = np.random.default_rng(seed), Graph()
+    time, x, p = graph.input("t"), [graph.input(f"x{k}") for k in range(count)], graph.input("k")
+    made = [[x[0] + j, x[1] - j, x[2] * p] for j in range(random.integers(2, 4))]
+    reads = [[(random.integers(len(made)), random.integers(1, 4)) for _ in range(3)] for _ in made]
+    for k in range(3, count):
+        for own, sources in zip(made, reads, strict=True):
+            first, *rest = (made[which][-lag if len(made[which]) > lag else 0] for which, lag in sources)
+            own.append((x[k] + first * rest[0]) / (3 + rest[1] * rest[1]) + own[-1] / (2 + own[-2] * own[-2]))
+    rates = tuple(graph.sum(own[k] for own in made) for k in range(count))
+    return Field(time, tuple(x), (p,), rates, observables=tuple(own[-1] for own in made))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_values_that_turns_hand_on_are_those_of_straight_code(monkeypatch, seed):
+    monkeypatch.setenv("HOLDFAST_CACHE", "")  # what is kept knows nothing of limits set here
+    straight, rolled = runs(monkeypatch, recurrences(seed), tier="quick")
+    assert np.isfinite(straight.states).all()
+    assert np.array_equal(straight.states, rolled.states)
+    assert np.array_equal(straight.observables, rolled.observables)
+
+
+def test_a_turn_reads_what_the_one_before_it_made_from_a_register(monkeypatch):
+    monkeypatch.setattr(rolling, "ROLLED_FROM", 50)
+    body, writer = body_of(string(64)), LLVMWriter()
+    write_rolled(writer, "rates", body, body.rolled, fused=True)
+    assert "%at.last" in writer.module
 
 
 def body_of(field):

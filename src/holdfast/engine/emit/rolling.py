@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 ToldStatement = tuple[str, tuple[int | str, ...]]  # with the bits of constants
 Instance = tuple[int, int, int, list[int]]  # level, template, slot, slots that are read
 
-ROLLED_FROM = 12_000  # statements: straight code of fewer runs faster, up to three times, and compiles in seconds
-STAGE_FROM = 3_000  # the same, outputs counted, of a stage between eliminations, which take most of the time
+ROLLED_FROM = 3_000  # statements, and outputs of a stage between eliminations: from here on loops are no slower (0028)
 LARGEST_EXPRESSION = 48  # statements of an expression, about: a sum of thousands of terms is cut
 LONGEST_PERIOD = 256  # runs that repeat together: a step along a chain has 3, along a strip of three columns 47
 SHORTER = 4  # times fewer statements than straight code, at least: otherwise there is little to roll
@@ -97,7 +96,7 @@ def at_once(repeats: int) -> int:
 def rolled(body: CodeBody) -> RolledBody | None:
     """The body as loops; None where it is short, or has too little that is alike."""
     written = len(body.statements) + (len(body.outputs) if body.stage else 0)
-    if written < (STAGE_FROM if body.stage else ROLLED_FROM):
+    if written < ROLLED_FROM:
         return None
     found = _Rolling(body).result()
     return found if found.written * SHORTER <= written else None
