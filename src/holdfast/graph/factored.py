@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import frexp
 
-from holdfast.graph.nodes import EVEN, ODD, PLACES, Graph, Node, counted
+from holdfast.graph.nodes import EVEN, ODD, Graph, Node, counted
 
 Factored = tuple[Node, float]  # a core and its factor ±2ᵏ
 LARGEST, SMALLEST = 2.0**64, 2.0**-64  # factors that are kept apart: others would let cores overflow
@@ -24,8 +24,10 @@ def factored(outputs: Sequence[Node], inputs: Sequence[Node]) -> tuple[list[Node
     """The outputs on a graph of their own, and its leaves in place of the inputs."""
     cores = _Cores()
     leaves = [cores.input(f"input {place}") for place in range(len(inputs))]
-    found = {node.index: (leaf, 1.0) for node, leaf in zip(inputs, leaves, strict=True)}
-    nodes, uses = counted(outputs, found)
+    found: list[Factored] = [(cores.zero, 1.0)] * len(inputs[0].graph)  # by the numbers of nodes
+    for node, leaf in zip(inputs, leaves, strict=True):
+        found[node.index] = leaf, 1.0
+    nodes, uses = counted(outputs, {node.index for node in inputs})
     for node in outputs:
         uses[node.index] -= 1  # which uses nothing up
     for node in nodes:
@@ -125,7 +127,7 @@ class _Cores(Graph):
 
     def _difference(self, a: Node, b: Node, factor: float) -> Factored:
         """a − b, or what b − a is known as."""
-        turned = self._known["sub"].get(b.index << PLACES | a.index)
+        turned = self._known["sub"].get((b, a))
         return (self._make("sub", a, b), factor) if turned is None else (turned, -factor)
 
     def _size(self, _: Node, value: Factored) -> Factored:

@@ -35,7 +35,6 @@ ODD = frozenset("sin tan asin atan sinh tanh sign".split())  # f(-x) = -f(x)
 EVEN = frozenset(("cos", "cosh", "abs"))  # f(-x) = f(x)
 MOST_BITS = 1024  # of a folded fraction: a longer one (or one beyond doubles) is computed when it is needed
 MANY, MOST_SPARSE = 2000, 64  # nodes, and how much larger a graph may be, from which on it is gone over as a whole
-PLACES = 40  # bits of a node's number in the key of a pair
 MOST_EXPONENT = 2**16  # of powers of powers: beyond, they stay powers of powers
 
 
@@ -105,7 +104,8 @@ class Graph:
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
-        self._known: dict[str, dict[Any, Node]] = defaultdict(dict)  # of each operation, by operands and data
+        # of each operation, by data and operands: where there is no data, by the very tuple that a node keeps of them
+        self._known: dict[str, dict[Any, Node]] = defaultdict(dict)
         self.tables: dict[str, Table] = {}
         self.first_system: Node | None = None
         self.zero, self.one = self.const(0), self.const(1)
@@ -135,11 +135,11 @@ class Graph:
 
     # ── arithmetic ────────────────────────────────────────────────────────────────────────────────
 
-    def _make(self, op: str, a: Node, b: Node | None = None) -> Node:
-        known, key = self._known[op], a.index if b is None else a.index << PLACES | b.index
-        node = known.get(key)
+    def _make(self, op: str, *args: Node) -> Node:
+        known = self._known[op]
+        node = known.get(args)
         if node is None:
-            known[key] = node = Node(self, len(self.nodes), op, (a,) if b is None else (a, b), None)
+            known[args] = node = Node(self, len(self.nodes), op, args, None)
             self.nodes.append(node)
         return node
 
@@ -256,7 +256,7 @@ class Graph:
             return self.power(a.args[0], a.data * exponent)
         if a.op == "sqrt" and exponent % 2 == 0:
             return self.power(a.args[0], exponent // 2)
-        known, key = self._known["power"], (a.index, exponent)
+        known, key = self._known["power"], (a, exponent)
         node = known.get(key)
         return self._new(known, key, "power", (a,), exponent) if node is None else node
 
@@ -331,7 +331,7 @@ class Graph:
         return self._with_data("part", (vector,), place, (place,))
 
     def _with_data(self, op: str, args: tuple[Node, ...], data: Any, content: tuple[Any, ...]) -> Node:
-        known, key = self._known[op], (*content, *[arg.index for arg in args])
+        known, key = self._known[op], (*content, *args)
         node = known.get(key)
         return self._new(known, key, op, args, data) if node is None else node
 
