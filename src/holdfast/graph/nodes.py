@@ -114,6 +114,11 @@ class Graph:
     def __len__(self) -> int:
         return len(self.nodes)
 
+    def clear(self) -> None:
+        """Let go of all nodes. They and their graph hold each other: without a search for garbage they would stay."""
+        self._known.clear()
+        self.nodes.clear()
+
     # ── leaves ────────────────────────────────────────────────────────────────────────────────────
 
     def _leaf(self, op: str, data: Any) -> Node:

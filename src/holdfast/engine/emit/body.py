@@ -121,6 +121,7 @@ def lowered(outputs: Mapping[int, Node], time: Node, state: Sequence[Node], para
     lowering = _Lowering(len(leaves), slots, uses, nodes)
     lowering.take_all(nodes)
     places = tuple((place, slots[node.index]) for place, node in zip(outputs, results, strict=True))
+    leaves[0].graph.clear()  # what comes next takes its memory
     return CodeBody(len(state), len(parameters), tuple(lowering.statements), places, lowering.tables)
 
 
