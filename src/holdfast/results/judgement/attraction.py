@@ -55,12 +55,12 @@ def predicted(matrix: np.ndarray, start: np.ndarray, duration: float) -> np.ndar
     if not largest.any() or not np.isfinite(matrix).all() or unstable(np.linalg.eigvals(matrix)):
         return largest
     with np.errstate(all="ignore"):
-        step, z = _exponential(matrix * (duration / TIMES)), start
-        quick = _exponential(matrix / max(float(np.abs(matrix).sum(axis=1).max()), 1e-300))  # the scale of its roots
-        first = start
-        for _ in range(TIMES):
-            z, first = step @ z, quick @ first
-            largest = np.fmax(largest, np.fmax(np.abs(z), np.abs(first)))
+        quickest = max(float(np.abs(matrix).sum(axis=1).max()), 1e-300)  # the scale of its roots
+        for each in (duration / TIMES, 1 / quickest):
+            step, places = _exponential(matrix * each), start[:, None]
+            while places.shape[1] <= TIMES:  # twice as many times at once
+                places, step = np.concatenate([places, step @ places], axis=1), step @ step
+            largest = np.fmax(largest, np.fmax.reduce(np.abs(places[:, : TIMES + 1]), axis=1))
     return largest
 
 

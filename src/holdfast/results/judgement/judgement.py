@@ -209,15 +209,22 @@ def _departure(facts: Facts) -> Departure | None:
     deviation = rows.observables[:, places]
     if not doubtful(equations, rows.times, rows.states, deviation, facts.constants):
         return None
-    chosen = _rows_to_look_at(deviation)
-    return _far_off(facts, deviation, chosen)
+    limit = np.maximum(GROWTH * _predicted(facts, deviation[0]), _noise(facts))
+    if not loose(equations) and bool((_worst(deviation) <= limit).all()):
+        return None  # no more than the law predicts, whatever it is beside its terms
+    return _far_off(facts, deviation, _rows_to_look_at(deviation), limit)
+
+
+def _worst(deviation: np.ndarray) -> np.ndarray:
+    """The largest size of each deviation (rows, deviations)."""
+    return np.asarray(np.maximum(deviation.max(axis=0), -deviation.min(axis=0)))
 
 
 def doubtful(
     equations: Equations, times: np.ndarray, states: np.ndarray, deviation: np.ndarray, constants: Sequence[float]
 ) -> bool:
     """Whether a deviation (rows, deviations) is large beside the median of its terms at three rows."""
-    worst = np.maximum(deviation.max(axis=0), -deviation.min(axis=0))
+    worst = _worst(deviation)
     if not worst.any():
         return False
     sizes, count = deviation_sizes(equations), len(times)
@@ -240,7 +247,8 @@ def _rows_to_look_at(deviation: np.ndarray) -> np.ndarray:
     return np.flatnonzero(chosen)
 
 
-def _far_off(facts: Facts, deviation: np.ndarray, chosen: np.ndarray) -> Departure | None:
+def _far_off(facts: Facts, deviation: np.ndarray, chosen: np.ndarray, limit: np.ndarray) -> Departure | None:
+    """The one that is far off at some of these rows, and beyond the limit of what is predicted or rounding."""
     equations, rows = facts.equations, facts.rows
     constants = np.array(facts.constants)
     states, times = rows.states[chosen], rows.times[chosen]
@@ -254,7 +262,6 @@ def _far_off(facts: Facts, deviation: np.ndarray, chosen: np.ndarray) -> Departu
     usual = np.nanquantile(np.where(np.isfinite(sizes), sizes, np.nan), QUARTILE, axis=0)
     early = sizes[: max(FEW // 4, len(sizes) // 10)].max(axis=0)  # of what ran away from the start on
     usual = np.where(early > 0, np.fmin(usual, early), usual)
-    limit = np.maximum(GROWTH * _predicted(facts, deviation[0]), _noise(facts))
     far = ~(seen <= FAR_OFF * np.fmax(sizes, usual)) & ~(seen <= limit)
     if not far.any():
         return None

@@ -163,7 +163,10 @@ class Sizes:
     def _table(evaluator: Evaluator, inputs: Sequence[Any], rows: int) -> Array:
         with np.errstate(all="ignore"):
             values = evaluator(inputs)
-        return np.array([np.broadcast_to(value, rows) for value in values]).reshape(len(values), rows).T
+        found = np.empty((len(values), rows))
+        for row, value in zip(found, values, strict=True):
+            row[:] = value
+        return found.T
 
     @cached_property
     def own_nodes(self) -> tuple[Node, ...]:
