@@ -53,18 +53,34 @@ class Obedience:
     def shown(self, place: Place) -> bool:
         """Whether coefficients 1 … p are shown to vanish at a state; False where something is not defined there."""
         with self._exactly():
-            point = [ball(float(x)) for x in (place[0], *place[1])]
             try:
-                start, end, tau = self._series.step(point, ball(0))
-                found, sizes = self._series.between(start, end, tau), self._sizes(point, end)
-                coefficients = [found(degree) for degree in range(1, self.scheme.order + 1)]
+                coefficients, point, end = self._coefficients(place)
+                sizes = self._sizes(point, end)
             except Undecided:
                 return False
             return all(
-                self._vanishes(degree, value, size, place)
+                self._contains_zero(degree, value, place) and magnitude(value) <= VANISHING * size
                 for degree, (values, row) in enumerate(zip(coefficients, sizes, strict=True), 1)
                 for value, size in zip(values, row, strict=True)
             )
+
+    def require(self, place: Place) -> None:
+        """`InternalError` where a coefficient 1 … p does not vanish at a state; nothing where it is not defined."""
+        with self._exactly():
+            try:
+                coefficients, _, _ = self._coefficients(place)
+            except Undecided:
+                return
+            for degree, values in enumerate(coefficients, 1):
+                for value in values:
+                    self._contains_zero(degree, value, place)
+
+    def _coefficients(self, place: Place) -> tuple[list[list[Any]], list[Any], list[Any]]:
+        """Coefficients 1 … p at a state, that state, and time and state after a step."""
+        point = [ball(float(x)) for x in (place[0], *place[1])]
+        start, end, tau = self._series.step(point, ball(0))
+        found = self._series.between(start, end, tau)
+        return [found(degree) for degree in range(1, self.scheme.order + 1)], point, end
 
     def reaches(self, place: Place, sides: Sequence[float]) -> list[float]:
         """How much each deviation changes, roughly, where time and state change by these sides."""
@@ -90,12 +106,14 @@ class Obedience:
             sizes.append([max((size * moved[j] for j, size in row.items()), default=0.0) + least for row in slopes])
         return sizes
 
-    def _vanishes(self, degree: int, value: Any, size: float, place: Place) -> bool:
+    @staticmethod
+    def _contains_zero(degree: int, value: Any, place: Place) -> bool:
+        """Whether a coefficient is known at all; it is an error where it is, and cannot be 0."""
         if not value.is_finite():
             return False
         if not value.contains(0):
             raise disobedience(degree, value, f"t = {place[0]:.6g}, state {[float(f'{x:.6g}') for x in place[1]]}")
-        return magnitude(value) <= VANISHING * size
+        return True
 
 
 def require_vanishing(order: int, near: Coefficients) -> None:

@@ -271,4 +271,4 @@ class Trial:
         boxes = found.leaves()
         for box in boxes[:: -(-len(boxes) // LOOKED_AT) or 1]:
             moment, *state = motion.placed([(low + high) / 2 for low, high in box], middle)
-            self._obedience.shown((moment, state))
+            self._obedience.require((moment, state))

@@ -116,12 +116,14 @@ class RegionRounding:
             balls = cut(box)
             if balls is None:
                 return None
-            tight = hull(balls)
+            tight, most = hull(balls), float(bound(balls))
+            if most <= wanted:
+                return CellJudgement(most, longest(tight, region), tight, 0.0, cost)  # good, whatever is attained
             points = [tuple((low + (high - low) / 2,) * 2 for low, high in tight), tuple(map(_far, tight))]
             inside = [point for point in points if cut(point) is not None]
             found = [bound([ball_between(*ends) for ends in point]) for point in inside]
             reached = max((x for x in found if x < math.inf), default=0.0)  # no part that holds the point has less
-            return CellJudgement(float(bound(balls)), longest(tight, region), tight, reached, cost)
+            return CellJudgement(most, longest(tight, region), tight, reached, cost)
 
         return cover(judged, region, wanted=wanted, work=work)
 

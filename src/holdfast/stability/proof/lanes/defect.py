@@ -172,7 +172,7 @@ class ChartDefect:
         variables = np.where(known, self._moving(shares, charted, cut), otherwise)
         found = [np.where(known, bounds, np.inf), np.where(known, seen, 0.0), np.where(known, inside, 0.0), variables]
         parts = shares[:, self.charts.free :] / (self.step ** (self.scheme.order + 1) * bounds[:, None])
-        return np.stack(found), np.nan_to_num(parts, nan=1.0).max(axis=0)
+        return np.stack(found), np.where(np.isnan(parts), 1.0, parts).max(axis=0)
 
     def forms(self, charted: Charted) -> tuple[Array, Array, Array]:
         """(c₁ + c₂(ξ) step) step^(p+1) for each deviation: its polynomial over the chart, what that misses, and the
@@ -238,6 +238,6 @@ class ChartDefect:
 
 def _bending(cut: Cut) -> Array:
     """The variable that bends the program most within a cell, else the one that is longest beside its place."""
-    bends = np.nan_to_num(cut.rows.bends, nan=0.0, posinf=0.0)
+    bends = np.where(np.isfinite(cut.rows.bends), cut.rows.bends, 0.0)
     length = cut.boxes.reach
     return np.where(bends.max(axis=1) > 0, bends.argmax(axis=1), length.argmax(axis=1))
