@@ -113,7 +113,7 @@ class OrderedProver:
             names=self._flow.psi_names,
             start=tuple(self._start.tolist()),
             bounds=tuple((STATED * bounds).tolist()),
-            rounding=tuple(rounding.max(axis=0).tolist()),
+            rounding=tuple((STATED * rounding.max(axis=0)).tolist()),
             steps=self._steps,
             reaches=tuple(found.ranges.reach.max(axis=0).tolist()),
         )

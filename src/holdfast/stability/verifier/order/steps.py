@@ -3,7 +3,8 @@
     ψ(Φ(x)) − M ψ(x) ∈ m ± r  for every x of the box,      ψ_{k+1} = M_k ψ_k + d_k,   d_k ∈ m_k ± r_k
 
 Any matrix M will do. Here it takes the linear parts of ψ before the step to those after it; of what is left, squares of
-a direction lie in [0, 1] and all else in [−1, 1].
+a direction lie in [0, 1] and all else in [−1, 1]. What solving a stage leaves is carried on as symbols, one for each
+row of its system: that J a + γ = Y holds but for the residual of that row is known after the step, too.
 """
 
 from __future__ import annotations
@@ -13,15 +14,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from holdfast.stability.verifier.numbers.forms import GROWTH, UNIT, Array, Form, Space, space
-from holdfast.stability.verifier.order.friction import RubbingMotion
+from holdfast.stability.verifier.numbers.forms import GROWTH, UNIT, Array, Form, Space
 from holdfast.stability.verifier.reading.equations import Equations
 from holdfast.stability.verifier.reading.tubes import StatedTube
 from holdfast.stability.verifier.refusal import Unconfirmed, require
 from holdfast.stability.verifier.schemes import Tableau
-from holdfast.stability.verifier.steps.motion import WholeMotion
 from holdfast.stability.verifier.steps.step import after
 from holdfast.stability.verifier.tube.cells import TubeCells
+from holdfast.stability.verifier.tube.space import box_space
+from holdfast.stability.verifier.tube.step import TubeMotion
 
 BATCH = 256  # boxes at a time
 NOTHING = 1e-9  # of the largest singular value: linear parts below it count as none
@@ -68,10 +69,8 @@ class MapReader:
     """Steps from boxes by the verifier's own forms."""
 
     def __init__(self, equations: Equations, names: list[str], tableau: Tableau, step: float) -> None:
-        self.motion, self.tableau, self.step = WholeMotion(equations, names), tableau, step
-        self.count = len(names)
-        if not equations.solved and self.motion.system.slopes:
-            self.motion = RubbingMotion(equations, names)
+        self.motion, self.tableau, self.step = TubeMotion(equations, names), tableau, step
+        self.count, self._symbols = len(names), len(tableau.weights) * self.motion.rows
 
     def maps(self, found: Boxes, tell: Callable[[float], None]) -> StepMaps:
         """Boxes of one row share the M of the first, and what is left of both is left of the row."""
@@ -95,7 +94,8 @@ class MapReader:
         return StepMaps(matrices, middle, radius)
 
     def _forms(self, cells: TubeCells) -> tuple[list[Form], list[Form]]:
-        own = space((1,) * (1 + len(cells.names)), 2, 1)
+        own = box_space(1 + len(cells.names), self._symbols)
+        self.motion.begin_step()
         with np.errstate(all="ignore"):
             values = cells.values(own)
             tau = Form.constant(own, np.full(len(cells), self.step))

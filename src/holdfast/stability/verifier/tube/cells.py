@@ -114,17 +114,21 @@ class TubeCells:
         return (low + high) / 2, (high - low) / 2
 
     def _linear(self, space: Space) -> dict[str, Form]:
-        """With one direction for time and one for each state; what bends goes to the remainder."""
+        """With one direction for time and one for each state, each as wide as what the cell and doubles add to it.
+
+        A cell so short that its curve moves less than it is wide is a box: no remainder is left, and what is known of a
+        state before a step and after it cancels to the last of its bits.
+        """
         assert self.speeds is None, "boxes alone are looked at so"
         middle, reach, lost = self._time()
-        found, (powers, missed) = {"t": Form.constant(space, middle, lost)}, self.centred()
-        found["t"].c[:, space.linear[0], 0] = reach
+        found, (powers, missed) = {"t": Form.constant(space, middle)}, self.centred()
+        found["t"].c[:, space.linear[0], 0] = (reach + lost) * GROWTH
         for i, name in enumerate(self.names):
             offset, width = self._offset(i)
-            bent = np.abs(powers[:, i, 2:]).sum(axis=1) * GROWTH
-            rest = bent + missed[:, i] + 4 * UNIT * (np.abs(offset) + width)
-            form = Form.constant(space, powers[:, i, 0] + offset, rest * GROWTH)
-            form.c[:, space.linear[0], 0], form.c[:, space.linear[1 + i], 0] = powers[:, i, 1], width
+            moved = np.abs(powers[:, i, 1:]).sum(axis=1)
+            rest = moved + missed[:, i] + 4 * UNIT * (np.abs(offset) + width)
+            form = Form.constant(space, powers[:, i, 0] + offset)
+            form.c[:, space.linear[1 + i], 0] = (width + rest) * GROWTH
             found[name] = form
         return found
 

@@ -58,16 +58,6 @@ def solved_with_friction(
     return with_symbols(*_solution(system, part, matrix, forms, less), first)
 
 
-def enclosed_with_friction(
-    system: System, part: Part, matrix: Matrix, forms: Forms, less: Mapping[int, Form]
-) -> list[Form]:
-    """The same without symbols: what z̃ lacks is a remainder of each unknown."""
-    z, rows, response = _solution(system, part, matrix, forms, less)
-    with np.errstate(all="ignore"):
-        off = np.nan_to_num(_moved(response, rows), nan=np.inf)
-    return [Form(form.space, form.c, off[:, k]) for k, form in enumerate(z)]
-
-
 def _solution(
     system: System, part: Part, matrix: Matrix, forms: Forms, less: Mapping[int, Form]
 ) -> tuple[list[Form], Array, Array]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from holdfast.stability.verifier.numbers.forms import GROWTH, LEAST, UNIT, Array, Form
 from holdfast.stability.verifier.steps.unknowns import _followed, _form, _inverse, _lacking, bounded
-from holdfast.stability.verifier.tube.space import TubeSpace
+from holdfast.stability.verifier.tube.space import SymbolSpace
 
 
 def lessened(right: list[Form], less: Mapping[int, Form]) -> list[Form]:
@@ -24,7 +24,7 @@ def lessened(right: list[Form], less: Mapping[int, Form]) -> list[Form]:
     return [form - less[k] if k in less else form for k, form in enumerate(right)]
 
 
-def solved(matrix: list[list[Form | Fraction]], right: list[Form], space: TubeSpace, first: int) -> list[Form]:
+def solved(matrix: list[list[Form | Fraction]], right: list[Form], space: SymbolSpace, first: int) -> list[Form]:
     """The solution of A z = b over all cells; symbols from place `first` on, one for each row and power."""
     with np.errstate(all="ignore"):
         table = [[_form(entry, right[0]) for entry in row] for row in matrix]

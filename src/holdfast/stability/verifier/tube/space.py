@@ -11,7 +11,7 @@ what it is, one unknown number, and not as many.
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -23,7 +23,26 @@ LONG = sorted(((a, b) for a in range(DEPTH + 1) for b in range(DEPTH + 1 - a)), 
 FEW = 12  # states, up to which products of two of them are kept
 
 
-class TubeSpace(Space):
+class SymbolSpace(Space):
+    """Monomials of which the last level holds symbols, one place after the other."""
+
+    first_symbol: int
+
+
+class BoxSpace(SymbolSpace):
+    """Over a box at a row, of time and states alone: e_i, e_i e_j, and symbols of the weight of two directions."""
+
+    def __init__(self, directions: int, symbols: int) -> None:
+        super().__init__((1,) * directions + (2,) * symbols, 2, 1)
+        self.first_symbol = 1 + directions  # of one level, exponents that begin with the most zeros come first
+
+
+@cache
+def box_space(directions: int, symbols: int) -> BoxSpace:
+    return BoxSpace(directions, symbols)
+
+
+class TubeSpace(SymbolSpace):
     """The same interface as `Space`, without its tables of exponents: those grow too fast here."""
 
     narrows = False

@@ -22,7 +22,7 @@ from holdfast.stability.verifier.steps.unknowns import Part
 from holdfast.stability.verifier.tube.cells import TubeCells
 from holdfast.stability.verifier.tube.friction import left_by_newton, solved_with_friction
 from holdfast.stability.verifier.tube.solving import lessened, solved
-from holdfast.stability.verifier.tube.space import LONG, TubeSpace
+from holdfast.stability.verifier.tube.space import LONG, SymbolSpace, TubeSpace
 
 Lost = dict[int, Array]  # of unknowns by their columns: a bound a cell
 ACROSS = 0.02  # of what is left over a whole cell: so much is laid to each state, until cell and step are short
@@ -44,7 +44,7 @@ class TubeMotion(WholeMotion):
     def begin_step(self) -> None:
         self._next = 0
 
-    def rates(self, space: TubeSpace, cells: int, values: Mapping[str, Form]) -> dict[str, Form]:  # type: ignore[override]
+    def rates(self, space: SymbolSpace, cells: int, values: Mapping[str, Form]) -> dict[str, Form]:  # type: ignore[override]
         return self.both(space, cells, values)[0]
 
     @property
@@ -52,7 +52,9 @@ class TubeMotion(WholeMotion):
         """Of a state whose rate is an unknown of the system: which one."""
         return self._unknown
 
-    def both(self, space: TubeSpace, cells: int, values: Mapping[str, Form]) -> tuple[dict[str, Form], dict[int, Form]]:
+    def both(
+        self, space: SymbolSpace, cells: int, values: Mapping[str, Form]
+    ) -> tuple[dict[str, Form], dict[int, Form]]:
         """Rates by their states, and the unknowns of the system by their columns."""
         forms = Forms(space, cells, values)
         unknowns = self._solved(space, forms)
@@ -69,7 +71,7 @@ class TubeMotion(WholeMotion):
             self._next += 1
         return found, unknowns
 
-    def _solved(self, space: TubeSpace, forms: Forms) -> dict[int, Form]:
+    def _solved(self, space: SymbolSpace, forms: Forms) -> dict[int, Form]:
         found: dict[int, Form] = {}
         if not self.parts:
             return found
@@ -103,7 +105,7 @@ class TubeMotion(WholeMotion):
         more = {f"{UNKNOWN}{j}": form for j, form in found.items()}
         return matrix, forms.beside(more, [system.right[i] for i in part.rows]), less
 
-    def left(self, space: TubeSpace, cells: int, values: Mapping[str, Form], unknowns: Mapping[int, Form]) -> Lost:
+    def left(self, space: SymbolSpace, cells: int, values: Mapping[str, Form], unknowns: Mapping[int, Form]) -> Lost:
         """How far the unknowns of the code are from those of the motion, where it finds reactions by Newton's steps."""
         lost: Lost = {}
         found: dict[int, Form] = {}
@@ -126,7 +128,7 @@ class TubeMotion(WholeMotion):
             raise Unconfirmed("forces bend with reactions that are found one after the other, which is not re-checked")
 
 
-def _as_symbols(form: Form, space: TubeSpace, first: int) -> Form:
+def _as_symbols(form: Form, space: SymbolSpace, first: int) -> Form:
     """The form with a symbol for each power in the place of its remainder: later stages carry it on as one number."""
     usable = np.isfinite(form.r).all(axis=1)
     c = form.c.copy()
