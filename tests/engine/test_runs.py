@@ -10,6 +10,8 @@ from holdfast.engine.drivers import implicit
 from holdfast.engine.kernel import compiled
 from holdfast.engine.run.status import Status
 from holdfast.errors import BadRequest
+from holdfast.graph.field import Field
+from holdfast.graph.nodes import Graph
 from holdfast.schemes.by_name import ALL_SCHEMES
 from holdfast.schemes.kinds.symplectic_euler import SYMPLECTIC_EULER
 from holdfast.schemes.tableaus.dop853 import DOP853
@@ -327,3 +329,22 @@ def test_corrections_of_what_begins_at_rest_are_measured_by_its_change(monkeypat
     assert implicit.correction_beside(x, f, h, change, last, 1) < implicit.NEWTON_ENOUGH
     assert implicit.correction_beside(x, f, h, change, [0.0, 1e-6], 1) > implicit.NEWTON_ENOUGH
     assert "correction_beside" in implicit.implicit_step(IMPLICIT_MIDPOINT)
+
+
+@pytest.mark.parametrize("target", ["native", "python"])
+def test_equal_fields_on_two_graphs_share_code_but_not_nodes(target):
+    """The second graph numbers its inputs otherwise: read by the first one's numbers, x² would be something else."""
+    fields = []
+    for names in (("t", "x", "v"), ("v", "x", "t")):
+        graph = Graph()
+        for name in names:
+            graph.input(name)
+        t, x, v = (graph.input(name) for name in "txv")
+        fields.append(Field(t, (x, v), (), (v, -x), positions=1))
+    for field in (*fields, *fields):
+        kernel = compiled(field, RK4, target=target)
+        t, (x, v) = field.time, field.state
+        found = kernel.values_at((x * x + v, t), np.array([5.0]), np.array([[2.0, 3.0]]))
+        assert found.tolist() == [[7.0, 5.0]]
+        assert kernel.field is field
+    assert compiled(fields[0], RK4, target=target).machine is compiled(fields[1], RK4, target=target).machine

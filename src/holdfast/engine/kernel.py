@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
+from copy import copy
 from functools import cached_property
 from typing import Literal, final
 
@@ -67,6 +68,8 @@ def compiled(
     key = (field.fingerprint, shape, scheme, marks, back and back.fingerprint, chosen, tier)
     with TABLE:
         found = _MADE.get(key)
+        if found is not None and found.field is not field and found.field.inputs != field.inputs:
+            _MADE[key] = found = found.of(field, tuple(events), back)
     if found is not None:
         return found
     with uncollected(len(field.state) > MANY_STATES):  # others may go on meanwhile
@@ -97,6 +100,13 @@ class Kernel:
         self.machine: Machine = self._machine_for(self.assembly)
         self._lanes: dict[int, Machine] = {1: self.machine}
         self._spare = deque[Memory](maxlen=SPARE)  # of runs that are over; each is used by one run at a time
+
+    def of(self, field: Field, events: tuple[Node, ...], back: WayBack | None) -> Kernel:
+        """The same code for an equal field on another graph: what is asked of it later are nodes of that graph."""
+        other = copy(self)
+        other.field, other.events, other.back = field, events, back
+        other.__dict__.pop("_further", None)
+        return other
 
     def _machine_for(self, assembly: KernelSource, lanes: int = 1) -> Machine:
         if self.target == "python":
