@@ -133,13 +133,16 @@ def without_tubes(made: Sequence[BlockCertificate], ranged: Sequence[str]) -> li
 def in_order(
     equations: Equations,
     scheme: RungeKutta,
-    step: float,
+    step: float | None,
     parameters: Mapping[Any, Any],
     seen: Sequence[MeasuredDefect],
     made: Sequence[BlockCertificate],
     work: SearchWork,
 ) -> list[BlockCertificate]:
-    """The blocks, those that are still not proved followed step by step in the order of time, all at once."""
+    """The blocks, those that are still not proved followed step by step in the order of time, all at once.
+
+    Without a step the steps are those between the rows of the run, which chose them.
+    """
     weak = [block.label in WEAK or seen[k].open for k, block in enumerate(made)]
     open_ones = [k for k, one in enumerate(seen) if weak[k] and one.told.watched(step)]
     found = list(made)

@@ -83,7 +83,6 @@ def _named(block: BlockClaim) -> str:
 def _require_tube(read: Reading, tube: StatedTube) -> None:
     """The cells bear the states of the problem, from the beginning of the run to its end, as wide as is said."""
     claims = read.claims
-    assert claims.step is not None
     require(list(tube.scales) == read.equations.inputs[1:], "the tube is not one of the states of the problem")
     require(tube.curves.shape[1] == len(tube.scales), "the tube is not one of the states of the problem")
     require(float(tube.spans[0, 0]) == claims.begin, "the tube begins elsewhere than the run")
