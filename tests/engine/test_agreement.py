@@ -105,6 +105,19 @@ def test_cases_do_not_depend_on_lanes_or_threads(lanes, threads):
     assert many.status[3] != Status.completed
 
 
+def test_an_ensemble_in_the_memory_of_another_is_as_good_as_alone():
+    rng = np.random.default_rng(4)
+    states, parameters = rng.normal(size=(2, 13, 2)), rng.uniform(0.1, 0.5, size=(2, 13, 1))
+    states[0, 3] = np.nan
+    kernel, alone = (compiled(everything(), RK4, tier=tier) for tier in ("quick", "optimised"))
+    for x, p in zip(states, parameters, strict=True):
+        again = run_ensemble(kernel, x, p, step=0.02, steps=60, every=7, lanes=4, threads=1)
+    assert kernel._spare_blocks
+    fresh = run_ensemble(alone, states[1], parameters[1], step=0.02, steps=60, every=7, lanes=4, threads=1)
+    for name in ("states", "observables", "final", "status", "steps", "pivots"):
+        assert np.array_equal(getattr(again, name), getattr(fresh, name), equal_nan=True), name
+
+
 def test_who_looks_sees_every_row_of_every_case_and_few_are_kept(monkeypatch):
     monkeypatch.setattr(ensemble, "SHOWN_NUMBERS", 1)  # a block at a time
     kernel, seen = compiled(blow_up(), RK4), np.full((13, 151, 1), 7.0)

@@ -66,3 +66,7 @@ def test_ctrl_c_keeps_what_an_ensemble_has():
     timer.join()
     assert (result.status == Status.interrupted).any()
     assert set(result.status.tolist()) <= {Status.interrupted, Status.completed}
+    begun = np.isfinite(result.final).all(axis=1)
+    assert np.isfinite(result.states[begun, 0]).all()
+    assert np.isnan(result.states[~begun]).all()
+    assert not result.steps[~begun].any()

@@ -15,7 +15,7 @@ def test_rates_begin_in_the_middle_of_a_state_of_coordinates_and_their_rates():
     assert fields.blow_up().shift == len(fields.blow_up().state)
 
 
-@pytest.mark.parametrize("lanes", [1, 8])
+@pytest.mark.parametrize("lanes", [1, 8, 16])  # the last fill two registers or more
 @pytest.mark.parametrize("tier", ["quick", "optimised"])
 def test_rates_are_the_same_in_place_and_elsewhere(tier, lanes):
     field, start, parameters = fields.chain(3)
@@ -33,7 +33,7 @@ def test_rates_are_the_same_in_place_and_elsewhere(tier, lanes):
     np.testing.assert_array_equal(joined[:size], state)
 
 
-@pytest.mark.parametrize("lanes", [1, 2, 8])
+@pytest.mark.parametrize("lanes", [1, 2, 8, 16])
 @pytest.mark.parametrize("tier", ["quick", "optimised"])
 def test_ten_links_move_alike_in_every_tier_and_number_of_lanes(tier, lanes):
     field, start, parameters = fields.chain(10)

@@ -9,6 +9,7 @@ import holdfast as hf
 from holdfast.engine.code.kernel_source import stepping
 from holdfast.engine.emit.body import CodeBody, lowered
 from holdfast.engine.emit.order.few_held import few_held, ordered_for_lanes, values_held
+from holdfast.engine.emit.order.staggered import separable, staggered
 from holdfast.engine.emit.python import python_functions
 from holdfast.graph.nodes import Graph
 from tests.engine import fields
@@ -68,6 +69,20 @@ def test_lanes_hold_fewer_values_where_registers_do_not_hold_all():
     assert values_held(ordered_for_lanes(body)) < values_held(body.urgent_first) - 10
     small = stepping(fields.pendulum(), hf.RK4).bodies["rates"]
     assert ordered_for_lanes(small) is small.urgent_first
+
+
+def test_parts_of_lanes_stand_half_a_body_apart_each_in_its_own_order():
+    turns = staggered(10, 2)
+    assert [number for part, number in turns if part == 0] == list(range(10))
+    assert [number for part, number in turns if part == 1] == list(range(10))
+    assert turns[:7] == [(0, 0), (0, 1), (0, 2), (0, 3), (0, 4), (0, 5), (1, 0)]
+
+
+def test_lanes_are_not_taken_apart_where_functions_are_called():
+    g = Graph()
+    t, x = g.input("t"), g.input("x")
+    assert separable(lowered({0: x * x + 1}, t, (x,), ()))
+    assert not separable(lowered({0: g.call("sin", x)}, t, (x,), ()))
 
 
 def test_a_body_without_statements_stays():

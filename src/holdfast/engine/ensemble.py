@@ -76,7 +76,7 @@ def run_ensemble(
     group = job.group(crew)
     firsts = range(0, len(x), group * job.width)
     _together(crew, firsts, lambda first, cancelled: job.run(first, group, cancelled), progress, len(x))
-    return job.rows
+    return job.end()
 
 
 def run_ensemble_adaptive(
@@ -137,12 +137,12 @@ class _CaseBlock:
         cases, kept = len(states), len(times)
         self.rows = EnsembleRows(
             times=times,
-            states=np.full((cases, kept, states.shape[1]), np.nan),
-            observables=np.full((cases, kept, len(kernel.field.observables) if observe else 0), np.nan),
-            final=np.full(states.shape, np.nan),
+            states=np.empty((cases, kept, states.shape[1])),
+            observables=np.empty((cases, kept, len(kernel.field.observables) if observe else 0)),
+            final=np.empty(states.shape),
             status=np.full(cases, Status.interrupted, dtype=np.int64),
             steps=np.zeros(cases, dtype=np.int64),
-            pivots=np.full((cases, len(kernel.field.pivots)), np.nan),
+            pivots=np.empty((cases, len(kernel.field.pivots))),
         )
 
     def group(self, threads: int) -> int:
@@ -155,19 +155,22 @@ class _CaseBlock:
 
     def run(self, first: int, group: int, cancelled: Callable[[], bool]) -> int:
         """Run the cases from number `first` on that fill a group of blocks; the last block repeats its last case."""
+        cases = slice(first, min(first + group * self.width, len(self.states)))
         if cancelled():
-            return 0
-        last = len(self.states) - 1
-        blocks = min(group, -(-(last + 1 - first) // self.width))
-        chosen = np.minimum(first + np.arange(blocks * self.width), last)
-        memory = self._memory(self._in_lanes(self.states[chosen]), self._in_lanes(self.parameters[chosen]))
+            return self._leave(cases)
+        states, parameters = self._in_lanes(self.states[cases]), self._in_lanes(self.parameters[cases])
+        memory = self._memory(states, parameters)
         memory.begin(self.machine, self.steps.t0, None)
         stop = lambda done: cancelled()  # noqa: E731
-        rows = run_fixed(self.machine, memory, self.steps, pace=Pace(self.kernel.cost * blocks), stop=stop)
-        count = min(len(chosen), last + 1 - first)
-        self._keep(slice(first, first + count), count, rows, memory)
+        rows = run_fixed(self.machine, memory, self.steps, pace=Pace(self.kernel.cost * memory.blocks), stop=stop)
+        self._keep(cases, rows, memory)
         self._spare.append(memory)
-        return count
+        return cases.stop - cases.start
+
+    def end(self) -> EnsembleRows:
+        """The rows; the memory of groups is left to the next ensemble."""
+        self.kernel.give_back_blocks(self._spare)
+        return self.rows
 
     def _memory(self, states: np.ndarray, parameters: np.ndarray) -> Memory:
         """The memory of a group at its start: that of one that is over, where it fits, is near the processor still."""
@@ -175,26 +178,46 @@ class _CaseBlock:
             memory = self._spare.pop()
             if memory.blocks == len(states):
                 return memory.restarted(states, parameters)
-        return Memory(self.machine.layout, states, parameters)
+        return self.kernel.memory_of_blocks(states, parameters)
+
+    def _leave(self, cases: slice) -> int:
+        """Nothing is known of cases that were not begun."""
+        out = self.rows
+        for values in (out.states, out.observables, out.final, out.pivots):
+            values[cases] = np.nan
+        return 0
 
     def _in_lanes(self, values: np.ndarray) -> np.ndarray:
-        """(cases, quantities) as (blocks, quantities, lanes)."""
+        """(cases, quantities) as (blocks, quantities, lanes), without a copy where they fill their blocks."""
+        if missing := -len(values) % self.width:
+            values = np.concatenate([values, np.repeat(values[-1:], missing, axis=0)])
         return values.reshape(len(values) // self.width, self.width, values.shape[1]).transpose(0, 2, 1)
 
-    def _keep(self, cases: slice, count: int, rows: np.ndarray, memory: Memory) -> None:
+    def _in_order(self, values: np.ndarray, out: np.ndarray) -> None:
+        """Put (blocks, ..., lanes) in the order of cases; what the last block repeats is left out."""
+        by_cases = values.transpose(0, -1, *range(1, values.ndim - 1))
+        whole, rest = divmod(len(out), self.width)
+        filling = out[: len(out) - rest].reshape(whole, self.width, *out.shape[1:])
+        filling[...] = by_cases[:whole]
+        if rest:
+            out[len(out) - rest :] = by_cases[whole, :rest]
+
+    def _keep(self, cases: slice, rows: np.ndarray, memory: Memory) -> None:
         """Put the rows of a group in the order of cases; rows beyond a case's end become nan."""
-        out, kept, all_lanes = self.rows, self.steps.kept, memory.blocks * memory.lanes
-        states = rows.transpose(0, 3, 1, 2).reshape(all_lanes, kept, memory.size)[:count]
+        out, kept, count = self.rows, self.steps.kept, cases.stop - cases.start
+        states = out.states[cases] if self.look is None else np.empty((count, kept, memory.size))
+        self._in_order(rows, states)
         done = memory.done.reshape(-1)[:count]
-        states[np.arange(kept) > (done // self.steps.every)[:, None]] = np.nan
+        reached = done // self.steps.every
+        if reached.min() < kept - 1:
+            states[np.arange(kept) > reached[:, None]] = np.nan
         if self.look is not None:
             self.look(cases, states)
-            states = states[:, :: self.keep]
-        out.states[cases] = states
-        out.final[cases] = memory.x.transpose(0, 2, 1).reshape(all_lanes, memory.size)[:count]
+            out.states[cases] = states = states[:, :: self.keep]
+        self._in_order(memory.x, out.final[cases])
+        self._in_order(memory.pivot_margins(), out.pivots[cases])
         out.steps[cases] = done
         out.status[cases] = outcomes(memory, self.steps).reshape(-1)[:count]
-        out.pivots[cases] = memory.pivot_margins().transpose(0, 2, 1).reshape(all_lanes, memory.pivots)[:count]
         if self.observe:
             out.observables[cases] = self.kernel.observe_cases(out.times, states, self.parameters[cases])
 

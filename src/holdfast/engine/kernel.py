@@ -9,8 +9,8 @@ Parameters, start and step are inputs, so a kernel is made once and used for all
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext, suppress
 from copy import copy
 from functools import cached_property
 from typing import Literal, final
@@ -46,6 +46,7 @@ _MADE: dict[tuple[object, ...], Kernel] = {}
 _KEPT = 32
 MANY_STATES = 300  # from which on code is so long that a search for garbage in it takes time
 SPARE = 4  # memories of runs that are kept for the next: more threads than this make their own
+LARGEST_SPARE = 2**20  # bytes of one that is kept of an ensemble
 
 
 def compiled(
@@ -100,6 +101,7 @@ class Kernel:
         self.machine: Machine = self._machine_for(self.assembly)
         self._lanes: dict[int, Machine] = {1: self.machine}
         self._spare = deque[Memory](maxlen=SPARE)  # of runs that are over; each is used by one run at a time
+        self._spare_blocks = deque[Memory](maxlen=SPARE)  # of groups of cases that are over
 
     def of(self, field: Field, events: tuple[Node, ...], back: WayBack | None) -> Kernel:
         """The same code for an equal field on another graph: what is asked of it later are nodes of that graph."""
@@ -304,6 +306,21 @@ class Kernel:
     def give_back(self, memory: Memory) -> None:
         """A memory for the next run: what was in it has been copied."""
         self._spare.append(memory)
+
+    def memory_of_blocks(self, states: np.ndarray, parameters: np.ndarray) -> Memory:
+        """The memory of blocks of lanes at their start, (blocks, quantities, lanes): of an ensemble that is over, where
+        it fits. What is new must be fetched from the system page by page, each of which takes as long as some steps do.
+        """
+        for memory in tuple(self._spare_blocks):
+            if memory.x.shape == states.shape:
+                with suppress(ValueError):  # another thread has taken it meanwhile
+                    self._spare_blocks.remove(memory)
+                    return memory.restarted(states, parameters)
+        return Memory(self.machine.layout, states, parameters)
+
+    def give_back_blocks(self, spare: Iterable[Memory]) -> None:
+        """The same for blocks of lanes, of which large ones are not kept."""
+        self._spare_blocks.extend(memory for memory in spare if memory.block.nbytes <= LARGEST_SPARE)
 
     @cached_property
     def plan(self) -> MemoryPlan:

@@ -101,9 +101,9 @@ class KernelSource:
         """Reals of work space."""
         return self.layout.work
 
-    def llvm(self, lanes: int, *, fused: bool) -> str:
-        """The module as LLVM IR."""
-        writer = LLVMWriter(lanes, fused=fused)
+    def llvm(self, lanes: int, *, fused: bool, register: int | None = None) -> str:
+        """The module as LLVM IR; `register` is how many lanes fill a register, where that is to be heeded."""
+        writer = LLVMWriter(lanes, fused=fused, register=register)
         known: dict[str, Signature] = {}
         write_elementary(writer, self.assembled.values(), known)
         for name, body in self.assembled.items():

@@ -130,7 +130,8 @@ class NativeMachine:
             for name, signature in assembly.signatures.items()
             if name in EXPORTED and (lanes == 1 or signature.returns != "r")  # lanes cannot leave through ctypes
         }
-        file = native.object_code(assembly.llvm(lanes, fused=native.fused()), optimised=tier == "optimised")
+        text = assembly.llvm(lanes, fused=native.fused(), register=native.register_width())
+        file = native.object_code(text, optimised=tier == "optimised")
         code = Code.of(file, signatures, assembly.layout)
         cache.store(f"{self._key}|{tier}", code.to_bytes())
         return code, code.loaded()

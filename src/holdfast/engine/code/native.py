@@ -71,6 +71,12 @@ def lane_width() -> int:
 
 
 @cache
+def register_width() -> int:
+    """How many doubles fill a register."""
+    return 8 if features().get("avx512f") else 4 if features().get("avx") else 2
+
+
+@cache
 def machine_name() -> str:
     """What object code depends on, besides the IR: who made it, and for which processor."""
     import llvmlite

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from holdfast.engine.emit.body import CodeBody, Operand
 from holdfast.engine.emit.llvm_writer import LLVMWriter
+from holdfast.engine.emit.order.staggered import staggered
 from holdfast.engine.emit.tables import llvm_table_call
 from holdfast.engine.emit.target import Signature, Value
 
@@ -30,35 +31,64 @@ def unless_in_place(writer: LLVMWriter, body: CodeBody, copy: Callable[[], None]
         writer.branch(Value("b", writer.let(f"icmp ne ptr %out, {there}")), copy, None)
 
 
+def write_in_parts(writer: LLVMWriter, name: str, body: CodeBody, parts: int, *, fused: bool) -> None:
+    """A function of all statements for parts of the lanes, each behind the one before."""
+    writer.begin(name, body_arguments(), "", "noinline")
+    with writer.in_parts(parts):
+        pieces = [CodePiece(writer, body, {}, fused=fused, part=part, parts=parts) for part in range(parts)]
+        for part, number in staggered(len(body.statements), parts):
+            pieces[part].take(number)
+    CodePiece(writer, body, {}, fused=fused).hand_on_inputs()
+    writer.end()
+
+
 class CodePiece:
     """One function of statements; values are loaded when first needed."""
 
-    def __init__(self, writer: LLVMWriter, body: CodeBody, crossing: dict[int, int], *, fused: bool) -> None:
+    def __init__(
+        self,
+        writer: LLVMWriter,
+        body: CodeBody,
+        crossing: dict[int, int],
+        *,
+        fused: bool,
+        part: int = 0,
+        parts: int = 1,
+    ) -> None:
+        """Of all lanes, or of one of several parts of them that lie side by side in memory."""
         self.writer, self.body, self.crossing, self.fused = writer, body, crossing, fused
+        self.part, self.parts = part, parts
         self.texts: dict[int, str] = {}
         self.sines: dict[str, tuple[str, str]] = {}
-
-    def write(self, name: str, start: int, stop: int, *, last: bool) -> None:
-        writer, body = self.writer, self.body
-        writer.begin(name, body_arguments(), "", "noinline")
-        places: dict[int, list[int]] = {}
+        self.places: dict[int, list[int]] = {}
         for place, operand in body.outputs:
             if isinstance(operand, int) and operand >= body.inputs:
-                places.setdefault(operand, []).append(place)
+                self.places.setdefault(operand, []).append(place)
+
+    def write(self, name: str, start: int, stop: int, *, last: bool) -> None:
+        self.writer.begin(name, body_arguments(), "", "noinline")
         for number in range(start, stop):
-            slot = body.inputs + number
-            text = self.texts[slot] = self.statement(*body.statements[number])
-            for place in places.get(slot, ()):
-                self.store("out", place, text)
-            if slot in self.crossing:
-                self.store("scratch", self.crossing[slot], text)
+            self.take(number)
         if last:
-            repeated = set(body.repeated)
-            for place, operand in body.outputs:
-                if (isinstance(operand, float) or operand < body.inputs) and (place, operand) not in repeated:
-                    self.store("out", place, self.text(operand))
-            unless_in_place(writer, body, self.repeat_state)
-        writer.end()
+            self.hand_on_inputs()
+        self.writer.end()
+
+    def take(self, number: int) -> None:
+        """One statement, and its value wherever it goes."""
+        slot = self.body.inputs + number
+        text = self.texts[slot] = self.statement(*self.body.statements[number])
+        for place in self.places.get(slot, ()):
+            self.store("out", place, text)
+        if slot in self.crossing:
+            self.store("scratch", self.crossing[slot], text)
+
+    def hand_on_inputs(self) -> None:
+        """Results that are numbers or inputs."""
+        body, repeated = self.body, set(self.body.repeated)
+        for place, operand in body.outputs:
+            if (isinstance(operand, float) or operand < body.inputs) and (place, operand) not in repeated:
+                self.store("out", place, self.text(operand))
+        unless_in_place(self.writer, body, self.repeat_state)
 
     def repeat_state(self) -> None:
         """Copy what the result repeats of the state; loaded anew, since no register shall hold it until here."""
@@ -67,10 +97,14 @@ class CodePiece:
             self.store("out", place, self.writer.let(f"load volatile {self.writer.type('r')}, ptr {at}, align 8"))
 
     def store(self, array: str, place: int, text: str) -> None:
-        self.writer.store(Value("pr", f"%{array}"), Value("i", str(place)), Value("r", text))
+        self.writer.store(Value("pr", f"%{array}"), self.index(place), Value("r", text))
 
     def load(self, array: str, place: int) -> str:
-        return self.writer.load(Value("pr", f"%{array}"), Value("i", str(place))).text
+        return self.writer.load(Value("pr", f"%{array}"), self.index(place)).text
+
+    def index(self, place: int) -> Value:
+        """Where a value lies in an array, in parts of lanes."""
+        return Value("i", str(place * self.parts + self.part))
 
     def text(self, operand: Operand) -> str:
         """The operand as IR, loaded once in each piece."""

@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from holdfast.engine.emit.body import CodeBody
-from holdfast.engine.emit.code_piece import CodePiece, body_arguments
+from holdfast.engine.emit.code_piece import CodePiece, body_arguments, write_in_parts
 from holdfast.engine.emit.elementary import CONSTANTS, LIBRARY, NEEDS
 from holdfast.engine.emit.llvm_rolled import write_rolled
 from holdfast.engine.emit.llvm_writer import LLVMWriter
 from holdfast.engine.emit.order.few_held import ordered_for_lanes
+from holdfast.engine.emit.order.staggered import separable
 from holdfast.engine.emit.stages.body import StagedBody, straight
 from holdfast.engine.emit.stages.llvm import stage_names, write_staged, write_systems
 from holdfast.engine.emit.tables import write_llvm_tables
@@ -87,6 +88,10 @@ def write_body(writer: LLVMWriter, name: str, body: CodeBody | StagedBody, *, fu
         return
     pieces = _pieces(body)
     body = body.urgent_first if writer.lanes == 1 or len(pieces) > 1 else ordered_for_lanes(body)
+    parts = writer.lanes // writer.register
+    if parts > 1 and len(pieces) == 1 and separable(body):
+        write_in_parts(writer, name, body, parts, fused=fused)
+        return
     crossing = _crossing(body, pieces)
     names = [name] if len(pieces) == 1 else [f"{name}.{k}" for k in range(len(pieces))]
     for number, (piece_name, (start, stop)) in enumerate(zip(names, pieces, strict=True)):

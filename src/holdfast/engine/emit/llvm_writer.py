@@ -28,9 +28,12 @@ def hexadecimal(value: float) -> str:
 class LLVMWriter(Target):
     """The text of a module under construction."""
 
-    def __init__(self, lanes: int = 1, *, fused: bool = True) -> None:
-        """`fused` says whether this machine has fused products."""
+    def __init__(self, lanes: int = 1, *, fused: bool = True, register: int | None = None) -> None:
+        """`fused` says whether this machine has fused products, `register` how many lanes fill a register, where that
+        is to be heeded.
+        """
         self.lanes, self.fused = lanes, fused
+        self.register = register if register and lanes % register == 0 else lanes
         self.functions: list[str] = []
         self.declarations: set[str] = set()
         self.marks: list[str] = []
@@ -56,6 +59,13 @@ class LLVMWriter(Target):
             return "ptr"
         scalar = {"i": "i64", "d": "double", "b": "i1", "r": "double", "w": "i64", "m": "i1", "": "void"}[kind]
         return f"<{self.lanes} x {scalar}>" if kind in "rwm" and kind and self.lanes > 1 else scalar
+
+    @contextmanager
+    def in_parts(self, parts: int) -> Iterator[None]:
+        """Write for one of so many parts of the lanes meanwhile."""
+        whole, self.lanes = self.lanes, self.lanes // parts
+        yield
+        self.lanes = whole
 
     def let(self, text: str) -> str:
         self.count += 1

@@ -70,7 +70,7 @@ def checked_cases(field: Field, states: np.ndarray, parameters: np.ndarray | Non
     wanted = len(field.parameters)
     p = np.zeros((1, wanted)) if parameters is None else np.atleast_2d(np.asarray(parameters, float))
     if len(p) == 1:
-        p = np.repeat(p, len(x), axis=0)
+        p = np.broadcast_to(p, (len(x), wanted)) if p.shape[1] == wanted else p
     if x.ndim != 2 or x.shape[1] != len(field.state) or p.shape != (len(x), wanted):
         raise BadRequest(
             f"states of shape {x.shape} and parameters of shape {p.shape} where each case has "
