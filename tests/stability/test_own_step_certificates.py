@@ -2,6 +2,7 @@
 
 import copy
 import json
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 from itertools import pairwise
@@ -208,6 +209,68 @@ def test_the_command_follows_steps_in_order(tmp_path):
     refused = CliRunner().invoke(main, ["certify", phases, "--in-order"])
     assert refused.exit_code == 2
     assert "--in-order is for one program" in refused.output
+
+
+HELD_AT_NOTHING = BENT.replace('["x", "z"]', '["x", "z", "s"]').replace("z_dot**2)", "z_dot**2 + s_dot**2)").replace(
+    "[program.law]", 'side = "s + x**2 + z**2 - 1"\n[program.law]'
+).replace('kind = "general"', 'kind = "critically-damped"\nrate = 6')  # fmt: skip
+HELD_AT_NOTHING = "\n".join(line for line in HELD_AT_NOTHING.splitlines() if not line.startswith('rod = "-('))
+
+
+def test_a_coordinate_that_rests_is_no_reason_to_call_a_certificate_false():
+    """Steps made again from the times of rows are the run's but for rounding, here more than 1e-6 of a width."""
+    study = hf.study(replaced(hf.loads(HELD_AT_NOTHING), scheme="dopri5", tolerance=1e-8, duration=1.0))
+    assert study.verdict.word == "proved"
+    assert study.verification
+
+
+def test_a_run_that_an_event_ends_is_proved_up_to_its_last_whole_step():
+    problem = hf.loads(BENT)
+    x = problem.system.coordinates[0]
+    equations = hf.derive(problem)
+    hit = {"hit": hf.Event(x - 0.3, terminal=True)}
+    run = hf.simulate(equations, hf.DOPRI5, tolerance=1e-8, duration=5, events=hit, every=1)
+    assert run.outcome.name == "event"
+    certificate = hf.certify(equations, hf.DOPRI5, trajectory=run)
+    assert certificate["rod"].proof.steps == len(run.times) - 2
+    assert hf.verify(certificate), hf.verify(certificate).findings
+    whole = hf.simulate(equations, hf.RK4, step=0.01, duration=5, events=hit, every=1)
+    found = hf.verify(hf.certify(equations, hf.RK4, trajectory=whole, in_order=True))
+    assert not found.contradicts, found.findings
+
+
+def test_rows_at_chosen_times_are_no_steps_however_many():
+    equations = links()
+    own = hf.simulate(equations, hf.DOPRI5, tolerance=1e-7, duration=0.5, longest_step=1.0, every=1)
+    evenly = np.linspace(0, 0.5, own.steps + 1)
+    run = hf.simulate(equations, hf.DOPRI5, tolerance=1e-7, duration=0.5, longest_step=1.0, at=evenly)
+    certificate = hf.certify(equations, hf.DOPRI5, trajectory=run)
+    assert certificate.label is hf.Label.refused
+    assert "are not its steps, all of them" in certificate["upper"].reason
+
+
+@pytest.mark.prove
+def test_programs_above_degree_2_are_followed_in_order_and_confirmed():
+    certificate = hf.certify(hf.derive(hf.load(str(EXAMPLES / "servo_arm.toml"))), duration=1, in_order=True)
+    assert certificate.label is hf.Label.tube
+    assert hf.verify(certificate), hf.verify(certificate).findings
+
+
+def test_what_is_not_followed_says_why():
+    equations = links()
+    some = hf.certify(equations, hf.DOPRI5, tolerance=1e-6, duration=0.1, constraints=["upper"])
+    assert "for all constraints together" in some["upper"].reason
+    asked = hf.certify(equations, hf.RK4, step=0.01, duration=0.1, in_order=True, constraints=["upper"])
+    assert "some constraints were left out" in asked["upper"].reason
+    followed = hf.certify(equations, hf.RK4, step=0.01, duration=0.1, in_order=True)
+    assert "was not tried: steps in the order of time were asked for" in followed["upper"].reason
+    assert "radau is implicit" in hf.certify(equations, hf.Radau, tolerance=1e-6, duration=0.1)["upper"].reason
+    with pytest.raises(hf.BadRequest, match="in_phase is for runs of one step"):
+        hf.in_phase(equations, certified("dopri5"))
+
+
+def replaced(problem, **run):
+    return replace(problem, run=replace(problem.run, **run))
 
 
 # ── lies ──────────────────────────────────────────────────────────────────────────────────────────

@@ -43,7 +43,7 @@ class BlockAlongRun:
         """
         times = self.run.times[: len(self.psi)]
         if step is None:
-            return self.run.every == 1 and self.run.steps == len(self.run.times) - 1 > 0
+            return self.run.every == 1 and not self.run.picked and self.run.steps == len(times) - 1 > 0
         whole = times[0] + step * np.arange(len(times))
         clock = CLOCK * np.abs(times).max() if len(times) else 0.0
         return len(times) > 1 and self.run.every == 1 and bool((np.abs(times - whole) <= clock).all())

@@ -141,8 +141,8 @@ def _along(equations: Equations, certificate: Certificate, where: str) -> tuple[
     run, scheme = certificate.trajectory, _scheme(certificate)
     if run is not None and run.step is None:
         raise BadRequest(
-            "the run chose its own steps, and those from beside its start would choose others",
-            where="safe_starts", fix="certify a run of one step",
+            f"the run chose its own steps, and {where} is for runs of one step",
+            where=f"{where}(certificate)", fix="certify a run of one step",
         )  # fmt: skip
     if not made_here(certificate) or run is None or certificate.step is None:
         raise BadRequest("the certificate was not made here, so its run is not at hand", fix="hf.certify(...) again")

@@ -50,6 +50,7 @@ NEAR = 3.0  # times the bounds of the narrowest: a wider tube that is tried wher
 SHARES = (1e-5, 1e-9)  # of the largest singular value: directions below count as none
 MOST_NUMBERS = 2**26  # of all forms together, half a gigabyte
 SAMPLED = 16  # boxes
+MADE_AGAIN = 0.01  # of a width: what steps made again from the times of rows may be beside those that were chosen
 GROUP = 10  # steps whose remainders are added up before they are followed
 STATED = 1.02  # times what was found, for another enclosure to confirm it
 LEAST = 1e-9  # of what is stated: what another arithmetic may take for 0
@@ -316,7 +317,8 @@ class OrderedProver:
         scales = zip(self.run.state_names, self._centre.scales.tolist(), strict=True)
         rows = zip(found.cells.spans.tolist(), found.cells.curves.tolist(), found.cells.halves.tolist(), strict=True)
         kept = tuple((a, b, tuple(map(tuple, curves)), tuple(half)) for (a, b), curves, half in rows)
-        return Tube(found.width, tuple(scales), kept)
+        width = found.width * (1 - MADE_AGAIN) if self._lengths.chosen else found.width
+        return Tube(width, tuple(scales), kept)
 
 
 def _sampled(count: int) -> Array:
