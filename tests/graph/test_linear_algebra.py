@@ -18,11 +18,11 @@ from holdfast.graph.linear_algebra import (
     _elimination,
     factor_symmetric,
     product,
-    symmetric_order,
     times,
     transposed,
 )
 from holdfast.graph.nodes import Graph, operation_count
+from holdfast.graph.order.least_fill import symmetric_order
 
 
 def as_nodes(matrix):

@@ -83,12 +83,12 @@ def test_an_interruption_keeps_what_was_computed(typed, tmp_path, monkeypatch):
     assert "Interrupted before the certificate" in (tmp_path / "line.html").read_text("utf-8")
 
 
-def test_an_adaptive_scheme_has_a_page_without_a_certificate(typed, tmp_path):
+def test_an_adaptive_scheme_has_a_page_with_a_certificate_of_its_own_steps(typed, tmp_path):
     text = HELD.read_text("utf-8").replace('scheme = "rk4"\nstep = 0.001', 'scheme = "dop853"\ntolerance = 1e-8')
     (tmp_path / "line.toml").write_text(text, encoding="utf-8")
     result = typed("run", "line.toml")
     assert result.exit_code == 0, result.output
-    assert "chooses its own steps" in (tmp_path / "line.html").read_text("utf-8")
+    assert "along the steps that this run chose" in (tmp_path / "line.html").read_text("utf-8")
 
 
 def test_report_takes_a_saved_run(typed, tmp_path):

@@ -117,17 +117,17 @@ def test_a_run_that_ends_badly_is_said_at_the_top():
 
 
 def test_a_refused_certificate_is_said_at_the_top():
-    """A run of an adaptive scheme may be good; a certificate is for one step, so nothing is promised."""
+    """A run of an implicit adaptive scheme may be good; no step of it is followed, so nothing is promised."""
     equations = hf.derive(pendulum())
-    run = hf.simulate(equations, hf.DOP853, tolerance=1e-9, duration=1)
-    certificate = hf.certify(equations, hf.DOP853, tolerance=1e-9, trajectory=run)
+    run = hf.simulate(equations, hf.Radau, tolerance=1e-9, duration=1)
+    certificate = hf.certify(equations, hf.Radau, tolerance=1e-9, trajectory=run)
     assert certificate.label is hf.Label.refused
     page = hf.report(run, certificate)
     assert page.word == "no promise"
     assert page.good
     assert page.verdict.startswith("No promise: ")
     (fault,) = page.faults
-    assert fault.startswith("No promise for rod: an adaptive scheme changes its step; a certificate is for one step")
+    assert fault.startswith("No promise for rod: an adaptive scheme changes its step, and no one step is there")
     banner = parsed(page.html).find(".//*[@id='verdict']")
     assert banner.get("class") == "verdict no-promise"
 

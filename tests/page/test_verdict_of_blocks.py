@@ -82,6 +82,7 @@ def test_a_warning_about_tubes_speaks_of_what_lies_in_all_of_them(order):
     wide = Tube(1e-3, (("x", 2.0),), (), speeds=0.05)
     proofs = [TubeProof((), 0.5, 1.0, 0.0, 2.0, tube) for tube in (wide, Tube(2e-4, wide.scales, ()))][::order]
     blocks = [SimpleNamespace(proof=proof) for proof in proofs]
-    subject = SimpleNamespace(certificate=SimpleNamespace(attracted=hf.Label.tube, blocks=blocks), by_phase=False)
+    certificate = SimpleNamespace(attracted=hf.Label.tube, blocks=blocks, times=())
+    subject = SimpleNamespace(certificate=certificate, by_phase=False)
     (told,) = _of_certificate(subject)
     assert "within 0.02 % of each state's range of this run, at the same time" in told

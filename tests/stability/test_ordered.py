@@ -97,7 +97,7 @@ def test_steps_from_random_states_of_the_boxes_lie_in_their_ranges(width):
 def test_rounding_of_real_steps_is_within_its_bound():
     made = prover("kepler", 2.0)
     found = made._attempt(1e-6)
-    rounding, rows = made._rounding(found.boxes, found.ranges.radius), made.run.y.T.tolist()
+    rounding, rows = made._rounding(found), made.run.y.T.tolist()
     with mp.workprec(160):
         for k in range(0, 200, 10):
             exact = deviations(stepped([mp.mpf(x) for x in rows[k]], mp.mpf(made.step)))

@@ -127,7 +127,8 @@ def by_the_prover(x, step, weights, stages):
 def by_the_verifier(x, step, weights, stages):
     chosen = space((), 0, 1)
     made = [[Rounded(Form.constant(chosen, np.array([float(k)])), np.zeros(1))] for k in (x, *stages)]
-    (found,) = advanced(made[0], float(step), weights, made[1:])
+    length = Rounded(Form.constant(chosen, np.array([float(step)])), np.zeros(1))
+    (found,) = advanced(made[0], length, weights, made[1:])
     return float(found.error[0])
 
 

@@ -1,6 +1,7 @@
 """Schemes that a user makes: proved where their order is shown, and re-checked from the tableau in the file."""
 
 import json
+from dataclasses import replace
 from fractions import Fraction as F
 
 import numpy as np
@@ -133,6 +134,18 @@ def test_stages_beyond_the_order_are_proved_for_affine_programs_too():
     missed = np.linalg.norm(np.array(block.proof.factor).T @ (exact - truncated) @ run_start(run, block))
     assert 1e-3 * block.defect < missed <= block.defect  # the first step of this very run
     assert hf.verify(certificate), hf.verify(certificate).findings
+
+
+def test_gains_that_are_no_doubles_are_refused_whatever_the_stages():
+    """4 stages of order 2: the doubles of H are not the law, which is no fault of the equations."""
+    T = hf.parameters("T")
+    problem = pendulum(0.05)
+    system = replace(problem.system, parameters={**problem.system.parameters, T: 1.3})
+    law = hf.SpringDamper(stiffness=25 * T, damping=10)
+    equations = hf.derive(replace(problem, system=system, program=replace(problem.program, law=law)))
+    certificate = hf.certify(equations, SSP42, step=0.005, duration=0.3, effort=1)
+    assert "not exact in double precision" in certificate["rod"].reason
+    assert certificate.label in (hf.Label.tube, hf.Label.checked)
 
 
 def run_start(run, block):

@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from holdfast.graph.linear_algebra import Pivot, Rows, symmetric_order
+from holdfast.graph.linear_algebra import Pivot, Rows
 from holdfast.graph.nodes import Graph, Node
+from holdfast.graph.order.least_fill import symmetric_order
 
 ALIKE = 10  # binary orders between rows that orthogonal columns bear without a loss worth a multiplication
 SQUARED_AGAIN = Fraction(1, 2**43)  # squares vanish twice as fast: their scale takes the least pivot (2⁻⁴³) once more

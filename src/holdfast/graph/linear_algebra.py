@@ -7,19 +7,18 @@ Pivots are outputs, so that a run can watch them. Matrices that are not symmetri
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
-from heapq import heapify, heappop, heappush
+from functools import cached_property
 from math import lcm
 from typing import Protocol
 
 from holdfast.graph.nodes import Graph, Node, short
+from holdfast.graph.order.least_fill import symmetric_order
 
 Rows = list[dict[int, Node]]
 LONGEST = 2048  # bits of a minor: where the fractions of the factors stay far shorter, they are quicker
-REMEMBERED = 200  # rows from which on an order is worth remembering
 DENSE = 16  # rows from which a full matrix of constants is worth an elimination of its own
 
 
@@ -61,98 +60,6 @@ def product(left: Rows, right: Rows) -> Rows:
 
 
 # ── symmetric: L D Lᵀ ─────────────────────────────────────────────────────────────────────────────
-
-
-def symmetric_order(matrix: Rows) -> list[int]:
-    """An order of elimination with little fill and a short critical path.
-
-    At each turn the vertex whose elimination adds the fewest entries goes next; among those, the one that waits for
-    the shortest chain of earlier eliminations. A chain is thus eaten from both ends at once.
-    """
-    if all(i == j for i, row in enumerate(matrix) for j in row):
-        return list(range(len(matrix)))
-    if len(matrix) < REMEMBERED:
-        return _order(matrix)
-    return list(_remembered_order(tuple([tuple(sorted(row)) for row in matrix])))
-
-
-@lru_cache(maxsize=2)
-def _remembered_order(pattern: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
-    """The same, by the columns of each row: those of a large system are asked for several times over."""
-    return tuple(_order(pattern))
-
-
-def _order(matrix: Sequence[Iterable[int]]) -> list[int]:
-    neighbours = {i: _bits(j for j in row if j != i) for i, row in enumerate(matrix)}
-    depth = dict.fromkeys(neighbours, 0)
-    order: list[int] = []
-    fill = {i: _fill(neighbours, i) for i in neighbours}  # kept up to date: what changes is counted anew
-    newest = {i: (fill[i], 0, i) for i in neighbours}  # as each was last listed
-    waiting, joined = list(newest.values()), False
-    heapify(waiting)
-
-    def listed_anew(i: int) -> None:
-        key = (fill[i], depth[i], i)
-        if key != newest[i]:
-            newest[i] = key
-            heappush(waiting, key)
-
-    while waiting:
-        listed = heappop(waiting)
-        best = listed[2]
-        if best not in neighbours:
-            continue
-        if (fill[best], depth[best], best) > listed:  # its surroundings have changed since it was listed
-            listed_anew(best)
-            continue
-        around = neighbours.pop(best)
-        changed = list(_members(around))
-        for i in changed:
-            neighbours[i] = (neighbours[i] | around) & ~(1 << i | 1 << best)
-            depth[i] = max(depth[i], depth[best] + 1)
-        if not joined:
-            near = changed if not fill[best] else list(_members(_reach(neighbours, around, changed)))
-            joined = _all_joined(neighbours)
-            fill.update((i, 0 if joined else _fill(neighbours, i)) for i in (neighbours if joined else near))
-        for i in changed:
-            listed_anew(i)
-        order.append(best)
-    return order
-
-
-def _reach(neighbours: Mapping[int, int], around: int, members: Iterable[int]) -> int:
-    """Some vertices and all neighbours of theirs."""
-    for i in members:
-        around |= neighbours[i]
-    return around
-
-
-def _all_joined(neighbours: Mapping[int, int]) -> bool:
-    """Whether each vertex is a neighbour of every other: nothing more can be filled."""
-    return all(around.bit_count() == len(neighbours) - 1 for around in neighbours.values())
-
-
-def _bits(members: Iterable[int]) -> int:
-    """A set of small numbers as the bits of one integer: dense matrices ask for millions of intersections."""
-    bits = 0
-    for member in members:
-        bits |= 1 << member
-    return bits
-
-
-def _members(bits: int) -> Iterator[int]:
-    while bits:
-        lowest = bits & -bits
-        yield lowest.bit_length() - 1
-        bits ^= lowest
-
-
-def _fill(neighbours: Mapping[int, int], i: int) -> int:
-    around = neighbours[i]
-    count = around.bit_count()
-    if count < 2:
-        return 0
-    return sum(count - 1 - (neighbours[j] & around).bit_count() for j in _members(around)) // 2
 
 
 class DefiniteFactor(Protocol):

@@ -196,6 +196,8 @@ def _require_own(trajectory: Trajectory, certificate: Certificate) -> None:
         "start": (start or tuple(trajectory.start.state), tuple(trajectory.start.state)),
     }
     wrong = [name for name, (said, made) in facts.items() if said != made]
+    if certificate.times and not set(trajectory.times.tolist()) <= set(certificate.times):
+        wrong.append("choice of steps")
     if certificate.duration < trajectory.times[-1] - trajectory.times[0] - 1e-9:
         wrong.append("duration")
     if certificate.problem and trajectory.problem is not None and not _about(certificate, trajectory.problem):

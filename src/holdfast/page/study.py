@@ -47,7 +47,7 @@ RECHECK = 2000, 4  # boxes that the verifier is given for regions, and for each 
 RECHECK_TUBES = 3_000_000  # operations of the code, each for each state: half a minute on two cores at 20 µs
 RUBBING = 8  # times as long takes a cell whose friction is sought from its own reaction
 SHARED = 4  # phases, or stretches, that are each re-checked as one certificate is; more of them share it
-ADAPTIVE = "No certificate: an adaptive scheme chooses its own steps, and a certificate is for one step."
+ADAPTIVE = "No certificate of the steps that the run chose."
 LARGER = "a larger one may do it", "`holdfast verify` has a larger one"
 MANY = 7  # variables of a region: with more of them a box takes far longer, and fewer are given
 
@@ -221,7 +221,7 @@ class _Desk:
                 by_phase = self._by_phase(equations, run, effort)
         elif certified and not interrupted and equations.constraints and run.step is None:
             with self._part("certify"):
-                own_steps, interrupted = self._own_steps(equations, run)
+                certificate, own_steps, interrupted = self._along_own_steps(equations, run, effort)
         elif certified and not interrupted and equations.constraints:
             with self._part("certify"):
                 certificate, interrupted = self._certificate(equations, run, effort)
@@ -297,6 +297,17 @@ class _Desk:
             words = found.words.replace(*LARGER)
             self.remarks.append(f"{words[0].upper()}{words[1:]}.")
         return found
+
+    def _along_own_steps(
+        self, equations: Equations, run: Trajectory, effort: float | None
+    ) -> tuple[Certificate | None, tuple[OwnStepBounds, ...], bool]:
+        """A certificate of the steps that a run chose; where it proves nothing, bounds of blocks whose steps contract:
+        their controls may be other than the law asks for. And whether its making was interrupted.
+        """
+        certificate, interrupted = self._certificate(equations, run, effort)
+        if interrupted or (certificate is not None and any(block.label.is_proof for block in certificate.blocks)):
+            return certificate, (), interrupted
+        return None, *self._own_steps(equations, run)
 
     def _own_steps(self, equations: Equations, run: Trajectory) -> tuple[tuple[OwnStepBounds, ...], bool]:
         """What is proved along the steps that a run chose, and whether its making was interrupted."""

@@ -212,9 +212,10 @@ def _promise(subject: PageFacts) -> str:
     exceptions += [f"{', '.join(silent)}: not certified"] if silent else []
     but = f" (except for {'; '.join(exceptions)})" if exceptions else ""
     parts = f", and proved {_of_stretches(subject)}" if subject.stretches else ""
+    way = "the steps that this run chose" if certificate.times else "this run"
     return {
         Label.proved: f"and {kind} is proved for every state of the region{but}",
-        Label.tube: f"and {kind} is proved in a tube along this run{but}",
+        Label.tube: f"and {kind} is proved in a tube along {way}{but}",
         Label.mean_square: "and under its noise the mean square over all paths is proved to stay bounded",
         Label.checked: f"and {kind} was checked at every step{but}{parts}",
         Label.estimated: f"with an estimated drift bound{but}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -50,8 +50,8 @@ class OwnStepBounds:
     constraints: tuple[str, ...]
     names: tuple[str, ...]
     bounds: tuple[float, ...]
-    middle: Array  # [row, deviation]
-    radius: Array  # [row, deviation]: |ψ − middle| ≤ radius at each row
+    middle: Array = field(repr=False)  # [row, deviation]
+    radius: Array = field(repr=False)  # [row, deviation]: |ψ − middle| ≤ radius at each row
     width: float  # of each state's range: the boxes around the rows
     gamma: float  # the weakest contraction of a step
     steps: tuple[float, float]  # the shortest and the longest

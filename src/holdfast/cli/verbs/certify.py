@@ -21,6 +21,7 @@ from holdfast.cli.watch import limited
 @click.option("--drift", type=float, help="Seek the largest step that keeps every held deviation below this.")
 @click.option("--effort", type=float, help="Work of the search for proofs, 1 is about a second; default 5.")
 @click.option("--speeds", type=float, help="Have a tube hold speeds up to this part more or less than the run's.")
+@click.option("--in-order", is_flag=True, help="Follow the steps of the run in the order of time, for its length.")
 @click.option("--sample", is_flag=True, help="Estimate over the region what is not proved.")
 @click.option(
     "--stretches", is_flag=True, help="Certify each stretch of the run between steps that no tube is proved of."
@@ -82,7 +83,8 @@ def _each_part(
     equations: hf.Equations, asked: dict[str, Any], output: str | None, as_json: bool, stretches: bool
 ) -> None:
     """A certificate for each phase, or stretch; files are named NAME.1-swing.json and so on."""
-    unsuited = [word for word in ("drift", "sample", "speeds") if asked.pop(word, None)]
+    words = ("drift", "sample", "speeds", "in_order")
+    unsuited = [word.replace("_", "-") for word in words if asked.pop(word, None)]
     if unsuited and stretches:
         raise hf.BadRequest(f"--{unsuited[0]} is for a whole run", where="--stretches", fix="leave one of them out")
     if unsuited:

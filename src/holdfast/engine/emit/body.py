@@ -142,26 +142,23 @@ class _Lowering:
         (Ten links: a back substitution of 4 cycles a link in place of 8.)
         """
         chosen: set[int] = set()
+        alone = bytearray(len(self.uses))  # which are products that one other needs
         ready = [0] * len(self.uses)  # cycles until a value is there
         for node in nodes:
-            args = node.args
-            if node.op == "add" or node.op == "sub":
-                left, right = args
-                first, last = (left, right) if ready[left.index] < ready[right.index] else (right, left)
-                sooner, later = ready[first.index], ready[last.index]
-                term = last if self._may_be_fused(last) else first if self._may_be_fused(first) else None
+            op, args, index = node.op, node.args, node.index
+            if op == "add" or op == "sub":
+                left, right = args[0].index, args[1].index
+                first, last = (left, right) if ready[left] < ready[right] else (right, left)
+                term = last if alone[last] else first if alone[first] else None
                 if term is None:
-                    ready[node.index] = later + CYCLES[node.op]
+                    ready[index] = ready[last] + CYCLES[op]
                 else:
-                    chosen.add(term.index)
-                    ready[node.index] = max(later, sooner + CYCLES["fma"])
+                    chosen.add(term)
+                    ready[index] = max(ready[last], ready[first] + CYCLES["fma"])
             elif args:
-                ready[node.index] = max([ready[arg.index] for arg in args]) + CYCLES.get(node.op, CALL)
+                alone[index] = self.uses[index] == 1 and self._is_product(node)
+                ready[index] = max([ready[arg.index] for arg in args]) + CYCLES.get(op, CALL)
         return chosen
-
-    def _may_be_fused(self, node: Node) -> bool:
-        """Whether a term is a product that nothing else needs."""
-        return self.uses[node.index] == 1 and self._is_product(node)
 
     def _is_product(self, node: Node) -> bool:
         if node.op == "div":

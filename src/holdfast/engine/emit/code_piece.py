@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 
 from holdfast.engine.emit.body import CodeBody, Operand
 from holdfast.engine.emit.llvm_writer import LLVMWriter
@@ -60,10 +61,15 @@ class CodePiece:
         self.part, self.parts = part, parts
         self.texts: dict[int, str] = {}
         self.sines: dict[str, tuple[str, str]] = {}
-        self.places: dict[int, list[int]] = {}
-        for place, operand in body.outputs:
-            if isinstance(operand, int) and operand >= body.inputs:
-                self.places.setdefault(operand, []).append(place)
+
+    @cached_property
+    def places(self) -> dict[int, list[int]]:
+        """Where values are given out; a piece of rolled code gives out none, and there are thousands."""
+        found: dict[int, list[int]] = {}
+        for place, operand in self.body.outputs:
+            if isinstance(operand, int) and operand >= self.body.inputs:
+                found.setdefault(operand, []).append(place)
+        return found
 
     def write(self, name: str, start: int, stop: int, *, last: bool) -> None:
         self.writer.begin(name, body_arguments(), "", "noinline")

@@ -17,8 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, compress, groupby, pairwise
-from operator import itemgetter
+from itertools import chain, compress, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from holdfast.engine.emit.body import CodeBody, Operand, Statement
 
 ToldStatement = tuple[str, tuple[int | str, ...]]  # with the bits of constants
-Instance = tuple[int, int, int, list[int]]  # level, template, slot, slots that are read
 
 ROLLED_FROM = 3_000  # statements, and outputs of a stage between eliminations: from here on loops are no slower (0028)
 LARGEST_EXPRESSION = 48  # statements of an expression, about: a sum of thousands of terms is cut
@@ -102,17 +100,51 @@ def rolled(body: CodeBody) -> RolledBody | None:
     return found if found.written * SHORTER <= written else None
 
 
+@dataclass(frozen=True, eq=False)
+class _Instances:
+    """All instances in the order of computing: by level and template, then by slot."""
+
+    slot: np.ndarray
+    level: np.ndarray
+    template: np.ndarray
+    first: np.ndarray  # of the reads of each instance, among those of all
+    width: np.ndarray  # how many it reads
+    reads: np.ndarray  # slots
+
+    @classmethod
+    def of(cls, slots: list[int], levels: list[int], templates: list[int], reads: list[list[int]]) -> _Instances:
+        """From what is known of each, by slots going up."""
+        slot, level, template = (np.array(part, dtype=np.int64) for part in (slots, levels, templates))
+        width = np.fromiter(map(len, reads), dtype=np.int64, count=len(reads))
+        flat = np.fromiter(chain.from_iterable(reads), dtype=np.int64, count=int(width.sum()))
+        order = np.lexsort((template, level))
+        first = np.cumsum(width) - width
+        return cls(slot[order], level[order], template[order], first[order], width[order], flat)
+
+    def reads_of(self, instances: np.ndarray) -> np.ndarray:
+        """What some instances of one template read, (instances, reads)."""
+        width = int(self.width[instances[0]])
+        return self.reads[self.first[instances][:, None] + np.arange(width)]
+
+    def runs(self) -> list[tuple[int, int]]:
+        """Where runs of one level and template begin and end."""
+        changes = (np.diff(self.level) != 0) | (np.diff(self.template) != 0)
+        ends = [*(np.nonzero(changes)[0] + 1).tolist(), len(self.slot)] if len(self.slot) else []
+        return list(zip([0, *ends], ends, strict=False))
+
+
 class _Rolling:
     """The bookkeeping of `rolled`."""
 
     def __init__(self, body: CodeBody) -> None:
         self.body, self.inputs = body, body.inputs
-        self.kept = self._kept()
+        self.kept, self.level = self._kept()
         self.templates: dict[tuple[ToldStatement, ...], int] = {}
-        self.found: list[Instance] = []
 
-    def _kept(self) -> bytearray:
-        """Which slots are in memory: inputs, and values used more than once or not at all here, given out, or long."""
+    def _kept(self) -> tuple[bytearray, list[int]]:
+        """Which slots are in memory: inputs, and values used more than once or not at all here, given out, or long; and
+        the level of each.
+        """
         body = self.body
         uses, size = [0] * (self.inputs + len(body.statements)), [1] * (self.inputs + len(body.statements))
         for _, operands in body.statements:
@@ -141,27 +173,23 @@ class _Rolling:
             if length > LARGEST_EXPRESSION:
                 kept[slot] = 1
             level[slot] = deepest + kept[slot]
-        return kept
+        return kept, level
 
     def result(self) -> RolledBody:
-        level = [0] * len(self.kept)
         forms, reads_of = self._forms()
         known: dict[tuple[int, tuple[int, ...] | None], int] = {}
-        for slot in compress(range(self.inputs, len(self.kept)), self.kept[self.inputs :]):
+        slots = list(compress(range(self.inputs, len(self.kept)), self.kept[self.inputs :]))
+        templates, reads = list[int](), list[list[int]]()
+        for slot in slots:
             every = reads_of[slot]
-            reads = list(dict.fromkeys(every)) if len(every) > 1 else every
-            key = forms[slot], None if len(reads) == len(every) else tuple([reads.index(read) for read in every])
+            own = list(dict.fromkeys(every)) if len(every) > 1 else every
+            key = forms[slot], None if len(own) == len(every) else tuple([own.index(read) for read in every])
             template = known.get(key)
             if template is None:
                 template = known[key] = self._template(slot)
-            deepest = 0
-            for read in reads:
-                if level[read] > deepest:
-                    deepest = level[read]
-            level[slot] = deepest + 1
-            self.found.append((deepest + 1, template, slot, reads))
-        self.found.sort()  # by level, template and slot, which is another one in each
-        return self._placed()
+            templates.append(template)
+            reads.append(own)
+        return self._placed(_Instances.of(slots, [self.level[slot] for slot in slots], templates, reads))
 
     def _forms(self) -> tuple[list[int], list[list[int]]]:
         """Of each slot: the number of its form, without what it reads, and the slots that are read, in order."""
@@ -206,40 +234,38 @@ class _Rolling:
         written(slot)
         return self.templates.setdefault(tuple(code), len(self.templates))
 
-    def _placed(self) -> RolledBody:
-        counts = np.bincount([template for _, template, _, _ in self.found], minlength=len(self.templates))
-        ends = self.inputs + np.cumsum(counts)
-        begins, size = (ends - counts).tolist(), int(ends[-1]) if len(ends) else self.inputs
-        place = np.arange(len(self.kept))
-        ordered: list[list[Instance]] = [[] for _ in self.templates]
-        for (_, template), entries in groupby(self.found, key=itemgetter(0, 1)):
-            group, at = list(entries), begins[template] + len(ordered[template])
-            if len(group) >= LONG:
-                group = [group[k] for k in even_order(place[_reads(group)]).tolist()]
-                place[[slot for _, _, slot, _ in group]] = np.arange(at, at + len(group))
-            else:  # along an elimination two or three, for which arrays take longer
-                for number, (_, _, slot, _) in enumerate(group, at):
-                    place[slot] = number
-            ordered[template] += group
-        reads = tuple(place[_reads(group)] for group in ordered)
+    def _placed(self, found: _Instances) -> RolledBody:
+        counts = np.bincount(found.template, minlength=len(self.templates))
+        ends = (self.inputs + np.cumsum(counts)).tolist()
+        begins, size = [self.inputs, *ends][: len(ends)], max(ends, default=self.inputs)
+        runs = found.runs()
+        place = self._places(found, runs)
+        by_place = np.argsort(place[found.slot])
+        of_each = [by_place[begin - self.inputs : end - self.inputs] for begin, end in zip(begins, ends, strict=True)]
+        reads = tuple(place[found.reads_of(instances)] for instances in of_each)
         outputs = tuple((k, int(place[o])) for k, o in self.body.outputs if isinstance(o, int))
         constants = tuple((k, o) for k, o in self.body.outputs if isinstance(o, float))
         templates = tuple(
             Template(tuple((op, tuple(map(_value, o))) for op, o in code), table.shape[1])
             for code, table in zip(self.templates, reads, strict=True)
         )
-        return RolledBody(templates, tuple(begins), reads, tuple(self._sites()), outputs, constants, size)
+        sites = tuple(self._sites([(int(found.template[begin]), end - begin) for begin, end in runs]))
+        return RolledBody(templates, tuple(begins), reads, sites, outputs, constants, size)
 
-    def _sites(self) -> Iterator[Site]:
-        """The runs of all levels, and what repeats of them."""
-        runs: list[tuple[int, int]] = []  # template, count
-        last = None
-        for level, template, _, _ in self.found:
-            if (level, template) == last:
-                runs[-1] = template, runs[-1][1] + 1
-            else:
-                runs.append((template, 1))
-            last = level, template
+    def _places(self, found: _Instances, runs: Sequence[tuple[int, int]]) -> np.ndarray:
+        """Where the value of each slot lies: by template, in the order of computing but for an even order of reads."""
+        place = np.arange(len(self.kept))
+        by_template = np.argsort(found.template, kind="stable")
+        place[found.slot[by_template]] = self.inputs + np.arange(len(by_template))
+        for begin, end in runs:
+            if end - begin >= LONG:
+                slots = found.slot[begin:end]
+                order = even_order(place[found.reads_of(np.arange(begin, end))])
+                place[slots[order]] = place[slots]
+        return place
+
+    def _sites(self, runs: Sequence[tuple[int, int]]) -> Iterator[Site]:
+        """The runs of all levels, as templates and counts, and what repeats of them."""
         taken = [0] * len(self.templates)
         at = 0
         while at < len(runs):
@@ -254,12 +280,6 @@ class _Rolling:
             for template, each in enumerate(advance):
                 taken[template] += each * repeats
             at += period * repeats
-
-
-def _reads(group: Sequence[Instance]) -> np.ndarray:
-    """What instances of one template read, (instances, reads)."""
-    slots = chain.from_iterable([reads for _, _, _, reads in group])
-    return np.fromiter(slots, dtype=np.int64).reshape(len(group), -1)
 
 
 def _repetition(runs: Sequence[tuple[int, int]], at: int) -> tuple[int, int]:

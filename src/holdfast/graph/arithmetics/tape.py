@@ -38,7 +38,7 @@ class Tape:
 
     @cached_property
     def _floats(self) -> Evaluator:
-        return self.compiled(FLOATS)
+        return _Floats(self)
 
     def compiled(self, arithmetic: Arithmetic) -> Evaluator:
         """An evaluator in the given arithmetic (balls take the precision that is set when it is made and called)."""
@@ -51,6 +51,25 @@ class Tape:
     @cached_property
     def operations(self) -> int:
         return operation_count(self.outputs)
+
+
+class _Floats:
+    """A tape in floats: the first time by a look at the graph, for often there is no second and to prepare for it takes
+    three times as long.
+    """
+
+    def __init__(self, tape: Tape) -> None:
+        self._tape, self._called = tape, False
+
+    def __call__(self, values: Sequence[float]) -> list[float]:
+        if self._called:
+            return self._prepared(values)
+        self._called = True
+        return Ledger(dict(zip(self._tape.inputs, values, strict=False))).of(self._tape.outputs)
+
+    @cached_property
+    def _prepared(self) -> Evaluator:
+        return self._tape.compiled(FLOATS)
 
 
 class TapeEvaluator:

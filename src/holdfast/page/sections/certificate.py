@@ -63,7 +63,7 @@ def _one(subject: PageFacts) -> Markup:
         return paragraph("No certificate was made for this run: nothing is promised beyond what the figures show.")
     if not certificate.blocks:
         return paragraph(f"{Label.nothing.value.capitalize()}. {Label.nothing.meaning}")
-    size = f", step {number(certificate.step)}" if certificate.step else ""
+    size = f", step {number(certificate.step)}" if certificate.step else certificate.stepping
     blocks = certificate.blocks
     first = " The one with the least margin first:" if len(blocks) > MOST_BLOCKS else ""
     intro = paragraph(
@@ -106,7 +106,7 @@ def _block(subject: PageFacts, block: BlockCertificate, pictured: bool = True) -
     """One block; the picture of Omega stands open once, and is folded away where it would say the same again."""
     names = ", ".join(map(spoken, block.constraints))
     head = element("h3", names, " ", element("span", block.label.value, class_=f"label {block.label.name}"))
-    said = block.promise(subject.trajectory.scheme, subject.trajectory.step or 0.0)
+    said = block.promise(subject.trajectory.scheme, subject.trajectory.step)
     return element(
         "div",
         head,

@@ -122,9 +122,10 @@ def _of_certificate(subject: PageFacts) -> list[str]:
     if certificate.attracted is Label.tube:
         tubes = tubes_of(certificate.blocks)  # each block has its own: what lies in all of them is in the narrowest
         least = replace(min(tubes, key=lambda tube: tube.width), speeds=min(tube.speeds for tube in tubes))
+        taken = ", and take the steps that it chose" if certificate.times else ""
         return [
             f"The proof speaks of runs that stay within {limit(100 * least.width)} % of {range_words(least)}, "
-            f"{when_words(least)}; it says nothing of others, nor that a neighbour stays."
+            f"{when_words(least)}{taken}; it says nothing of others, nor that a neighbour stays."
         ]
     return []
 

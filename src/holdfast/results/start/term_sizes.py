@@ -110,8 +110,14 @@ def _opened(product: Node, moving: set[int]) -> int | None:
 
 
 def _size(graph: Graph, node: Node, known: Mapping[int, Node]) -> Node:
-    if not node.args:
+    args = node.args
+    if not args:
         return graph.call("abs", node)
+    if node.op in ("add", "sub"):  # the commonest, whose slopes are 1
+        return graph.add(known[args[0].index], known[args[1].index])
+    if node.op == "mul":
+        size = graph.mul(graph.call("abs", args[1]), known[args[0].index])
+        return graph.add(size, graph.mul(graph.call("abs", args[0]), known[args[1].index]))
     total = graph.zero if node.op in LINEAR else graph.call("abs", node)
     for slope, argument in zip(PARTIALS[node.op](graph, node), node.args, strict=True):
         total = total + graph.call("abs", slope) * known[argument.index]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -25,12 +26,14 @@ from holdfast.problem.file.load_dump import loads
 from holdfast.results.judgement.outcome import Outcome
 from holdfast.results.runs.simulate import simulate
 from holdfast.schemes.by_name import scheme_named
+from holdfast.schemes.kinds.embedded import Embedded
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.stability.certificate.run_code import run_code
 from holdfast.stability.verifier.check import Reading, Shown
 from holdfast.stability.verifier.numbers.evaluate import ball_values, double_values
 from holdfast.stability.verifier.reading.file import Claims
+from holdfast.stability.verifier.refusal import Unconfirmed
 
 BITS = 200
 STEPS = 200  # of the run whose defect is looked at, evenly spread
@@ -85,11 +88,42 @@ class NativeRun:
             every=1,
         )
 
-    def step(self, time: float, state: np.ndarray) -> tuple[float, np.ndarray] | None:
-        """One step of the machine's own code; None where it does not arrive."""
+    @cached_property
+    def rows(self) -> tuple[np.ndarray, np.ndarray] | str:
+        """Times and states of the run, or why it is not the one that is spoken of; one that chose its own steps is made
+        again by these, one after the other.
+        """
+        claims = self._claims
+        if claims.times is None:
+            run = self.trajectory
+            return self.unfinished(run) or (run.times, run.y.T)
+        states = [np.array(claims.start)]
+        for time, later in pairwise(claims.times):
+            reached = self.step(time, states[-1], later - time)
+            if reached is None:
+                return f"the run it speaks of does not finish: the step from t = {time:g} does not arrive"
+            states.append(reached[1])
+        return np.array(claims.times), np.array(states)
+
+    def unfinished(self, run: Any) -> str | None:
+        """Why the run made again is not the one that is spoken of, or does not end well."""
+        claims = self._claims
+        if run.y[:, 0].tolist() != claims.start or float(run.times[0]) != claims.begin:
+            return "the run it speaks of starts elsewhere"
+        late = run.times[-1] - claims.begin - claims.duration
+        ended = run.outcome.ran_out or run.outcome is Outcome.event
+        if not (ended and run.outcome.holds_program):
+            return f"the run it speaks of does not finish: {run.message}"
+        if SHORTER * run.step < late < run.step:
+            raise Unconfirmed("something ended its run within a step that its problem does not tell")
+        return "the run it speaks of ends at another time" if abs(late) > 1e-6 * run.step else None
+
+    def step(self, time: float, state: np.ndarray, length: float | None = None) -> tuple[float, np.ndarray] | None:
+        """One step of the machine's own code, as long as is claimed or given; None where it does not arrive."""
         assert isinstance(self._scheme, RungeKutta)
-        assert self._claims.step is not None
-        rows = self._kernel.run(state, self._constants, t0=time, step=self._claims.step, steps=1)
+        size = self._claims.step if length is None else length
+        assert size is not None
+        rows = self._kernel.run(state, self._constants, t0=time, step=size, steps=1)
         return None if len(rows.times) < 2 else (float(rows.times[-1]), rows.states[-1])
 
     def beside(self, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
@@ -146,7 +180,7 @@ class Attack:
 
     def _of_run(self) -> str | None:
         run = self.native.trajectory
-        unfinished = self._unfinished(run)
+        unfinished = self.native.unfinished(run)
         if unfinished is not None:
             return unfinished
         times, states = run.times, run.y.T
@@ -177,17 +211,6 @@ class Attack:
         """Rows up to the last whole step: of the one by which an event is met nothing is claimed."""
         short = len(times) > 1 and times[-1] - times[-2] < (1 - SHORTER) * (self.read.claims.step or 0.0)
         return len(times) - bool(short)
-
-    def _unfinished(self, run: Any) -> str | None:
-        """Why the run made again is not the one that is spoken of, or does not end well."""
-        claims = self.read.claims
-        if run.y[:, 0].tolist() != claims.start or float(run.times[0]) != claims.begin:
-            return "the run it speaks of starts elsewhere"
-        late = abs(run.times[-1] - claims.begin - claims.duration)
-        ended = run.outcome.ran_out or run.outcome is Outcome.event
-        if not (ended and run.outcome.holds_program):
-            return f"the run it speaks of does not finish: {run.message}"
-        return "the run it speaks of ends at another time" if late > 1e-6 * run.step else None
 
     def _inside(self, times: np.ndarray, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Which rows lie in the region within the tube, and the size of the deviation at each."""
@@ -314,9 +337,10 @@ class Attack:
 
 
 def _scheme(claims: Claims) -> Scheme:
-    """The scheme of a name, or of a tableau that the certificate states."""
+    """The scheme of a name, or of a tableau that the certificate states: the one whose single steps are taken."""
     if claims.tableau is None:
-        return scheme_named(claims.scheme)
+        found = scheme_named(claims.scheme)
+        return found.main if isinstance(found, Embedded) and claims.times is not None else found
     stages, weights, order = claims.tableau
     rows = tuple(tuple(row) for row in stages)
     return RungeKutta(name=claims.scheme, order=order, stages=rows, weights=tuple(weights))

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from enum import Enum
 from hashlib import sha256
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -165,8 +166,8 @@ class BlockCertificate:
 
         return envelope(self, steps)
 
-    def promise(self, scheme: str, step: float) -> str:
-        """What is proved, in a sentence; nothing where there is no proof."""
+    def promise(self, scheme: str, step: float | None) -> str:
+        """What is proved, in a sentence; nothing where there is no proof. Without a step, along the run's own."""
         from holdfast.stability.certificate.statement import promise
 
         return promise(self, scheme, step)
@@ -183,6 +184,7 @@ class Certificate:
     begin: float
     duration: float
     blocks: tuple[BlockCertificate, ...]
+    times: tuple[float, ...] = field(default=(), repr=False)  # of the rows of a run that chose its own steps
     parameters: Mapping[str, float] = field(default_factory=dict)
     start: tuple[float, ...] = ()  # the state of the run that was checked
     overrides: tuple[str, ...] = ()  # parameters and gains whose value is not the problem's own
@@ -200,6 +202,17 @@ class Certificate:
     def interrupted(self) -> bool:
         """Whether Ctrl-C ended the search for proofs."""
         return any(INTERRUPTED in block.reason.lower() for block in self.blocks)
+
+    @property
+    def stepping(self) -> str:
+        """The step, or the steps that the run chose, in words behind the name of the scheme."""
+        if self.step is not None:
+            return f", step {exactly(self.step)}"
+        if len(self.times) < 2:
+            return ""
+        steps = [later - time for time, later in pairwise(self.times)]
+        low, high = rounded_down(min(steps)), rounded_up(max(steps))
+        return f", {len(steps)} steps of its own choice, {low} to {high}"
 
     @property
     def own_run(self) -> tuple[tuple[float, ...], dict[str, float]]:
@@ -231,9 +244,7 @@ class Certificate:
 
     def summary(self) -> str:
         """The certificate in a few lines."""
-        lines = [
-            f"{self.title or 'Certificate'}: {self.scheme}" + (f", step {exactly(self.step)}" if self.step else "")
-        ]
+        lines = [f"{self.title or 'Certificate'}: {self.scheme}{self.stepping}"]
         if not self.blocks:
             lines.append(f"  {Label.nothing.value}")
         for block in self.blocks:
@@ -241,7 +252,7 @@ class Certificate:
             lines.append(f"    {block.reason}")
             if block.mean_square is not None and self.step is not None:
                 lines.append(f"    {block.promise(self.scheme, self.step)}")
-            if block.proof is not None and self.step is not None:
+            if block.proof is not None:
                 lines.append(f"    {block.promise(self.scheme, self.step)}")
                 place = "tube" if block.label is Label.tube else "Omega"
                 lines.append(f"    {place}: {block.omega()}")
@@ -292,6 +303,8 @@ class Certificate:
             "code": self.code,
             "blocks": [_entry(block, tubes) for block in self.blocks],
         }
+        if self.times and tubes:
+            body["times"] = list(self.times)
         if tubes:
             body["tubes"] = [tube_entry(tube) for tube in tubes]
         if self.tableau is not None:
@@ -380,6 +393,7 @@ def certificate_from(data: Any) -> Certificate:
         code=data["code"],
         tableau=data.get("tableau"),
         widened=tuple(data.get("widened", ())),
+        times=tuple(data.get("times", ())),
         starts=data.get("starts"),
         **values,
     )

@@ -11,6 +11,7 @@ from holdfast.stability.certificate.attack import NEAR_BOUND, SUSPECTS, Attack, 
 from holdfast.stability.certificate.tube_attack import misstated_tube
 from holdfast.stability.verifier.check import Reading
 from holdfast.stability.verifier.order.check import ShownOrder
+from holdfast.stability.verifier.refusal import Unconfirmed
 
 RANDOM = 200  # native steps from corners and other states of boxes
 
@@ -24,15 +25,17 @@ class OrderAttack(Attack):
         self._watched = [read.equations.psi[name] for name in self._names]
 
     def _of_run(self) -> str | None:
-        run, shown = self.native.trajectory, self.order
-        unfinished = self._unfinished(run)
-        if unfinished is not None:
-            return unfinished
-        times, states = run.times, run.y.T
-        steps = shown.claim["steps"]
-        if steps != self._whole(times) - 1:
+        rows, shown = self.native.rows, self.order
+        if isinstance(rows, str):
+            return rows
+        (times, states), steps = rows, shown.claim["steps"]
+        chosen = self.read.claims.times is not None
+        if not chosen and steps != self._whole(times) - 1:
             return "its run, made again, takes another number of steps"
-        misstated = misstated_tube(self.read, shown.tube, times, states)
+        whole = steps + 1 if chosen else len(times)  # what ended the last step of one that chose them is not made again
+        misstated = misstated_tube(self.read, shown.tube, times[:whole], states[:whole])
+        if misstated is not None and chosen:
+            raise Unconfirmed(f"{misstated}; steps made again from the times of rows are the run's but for rounding")
         if misstated is not None:
             return misstated
         times, states = times[: steps + 1], states[: steps + 1]  # nothing is said of the step by which an event is met
@@ -51,11 +54,11 @@ class OrderAttack(Attack):
         for box in rng.integers(len(shown.boxes.rows), size=RANDOM).tolist():
             row = int(shown.boxes.rows[box])
             cell = shown.boxes.cells.chosen(np.array([box]))
-            time = float(self.native.trajectory.times[row])
+            time, length = float(shown.boxes.steps.times[row]), float(shown.boxes.steps.lengths[row])
             s = (time - cell.spans[0, 0]) / (cell.spans[0, 1] - cell.spans[0, 0])
             offset = np.clip(rng.uniform(-1.5, 1.5, len(self.order.tube.scales)), -1, 1) * (1 - 1e-9)
             state = cell.curves[0] @ s ** np.arange(4) + offset * cell.halves[0]
-            reached = self.native.step(time, state)
+            reached = self.native.step(time, state, length)
             if reached is None:
                 continue
             share, count = self._part(row, self._balls(time, state), self._balls(*reached)), count + 1

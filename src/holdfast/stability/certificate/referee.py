@@ -19,7 +19,7 @@ PACKAGES = ("holdfast", "numpy", "scipy", "sympy", "python-flint")
 def statement(certificate: Any) -> str:
     """The whole certificate in plain text, block by block; numbers of claims in full, bounds rounded up."""
     data = certificate.to_dict()
-    size = "" if certificate.step is None else f", step {certificate.step!r}"
+    size = certificate.stepping if certificate.step is None else f", step {certificate.step!r}"
     lines = [certificate.title or "Certificate", "=" * len(certificate.title or "Certificate"), ""]
     lines += [
         f"Scheme    {certificate.scheme}{size}",

@@ -11,13 +11,16 @@ from holdfast.stability.certificate.tube_proof import OrderedProof, Tube, TubePr
 TURN = 2 * math.pi
 
 
-def promise(block: Any, scheme: str, step: float) -> str:
-    """What is proved of a block, in a sentence, of every run or in the mean square; nothing without a proof."""
+def promise(block: Any, scheme: str, step: float | None) -> str:
+    """What is proved of a block, in a sentence, of every run or in the mean square; nothing without a proof.
+
+    Without a step it is proved of runs that take the steps that this one chose.
+    """
     if block.mean_square is not None:
         return str(block.mean_square.promise(block.names, step))
     if block.proof is None:
         return ""
-    run = f"{scheme} with step {exactly(step)}"
+    run = f"{scheme} with this run's own steps" if step is None else f"{scheme} with step {exactly(step)}"
     if isinstance(block.proof, OrderedProof):
         return _ordered_promise(block, run)
     if isinstance(block.proof, TubeProof):

@@ -38,7 +38,7 @@ class TubeAttack(Attack):
 
     def _of_run(self) -> str | None:
         run = self.native.trajectory
-        unfinished = self._unfinished(run)
+        unfinished = self.native.unfinished(run)
         if unfinished is not None:
             return unfinished
         times, states = run.times, run.y.T

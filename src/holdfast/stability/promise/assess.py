@@ -27,6 +27,7 @@ from holdfast.stability.promise.bodies import turned_freely, unverified_bodies
 from holdfast.stability.promise.checked import BlockAlongRun, MeasuredDefect
 from holdfast.stability.promise.envelope import reading_errors
 from holdfast.stability.promise.in_tube import (
+    ASKED_FOR,
     STRETCHES,
     YIELDING,
     gaps_along,
@@ -40,7 +41,7 @@ from holdfast.stability.promise.norm_search import ChosenNorm, search_norm, size
 from holdfast.stability.promise.proved_block import bounded_in_energy, with_proof
 from holdfast.stability.promise.request import CertificateRequest
 from holdfast.stability.promise.sampled import Sampled
-from holdfast.stability.promise.tableau import stated_tableau, unshown_order
+from holdfast.stability.promise.tableau import main_tableau, stated_tableau, unshown_order
 from holdfast.stability.proof.block import ProofBlock, blocks_of, by_tables
 from holdfast.stability.proof.claim import Claim, kept_for
 from holdfast.stability.proof.noise.in_mean_square import in_mean_square
@@ -53,6 +54,7 @@ from holdfast.stability.tube.rounding.region import native_rounding
 ROUNDS = 3  # of proving a block again because another is proved to less than was granted of it
 LOOKED_AT = 5  # rows of the run at which the equations are held against the law
 _NOTE = f"{INTERRUPTED[0].upper()}{INTERRUPTED[1:]}: more effort may show a smaller bound."
+CHANGING = "an adaptive scheme changes its step, and no one step is there that could be shown to contract"
 ROUNDING = 2.0**-52  # a growth below one rounding a step is not told from it
 
 
@@ -70,6 +72,7 @@ class Assessment:
     sample: bool = False
     progress: Callable[[float], None] | None = None
     tube: bool = False  # a tube along the run is wanted, in place of a region
+    in_order: bool = False  # and its steps followed in the order of time, whether they contract or not
     widened: tuple[str, ...] = ()  # parameters that are states here, so that a region bounds them
     ledger: SearchWork = field(default_factory=lambda: SearchWork(math.inf))  # what all searches took together
 
@@ -123,10 +126,12 @@ class Assessment:
         self, seen: list[MeasuredDefect], made: list[BlockCertificate], step: float | None
     ) -> list[BlockCertificate]:
         """What is not proved in Omega, in a tube along the run where that can be shown; with as much work again."""
+        if step is None:
+            return self._by_own_steps(seen, made)
         if self.widened:
             return without_tubes(made, self.widened)
         tried = [self._why_not(one.told.block) is None and not self._at_limits(one.told) for one in seen]
-        if step is None or not isinstance(self.scheme, RungeKutta):
+        if not isinstance(self.scheme, RungeKutta):
             return made
         whole = EFFORT * self.asked.effort
         work, unspent = self.ledger.beside(whole), max(0.0, whole - self.ledger.spent)  # no region was tried, mostly
@@ -134,13 +139,45 @@ class Assessment:
         setting = self.equations, self.scheme, step, self.parameters
         try:
             open_ones = [seen[k] for k in chosen], [made[k] for k in chosen]
-            for k, better in zip(chosen, with_tubes(*setting, *open_ones, work, self.asked.speeds), strict=True):
+            tubes = () if self.in_order else with_tubes(*setting, *open_ones, work, self.asked.speeds)
+            for k, better in zip(chosen, tubes, strict=False):
                 made[k] = better
             if not any(self._not_followed(one.told) for one in seen):
                 made = in_order(*setting, seen, made, self.ledger.beside(work.left + unspent))
         except KeyboardInterrupt:
             return [replace(block, reason=f"{block.reason} {_NOTE}") for block in made]
         return made
+
+    def _by_own_steps(self, seen: list[MeasuredDefect], made: list[BlockCertificate]) -> list[BlockCertificate]:
+        """What is proved along the steps that the run chose, each followed as it is."""
+        main, obstacle = main_tableau(self.scheme), self._unfollowed(seen)
+        if main is None or obstacle:
+            return [
+                replace(block, reason=f"{block.reason}; {obstacle}.") if one.open and obstacle else block
+                for one, block in zip(seen, made, strict=True)
+            ]
+        work = self.ledger.beside(EFFORT * self.asked.effort)
+        try:
+            return in_order(self.equations, main, None, self.parameters, seen, made, work)
+        except KeyboardInterrupt:
+            return [replace(block, reason=f"{block.reason} {_NOTE}") for block in made]
+
+    def _unfollowed(self, seen: list[MeasuredDefect]) -> str:
+        """Why the steps that a run chose cannot be followed one by one; nothing where they can."""
+        if self._scheme_why_not:
+            return self._scheme_why_not
+        if self.widened:
+            return f"a tube along the run would be for one value of {', '.join(self.widened)} only"
+        if {name for one in seen for name in one.told.block.constraints} != set(self.equations.constraints):
+            return "steps are followed for all constraints together, and some were left out"
+        for one in seen:
+            if self._not_followed(one.told):
+                return str(
+                    self._at_limits(one.told) or one.told.block.obstacle or "what is run is no system that is known"
+                )
+            if not one.told.watched(None):
+                return "the rows of the run are not its steps, all of them (every=1 keeps them, and at= others)"
+        return ""
 
     def _each_certified(
         self, seen: list[MeasuredDefect], step: float | None, share: float, granted: Assumptions
@@ -202,6 +239,7 @@ class Assessment:
             title=equations.problem.title,
             scheme=self.scheme.name,
             step=step,
+            times=() if step is not None or run is None else tuple(run.times.tolist()),
             begin=own.begin if run is None else float(run.times[0]),
             duration=(self.duration or own.duration or 0.0) if run is None else float(run.times[-1] - run.times[0]),
             blocks=blocks,
@@ -248,11 +286,12 @@ class Assessment:
 
     @property
     def _scheme_why_not(self) -> str | None:
-        if self.scheme.unproved:
-            return self.scheme.unproved
+        scheme = main_tableau(self.scheme) or self.scheme
+        if scheme.unproved:
+            return scheme.unproved
         if quick_field(self.equations) is not None:
             return UNBOUNDED
-        return None if is_named(self.scheme) else unshown_order(self.scheme)
+        return None if is_named(self.scheme) else unshown_order(scheme)
 
     def _at_limits(self, told: BlockAlongRun) -> str:
         """Where controls of a run were at their limits: what they hold then is not attracted, and nothing is proved."""
@@ -287,11 +326,10 @@ class Assessment:
         if block.constant and not place.hurwitz:
             return MeasuredDefect(told, self._kept(block, told, step))
         if step is None:
-            why = "an adaptive scheme changes its step; a certificate is for one step (hf.own_step_bounds: for its own)"
-            return MeasuredDefect(told, told.refused(why))
+            return MeasuredDefect(told, told.refused(CHANGING), open=True)
         if not told.watched(step):
             return MeasuredDefect(told, told.refused("the run was thinned: a check needs every step"), thinned=True)
-        matrices = self._step_matrices(block, run, step)
+        matrices = self._step_matrices(told, step)
         radius = np.abs(np.linalg.eigvals(matrices[0])).max()
         if block.constant and radius >= 1:
             return MeasuredDefect(told, told.refused(self._beyond(radius)))
@@ -328,13 +366,14 @@ class Assessment:
         factor = rounded_up(radius, 4)
         return f"the step is beyond the linear limit of {self.scheme.name}: one step multiplies deviations by {factor}"
 
-    def _step_matrices(self, block: ProofBlock, run: Trajectory, step: float) -> np.ndarray:
-        """R(step·H) along the run: one matrix where H is constant."""
+    def _step_matrices(self, told: BlockAlongRun, step: float) -> np.ndarray:
+        """R(step·H) at the whole steps of the run: one matrix where H is constant."""
+        block, run = told.block, told.run
         if not block.moves:
             return self.scheme.propagator(block.matrix, step)[None]
         places = np.ix_(block.places, block.places)
         matrices = []
-        for k in range(len(run.times) - 1):
+        for k in range(len(told.psi) - 1):
             values = self.equations.evaluate(run.y[:, k].tolist(), float(run.times[k]), parameters=self.parameters)
             matrices.append(self.scheme.propagator(values.deviation_matrix[places], step))
         return np.array(matrices)
@@ -383,8 +422,10 @@ class Assessment:
         granted: Assumptions,
     ) -> BlockCertificate | str:
         """The certificate with a proof, or why there is none."""
+        if self.in_order:
+            return f"steps in the order of time were {ASKED_FOR}"
         if self.tube:
-            return "a tube along the run was asked for"
+            return f"a tube along the run was {ASKED_FOR}"
         block, run = told.block, told.run
         region = region_of(self.asked.region, run, len(self.equations.coordinates))
         assert isinstance(self.scheme, RungeKutta)

@@ -46,6 +46,7 @@ def certify(
     effort: float | None = None,
     sample: bool = False,
     tube: bool = False,
+    in_order: bool = False,
     speeds: float | None = None,
     progress: Progress | None = None,
     **run: Unpack[StepOptions],
@@ -59,10 +60,12 @@ def certify(
     With `drift`, the largest step is sought at which every deviation that is held stays below it (once a deviating
     start has died away). With `sample`, blocks that are not proved get an estimate over the region in place of a check
     along the run. With `tube`, no region is tried, but the tube along the run that is tried where none can be covered:
-    `hf.safe_starts` needs one. With `speeds` (0.05: up to 5 % more or less), the tube holds the positions of the run
-    with other speeds, at whatever time: for one degree of freedom and equations without time. `progress` is called with
-    the fraction done; Ctrl-C ends the search, and leaves the proofs found so far and what was measured. What is not
-    given is taken from the problem's own run and certificate tables.
+    `hf.safe_starts` needs one. With `in_order`, the steps of that run are followed in the order of time: bounds for its
+    length, the nearest to what it shows. An adaptive scheme has no one step, so that its run is followed so. With
+    `speeds` (0.05: up to 5 % more or less), the tube holds the positions of the run with other speeds, at whatever
+    time: for one degree of freedom and equations without time. `progress` is called with the fraction done; Ctrl-C ends
+    the search, and leaves the proofs found so far and what was measured. What is not given is taken from the problem's
+    own run and certificate tables.
     """
     if not isinstance(equations, Equations):
         raise BadRequest(f"certify() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first")
@@ -84,10 +87,12 @@ def certify(
     step, tolerance, duration = run.get("step"), run.get("tolerance"), run.get("duration")
     asked = certificate_request(equations, region, drift, effort, speeds)
     job = Assessment(equations, chosen, duration, asked, start, parameters or {}, constraints, sample, progress)
-    job = replace(job, widened=tuple(ranges), tube=tube)
+    job = replace(job, widened=tuple(ranges), tube=tube, in_order=in_order)
     if trajectory is not None:
         _require_same(job, trajectory, step)
     job = _with_numbers(job)
+    if asked.speeds and in_order:
+        raise BadRequest("steps in the order of time have the speeds of their run", where="speeds", fix="leave one out")
     if asked.speeds:
         require_speeds(job.equations, chosen, job.widened)
     if asked.drift is not None and trajectory is None and equations.constraints:

@@ -36,9 +36,14 @@ class BlockAlongRun:
         rows = np.array([self.run[name] for name in self.block.names]).T
         return rows[:-1] if self.run.outcome is Outcome.event and len(rows) > 2 else rows
 
-    def watched(self, step: float) -> bool:
-        """Whether the run kept every step, and nothing but the scheme moved it: t = begin + k·step, to rounding."""
+    def watched(self, step: float | None) -> bool:
+        """Whether the run kept every step, and nothing but the scheme moved it: t = begin + k·step, to rounding.
+
+        Without a step: whether its rows are the ends of the steps that it chose.
+        """
         times = self.run.times[: len(self.psi)]
+        if step is None:
+            return self.run.every == 1 and not self.run.picked and self.run.steps == len(times) - 1 > 0
         whole = times[0] + step * np.arange(len(times))
         clock = CLOCK * np.abs(times).max() if len(times) else 0.0
         return len(times) > 1 and self.run.every == 1 and bool((np.abs(times - whole) <= clock).all())

@@ -30,6 +30,7 @@ from holdfast.stability.tube.prove import TubeProver, TubeRequest
 WEAK = (Label.checked, Label.estimated)  # what a tube may better
 STRETCHES = "; hf.certify_stretches, or --stretches, certifies the run but for the steps that no tube is proved of"
 YIELDING = ("eased", "redundant")  # ways of solving by which the law is not met as it stands
+ASKED_FOR = "asked for"  # ends the reason of what was not tried
 LEAST_SEEN = 1e-300  # of a deviation that the run never showed
 LOOKED_AT = 8  # rows of the run at which the equations are held against law and system
 
@@ -133,13 +134,16 @@ def without_tubes(made: Sequence[BlockCertificate], ranged: Sequence[str]) -> li
 def in_order(
     equations: Equations,
     scheme: RungeKutta,
-    step: float,
+    step: float | None,
     parameters: Mapping[Any, Any],
     seen: Sequence[MeasuredDefect],
     made: Sequence[BlockCertificate],
     work: SearchWork,
 ) -> list[BlockCertificate]:
-    """The blocks, those that are still not proved followed step by step in the order of time, all at once."""
+    """The blocks, those that are still not proved followed step by step in the order of time, all at once.
+
+    Without a step the steps are those between the rows of the run, which chose them.
+    """
     weak = [block.label in WEAK or seen[k].open for k, block in enumerate(made)]
     open_ones = [k for k, one in enumerate(seen) if weak[k] and one.told.watched(step)]
     found = list(made)
@@ -152,7 +156,12 @@ def in_order(
         for name, size, error in zip(one.told.block.names, one.told.observed, one.told.errors.max(axis=0), strict=True)
     }
     if set(sizes) != set(equations.deviation_names):
-        return found  # some constraints were left out, and all are followed together
+        why = (
+            "nor are steps followed in the order of time: some constraints were left out, and all are followed together"
+        )
+        for k in open_ones:
+            found[k] = replace(found[k], reason=f"{found[k].reason.rstrip('.')}; {why}.")
+        return found
     reached = np.array([sizes[name] for name in equations.deviation_names])
     try:
         proof = OrderedProver(equations, scheme, step, parameters, run, reached, work).proof(_rows(seen[0]))
@@ -180,7 +189,7 @@ def _in_order(one: MeasuredDefect, checked: BlockCertificate, proof: OrderedProo
     reason = (
         f"{proof.steps} steps are followed in the order of time, from every state within {width} % of "
         f"{range_words(proof.tube)} at the same time; no step is shown to contract by itself. "
-        f"Omega is the stronger claim: {_why_not(checked.reason)}."
+        f"{_beside_omega(checked.reason)}"
     )
     return replace(
         checked, label=Label.tube, reason=reason, matrix=(), gamma=None, defect=None, epsilon=None, slack=None,
@@ -227,7 +236,7 @@ def _promised(claim: Claim, one: MeasuredDefect, checked: BlockCertificate, proo
     reason = (
         f"One step contracts by {rounded_up(proof.gamma, 6)} and adds at most {rounded_up(defect)} "
         f"({rounded_up(proof.rounding)} of it rounding) for every state {near_words(proof.tube)}, shown over {cells} "
-        f"cell{'s' if cells != 1 else ''}.{start} Omega is the stronger claim: {_why_not(checked.reason)}."
+        f"cell{'s' if cells != 1 else ''}.{start} {_beside_omega(checked.reason)}"
     )
     return replace(
         checked,
@@ -248,7 +257,10 @@ def _listed(names: Sequence[str], bounds: Sequence[float]) -> str:
     return ", ".join(f"|{name}| <= {rounded_up(bound)}" for name, bound in zip(names, bounds, strict=True))
 
 
-def _why_not(reason: str) -> str:
-    """Why there is no proof in Omega, from the words of the block."""
+def _beside_omega(reason: str) -> str:
+    """Why there is no proof in Omega, the stronger claim, from the words of the block."""
     before, _, after = reason.partition("No proof: ")
-    return (after or before).rstrip(".")
+    why = (after or before).rstrip(".")
+    if why.endswith(ASKED_FOR):
+        return f"Omega, which would be the stronger claim, was not tried: {why}."
+    return f"Omega is the stronger claim: {why}."

@@ -139,6 +139,11 @@ def _along(equations: Equations, certificate: Certificate, where: str) -> tuple[
     if not isinstance(equations, Equations) or not isinstance(certificate, Certificate):
         raise BadRequest(f"{where}() takes Equations and the certificate that certify() made of them")
     run, scheme = certificate.trajectory, _scheme(certificate)
+    if run is not None and run.step is None:
+        raise BadRequest(
+            f"the run chose its own steps, and {where} is for runs of one step",
+            where=f"{where}(certificate)", fix="certify a run of one step",
+        )  # fmt: skip
     if not made_here(certificate) or run is None or certificate.step is None:
         raise BadRequest("the certificate was not made here, so its run is not at hand", fix="hf.certify(...) again")
     if not tubes_of(certificate.blocks) or not isinstance(scheme, RungeKutta):

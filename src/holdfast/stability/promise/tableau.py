@@ -8,6 +8,7 @@ from holdfast.errors import BadRequest
 from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.algebra.order_conditions import residuals
 from holdfast.schemes.by_name import is_named, scheme_meant
+from holdfast.schemes.kinds.embedded import Embedded
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.schemes.kinds.scheme import Scheme
 
@@ -39,9 +40,15 @@ def require_maker(run: Trajectory, scheme: Scheme, where: str) -> None:
     raise BadRequest(f"the run was made {made}", where=where, fix="give the scheme that made it, or make it again")
 
 
+def main_tableau(scheme: Scheme) -> RungeKutta | None:
+    """The tableau whose steps an adaptive scheme takes; None where it has none, or the scheme keeps its step."""
+    return scheme.main if isinstance(scheme, Embedded) else None
+
+
 def stated_tableau(scheme: Scheme) -> dict[str, Any] | None:
     """The tableau of a scheme that a name does not tell; None where one does, or where it has none."""
-    if not isinstance(scheme, RungeKutta) or is_named(scheme) or unshown_order(scheme) is not None:
+    found = main_tableau(scheme) or scheme
+    if not isinstance(found, RungeKutta) or is_named(scheme) or unshown_order(found) is not None:
         return None
-    rows = [[str(value) for value in row[:i]] for i, row in enumerate(scheme.stages)]
-    return {"stages": rows, "weights": [str(value) for value in scheme.weights], "order": scheme.order}
+    rows = [[str(value) for value in row[:i]] for i, row in enumerate(found.stages)]
+    return {"stages": rows, "weights": [str(value) for value in found.weights], "order": found.order}

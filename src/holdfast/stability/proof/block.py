@@ -219,8 +219,11 @@ def motion_of(
     parameters: Mapping[Any, Any],
     extras: Sequence[Node] = (),
     whole: BlockFlow | None = None,
+    *,
+    reduced: bool = True,
 ) -> BlockFlow:
-    """The motion of a block: reduced to its own few variables where its constraints are affine, whole otherwise.
+    """The motion of a block: reduced to its own few variables where its constraints are affine and it may be, whole
+    otherwise.
 
     `extras` are functions of the state that the region bounds, such as the energy; `whole` is the whole motion with
     them, where it is at hand.
@@ -231,7 +234,7 @@ def motion_of(
     numbers = bound_numbers(equations, parameters)
     _require_exact_matrix(equations, block, numbers)
     _require_program_solves(equations, block, numbers)
-    return _reduced(equations, block, numbers) or motion
+    return (_reduced(equations, block, numbers) if reduced else None) or motion
 
 
 def _require_exact_matrix(equations: Equations, block: ProofBlock, numbers: dict[Node, Node]) -> None:

@@ -49,14 +49,15 @@ class Claim:
 
     def motion(self) -> BlockFlow:
         """The motion whose steps are bounded: reduced where what the block's constraints are allows it."""
-        if self.scheme.stage_count > self.scheme.order:
-            return self.whole_motion()  # what further stages add to R acts on deviations, which a reduced one has not
+        # what further stages add to R acts on deviations, which a reduced motion has not
+        reduced = self.scheme.stage_count <= self.scheme.order
 
         def made() -> BlockFlow:
-            found = motion_of(self.equations, self.block, self.parameters, self._extras(), self._bound_motion())
-            return self._with_terms(found)
+            whole = self._bound_motion()
+            found = motion_of(self.equations, self.block, self.parameters, self._extras(), whole, reduced=reduced)
+            return self.whole_motion() if found is whole else self._with_terms(found)
 
-        return self.made.once(("motion", self.extra_names), made)
+        return self.made.once(("motion", self.extra_names, reduced), made)
 
     def whole_motion(self) -> BlockFlow:
         """The motion of the block within the whole state."""

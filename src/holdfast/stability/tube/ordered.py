@@ -32,14 +32,16 @@ from holdfast.stability.tube.agreement import require_agreement
 from holdfast.stability.tube.cells import Array, Cells, Centre, outside, scales_of
 from holdfast.stability.tube.flow import TubeFlow, tube_flow
 from holdfast.stability.tube.in_phase import cells_at_rows
+from holdfast.stability.tube.lengths import StepLengths
 from holdfast.stability.tube.prove import LITTLE, NARROWER, WIDTH, WITHIN
 from holdfast.stability.tube.rounding.cover import CLOCK, MOST_MONOMIALS, units_of
 from holdfast.stability.tube.rounding.tape import RoundingTape
 from holdfast.stability.tube.step import limits_hold, rates_between
-from holdfast.stability.tube.step_map import PADDING, UNIT, StepMap, StepRanges
+from holdfast.stability.tube.step_map import PADDING, UNIT, StepMap, StepRanges, with_lengths
 
 BITS = 128
 STEPS = (8, 4, 2)  # of a cell in time
+OWN_STEPS = (4, 2, 1)  # the same where the run chose its steps, each as long as its states allow
 CLOSE = 1.5  # times the width: half-widths of cells whose cubics follow the run closely enough
 TRIES = 11  # widths, each so much narrower than the one before: down to 2·10⁻⁸ of a range
 GAIN = 2.0  # a narrower tube must gain so much to be worth it
@@ -48,7 +50,7 @@ NEAR = 3.0  # times the bounds of the narrowest: a wider tube that is tried wher
 SHARES = (1e-5, 1e-9)  # of the largest singular value: directions below count as none
 MOST_NUMBERS = 2**26  # of all forms together, half a gigabyte
 SAMPLED = 16  # boxes
-SHORTER = 1e-6  # of a step: a last one that lacks more was ended by an event
+MADE_AGAIN = 0.01  # of a width: what steps made again from the times of rows may be beside those that were chosen
 GROUP = 10  # steps whose remainders are added up before they are followed
 STATED = 1.02  # times what was found, for another enclosure to confirm it
 LEAST = 1e-9  # of what is stated: what another arithmetic may take for 0
@@ -72,7 +74,7 @@ class OrderedProver:
 
     equations: Equations
     scheme: RungeKutta
-    step: float
+    step: float | None  # None: the run chose each of its steps, which are those between its rows
     parameters: Mapping[Any, Any]
     run: Trajectory
     seen: Array  # the largest of each deviation along the run, not below what reading it off may add
@@ -100,11 +102,12 @@ class OrderedProver:
 
     def _proof(self, found: OrderedAttempt) -> OrderedProof | None:
         """With rounding, and the run shown to lie in the tube, on whose way to the next row nothing fails."""
-        exist, evaluated = rates_between(self._flow, self.scheme, self.step, self._shape, found.boxes)
+        longest = self._lengths.longest_from(found.owners)
+        exist, evaluated = rates_between(self._flow, self.scheme, longest, self._shape, found.boxes)
         self._charge(self._map.tape, evaluated)
         if not exist.all():
             return None
-        rounding = self._rounding(found.boxes, found.ranges.radius)
+        rounding = self._rounding(found)
         bounds = self._summed(found.ranges, found.owners, rounding) if np.isfinite(rounding).all() else None
         if bounds is None or not np.isfinite(bounds).all() or outside(found.cells, self.run):
             return None
@@ -145,14 +148,17 @@ class OrderedProver:
         boxes, owners = boxes.chosen(order), owners[order]
         few = np.union1d(_sampled(len(boxes)), np.flatnonzero(np.isin(owners, list(self._doubtful))))
         self._charge(self._map.tape, len(few))
-        tried = self._map.ranges(boxes.chosen(few), owners[few], SHARES[:1], self.seen)
+        tried = self._map.ranges(
+            boxes.chosen(few), owners[few], SHARES[:1], self.seen, self._lengths.ranges_from(owners[few])
+        )
         if not all(np.isfinite(one.radius).all() for one in tried):
             return None
         self._charge(self._map.tape, len(boxes))
-        if self._flow.limits and not limits_hold(self._flow, self.scheme, self.step, self._shape, boxes).all():
+        longest = self._lengths.longest_from(owners)
+        if self._flow.limits and not limits_hold(self._flow, self.scheme, longest, self._shape, boxes).all():
             return None
         best: OrderedAttempt | None = None
-        for ranges in self._map.ranges(boxes, owners, SHARES, self.seen):
+        for ranges in self._map.ranges(boxes, owners, SHARES, self.seen, self._lengths.ranges_from(owners)):
             unbounded = ~np.isfinite(ranges.radius).all(axis=1)
             if unbounded.any():
                 self._doubtful.update(owners[unbounded][:SAMPLED].tolist())
@@ -163,11 +169,12 @@ class OrderedProver:
         return best
 
     @cached_property
+    def _lengths(self) -> StepLengths:
+        return StepLengths(self.run, self.step)
+
+    @property
     def _steps(self) -> int:
-        """Whole ones: that by which an event is met is shorter, and no step of the scheme with this step."""
-        times = self.run.times
-        short = len(times) > 1 and float(times[-1] - times[-2]) < (1 - SHORTER) * self.step
-        return len(times) - 1 - short
+        return self._lengths.whole
 
     @cached_property
     def _doubtful(self) -> set[int]:
@@ -177,7 +184,7 @@ class OrderedProver:
     def _cells(self, width: float) -> Cells:
         """Of as many steps each as a cubic follows the run, beside the width of the tube."""
         times = self.run.times
-        for steps in STEPS:
+        for steps in OWN_STEPS if self._lengths.chosen else STEPS:
             ends = np.unique([*times[::steps], times[-1]])
             cells = self._centre.cells(np.column_stack([ends[:-1], ends[1:]]), width)
             if (cells.halves <= CLOSE * width * self._centre.scales).all():
@@ -278,24 +285,31 @@ class OrderedProver:
 
     def _model(self, *, fine: bool) -> RoundingTape:
         if fine not in self._models:
-            self._models[fine] = RoundingTape(self._flow, self.scheme, self.step, self._shapes[fine], fine=fine)
+            varying = self._lengths.chosen
+            self._models[fine] = RoundingTape(
+                self._flow, self.scheme, self._lengths.longest, self._shapes[fine], fine=fine, varying=varying
+            )
         return self._models[fine]
 
-    def _rounding(self, boxes: Cells, radius: Array) -> Array:
+    def _rounding(self, found: OrderedAttempt) -> Array:
         """Of one step from each box: errors added up, and followed with their signs where that counts."""
-        bounds, few = np.full_like(radius, np.inf), _sampled(len(boxes))
-        if np.isfinite(self._rounded(boxes.chosen(few), fine=False)).all():
-            bounds = self._rounded(boxes, fine=False)
+        radius = found.ranges.radius
+        bounds, few, every = np.full_like(radius, np.inf), _sampled(len(radius)), np.arange(len(radius))
+        if np.isfinite(self._rounded(found, few, fine=False)).all():
+            bounds = self._rounded(found, every, fine=False)
         poor: Array = np.any(~(bounds <= LITTLE * radius), axis=1)
         if poor.any():
-            bounds[poor] = np.fmin(bounds[poor], self._rounded(boxes.chosen(poor), fine=True))
+            bounds[poor] = np.fmin(bounds[poor], self._rounded(found, every[poor], fine=True))
         return bounds
 
-    def _rounded(self, boxes: Cells, *, fine: bool) -> Array:
-        model = self._model(fine=fine)
-        data = boxes.inputs(self._shapes[fine], self._flow.places, self._flow.timed)
-        latest = float(np.abs(self.run.times).max()) + abs(self.equations.problem.run.begin) + self.step
+    def _rounded(self, found: OrderedAttempt, chosen: Array, *, fine: bool) -> Array:
+        model, shape, boxes = self._model(fine=fine), self._shapes[fine], found.boxes.chosen(chosen)
+        data = boxes.inputs(shape, self._flow.places, self._flow.timed)
+        latest = float(np.abs(self.run.times).max()) + abs(self.equations.problem.run.begin) + self._lengths.longest
         data[:, 0, -1] = CLOCK * latest
+        lengths = self._lengths.ranges_from(found.owners[chosen])
+        if lengths is not None:
+            data = with_lengths(data, lengths, shape, self._flow)
         self._charge(model.tape, len(boxes))
         return model.errors(data)
 
@@ -303,7 +317,8 @@ class OrderedProver:
         scales = zip(self.run.state_names, self._centre.scales.tolist(), strict=True)
         rows = zip(found.cells.spans.tolist(), found.cells.curves.tolist(), found.cells.halves.tolist(), strict=True)
         kept = tuple((a, b, tuple(map(tuple, curves)), tuple(half)) for (a, b), curves, half in rows)
-        return Tube(found.width, tuple(scales), kept)
+        width = found.width * (1 - MADE_AGAIN) if self._lengths.chosen else found.width
+        return Tube(width, tuple(scales), kept)
 
 
 def _sampled(count: int) -> Array:

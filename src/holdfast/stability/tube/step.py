@@ -112,8 +112,8 @@ def deviation_tape(flow: TubeFlow, monomials: CellMonomials) -> FormTape:
     return FormTape(tape, [tape.number(value) for value in tape.graph(flow.inputs, place, flow.psi)])
 
 
-def limits_hold(flow: TubeFlow, scheme: RungeKutta, step: float, shape: CellMonomials, cells: Cells) -> Array:
-    """Whether no control reaches a limit at any stage of a step from any state of a cell [cell]."""
+def limits_hold(flow: TubeFlow, scheme: RungeKutta, step: float | Array, shape: CellMonomials, cells: Cells) -> Array:
+    """Whether no control reaches a limit at any stage of a step from any state of a cell [cell], each of its length."""
     if not flow.limits:
         return np.ones(len(cells), bool)
     data = cells.inputs(shape, flow.places, flow.timed)
@@ -143,7 +143,7 @@ def control_tape(flow: TubeFlow, scheme: RungeKutta, shape: CellMonomials) -> Fo
 
 
 def rates_between(
-    flow: TubeFlow, scheme: RungeKutta, step: float, shape: CellMonomials, cells: Cells
+    flow: TubeFlow, scheme: RungeKutta, step: float | Array, shape: CellMonomials, cells: Cells
 ) -> tuple[Array, int]:
     """Whether rates and what holds the program exist on the whole way from the states of a cell to the next row [cell];
     and how many evaluations of a cell that took.
@@ -156,13 +156,15 @@ def rates_between(
         return np.ones(len(cells), bool), 0
     data, tape = cells.inputs(shape, flow.places, flow.timed), _way_tape(flow, scheme, shape)
     length, lacking = shape.place[(len(flow.variables) + 1,)], np.arange(len(cells))
+    lengths = np.broadcast_to(np.asarray(step, float), len(cells))
     evaluated = 0
     for parts in LENGTHS:
         known = np.ones(len(lacking), bool)
         evaluated += parts * len(lacking)
         for part in range(parts):
             tau = np.zeros((len(lacking), 1, data.shape[2]))
-            tau[:, 0, 0], tau[:, 0, length] = step * (2 * part + 1) / (2 * parts), step * (1 + EDGE) / (2 * parts)
+            tau[:, 0, 0] = lengths[lacking] * (2 * part + 1) / (2 * parts)
+            tau[:, 0, length] = lengths[lacking] * (1 + EDGE) / (2 * parts)
             with np.errstate(all="ignore"):
                 found = tape(np.concatenate([tau, data[lacking]], axis=1))
                 known &= np.isfinite(found.sizes()).all(axis=1)

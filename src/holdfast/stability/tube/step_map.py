@@ -44,10 +44,12 @@ class StepRanges:
 class StepMap:
     """The deviations before and after one step, as forms in the states of a box."""
 
-    def __init__(self, flow: TubeFlow, scheme: RungeKutta, step: float, shape: CellMonomials) -> None:
+    def __init__(self, flow: TubeFlow, scheme: RungeKutta, step: float | None, shape: CellMonomials) -> None:
+        """Without a `step` each box has a length of its own."""
         self.flow, self.shape = flow, shape
         tape = Recorder(1, shape)
-        taken = Stages(flow, scheme, tape, Fraction(step), variables_of(flow))
+        tau: Value = tape.input([len(flow.variables) + 1]) if step is None else Fraction(step)
+        taken = Stages(flow, scheme, tape, tau, variables_of(flow))
         before = tape.graph(flow.inputs, [taken.time, *taken.state], flow.psi)
         stages: list[list[Value]] = []
         for node, row in zip(scheme.nodes, scheme.stages, strict=True):
@@ -56,14 +58,16 @@ class StepMap:
         later = tape.graph(flow.inputs, [taken.moment(Fraction(1)), *after], flow.psi)
         self.tape = FormTape(tape, [tape.number(value) for value in (*before, *later)])
 
-    def ranges(self, boxes: Cells, owners: Array, shares: Sequence[float], sizes: Array) -> list[StepRanges]:
+    def ranges(
+        self, boxes: Cells, owners: Array, shares: Sequence[float], sizes: Array, lengths: Array | None = None
+    ) -> list[StepRanges]:
         """The step of each box, with M found in several ways, and last with the best of them at each row.
 
         The ways differ by the share of the largest singular value below which directions count as none, and by what is
         left open by the linear parts. Radii are judged beside `sizes`. Boxes of one owner (where two cells of a tube
-        meet) have one M.
+        meet) have one M. `lengths` [box, middle and reach] are of the steps, where each has its own.
         """
-        parts = [self._forms(boxes, slice(k, k + AT_ONCE)) for k in range(0, len(boxes), AT_ONCE)]
+        parts = [self._forms(boxes, slice(k, k + AT_ONCE), lengths) for k in range(0, len(boxes), AT_ONCE)]
         before, after, off_before, off_after = (np.concatenate(part) for part in zip(*parts, strict=True))
         first = np.searchsorted(owners, owners)  # owners are in order
         linear = [self.shape.place[(1 + i,)] for i in range(len(self.flow.variables))]
@@ -94,14 +98,23 @@ class StepMap:
         radius = np.where(np.isfinite(radius) & np.isfinite(left[..., 0]), radius, np.inf)
         return StepRanges(matrices, np.nan_to_num(left[..., 0]), radius, sizes * PADDING)
 
-    def _forms(self, boxes: Cells, part: slice) -> tuple[Array, Array, Array, Array]:
+    def _forms(self, boxes: Cells, part: slice, lengths: Array | None) -> tuple[Array, Array, Array, Array]:
         flow, count = self.flow, len(self.flow.psi)
         chosen = np.arange(len(boxes))[part]
         data = boxes.chosen(chosen).inputs(self.shape, flow.places, flow.timed)
+        if lengths is not None:
+            data = with_lengths(data, lengths[chosen], self.shape, flow)
         with np.errstate(all="ignore"):
             found = self.tape(data)
         polynomials, off = found.polynomials, np.where(np.isfinite(found.remainders), found.remainders, np.inf)
         return polynomials[:, :count], polynomials[:, count:], off[:, :count], off[:, count:]
+
+
+def with_lengths(data: Array, lengths: Array, shape: CellMonomials, flow: TubeFlow) -> Array:
+    """The inputs of cells behind the length of a step from each: its middle, and its reach times ξ."""
+    tau = np.zeros((len(data), 1, data.shape[2]))
+    tau[:, 0, 0], tau[:, 0, shape.place[(len(flow.variables) + 1,)]] = lengths.T
+    return np.concatenate([tau, data], axis=1)
 
 
 def _mixed(found: Sequence[StepRanges], chosen: Array) -> StepRanges:

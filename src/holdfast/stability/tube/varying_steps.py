@@ -30,20 +30,15 @@ from holdfast.stability.proof.contraction import Contraction
 from holdfast.stability.proof.enclosure import ball_matrix, upper
 from holdfast.stability.tube.cells import Array, Cells
 from holdfast.stability.tube.flow import TubeFlow
+from holdfast.stability.tube.lengths import ROUNDED, longest_lengths
 from holdfast.stability.tube.prove import FORMS
 from holdfast.stability.tube.rounding.cover import CLOCK
 from holdfast.stability.tube.rounding.tape import RoundingTape
 from holdfast.stability.tube.step import LIMIT_MARGIN, Stages, defect_tape, deviation_tape
 
-STEP = 2.0**-50  # of the latest time: what a step may differ from the difference of its rows by
 PADDING = 1 + 1e-9  # of sums and products of doubles
 UNIT = 2.0**-50  # of a few operations on doubles, beside their terms
 DECAYS = (0.1, 0.3, 0.5, 0.7, 0.9)  # of the slowest root: rates at which a norm is to decay
-
-
-def step_lengths(run: Trajectory) -> Array:
-    """Of the steps of a run, not below."""
-    return np.asarray(np.diff(run.times) + STEP * np.abs(run.times).max())
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +56,7 @@ class StepNorm:
         """The contraction of each step, shown in balls; None where some step does not contract."""
         import flint
 
-        lengths, room = np.diff(run.times), STEP * float(np.abs(run.times).max())
+        lengths, room = np.diff(run.times), ROUNDED * float(np.abs(run.times).max())
         inverse = np.linalg.inv(factor.T)
         gammas, matrices, spreads, widths = [], [], [], None
         with precision(BITS):
@@ -132,7 +127,7 @@ class StepForms:
 
     def _inputs(self, width: float, least: float) -> Array:
         """τ from `least` to 1 of each step, time and state; s in steps."""
-        lengths = step_lengths(self.run)
+        lengths = longest_lengths(self.run)
         data = self._cells(width).inputs(self._shape, self.flow.places, self.flow.timed)
         tau = np.zeros((len(lengths), 1, data.shape[2]))
         tau[:, 0, 0] = lengths * (1 + least) / 2
@@ -149,13 +144,13 @@ class StepForms:
             middle = c[..., 0] + 0.5 * c[..., even].sum(axis=-1)
             spread = np.abs(c[..., 1:]).sum(axis=-1) - 0.5 * np.abs(c[..., even]).sum(axis=-1) + found.remainders
             lengths = np.diff(self.run.times)
-            short = (self.scheme.order + 1) * (step_lengths(self.run) - lengths + UNIT * lengths) / lengths * 2
+            short = (self.scheme.order + 1) * (longest_lengths(self.run) - lengths + UNIT * lengths) / lengths * 2
             slack = short[:, None] * (np.abs(middle) + spread)  # the step itself is a little shorter than its bound
             return middle, spread * PADDING + slack + UNIT * np.abs(c).sum(axis=-1)
 
     def direct(self, width: float, norm: StepNorm, places: Sequence[int]) -> tuple[Array, Array]:
         """Middles and radii of ψ(Φ(x)) − R ψ(x), rounding included, by the forms of both: no law need be obeyed."""
-        lengths, room = np.diff(self.run.times), STEP * float(np.abs(self.run.times).max())
+        lengths, room = np.diff(self.run.times), ROUNDED * float(np.abs(self.run.times).max())
         data = self._inputs(width, 1.0)
         data[:, 0, 0], data[:, 0, -3] = lengths, 0.0
         data[:, 0, self._shape.place[(len(self.flow.variables) + 1,)]] = room
@@ -202,7 +197,7 @@ class StepForms:
 
     def rounding(self, width: float) -> Array:
         """What doubles add to each deviation in each step."""
-        longest = float(step_lengths(self.run).max()) * PADDING
+        longest = float(longest_lengths(self.run).max()) * PADDING
         model = RoundingTape(self.flow, self.scheme, longest, self._shape, varying=True)
         data = self._inputs(width, 1.0 - 1e-6)
         data[:, 0, -3] = 0.0

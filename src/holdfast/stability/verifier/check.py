@@ -30,7 +30,7 @@ from holdfast.stability.verifier.reading.statement import Statement, reactions_i
 from holdfast.stability.verifier.reading.tubes import TubeClaim
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed, require, understood
 from holdfast.stability.verifier.rounding.adjoint import AdjointRounding, BoxRounding
-from holdfast.stability.verifier.schemes import Tableau, is_taken, stated_tableau, tableau_named
+from holdfast.stability.verifier.schemes import Tableau, choosing_tableau, is_taken, stated_tableau, tableau_named
 from holdfast.stability.verifier.steps.cells import Cutter, Limit
 from holdfast.stability.verifier.steps.charts import ChartCutter
 from holdfast.stability.verifier.steps.contraction import Contraction, Norm, bits_for, top
@@ -128,7 +128,9 @@ def reading(claims: Claims) -> Reading:
             require(value == numbers[name], f"{name} = {value:g} is not the problem's {numbers[name]:g}")
     tableau = _tableau(claims, notes)
     require(tableau is not None or not sure, f"the scheme {claims.scheme[:30]!r} is not an explicit tableau")
-    require(claims.step is not None, "there is no step")
+    require((claims.step is None) == (claims.times is not None), "there is no step, or steps of its own beside one")
+    followed = all(block.ordered is not None for block in claims.blocks if block.claimed)
+    require(claims.times is None or followed, "steps that a run chose are followed in the order of time alone")
     own = len(stated.state_names)
     require(len(claims.start) == own or (high and len(claims.start) > own), "the start is not a state of the problem")
     require(claims.code is not None, "the code that is run is not in it")
@@ -165,7 +167,7 @@ def reading(claims: Claims) -> Reading:
 def _tableau(claims: Claims, notes: list[str]) -> Tableau | None:
     """The tableau of its scheme, by its name or as it is stated under a name that means no other."""
     if claims.tableau is None:
-        return tableau_named(claims.scheme)
+        return tableau_named(claims.scheme) if claims.times is None else choosing_tableau(claims.scheme)
     require(not is_taken(claims.scheme), f"it gives the name {claims.scheme[:30]!r} to another tableau")
     found = stated_tableau(*claims.tableau)
     stages = f"{len(found.weights)} stage{'s' if len(found.weights) > 1 else ''}"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction as F
 from math import factorial
 
+from holdfast.stability.verifier.dormand_prince import EIGHTH, FIFTH, rows_of
 from holdfast.stability.verifier.refusal import require
 
 
@@ -45,7 +46,8 @@ TABLEAUS = {
         ((), (_THIRD,), (-_THIRD, _ONE), (_ONE, -_ONE, _ONE)), (F(1, 8), F(3, 8), F(3, 8), F(1, 8))
     ),
 }
-OTHERS = {"symplectic-euler", "dopri5", "dop853", "implicit-midpoint", "radau5", "radau"}  # that no tableau here tells
+CHOOSING = {"dopri5": (FIFTH, 5), "dop853": (EIGHTH, 8)}  # their own steps
+OTHERS = {"symplectic-euler", "implicit-midpoint", "radau5", "radau"}  # that no tableau here tells
 PLACE = re.compile(r"two-stage\(([1-9]\d{0,59})(?:/([1-9]\d{0,59}))?\)")
 
 
@@ -63,10 +65,19 @@ def tableau_named(name: str) -> Tableau | None:
     return Tableau(((), (place,)), (1 - 1 / (2 * place), 1 / (2 * place)))
 
 
+def choosing_tableau(name: str) -> Tableau | None:
+    """The tableau of a scheme that chooses its own steps, by its name."""
+    if name not in CHOOSING:
+        return None
+    text, order = CHOOSING[name]
+    *stages, weights = rows_of(text)
+    return Tableau(tuple(stages), weights, order)
+
+
 def is_taken(name: str) -> bool:
     """Whether a name means a scheme, however it is written: RK4, "rk4 ", Two_Stage(3/4)."""
     plain = unicodedata.normalize("NFKC", name).strip().lower().replace("_", "-").replace(" ", "-")
-    return plain in OTHERS or tableau_named(plain) is not None
+    return plain in OTHERS or plain in CHOOSING or tableau_named(plain) is not None
 
 
 MOST_STAGES, MOST_ORDER = 16, 6  # of a tableau that is stated

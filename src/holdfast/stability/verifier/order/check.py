@@ -17,9 +17,9 @@ from holdfast.stability.verifier.numbers.evaluate import ball_values
 from holdfast.stability.verifier.numbers.forms import Array
 from holdfast.stability.verifier.order.repeated import RepeatedEquations
 from holdfast.stability.verifier.order.rows import require_regular, steps_of_rows
-from holdfast.stability.verifier.order.steps import Boxes, MapReader, StepMaps, boxes, largest
+from holdfast.stability.verifier.order.steps import Boxes, MapReader, StepMaps, StepRows, boxes, largest
 from holdfast.stability.verifier.reading.code import CLOCK
-from holdfast.stability.verifier.reading.file import BlockClaim
+from holdfast.stability.verifier.reading.file import BlockClaim, Claims
 from holdfast.stability.verifier.reading.tubes import StatedTube
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed, require
 from holdfast.stability.verifier.rounding.adjoint import AdjointRounding
@@ -110,7 +110,6 @@ def _require_block(read: Reading, block: BlockClaim, claim: dict[str, Any]) -> N
 
 def _checked(read: Reading, claim: dict[str, Any], budget: Budget, progress: Progress) -> ShownOrder:
     claims, made, names = read.claims, read.equations, claim["names"]
-    assert claims.step is not None
     require(claim["tube"] < len(claims.tubes), "its tube is not in the certificate")
     tube, steps = claims.tubes[claim["tube"]], claim["steps"]
     _require_tube(read, tube)
@@ -119,9 +118,7 @@ def _checked(read: Reading, claim: dict[str, Any], budget: Budget, progress: Pro
     sizes = {len(claim[name]) for name in ("start", "bounds", "rounding")}
     require(sizes == {len(names)}, "its numbers are not one for each deviation")
     require(0 < steps <= MOST_STEPS, "it is of no step, or of too many")
-    left = claims.duration - steps * claims.step  # where an event ends the run, less than a step
-    whole = -1e-9 * claims.duration <= left < (1 - SHORTER) * claims.step
-    require(whole, "its steps are not those of its run")
+    require(_are_of_run(claims, steps), "its steps are not those of its run")
     _require_start(read, claim)
     if read.cuts:
         raise Unconfirmed("limits of controls are not re-checked by steps in the order of time")
@@ -136,12 +133,21 @@ def _checked(read: Reading, claim: dict[str, Any], budget: Budget, progress: Pro
     return ShownOrder(claim, tube, found, maps, rounding, bounds, agreeing)
 
 
+def _are_of_run(claims: Claims, steps: int) -> bool:
+    """Whether so many steps are all that the run takes, but for one by which an event is met: that one is shorter."""
+    if claims.times is None:
+        assert claims.step is not None
+        left = claims.duration - steps * claims.step
+        return -1e-9 * claims.duration <= left < (1 - SHORTER) * claims.step
+    ends = claims.times[0] == claims.begin and claims.times[-1] - claims.times[0] == claims.duration
+    return ends and steps in (len(claims.times) - 2, len(claims.times) - 1)
+
+
 def boxes_of(read: Reading, claim: dict[str, Any]) -> Boxes:
     """The states of its tube at its rows."""
-    claims = read.claims
-    assert claims.step is not None
-    clock = CLOCK * (abs(claims.begin) + claims.duration + claims.step)
-    return boxes(claims.tubes[claim["tube"]], claims.begin, claims.step, claim["steps"], clock)
+    claims, steps = read.claims, StepRows.of(read.claims, claim["steps"])
+    clock = CLOCK * (abs(claims.begin) + claims.duration + steps.longest)
+    return boxes(claims.tubes[claim["tube"]], steps, clock)
 
 
 def _steps(
@@ -149,9 +155,10 @@ def _steps(
 ) -> tuple[StepMaps, Array]:
     """The step from each row as a map of deviations, and its rounding: (steps, deviations)."""
     claims, made, names = read.claims, read.equations, claim["names"]
-    assert claims.step is not None
     tube = claims.tubes[claim["tube"]]
     if isinstance(made, RepeatedEquations):
+        if claims.times is not None:
+            raise Unconfirmed("constraints that may repeat each other are re-checked at one step alone")
         require_regular(made, tube, claims.begin, claims.start)
         place = next(k for k, block in enumerate(claims.blocks) if block.ordered == claim)
 
@@ -162,7 +169,7 @@ def _steps(
         maps, rounding = steps_of_rows(read, names, found, place, tell)
         _require_rounding(rounding, claim)
         return maps, rounding
-    reader = MapReader(made, names, read.tableau, claims.step)
+    reader = MapReader(made, names, read.tableau)
     maps = reader.maps(found, lambda share: progress(MAPS_PART * share))
     by_box = _rounding(read, found, claim, budget, progress)
     return maps, np.maximum.reduceat(by_box, np.flatnonzero(np.diff(found.rows, prepend=-1)))
@@ -192,10 +199,10 @@ def _rounding(read: Reading, found: Boxes, claim: dict[str, Any], budget: Budget
     of cells, and last of the boxes themselves.
     """
     claims, names, tube = read.claims, claim["names"], read.claims.tubes[claim["tube"]]
-    assert claims.step is not None
-    latest = max(abs(float(tube.spans[0, 0])), abs(float(tube.spans[-1, 1]))) + claims.step
+    longest = found.steps.longest
+    latest = max(abs(float(tube.spans[0, 0])), abs(float(tube.spans[-1, 1]))) + longest
     model = AdjointRounding(
-        read.equations, read.code, [[name] for name in names], read.tableau, claims.step,
+        read.equations, read.code, [[name] for name in names], read.tableau, longest,
         [np.ones((1, 1))] * len(names), claims.parameters, latest,
     )  # fmt: skip
     whole, wanted = (
@@ -204,20 +211,22 @@ def _rounding(read: Reading, found: Boxes, claim: dict[str, Any], budget: Budget
     )
     bounds = np.full((len(whole), len(names)), np.inf)
 
-    def look(places: Sequence[Array], of: TubeCells, bounds: Array) -> None:
+    def look(places: Sequence[Array], of: TubeCells, bounds: Array, *, at_rows: bool = False) -> None:
         open_ones = [rows for rows in places if not (bounds[rows] <= wanted).all()]
         for k in range(0, len(open_ones), BATCH):
             some = open_ones[k : k + BATCH]
             budget.spend(len(some))
             together = joined_cells([grouped(of.chosen(rows)) if len(rows) > 1 else of.chosen(rows) for rows in some])
-            for rows, own in zip(some, model.judged(together).T, strict=True):
+            lengths = found.lengths(np.concatenate(some)) if at_rows else None
+            for rows, own in zip(some, model.judged(together, lengths).T, strict=True):
                 bounds[rows] = np.fmin(bounds[rows], own)
             progress(MAPS_PART + (1 - MAPS_PART) * float((bounds <= wanted).all(axis=1).mean()))
 
-    look(groups(len(whole)), whole, bounds)
-    look([np.array([k]) for k in range(len(whole))], whole, bounds)
+    if claims.times is None:  # else each row has a step of its own
+        look(groups(len(whole)), whole, bounds)
+        look([np.array([k]) for k in range(len(whole))], whole, bounds)
     by_box = bounds[found.owners]
-    look([np.array([k]) for k in range(len(by_box))], found.cells, by_box)
+    look([np.array([k]) for k in range(len(by_box))], found.cells, by_box, at_rows=True)
     _require_rounding(by_box, claim)
     return by_box
 

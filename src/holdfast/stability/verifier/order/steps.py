@@ -16,6 +16,7 @@ import numpy as np
 
 from holdfast.stability.verifier.numbers.forms import GROWTH, UNIT, Array, Form, Space
 from holdfast.stability.verifier.reading.equations import Equations
+from holdfast.stability.verifier.reading.file import Claims
 from holdfast.stability.verifier.reading.tubes import StatedTube
 from holdfast.stability.verifier.refusal import Unconfirmed, require
 from holdfast.stability.verifier.schemes import Tableau
@@ -25,8 +26,31 @@ from holdfast.stability.verifier.tube.space import box_space
 from holdfast.stability.verifier.tube.step import TubeMotion
 
 BATCH = 256  # boxes at a time
+CHANGED = 4 * UNIT  # of the latest time: how far a step may be from the difference of its rows, whose times are rounded
 NOTHING = 1e-9  # of the largest singular value: linear parts below it count as none
 PADDING = 1 + 1e-9  # of sums of up to 10⁵ terms that are not negative
+
+
+@dataclass(frozen=True, eq=False)
+class StepRows:
+    """The rows from which steps are taken: when, and how long the step from each is."""
+
+    times: Array
+    lengths: Array
+    off: float  # a step is as long as that within this: 0 where all have one length
+
+    @staticmethod
+    def of(claims: Claims, steps: int) -> StepRows:
+        """The first so many of a claim, whose run chose its steps or took one of a stated length."""
+        if claims.times is None:
+            assert claims.step is not None
+            return StepRows(claims.begin + np.arange(steps) * claims.step, np.full(steps, claims.step), 0.0)
+        times = np.array(claims.times)
+        return StepRows(times[:steps], np.diff(times)[:steps], CHANGED * float(np.abs(times).max()))
+
+    @property
+    def longest(self) -> float:
+        return float(self.lengths.max()) + self.off
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,24 +60,29 @@ class Boxes:
     cells: TubeCells
     rows: Array
     owners: Array  # the cell of each
+    steps: StepRows
+
+    def lengths(self, chosen: Array) -> tuple[Array, Array]:
+        """Of the steps from some boxes: a middle and a reach."""
+        return self.steps.lengths[self.rows[chosen]], np.full(len(chosen), self.steps.off)
 
 
-def boxes(tube: StatedTube, begin: float, step: float, steps: int, clock: float) -> Boxes:
+def boxes(tube: StatedTube, steps: StepRows, clock: float) -> Boxes:
     """Of all rows from which a step is taken; a row's time is wrong by no more than the clock."""
     whole = TubeCells.whole(list(tube.scales), tube.spans, tube.curves, tube.halves)
-    times = begin + np.arange(steps) * step
+    times = steps.times
     first = np.searchsorted(tube.spans[:, 1], times - clock, side="left")
     last = np.searchsorted(tube.spans[:, 0], times + clock, side="right") - 1
     require(bool((first <= last).all() and (last < len(tube.spans)).all()), "a row of the run is not in the tube")
     count = last - first + 1
-    rows = np.repeat(np.arange(steps), count)
+    rows = np.repeat(np.arange(len(times)), count)
     owners = np.repeat(first, count) + np.arange(len(rows)) - np.repeat(np.cumsum(count) - count, count)
     cells = whole.chosen(owners)
     length = cells.spans[:, 1] - cells.spans[:, 0]
     place = (times[rows] - cells.spans[:, 0]) / length
     off = 2 * clock / length + 4 * UNIT * (1 + np.abs(place))
     cells.low[:, 0], cells.high[:, 0] = np.clip(place - off, 0, 1), np.clip(place + off, 0, 1)
-    return Boxes(cells, rows, owners)
+    return Boxes(cells, rows, owners, steps)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +97,8 @@ class StepMaps:
 class MapReader:
     """Steps from boxes by the verifier's own forms."""
 
-    def __init__(self, equations: Equations, names: list[str], tableau: Tableau, step: float) -> None:
-        self.motion, self.tableau, self.step = TubeMotion(equations, names), tableau, step
+    def __init__(self, equations: Equations, names: list[str], tableau: Tableau) -> None:
+        self.motion, self.tableau = TubeMotion(equations, names), tableau
         self.count, self._symbols = len(names), len(tableau.weights) * self.motion.rows
 
     def maps(self, found: Boxes, tell: Callable[[float], None]) -> StepMaps:
@@ -79,7 +108,7 @@ class MapReader:
         low, high = np.full((2, len(found.rows), self.count), np.nan)
         for k in range(0, len(found.rows), BATCH):
             chosen = np.arange(k, min(k + BATCH, len(found.rows)))
-            before, later = self._forms(found.cells.chosen(chosen))
+            before, later = self._forms(found.cells.chosen(chosen), *found.lengths(chosen))
             own = _maps(before, later)
             rows = found.rows[chosen]
             leading = np.isin(chosen, starts)
@@ -93,12 +122,12 @@ class MapReader:
         radius = np.maximum(high - middle, middle - low) * PADDING + UNIT * (np.abs(low) + np.abs(high))
         return StepMaps(matrices, middle, radius)
 
-    def _forms(self, cells: TubeCells) -> tuple[list[Form], list[Form]]:
+    def _forms(self, cells: TubeCells, lengths: Array, off: Array) -> tuple[list[Form], list[Form]]:
         own = box_space(1 + len(cells.names), self._symbols)
         self.motion.begin_step()
         with np.errstate(all="ignore"):
             values = cells.values(own)
-            tau = Form.constant(own, np.full(len(cells), self.step))
+            tau = Form.constant(own, lengths, off)
             return self.motion.psi(own, len(cells), values), after(self.motion, self.tableau, tau, values)
 
 

@@ -34,7 +34,7 @@ TINY = 2.0**-40  # of the largest term: what a difference that should vanish may
 
 def above_usual(claims: Claims) -> bool:
     """Whether a proved block has rates beyond w among its deviations."""
-    proved = [block for block in claims.blocks if (block.proof or block.tube_proof) is not None]
+    proved = [block for block in claims.blocks if (block.proof or block.tube_proof or block.ordered) is not None]
     return any(not name.startswith(("y_", "w_")) for block in proved for name in block.names)
 
 

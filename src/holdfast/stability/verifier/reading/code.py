@@ -335,7 +335,7 @@ def _slope(op: str, low: Array, high: Array) -> Array:
 
 
 def advanced(
-    x: Sequence[Rounded], step: float, weights: Sequence[Fraction], stages: Sequence[Sequence[Rounded]]
+    x: Sequence[Rounded], step: Rounded, weights: Sequence[Fraction], stages: Sequence[Sequence[Rounded]]
 ) -> list[Rounded]:
     """x + step Σ b K, whose terms a driver adds one by one, in any order."""
     used = [(b, stage) for b, stage in zip(weights, stages, strict=False) if b]
@@ -343,7 +343,7 @@ def advanced(
     for i, value in enumerate(x):
         total, moved = value, np.zeros(value.cells)
         for b, stage in used:
-            factor = mul(constant(Fraction(step), value.form), constant(b, value.form))
+            factor = mul(step, constant(b, value.form))
             term = mul(factor, stage[i])
             total = add(total, term)
             moved = moved + (term.size + term.error)

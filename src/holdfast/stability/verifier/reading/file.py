@@ -7,6 +7,7 @@ start        the state of the run that was checked
 code         the operations that are run: inputs, operations, rates; tables, the pieces of data that they read; and
              passes over rows that may repeat each other: their weights, and the places of (a, λ) after each
 blocks       of constraints, each once; `proof` where one is claimed
+times        of all rows of the run, where it chose its own steps: there is no `step` then
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from hashlib import sha256
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,7 @@ SCHEMA = 2
 LARGEST = 20_000_000  # bytes of a certificate
 LABELS = ("nothing", "proved", "tube", "mean_square", "checked", "estimated", "neutral", "refused")
 MOST_OPERATIONS = 20_000
+MOST_ROWS = 200_000  # of a run that chose its own steps
 MOST_PASSES = 20  # over rows that may repeat each other
 FRACTION = re.compile(r"-?[0-9]+(?:/[0-9]+)?")
 LARGEST_NUMBER = 1e150  # in what is claimed; beyond it nothing is a bound
@@ -97,6 +100,7 @@ class Claims:
     tableau: tuple[list[list[Fraction]], list[Fraction], int] | None = None  # where the scheme has no name of its own
     tubes: list[StatedTube] = field(default_factory=list)
     widened: list[str] = field(default_factory=list)  # parameters that are states of its text, and do not move
+    times: list[float] | None = None  # of the rows of a run that chose its own steps, in the place of a step
     starts: dict[str, float] | None = None  # how far off others may start, state by state, and stay in every tube
 
 
@@ -355,7 +359,15 @@ def _distances(value: Any, where: str) -> dict[str, float]:
     return found
 
 
-TOP_MORE: dict[str, Check] = {"tableau": _optional(_tableau), "tubes": tubes, "widened": _unique, "starts": _distances}
+def _times(value: Any, where: str) -> list[float]:
+    found = _list(_number, MOST_ROWS)(value, where)
+    require(len(found) > 1 and all(a < b for a, b in pairwise(found)), f"{where} are no times of rows")
+    return list(found)
+
+
+TOP_MORE: dict[str, Check] = {
+    "tableau": _optional(_tableau), "tubes": tubes, "widened": _unique, "starts": _distances, "times": _times,
+}  # fmt: skip
 
 
 def _block(value: Any, where: str) -> BlockClaim:

@@ -18,7 +18,7 @@ from holdfast.stability.verifier.numbers.forms import GROWTH, LEAST, UNIT, Array
 from holdfast.stability.verifier.reading.code import Code, Rounded
 from holdfast.stability.verifier.reading.equations import Equations
 from holdfast.stability.verifier.refusal import Unconfirmed
-from holdfast.stability.verifier.rounding.backwards import StepBackwards, reached
+from holdfast.stability.verifier.rounding.backwards import Lengths, StepBackwards, reached
 from holdfast.stability.verifier.rounding.slopes import CodeSlopes
 from holdfast.stability.verifier.schemes import Tableau
 from holdfast.stability.verifier.steps.cells import Cells, boxes
@@ -69,11 +69,11 @@ class AdjointRounding(StepBackwards[Stage]):
         slopes = dag.partials([self.equations.state_rates[name] for name in own], inputs)
         return found | dict(zip(own, slopes, strict=True))
 
-    def judged(self, cells: TubeCells) -> Array:
-        """Bounds for each block and part: (blocks, parts)."""
+    def judged(self, cells: TubeCells, lengths: Lengths | None = None) -> Array:
+        """Bounds for each block and part, (blocks, parts); `lengths` are of the step from each, where they differ."""
         with np.errstate(all="ignore"):
             self.motion.begin_step()
-            moved, _ = self._moved(cells.values(self.space, self.used))
+            moved, _ = self._moved(cells.values(self.space, self.used), lengths)
         found, first = [], 0
         for block in self._blocks:
             own = moved[first : first + len(block)]

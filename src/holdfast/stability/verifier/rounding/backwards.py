@@ -24,11 +24,15 @@ from holdfast.stability.verifier.reading.code import CLOCK, Rounded, advanced, c
 from holdfast.stability.verifier.reading.equations import Equations
 from holdfast.stability.verifier.schemes import Tableau
 
+Lengths = tuple[Array, Array]  # of the step from each part: a middle and a reach
 Stage = TypeVar("Stage")  # what a kind of motion keeps of a stage, for the way back
 
 
 class StepBackwards(ABC, Generic[Stage]):
-    """One step over parts of cells: how far rounding moves Lᵀψ of several blocks, and its slopes."""
+    """One step over parts of cells: how far rounding moves Lᵀψ of several blocks, and its slopes.
+
+    The step is one for all parts, or as long from each as `lengths` say, and at most the one.
+    """
 
     def __init__(
         self, equations: Equations, blocks: Sequence[list[str]], factors: Sequence[Array], tableau: Tableau,
@@ -51,7 +55,7 @@ class StepBackwards(ABC, Generic[Stage]):
 
     # ── forwards ──────────────────────────────────────────────────────────────────────────────────
 
-    def _moved(self, begin: Mapping[str, Form]) -> tuple[Array, dict[str, Form]]:
+    def _moved(self, begin: Mapping[str, Form], lengths: Lengths | None = None) -> tuple[Array, dict[str, Form]]:
         """How far rounding moves each component of Lᵀψ, (components, parts), and its slopes where the step begins."""
         count = len(begin["t"].c)
         fixed = {name: constant(Fraction(value), begin["t"]) for name, value in self._numbers.items()}
@@ -59,25 +63,28 @@ class StepBackwards(ABC, Generic[Stage]):
         rates: list[dict[str, Form]] = []
         driven: list[dict[str, Array]] = []
         for node, row in zip(self.tableau.nodes, self.tableau.stages, strict=True):
-            place, lost = self._advanced(begin, row, node, rates)
+            place, lost = self._advanced(begin, row, node, rates, lengths)
             driven.append(lost)
             own, stage = self._stage(place, fixed, count)
             rates.append(own)
             stages.append(stage)
-        after, lost = self._advanced(begin, self.tableau.weights, Fraction(1), rates)
-        return self._back(self._of_deviations(after, count), stages, driven, lost)
+        after, lost = self._advanced(begin, self.tableau.weights, Fraction(1), rates, lengths)
+        return self._back(self._of_deviations(after, count), stages, driven, lost, lengths)
 
     def _advanced(
-        self, begin: Mapping[str, Form], weights: Sequence[Fraction], node: Fraction, stages: Sequence[dict[str, Form]]
-    ) -> tuple[dict[str, Form], dict[str, Array]]:
+        self, begin: Mapping[str, Form], weights: Sequence[Fraction], node: Fraction,
+        stages: Sequence[dict[str, Form]], lengths: Lengths | None,
+    ) -> tuple[dict[str, Form], dict[str, Array]]:  # fmt: skip
         """The box of x + step Σ b K̂ as a driver computes it, and what its own operations may add."""
         count = len(begin["t"].c)
-        moment = begin["t"].shifted(np.full(count, float(node) * self.step), 1e-15 * self.step + self._clock)
+        middle, reach = lengths or (np.full(count, self.step), np.zeros(count))
+        moment = begin["t"].shifted(float(node) * middle, float(node) * reach + 1e-15 * self.step + self._clock)
+        step = Rounded(Form.constant(self.space, middle, reach), np.zeros(count))
         place, lost = {"t": moment}, {"t": np.full(count, self._clock)}
         nothing = np.zeros(count)
         at = [Rounded(begin[name], nothing) for name in self.states]
         rates = [[Rounded(stage[name], nothing) for name in self.states] for stage in stages]
-        for name, x in zip(self.states, advanced(at, self.step, weights, rates), strict=True):
+        for name, x in zip(self.states, advanced(at, step, weights, rates), strict=True):
             place[name] = Form(self.space, x.form.c, x.form.r + x.error[:, None])
             lost[name] = x.error
         return place, lost
@@ -98,7 +105,7 @@ class StepBackwards(ABC, Generic[Stage]):
 
     def _back(
         self, slopes: dict[str, Form], stages: Sequence[Stage], driven: Sequence[dict[str, Array]],
-        lost: Mapping[str, Array],
+        lost: Mapping[str, Array], lengths: Lengths | None,
     ) -> tuple[Array, dict[str, Form]]:  # fmt: skip
         over = sum(len(block) for block in self._blocks)
         total = reached(slopes, lost, over)
@@ -111,24 +118,29 @@ class StepBackwards(ABC, Generic[Stage]):
             if not chosen:
                 at.append({})
                 continue
-            seeds = {name: self._weighted(name, chosen) for name in self.states}
+            seeds = {name: self._weighted(name, chosen, lengths) for name in self.states}
             found, moved = self._behind(seeds, stages[i], over)
             total += moved + reached(found, driven[i], over)
             at.append(found)
         whole = {name: sum((table[name] for table in at if table), slopes[name]) for name in self._names}
         return (total * GROWTH).reshape(over, -1), whole
 
-    def _weighted(self, name: str, chosen: Sequence[tuple[Fraction, Mapping[str, Form]]]) -> Form:
+    def _weighted(
+        self, name: str, chosen: Sequence[tuple[Fraction, Mapping[str, Form]]], lengths: Lengths | None
+    ) -> Form:
         """step Σ w g of one state."""
-        total: Form | None = None
+        step, total = Fraction(self.step) if lengths is None else Fraction(1), None
         for weight, table in chosen:
             if not table:
                 continue
-            part = times(weight * Fraction(self.step), table[name])
+            part = times(weight * step, table[name])
             assert isinstance(part, Form)
             total = part if total is None else total + part
         assert total is not None
-        return total
+        if lengths is None:
+            return total
+        middle, reach = (np.tile(part, len(total.c) // len(part)) for part in lengths)
+        return total.scaled(middle, reach)
 
 
 def reached(at: Mapping[str, Form], errors: Mapping[str, Array], over: int) -> Array:

@@ -58,12 +58,12 @@ class RoundingModel:
         fixed = {name: constant(Fraction(value), moment) for name, value in self._numbers.items()}
         names = self.equations.inputs[1:]
         state = [Rounded(values[name], np.zeros(count)) for name in names]
-        stages: list[list[Rounded]] = []
+        step, stages = constant(Fraction(self.step), moment), list[list[Rounded]]()
         for node, row in zip(self.tableau.nodes, self.tableau.stages, strict=True):
-            place = advanced(state, self.step, row, stages)
+            place = advanced(state, step, row, stages)
             at = Rounded(moment.shifted(np.full(count, float(node) * self.step), 1e-15 * self.step), clock)
             stages.append(self.code.rounded({"t": at, **dict(zip(names, place, strict=True)), **fixed}))
-        after = advanced(state, self.step, self.tableau.weights, stages)
+        after = advanced(state, step, self.tableau.weights, stages)
         errors = [clock, *(x.error for x in after)]
         wide = {"t": moment.shifted(np.full(count, self.step), self._clock + 1e-15 * self.step)}
         for name, x in zip(names, after, strict=True):

@@ -17,6 +17,8 @@ from holdfast.stability.verifier.tube.cores import confirmed
 from holdfast.stability.verifier.tube.cover import Claimed, Failing, Progress
 from holdfast.stability.verifier.tube.speeds import require_no_time
 
+ROUNDED_END = 2.0**-50  # of begin and duration: their sum is rounded, and so is the duration
+
 
 def tube_outcomes(
     read: Reading, budget: Budget, progress: Progress | None = None, client: Any = None
@@ -83,11 +85,11 @@ def _named(block: BlockClaim) -> str:
 def _require_tube(read: Reading, tube: StatedTube) -> None:
     """The cells bear the states of the problem, from the beginning of the run to its end, as wide as is said."""
     claims = read.claims
-    assert claims.step is not None
     require(list(tube.scales) == read.equations.inputs[1:], "the tube is not one of the states of the problem")
     require(tube.curves.shape[1] == len(tube.scales), "the tube is not one of the states of the problem")
     require(float(tube.spans[0, 0]) == claims.begin, "the tube begins elsewhere than the run")
-    require(float(tube.spans[-1, 1]) >= claims.begin + claims.duration, "the tube ends before the run")
+    end = claims.begin + claims.duration - ROUNDED_END * (abs(claims.begin) + claims.duration)
+    require(float(tube.spans[-1, 1]) >= end, "the tube ends before the run")
     scales = np.array([*tube.scales.values()])
     require(bool((tube.halves >= tube.width * scales * (1 - 1e-12)).all()), "the tube is narrower than stated")
     if tube.speeds:

@@ -1,0 +1,1 @@
+"""Orders in which a matrix can be eliminated."""
