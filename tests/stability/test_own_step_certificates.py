@@ -265,6 +265,9 @@ def test_what_is_not_followed_says_why():
     followed = hf.certify(equations, hf.RK4, step=0.01, duration=0.1, in_order=True)
     assert "was not tried: steps in the order of time were asked for" in followed["upper"].reason
     assert "radau is implicit" in hf.certify(equations, hf.Radau, tolerance=1e-6, duration=0.1)["upper"].reason
+    for way in ({"scheme": hf.DOPRI5, "tolerance": 1e-6}, {"scheme": hf.RK4, "step": 0.01, "in_order": True}):
+        with pytest.raises(hf.BadRequest, match="no region is tried"):
+            hf.certify(equations, duration=0.1, region={"t": (0, 0.1)}, **way)
     with pytest.raises(hf.BadRequest, match="in_phase is for runs of one step"):
         hf.in_phase(equations, certified("dopri5"))
 

@@ -76,6 +76,9 @@ def certify(
         raise BadRequest(why, where="phases", fix="hf.certify_phases(equations) certifies each by itself")
     chosen = scheme_named(equations.problem.run.scheme if scheme is None else scheme)
     ranges = wide_parameters(equations, region)
+    if region and not ranges and (in_order or chosen.adaptive):
+        why = "no region is tried where the steps of a run are followed"
+        raise BadRequest(why, where="certify(region=...)", fix="leave it out")
     if ranges:
         table = equations.problem.certificate
         region = table.get("region") if region is None else region
