@@ -119,19 +119,21 @@ def lowered(outputs: Mapping[int, Node], time: Node, state: Sequence[Node], para
             where="compiled(field, scheme)",
             fix="describe the system with fewer bodies, or with joint coordinates instead of constraints",
         )
-    slots: dict[int, Operand] = {leaf: slot for slot, leaf in enumerate(leaves)}
-    lowering = _Lowering(cores, slots, uses, needed)
+    lowering = _Lowering(cores, leaves, uses, needed)
     lowering.take_all(needed)
-    places = tuple((place, slots[core]) for place, core in zip(outputs, results, strict=True))
+    places = tuple((place, lowering.slots[core]) for place, core in zip(outputs, results, strict=True))
     return CodeBody(len(state), len(parameters), tuple(lowering.statements), places, lowering.tables)
 
 
 class _Lowering:
     """The bookkeeping of `lowered`: slots by core, and which products wait to be fused."""
 
-    def __init__(self, cores: Cores, slots: dict[int, Operand], uses: list[int], needed: Sequence[int]) -> None:
+    def __init__(self, cores: Cores, leaves: Sequence[int], uses: list[int], needed: Sequence[int]) -> None:
         self.ops, self.args, self.data = cores.ops, cores.args, cores.data
-        self.first, self.slots, self.uses = len(slots), slots, uses
+        self.first, self.uses = len(leaves), uses
+        self.slots: list[Any] = [None] * len(self.ops)  # until they are known: nothing can be written of None
+        for slot, leaf in enumerate(leaves):
+            self.slots[leaf] = slot
         self.statements: list[Statement] = []
         self.tables: dict[str, TablePart] = {}
         self.reciprocals = self._shared_denominators(needed)
@@ -148,11 +150,16 @@ class _Lowering:
         (Ten links: a back substitution of 4 cycles a link in place of 8.)
         """
         chosen: set[int] = set()
-        alone = bytearray(len(self.uses))  # which are products that one other needs
-        ready = [0] * len(self.uses)  # cycles until a value is there
+        ops, operands, uses = self.ops, self.args, self.uses
+        alone = bytearray(len(uses))  # which are products that one other needs
+        ready = [0] * len(uses)  # cycles until a value is there
         for core in needed:
-            op, args = self.ops[core], self.args[core]
-            if op == "add" or op == "sub":
+            op, args = ops[core], operands[core]
+            if op == "mul":  # half of all, without a detour
+                left, right = args
+                alone[core] = uses[core] == 1
+                ready[core] = (ready[right] if ready[left] < ready[right] else ready[left]) + CYCLES["mul"]
+            elif op == "add" or op == "sub":
                 left, right = args
                 first, last = (left, right) if ready[left] < ready[right] else (right, left)
                 term = last if alone[last] else first if alone[first] else None
@@ -162,15 +169,16 @@ class _Lowering:
                     chosen.add(term)
                     ready[core] = max(ready[last], ready[first] + CYCLES["fma"])
             elif args:
-                alone[core] = self.uses[core] == 1 and self._is_product(core)
+                alone[core] = uses[core] == 1 and self._is_product(core)
                 ready[core] = max([ready[arg] for arg in args]) + CYCLES.get(op, CALL)
         return chosen
 
     def _is_product(self, core: int) -> bool:
+        """Of what is no "mul"."""
         op, args = self.ops[core], self.args[core]
         if op == "div":
             return args[1] in self.reciprocals and args[0] != ONE
-        return op == "mul" or (op == "power" and self.data[core] == 2)
+        return op == "power" and self.data[core] == 2
 
     def emit(self, op: str, *operands: Operand) -> Operand:
         self.statements.append((op, operands))
@@ -180,8 +188,6 @@ class _Lowering:
         """All cores in order; products, half of them, without a detour."""
         ops, args, slots, fused, statements = self.ops, self.args, self.slots, self.fused, self.statements
         for core in needed:
-            if core in slots:
-                continue
             op = ops[core]
             if op == "mul":
                 left, right = args[core]
@@ -192,7 +198,8 @@ class _Lowering:
                     statements.append(("mul", operands))
                     slots[core] = self.first + len(statements) - 1
             elif op == "add" or op == "sub":
-                slots[core] = self._sum(op, *args[core])
+                statements.append(self._sum(op, *args[core]))
+                slots[core] = self.first + len(statements) - 1
             else:
                 self.take(core)
 
@@ -201,6 +208,8 @@ class _Lowering:
             self.factors[core] = self._factors(core)
             return
         op, data = self.ops[core], self.data[core]
+        if op == "input" and data is None:  # a leaf: its slot is known
+            return
         if op == "input":
             raise BadRequest(
                 f"the equations depend on {data!r}, which is neither time, state nor parameter",
@@ -254,13 +263,13 @@ class _Lowering:
             operands = [self.emit("add", operand, 0.0) for operand in operands]
         return self.emit(op, *operands)
 
-    def _sum(self, op: str, left: int, right: int) -> Operand:
+    def _sum(self, op: str, left: int, right: int) -> Statement:
         """a b + c: fma, a b - c: fms, c - a b: fnma, and the plain sums."""
         if left in self.factors:
-            return self.emit("fma" if op == "add" else "fms", *self.factors[left], self.slots[right])
+            return "fma" if op == "add" else "fms", (*self.factors[left], self.slots[right])
         if right in self.factors:
-            return self.emit("fma" if op == "add" else "fnma", *self.factors[right], self.slots[left])
-        return self.emit(op, self.slots[left], self.slots[right])
+            return "fma" if op == "add" else "fnma", (*self.factors[right], self.slots[left])
+        return op, (self.slots[left], self.slots[right])
 
     def _power(self, base: Operand, exponent: int) -> Operand:
         result: Operand | None = None
