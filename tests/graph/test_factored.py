@@ -8,7 +8,7 @@ import pytest
 from holdfast.engine.emit.body import lowered
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.factored import factored
-from holdfast.graph.nodes import Graph, ancestors, operation_count
+from holdfast.graph.nodes import Graph, Node, ancestors, operation_count
 
 
 def made(build):
@@ -20,8 +20,18 @@ def made(build):
 
 def both(build):
     outputs, inputs = made(build)
-    results, leaves = factored(outputs, inputs)
+    results, leaves = as_nodes(outputs, inputs)
     return Tape(inputs, tuple(outputs)), Tape(tuple(leaves), tuple(results)), results
+
+
+def as_nodes(outputs, inputs):
+    """What is factored, as nodes of a graph, operation by operation."""
+    cores, results, leaves = factored(outputs, inputs)
+    graph = Graph()
+    graph.clear()
+    for number, (op, args, data) in enumerate(zip(cores.ops, cores.args, cores.data, strict=True)):
+        graph.nodes.append(Node(graph, number, op, tuple(graph.nodes[arg] for arg in args), data))
+    return [graph.nodes[core] for core in results], [graph.nodes[core] for core in leaves]
 
 
 CASES = {
@@ -58,7 +68,7 @@ def test_no_bit_changes(build):
 @pytest.mark.parametrize("build", CASES.values(), ids=CASES)
 def test_nothing_becomes_longer(build):
     outputs, inputs = made(build)
-    results, _ = factored(outputs, inputs)
+    results, _ = as_nodes(outputs, inputs)
     assert operation_count(results) <= operation_count(outputs) + len(outputs)
 
 
@@ -80,7 +90,7 @@ def test_what_cancels_is_zero():
 
 def test_large_factors_stay_where_they_are():
     outputs, inputs = made(lambda g, x, y, z: [((x * 2**40) * (y * 2**40)) * 2**40, x * 2**200])
-    results, leaves = factored(outputs, inputs)
+    results, leaves = as_nodes(outputs, inputs)
     row = [1.5, 2.5, 1.0]
     assert list(Tape(tuple(leaves), tuple(results))(row)) == list(Tape(inputs, tuple(outputs))(row))
 

@@ -409,10 +409,14 @@ def counted(outputs: Sequence[Node], known: Container[int] = ()) -> tuple[list[N
     return list(compress(nodes, uses)), uses
 
 
-def substitute(outputs: Sequence[Node], replacements: dict[Node, Node]) -> list[Node]:
-    """The outputs with some nodes (usually inputs) replaced by others, on the same graph."""
+def substitute(
+    outputs: Sequence[Node], replacements: dict[Node, Node], needed: Sequence[Node] | None = None
+) -> list[Node]:
+    """The outputs with some nodes (usually inputs) replaced by others, on the same graph; `needed` are their ancestors,
+    where these are known.
+    """
     image: dict[int, Node] = {}
-    for node in ancestors(outputs):
+    for node in ancestors(outputs) if needed is None else needed:
         image[node.index] = replacements[node] if node in replacements else rebuilt(node, image)
     return [image[node.index] for node in outputs]
 

@@ -16,15 +16,17 @@ operand is a float.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 from holdfast.engine.emit.rolling import RolledBody, rolled
 from holdfast.errors import BadRequest
 from holdfast.graph.arithmetics.floats import nearest_double
-from holdfast.graph.factored import factored
-from holdfast.graph.nodes import SYSTEMS, Node, counted
+from holdfast.graph.factored import ONE, Cores, factored
+from holdfast.graph.nodes import SYSTEMS, Node
 from holdfast.graph.table import TablePart
 
 Operand = int | float
@@ -109,155 +111,165 @@ class CodeBody:
 
 def lowered(outputs: Mapping[int, Node], time: Node, state: Sequence[Node], parameters: Sequence[Node]) -> CodeBody:
     """The body that fills the places of `outputs` from t, x and p; the state may be any values that are known."""
-    results, leaves = factored(tuple(outputs.values()), (time, *state, *parameters))
-    nodes, uses = counted(results)
-    if len(nodes) > HARD_CEILING:
+    cores, results, leaves = factored(tuple(outputs.values()), (time, *state, *parameters))
+    needed, uses = cores.counted(results)
+    if len(needed) > HARD_CEILING:
         raise BadRequest(
-            f"the equations take {len(nodes)} operations; at most {HARD_CEILING} can be compiled",
+            f"the equations take {len(needed)} operations; at most {HARD_CEILING} can be compiled",
             where="compiled(field, scheme)",
             fix="describe the system with fewer bodies, or with joint coordinates instead of constraints",
         )
-    slots: dict[int, Operand] = {leaf.index: slot for slot, leaf in enumerate(leaves)}
-    lowering = _Lowering(len(leaves), slots, uses, nodes)
-    lowering.take_all(nodes)
-    places = tuple((place, slots[node.index]) for place, node in zip(outputs, results, strict=True))
-    leaves[0].graph.clear()  # what comes next takes its memory
+    lowering = _Lowering(cores, leaves, uses, needed)
+    lowering.take_all(needed)
+    places = tuple((place, lowering.slots[core]) for place, core in zip(outputs, results, strict=True))
     return CodeBody(len(state), len(parameters), tuple(lowering.statements), places, lowering.tables)
 
 
 class _Lowering:
-    """The bookkeeping of `lowered`: slots by node index, and which products wait to be fused."""
+    """The bookkeeping of `lowered`: slots by core, and which products wait to be fused."""
 
-    def __init__(self, first: int, slots: dict[int, Operand], uses: list[int], nodes: Sequence[Node]) -> None:
-        self.first, self.slots, self.uses = first, slots, uses
+    def __init__(self, cores: Cores, leaves: Sequence[int], uses: list[int], needed: Sequence[int]) -> None:
+        self.ops, self.args, self.data = cores.ops, cores.args, cores.data
+        self.first, self.uses = len(leaves), uses
+        self.slots: list[Any] = [None] * len(self.ops)  # until they are known: nothing can be written of None
+        for slot, leaf in enumerate(leaves):
+            self.slots[leaf] = slot
         self.statements: list[Statement] = []
         self.tables: dict[str, TablePart] = {}
-        self.reciprocals = _shared_denominators(nodes)
+        self.reciprocals = self._shared_denominators(needed)
         self.factors: dict[int, tuple[Operand, Operand]] = {}
-        self.fused = self._choose_fused(nodes)
+        self.fused = self._choose_fused(needed)
 
-    def _choose_fused(self, nodes: Sequence[Node]) -> set[int]:
+    def _shared_denominators(self, needed: Sequence[int]) -> dict[int, Operand | None]:
+        count = Counter(self.args[core][1] for core in needed if self.ops[core] == "div")
+        return {core: None for core, times in count.items() if times >= SHARED_QUOTIENTS}
+
+    def _choose_fused(self, needed: Sequence[int]) -> set[int]:
         """Products that are used once, in a sum; of two in one sum the one that is there later, which then waits less.
 
         (Ten links: a back substitution of 4 cycles a link in place of 8.)
         """
         chosen: set[int] = set()
-        alone = bytearray(len(self.uses))  # which are products that one other needs
-        ready = [0] * len(self.uses)  # cycles until a value is there
-        for node in nodes:
-            op, args, index = node.op, node.args, node.index
-            if op == "add" or op == "sub":
-                left, right = args[0].index, args[1].index
+        ops, operands, uses = self.ops, self.args, self.uses
+        alone = bytearray(len(uses))  # which are products that one other needs
+        ready = [0] * len(uses)  # cycles until a value is there
+        for core in needed:
+            op, args = ops[core], operands[core]
+            if op == "mul":  # half of all, without a detour
+                left, right = args
+                alone[core] = uses[core] == 1
+                ready[core] = (ready[right] if ready[left] < ready[right] else ready[left]) + CYCLES["mul"]
+            elif op == "add" or op == "sub":
+                left, right = args
                 first, last = (left, right) if ready[left] < ready[right] else (right, left)
                 term = last if alone[last] else first if alone[first] else None
                 if term is None:
-                    ready[index] = ready[last] + CYCLES[op]
+                    ready[core] = ready[last] + CYCLES[op]
                 else:
                     chosen.add(term)
-                    ready[index] = max(ready[last], ready[first] + CYCLES["fma"])
+                    ready[core] = max(ready[last], ready[first] + CYCLES["fma"])
             elif args:
-                alone[index] = self.uses[index] == 1 and self._is_product(node)
-                ready[index] = max([ready[arg.index] for arg in args]) + CYCLES.get(op, CALL)
+                alone[core] = uses[core] == 1 and self._is_product(core)
+                ready[core] = max([ready[arg] for arg in args]) + CYCLES.get(op, CALL)
         return chosen
 
-    def _is_product(self, node: Node) -> bool:
-        if node.op == "div":
-            return node.args[1].index in self.reciprocals and node.args[0] is not node.graph.one
-        return node.op == "mul" or (node.op == "power" and node.data == 2)
+    def _is_product(self, core: int) -> bool:
+        """Of what is no "mul"."""
+        op, args = self.ops[core], self.args[core]
+        if op == "div":
+            return args[1] in self.reciprocals and args[0] != ONE
+        return op == "power" and self.data[core] == 2
 
     def emit(self, op: str, *operands: Operand) -> Operand:
         self.statements.append((op, operands))
         return self.first + len(self.statements) - 1
 
-    def take_all(self, nodes: Sequence[Node]) -> None:
-        """All nodes in order; products, half of them, without a detour."""
-        slots, fused, statements = self.slots, self.fused, self.statements
-        for node in nodes:
-            index = node.index
-            if index in slots:
-                continue
-            if node.op == "mul":
-                operands = (slots[node.args[0].index], slots[node.args[1].index])
-                if index in fused:
-                    self.factors[index] = operands
+    def take_all(self, needed: Sequence[int]) -> None:
+        """All cores in order; products, half of them, without a detour."""
+        ops, args, slots, fused, statements = self.ops, self.args, self.slots, self.fused, self.statements
+        for core in needed:
+            op = ops[core]
+            if op == "mul":
+                left, right = args[core]
+                operands = (slots[left], slots[right])
+                if core in fused:
+                    self.factors[core] = operands
                 else:
                     statements.append(("mul", operands))
-                    slots[index] = self.first + len(statements) - 1
-            elif node.op == "add" or node.op == "sub":
-                slots[index] = self._sum(node)
+                    slots[core] = self.first + len(statements) - 1
+            elif op == "add" or op == "sub":
+                statements.append(self._sum(op, *args[core]))
+                slots[core] = self.first + len(statements) - 1
             else:
-                self.take(node)
+                self.take(core)
 
-    def take(self, node: Node) -> None:
-        index = node.index
-        if index in self.fused:
-            self.factors[index] = self._factors(node)
+    def take(self, core: int) -> None:
+        if core in self.fused:
+            self.factors[core] = self._factors(core)
             return
-        if node.op == "input":
+        op, data = self.ops[core], self.data[core]
+        if op == "input" and data is None:  # a leaf: its slot is known
+            return
+        if op == "input":
             raise BadRequest(
-                f"the equations depend on {node.data!r}, which is neither time, state nor parameter",
+                f"the equations depend on {data!r}, which is neither time, state nor parameter",
                 where="compiled(field, scheme)",
                 fix="list it among the field's inputs",
             )
-        if node.op in SYSTEMS:
+        if op in SYSTEMS:
             raise BadRequest(
                 "this code is straight, and reactions of the system are found by tables: it has too many",
                 where="compiled(field, scheme)",
                 fix="simulate it here; native code has the tables",
             )
-        if node.op == "function":
+        if op == "function":
             raise BadRequest(
-                f"the equations depend on the function {node.data[0]!r}, which is not given",
+                f"the equations depend on the function {data[0]!r}, which is not given",
                 where="compiled(field, scheme)",
                 fix="problem.with_values({...}) gives it an expression or data",
             )
-        self.slots[index] = self._value(node)
+        self.slots[core] = self._value(op, self.args[core], data)
 
-    def _factors(self, node: Node) -> tuple[Operand, Operand]:
-        a = self.slots[node.args[0].index]
-        if node.op == "power":
+    def _factors(self, core: int) -> tuple[Operand, Operand]:
+        args = self.args[core]
+        a = self.slots[args[0]]
+        if self.ops[core] == "power":
             return a, a
-        if node.op == "div":
-            return a, self._reciprocal(node.args[1])
-        return a, self.slots[node.args[1].index]
+        return a, self._reciprocal(args[1]) if self.ops[core] == "div" else self.slots[args[1]]
 
-    def _reciprocal(self, denominator: Node) -> Operand:
-        known = self.reciprocals[denominator.index]
+    def _reciprocal(self, denominator: int) -> Operand:
+        known = self.reciprocals[denominator]
         if known is None:
-            known = self.emit("div", 1.0, self.slots[denominator.index])
-            self.reciprocals[denominator.index] = known
+            known = self.emit("div", 1.0, self.slots[denominator])
+            self.reciprocals[denominator] = known
         return known
 
-    def _value(self, node: Node) -> Operand:
-        if node.op == "const":
-            return _double(node)
-        if node.op == "pi":
+    def _value(self, op: str, args: tuple[int, ...], data: Any) -> Operand:
+        if op == "const":
+            return nearest_double(data)
+        if op == "pi":
             return math.pi
-        if node.op == "table":
-            name = f"table_{node.data.table.digest[:24]}_{node.data.order}"
-            self.tables[name] = node.data
-            return self.emit(name, self.slots[node.args[0].index])
-        if node.op == "power":
-            return self._power(self.slots[node.args[0].index], node.data)
-        if node.op == "div" and node.args[1].index in self.reciprocals:
-            inverse = self._reciprocal(node.args[1])
-            if node.args[0] is node.graph.one:
-                return inverse
-            return self.emit("mul", self.slots[node.args[0].index], inverse)
-        if node.op == "atan2":  # which alone tells −0 from 0, and signs of zeros are not kept
-            return self.emit("atan2", *(self.emit("add", self.slots[arg.index], 0.0) for arg in node.args))
-        return self.emit(node.op, *(self.slots[arg.index] for arg in node.args))
+        operands = [self.slots[arg] for arg in args]
+        if op == "table":
+            name = f"table_{data.table.digest[:24]}_{data.order}"
+            self.tables[name] = data
+            return self.emit(name, *operands)
+        if op == "power":
+            return self._power(operands[0], data)
+        if op == "div" and args[1] in self.reciprocals:
+            inverse = self._reciprocal(args[1])
+            return inverse if args[0] == ONE else self.emit("mul", operands[0], inverse)
+        if op == "atan2":  # which alone tells −0 from 0, and signs of zeros are not kept
+            operands = [self.emit("add", operand, 0.0) for operand in operands]
+        return self.emit(op, *operands)
 
-    def _sum(self, node: Node) -> Operand:
+    def _sum(self, op: str, left: int, right: int) -> Statement:
         """a b + c: fma, a b - c: fms, c - a b: fnma, and the plain sums."""
-        left, right = node.args
-        if left.index in self.factors:
-            op = "fma" if node.op == "add" else "fms"
-            return self.emit(op, *self.factors[left.index], self.slots[right.index])
-        if right.index in self.factors:
-            op = "fma" if node.op == "add" else "fnma"
-            return self.emit(op, *self.factors[right.index], self.slots[left.index])
-        return self.emit(node.op, self.slots[left.index], self.slots[right.index])
+        if left in self.factors:
+            return "fma" if op == "add" else "fms", (*self.factors[left], self.slots[right])
+        if right in self.factors:
+            return "fma" if op == "add" else "fnma", (*self.factors[right], self.slots[left])
+        return op, (self.slots[left], self.slots[right])
 
     def _power(self, base: Operand, exponent: int) -> Operand:
         result: Operand | None = None
@@ -269,15 +281,3 @@ class _Lowering:
                 assert result is not None
                 return result
             base = self.emit("mul", base, base)
-
-
-def _shared_denominators(nodes: Sequence[Node]) -> dict[int, Operand | None]:
-    count: dict[int, int] = {}
-    for node in nodes:
-        if node.op == "div":
-            count[node.args[1].index] = count.get(node.args[1].index, 0) + 1
-    return {index: None for index, times in count.items() if times >= SHARED_QUOTIENTS}
-
-
-def _double(node: Node) -> float:
-    return nearest_double(node.data)

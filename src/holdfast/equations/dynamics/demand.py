@@ -75,28 +75,31 @@ def demand_of(
         value, bias = _from_energies(form, inputs, dynamics, deviations, holders, samples)
     deviating = [*inputs.y.values(), *inputs.w.values()]
     on_program = {node: inputs.graph.zero for node in deviating}
-    _check_program_is_a_solution(program, substitute(value, on_program), samples)
+    beneath = ancestors(value)  # once: it goes over the whole graph
+    _check_program_is_a_solution(program, substitute(value, on_program, beneath), samples)
     if bias is not None:
         _check_no_force_on_program(inputs, substitute(bias, on_program), samples)
     slopes = jacobian(value, deviating)
-    there = iter(substitute([node for row in slopes for node in row.values()], on_program))
+    entries = [node for row in slopes for node in row.values()]
+    of_slopes = ancestors(entries)
+    there = iter(substitute(entries, on_program, of_slopes))
     matrix = [{j: node for j, node in zip(row, there, strict=False) if not node.is_zero} for row in slopes]
-    jumps = _branches(value, deviating)
-    if not jumps and not _depend([node for row in slopes for node in row.values()], deviating):
+    jumps = _branches(beneath, deviating)
+    if not jumps and set(deviating).isdisjoint(of_slopes):
         return Demand(tuple(value), matrix, tuple(value), None, bias)
     linear = times(matrix, deviating, inputs.graph)
     rest = tuple(y - part for y, part in zip(value, linear, strict=True))
     return Demand(tuple(value), matrix, tuple(linear), rest, bias, jumps)
 
 
-def _branches(value: Sequence[Node], deviating: Sequence[Node]) -> bool:
-    """Whether a branch (sign, select, |·|, ...) of a demand has a deviation beneath it.
+def _branches(nodes: Sequence[Node], deviating: Sequence[Node]) -> bool:
+    """Whether a branch (sign, select, |·|, ...) of a demand has a deviation beneath it, by all nodes that it needs.
 
     Without one, Y is smooth in the deviations, and slopes that are free of them make it linear; sign(y) has the slope
     of 0 and is not 0.
     """
     beneath = set(deviating)
-    for node in ancestors(value):
+    for node in nodes:
         if not beneath.isdisjoint(node.args):
             if node.op in BRANCHES:
                 return True
