@@ -123,6 +123,22 @@ def test_rates_that_do_not_obey_the_law_are_an_internal_error(name, change):
         hf.certify(equations, hf.RK4, step=0.01, duration=0.3, effort=0.5)
 
 
+def test_a_state_tells_of_all_only_where_no_operation_has_another_side():
+    """x'' + √(x²)/1000 − x/1000 is what the law asks for at positive x alone; the rods' own rates are rational."""
+    equations = hf.derive(pendulum(0.05))
+    (block,) = blocks_of(equations, {})
+    assert Obedience(whole_motion(equations, block, {}), hf.RK4).meromorphic
+    position = equations.field.state[0]
+    changed = tampered(
+        equations, lambda graph, rate: rate + (graph.call("sqrt", position * position) - position) / 1000
+    )
+    obedience = Obedience(whole_motion(changed, block, {}), hf.RK4)
+    assert not obedience.meromorphic
+    assert obedience.shown((0.0, [0.6, -0.8, 0.1, 0.2]))
+    with pytest.raises(hf.InternalError, match="do not obey the law"):
+        obedience.require((0.0, [-0.6, -0.8, 0.1, 0.2]))
+
+
 def test_a_run_that_left_its_program_is_refused_before_its_rates_are_looked_at():
     equations = tampered(hf.derive(pendulum(0.05)), CHANGES["dropped"])
     assert not hf.simulate(equations, hf.RK4, step=0.01, duration=0.3).outcome.holds_program

@@ -12,6 +12,7 @@ from holdfast.schemes.tableaus.euler import EULER
 from holdfast.schemes.tableaus.kutta import KUTTA3
 from holdfast.stability.proof.block import blocks_of, motion_of, whole_motion
 from holdfast.stability.proof.enclosure import magnitude
+from holdfast.stability.proof.lanes.chart import SLACK, WIDENED, WIDER, _fixed
 from holdfast.stability.proof.lanes.cover import LaneJudgement, lane_cover
 from holdfast.stability.proof.lanes.cutter import Boxes
 from holdfast.stability.proof.lanes.defect import LaneDefect
@@ -178,3 +179,25 @@ def test_a_region_of_many_variables_is_refused_at_once():
     equations = hf.derive(hf.loads(chain(5)))
     certificate = hf.certify(equations, step=1e-3, duration=0.02, effort=0.01)
     assert all("20 variables is too wide to be covered" in block.reason for block in certificate.blocks)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 4])
+def test_a_bound_of_what_a_chart_misses_is_found_wherever_widening_finds_one(rows):
+    """v ≥ a + M v, beside the rounds of widening without a look at which cells have none."""
+    random = np.random.default_rng(rows)
+    off = random.uniform(0, 1, (300, rows, rows)) * 10 ** random.uniform(-2, 1, (300, 1, 1))
+    off[::50] = np.inf
+    first = 10 ** random.uniform(-9, 0, (300, rows))
+    v = first * (1 + SLACK)
+    for _ in range(WIDENED):
+        with np.errstate(invalid="ignore"):
+            needed = (first + np.einsum("cij,cj->ci", off, v)) * (1 + SLACK)
+        holds = (needed <= v).all(axis=1) & np.isfinite(v).all(axis=1)
+        v = np.where(holds[:, None], v, needed * WIDER)
+    with np.errstate(invalid="ignore"):
+        found, shown = _fixed(off, first)
+    assert 0 < shown.sum() < 300
+    assert np.array_equal(shown, holds)
+    assert np.array_equal(found[shown], v[shown])
+    radii = np.abs(np.linalg.eigvals(off[shown])).max(axis=1)
+    assert (radii < 1).all()

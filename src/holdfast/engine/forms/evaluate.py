@@ -161,7 +161,8 @@ def _products(recorder: Recorder) -> int:
 
 def _allocated(recorder: Recorder, outputs: Sequence[int]) -> tuple[dict[int, int], int]:
     """A slot for each register, used again once its value is read for the last time; and how many there are."""
-    last = {v: i for i, code in enumerate(recorder.code) for v in _reads(recorder, code)}
+    reads = [_reads(recorder, code) for code in recorder.code]
+    last = {v: i for i, read in enumerate(reads) for v in read}
     kept, slot, free, top = {*outputs, *recorder.inputs}, dict[int, int](), list[int](), 0
     for v in recorder.inputs:
         slot[v], top = top, top + 1
@@ -172,7 +173,7 @@ def _allocated(recorder: Recorder, outputs: Sequence[int]) -> tuple[dict[int, in
                 slot[v] = free.pop()
             else:
                 slot[v], top = top, top + 1
-        for v in {*_reads(recorder, code), *written}:
+        for v in {*reads[i], *written}:
             if last.get(v, -1) <= i and v not in kept:
                 free.append(slot[v])
     return slot, top

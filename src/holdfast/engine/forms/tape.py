@@ -11,12 +11,15 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
 from holdfast.engine.forms import dispatch
 from holdfast.engine.forms.dispatch import FUNCTION, KINDS
 from holdfast.engine.forms.monomials import CellMonomials
+from holdfast.engine.forms.operations import LIBRARY, OPERATIONS
 from holdfast.engine.forms.rounding import LIBRARY_OPERATION
 from holdfast.errors import BadRequest
 from holdfast.graph.nodes import Node, ancestors
@@ -29,6 +32,7 @@ RUNNING, SYMBOLS, CARRIED, DIFFERENCE = 1, 2, 3, 4  # ways of carrying rounding,
 PI = 2.0**-51  # more than what the double misses of π
 
 
+@lru_cache(4096)  # the weights of a scheme, and what a model is made of, come again and again
 def enclosed(value: Fraction) -> tuple[float, float]:
     """A double and what it misses of an exact number, at most."""
     near = float(value)
@@ -36,8 +40,7 @@ def enclosed(value: Fraction) -> tuple[float, float]:
     return near, 0.0 if not off else math.nextafter(float(off), math.inf)
 
 
-@dataclass(frozen=True, slots=True)
-class Register:
+class Register(NamedTuple):
     """What a value may depend on: variables, whether powers of s, and how many residuals."""
 
     variables: frozenset[int]
@@ -71,6 +74,7 @@ class Recorder:
         self.rounds = 0  # how rounding is carried, if it is
         self.symbols = self.most_symbols = 0  # of rounding
         self._tables: dict[tuple[frozenset[int], frozenset[int]], tuple[int, int]] = {}
+        self._orders: dict[tuple[tuple[Node, ...], tuple[Node, ...]], list[Node]] = {}
 
     # ── registers and instructions ────────────────────────────────────────────────────────────────
 
@@ -233,16 +237,17 @@ class Recorder:
                 shared[name, a] = self.function(name, a)
             return shared[name, a]
 
-        for node in ancestors(outputs, known):
-            if node.index not in known:
-                known[node.index] = self._node(node, [known[x.index] for x in node.args], once)
+        key = tuple(inputs), tuple(outputs)  # the same in each stage
+        if key not in self._orders:
+            self._orders[key] = [node for node in ancestors(outputs, known) if node.index not in known]
+        for node in self._orders[key]:
+            known[node.index] = self._node(node, [known[x.index] for x in node.args], once)
         return known
 
     def _node(self, node: Node, args: list[Value], once: object) -> Value:
-        from holdfast.engine.forms.operations import LIBRARY, OPERATIONS
-
         if node.op == "const":  # what is run folds no constants that the graph has not folded
-            return self.number(Fraction(node.data)) if self.rounds else Fraction(node.data)
+            exact: Fraction = node.data
+            return self.number(exact) if self.rounds else exact
         if node.op == "pi":
             return self.number(Fraction(math.pi), PI)
         if node.op == "power":
@@ -285,8 +290,6 @@ class Recorder:
 
 def require_known(nodes: Sequence[Node]) -> None:
     """`BadRequest` where a tape could not be recorded, before any is."""
-    from holdfast.engine.forms.operations import OPERATIONS
-
     for node in ancestors(nodes):
         if node.op not in (*OPERATIONS, *OWN, "input"):
             raise _unknown(node)

@@ -99,19 +99,32 @@ class Cutter:
         return self.motion.placed(box, [ball(0)] * (1 + len(self.motion.state)))
 
     def cell(self, box: Box, limits: Sequence[Ball]) -> Cell | None:
-        """The part of a box where deviations and extras lie within their limits; None where there is none.
+        """The part of a box where deviations and extras lie within their limits; None where there is none."""
+        balls_of = self.drawn_in(box, limits)
+        if balls_of is None:
+            return None
+        if self.motion.affine:
+            return plain_cell(balls_of)  # a stretch of time: the reduced state is on the program
+        try:
+            self.require_no_jump(balls_of)
+        except Undecided:
+            return plain_cell(balls_of)
+        return self._along_and_across(balls_of, limits[: len(limits) - len(self.motion.extras)])
+
+    def drawn_in(self, box: Box, limits: Sequence[Ball]) -> list[Ball] | None:
+        """The box drawn in to where deviations and extras lie within their limits; None where nothing is left.
 
         ψ(x) = ψ(c) + ψ'(X)(x − c)     row by row, solved for one variable after the other
         """
         balls_of = [ball_between(low, high) for low, high in box]
         if self.motion.affine:
-            return plain_cell(balls_of)  # a stretch of time: the reduced state is on the program
+            return balls_of
         value, slopes, places = self.bounds
         for _ in range(ROUNDS):
             try:
                 self.require_no_jump(balls_of)
             except Undecided:
-                return plain_cell(balls_of)
+                return balls_of
             centre = [x.mid() for x in balls_of]
             at_centre = value(self.full(centre))
             flat = iter(slopes(self.full(balls_of)))
@@ -123,7 +136,7 @@ class Cutter:
             balls_of = [c + u for c, u in zip(centre, cut, strict=True)]
             if all(u.rad() > 0.8 * old.rad() for u, old in zip(cut, offset, strict=True)):
                 break
-        return self._along_and_across(balls_of, limits[: len(limits) - len(self.motion.extras)])
+        return balls_of
 
     def slopes(self, box: Sequence[Ball]) -> list[list[Ball]]:
         """The partials of all deviations by the variables, over a box; `Undecided` where one may jump."""

@@ -6,6 +6,9 @@ A proof takes c₁ … c_p for zero, which they are only if the rates that are r
 enclosed from those very rates: at single states with so many bits that what does not vanish cannot hide, and over each
 cell of a cover, where they must at least contain 0. Where one does not, derivation and run contradict each other: an
 error of the product, and never a label.
+
+Where every operation is meromorphic, so are the coefficients, and what is left of Cⁿ without poles is connected: one
+that vanishes near a state vanishes everywhere. Roots, logarithms and branches have other sides, which are looked at.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from holdfast.graph.arithmetics.balls import ball, ball_series, balls, precision
 from holdfast.graph.arithmetics.tape import Evaluator, Tape
 from holdfast.graph.arithmetics.taylor import range_of
 from holdfast.graph.derivatives import jacobian
+from holdfast.graph.nodes import LEAVES, ancestors
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.proof.block import BlockFlow
 from holdfast.stability.proof.enclosure import magnitude
@@ -29,6 +33,7 @@ BITS = 256  # so that the cancellation in a badly scaled elimination leaves far 
 VANISHING = 2.0**-40  # of its largest term: a coefficient enclosed in less is shown to vanish
 ROUNDING = 2.0**-120  # far below any term, far above what 256 bits leave of one
 SEED = 11
+MEROMORPHIC = LEAVES | set("add sub mul neg div power sin cos tan exp sinh cosh tanh".split())
 
 Place = tuple[float, Sequence[float]]  # a time and a state
 
@@ -49,6 +54,12 @@ class Obedience:
         inputs = (self.motion.time, *self.motion.state)
         rows = jacobian(self.motion.psi, inputs)
         return Tape(inputs, tuple(node for row in rows for node in row.values())).compiled(balls()), [*map(list, rows)]
+
+    @cached_property
+    def meromorphic(self) -> bool:
+        """Whether the coefficients vanish everywhere if they do at a random state."""
+        nodes = ancestors((*self.motion.rates, *self.motion.psi))
+        return all(node.op in MEROMORPHIC for node in nodes)
 
     def shown(self, place: Place) -> bool:
         """Whether coefficients 1 … p are shown to vanish at a state; False where something is not defined there."""

@@ -81,7 +81,7 @@ def prove(
         trial = Trial(setting, factor, gamma, native)
         if not trial.contraction.holds():
             return None
-        trial.require_obedience([*rows, *places_in(setting.region, trial.whole.names, ELSEWHERE)])
+        trial.require_obedience(rows, places_in(setting.region, trial.whole.names, ELSEWHERE))
         least = trial.contraction.radius(expected)
         thin = trial.is_thin(GENEROUS * least, rows[len(rows) // 2])
         tube = (GENEROUS if thin else FIRST_TUBE) * least
@@ -175,6 +175,7 @@ class Trial:
         leaps = () if self._data is None else self._data.jumps()
         self._rounding = RegionRounding(self.setting, self.whole, factor, self.contraction, native, leaps)
         self._law = None if setting.law_terms is None else StepMatrix(setting.law_terms, setting.step)
+        self._obeyed = False  # everywhere
 
     def is_thin(self, tube: float, place: Place) -> bool:
         """Whether a tube this wide is thin beside the region: beside what the region lets each deviation change by."""
@@ -183,10 +184,14 @@ class Trial:
         widths = self.contraction.widths()
         return all(tube * width < THIN * reach for width, reach in zip(widths, reaches, strict=True))
 
-    def require_obedience(self, places: Sequence[Place]) -> None:
-        """Coefficients 1 … p of the defect vanish at these states, as the proof takes for granted."""
-        self._rounding.places = tuple(places)
-        if not any([self._obedience.shown(place) for place in places]):
+    def require_obedience(self, rows: Sequence[Place], others: Sequence[Place]) -> None:
+        """Coefficients 1 … p of the defect vanish, as the proof takes for granted: at random states, and at those of
+        the run where these do not tell.
+        """
+        self._rounding.places = (*rows, *others)
+        shown = any([self._obedience.shown(place) for place in others])
+        self._obeyed = shown and self._obedience.meromorphic
+        if not self._obeyed and not any([self._obedience.shown(place) for place in rows]) and not shown:
             raise BadRequest("the equations are not defined, or too ill conditioned, at the states of the run")
 
     def kept(self, tube: float, expected: float, work: SearchWork) -> Proof | None:
@@ -251,7 +256,7 @@ class Trial:
         own, count = setting.limit_balls(whole, self.contraction, tube), len(law.terms.deviations)
         places = [*setting.block.places, *(i for i in range(count) if i not in setting.block.places)]
         deviations = [own[places.index(i)] for i in range(count)]
-        cut, region, _ = self._rounding.pieces(tube)
+        cut, region = self._rounding.pieces(tube)
         anywhere = [ball_between(*setting.region[name]) for name in ("t", *whole.names)]
 
         def place(box: Box) -> list[Ball] | None:
@@ -264,8 +269,10 @@ class Trial:
         return contracts(law, self.factor, self.gamma, deviations, place, region, used, work)
 
     def _require_obedience_in(self, motion: BlockFlow, found: Cover | LaneCover | DataCover) -> None:
-        """The same at the middle of the cells of a cover; the states of a reduced motion are none of the whole."""
-        if motion.affine:
+        """The same at the middle of the cells of a cover, unless that is known; the states of a reduced motion are none
+        of the whole.
+        """
+        if motion.affine or self._obeyed:
             return
         middle = [(low + high) / 2 for low, high in (self.setting.region[name] for name in ("t", *motion.names))]
         boxes = found.leaves()

@@ -66,7 +66,7 @@ class RegionRounding:
             return plain
         lanes, setting = self._lanes, self.setting
         if lanes is not None:
-            low, high = ends(setting.limit_balls(self.whole, self.contraction, tube))
+            low, high = ends(self._limits(tube))
             region = setting.box(self.whole.variable_names)
             found = lane_cover(
                 lambda b: lanes.judged(b, low, high), region, wanted=wanted, cost=lambda: lanes.cost, work=work
@@ -75,21 +75,18 @@ class RegionRounding:
                 return found if found.bound < plain.bound else plain
         return self._by_balls(tube, wanted, work)
 
-    def pieces(self, tube: float) -> tuple[Callable[[Box], list[Ball] | None], Box, Callable[[Sequence[Ball]], float]]:
-        """What cuts boxes of the whole state down to the region, that region, and the rounding of a box."""
-        setting, whole = self.setting, self.whole
-        limits = setting.limit_balls(whole, self.contraction, tube)
-        anywhere = [ball_between(*setting.region[name]) for name in ("t", *whole.names)]
+    def pieces(self, tube: float) -> tuple[Callable[[Box], list[Ball] | None], Box]:
+        """What cuts boxes of the whole state down to the region, and that region."""
+        limits = self._limits(tube)
 
         def cut(box: Box) -> list[Ball] | None:
             cell = self._cutter.cell(box, limits)
             return None if cell is None else cell.box
 
-        def bound(balls: Sequence[Ball]) -> float:
-            moment, *state = whole.placed(balls, anywhere)
-            return self._model.bound(moment, state)
+        return cut, self.setting.box(self.whole.variable_names)
 
-        return cut, setting.box(whole.variable_names), bound
+    def _limits(self, tube: float) -> list[Ball]:
+        return self.setting.limit_balls(self.whole, self.contraction, tube)
 
     @cached_property
     def _cutter(self) -> Cutter:
@@ -109,8 +106,16 @@ class RegionRounding:
         return LEAST_CELL + JUDGED * PAIR * stages * operation_count(field.rates)
 
     def _by_balls(self, tube: float, wanted: float, work: SearchWork) -> Cover:
-        cut, region, bound = self.pieces(tube)
-        cost = self._cost()
+        setting, whole, limits, cost = self.setting, self.whole, self._limits(tube), self._cost()
+        region = setting.box(whole.variable_names)
+        anywhere = [ball_between(*setting.region[name]) for name in ("t", *whole.names)]
+
+        def cut(box: Box) -> list[Ball] | None:
+            return self._cutter.drawn_in(box, limits)
+
+        def bound(balls: Sequence[Ball]) -> float:
+            moment, *state = whole.placed(balls, anywhere)
+            return self._model.bound(moment, state)
 
         def judged(box: Box) -> CellJudgement | None:
             balls = cut(box)

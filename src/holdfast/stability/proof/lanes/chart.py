@@ -117,8 +117,8 @@ class LaneCharts:
         free, rest = self._pivots(slopes)
         data, targets = self._started(boxes, free), self._targets(cut, low, high)
         sound = np.isfinite(targets).all(axis=(1, 2))
-        rows, reach = np.arange(len(boxes))[:, None], np.take_along_axis(boxes.reach, rest, axis=1)
-        inverse = _inverses(np.take_along_axis(slopes, rest[:, None, :], axis=2)) * reach[..., None]
+        rows = np.arange(len(boxes))[:, None]
+        inverse = _inverses(_columns(slopes, rest)) * boxes.reach[rows, rest][..., None]
         for _ in range(ORDER):
             lacking = targets - self._deviations(data).polynomials
             data[rows, rest, : len(self.shape)] += inverse @ lacking
@@ -174,7 +174,7 @@ class LaneCharts:
         low[cells, rest] = np.fmin(low[cells, rest], followed[..., 0] - size)
         high[cells, rest] = np.fmax(high[cells, rest], followed[..., 0] + size)
         assert self._slopes is not None
-        near, spread = (np.take_along_axis(x, rest[:, None, :], axis=2) for x in self._slopes.over(Boxes(low, high)))
+        near, spread = (_columns(x, rest) for x in self._slopes.over(Boxes(low, high)))
         bent = np.abs(inverse)
         one = np.eye(self.held)
         off = np.abs(one - inverse @ near) + bent @ (spread + SLACK * np.abs(near)) + SLACK * one
@@ -183,13 +183,24 @@ class LaneCharts:
         return np.where(shown[:, None], left, np.inf), shown
 
 
+def _columns(tables: Array, chosen: Array) -> Array:
+    """Some columns of each table [cell, row, column]."""
+    cells, rows = np.arange(len(tables))[:, None, None], np.arange(tables.shape[1])[:, None]
+    return np.asarray(tables[cells, rows, chosen[:, None, :]])
+
+
 def _fixed(off: Array, first: Array) -> tuple[Array, Array]:
-    """v ≥ first + off v [cell, row], widened until that holds, and whether it does; `first` is positive."""
+    """v ≥ first + off v [cell, row], widened until that holds, and whether it does; `first` is positive.
+
+    Neither is negative, so that there is a v only where the spectral radius of `off` is below 1: others need no try.
+    """
+    finite = np.isfinite(off).all(axis=(1, 2))
+    hopeful = finite & (np.abs(np.linalg.eigvals(np.where(finite[:, None, None], off, 0.0))).max(axis=1) < 1)
     v = first * (1 + SLACK)
     for _ in range(WIDENED):
         needed = (first + np.einsum("cij,cj->ci", off, v)) * (1 + SLACK)
         shown = (needed <= v).all(axis=1) & np.isfinite(v).all(axis=1)
-        if shown.all():
+        if (shown | ~hopeful).all():
             break
         v = np.where(shown[:, None], v, needed * WIDER)
     return v, shown
