@@ -58,8 +58,9 @@ class Obedience:
     @cached_property
     def meromorphic(self) -> bool:
         """Whether the coefficients vanish everywhere if they do at a random state."""
-        nodes = ancestors((*self.motion.rates, *self.motion.psi))
-        return all(node.op in MEROMORPHIC for node in nodes)
+        motion = self.motion
+        terms = [node for row in motion.law_terms for node in row]
+        return all(node.op in MEROMORPHIC for node in ancestors((*motion.moving, *motion.psi, *terms)))
 
     def shown(self, place: Place) -> bool:
         """Whether coefficients 1 … p are shown to vanish at a state; False where something is not defined there."""
