@@ -36,6 +36,20 @@ def test_a_skate_beyond_the_step_limit_diverges(duration):
     assert "w_edge" in run.message
 
 
+@pytest.mark.parametrize(("damping", "step"), [(0, 0.5), (1, 0.5), (3, 1)])
+def test_a_skate_that_skids_is_not_excused_by_how_often_it_has_turned(damping, step):
+    """Its heading turns by some ten radians, and all of its speed is across the edge at last."""
+    system = hf.System(
+        coordinates=(x, y, th), kinetic=(x.rate**2 + y.rate**2 + th.rate**2) / 2, forces={th: sp.cos(hf.time) / 3}
+    )
+    edge = {"edge": x.rate * sp.sin(th) - y.rate * sp.cos(th)}
+    program = hf.Program(nonholonomic=edge, law=hf.SpringDamper(damping=damping))
+    equations = hf.derive(hf.Problem(system, program, start={x.rate: 1, th.rate: 1}))
+    runs = [hf.simulate(equations, hf.Euler, step=each, duration=100) for each in (step, step / 100)]
+    assert [run.success for run in runs] == [False, True]
+    assert "w_edge" in runs[0].message
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_of_a_law_without_numbers_nothing_is_predicted(bad):
     """A start on the program stays there, and one off it is not followed by a matrix that is not finite."""
