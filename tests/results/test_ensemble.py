@@ -176,6 +176,8 @@ def test_cases_that_end_early_are_nan_from_there():
         ({"cases": None}, "states no ensemble"),
         ({"threads": 0}, "threads = 0"),
         ({"lanes": -1}, "lanes = -1"),
+        ({"lanes": 3}, "lanes = 3"),
+        ({"lanes": 12}, "power of two"),
         ({"step": 0.03}, "whole number of steps"),
         ({"cases": {"x": [1.5]}, "start_policy": "raise"}, "start of case 0"),
         ({"cases": {"m": np.ones(10**5)}, "duration": 100}, "GB"),

@@ -36,6 +36,20 @@ def test_a_skate_beyond_the_step_limit_diverges(duration):
     assert "w_edge" in run.message
 
 
+@pytest.mark.parametrize(("damping", "step"), [(0, 0.5), (1, 0.5), (3, 1)])
+def test_a_skate_that_skids_is_not_excused_by_how_often_it_has_turned(damping, step):
+    """Its heading turns by some ten radians, and all of its speed is across the edge at last."""
+    system = hf.System(
+        coordinates=(x, y, th), kinetic=(x.rate**2 + y.rate**2 + th.rate**2) / 2, forces={th: sp.cos(hf.time) / 3}
+    )
+    edge = {"edge": x.rate * sp.sin(th) - y.rate * sp.cos(th)}
+    program = hf.Program(nonholonomic=edge, law=hf.SpringDamper(damping=damping))
+    equations = hf.derive(hf.Problem(system, program, start={x.rate: 1, th.rate: 1}))
+    runs = [hf.simulate(equations, hf.Euler, step=each, duration=100) for each in (step, step / 100)]
+    assert [run.success for run in runs] == [False, True]
+    assert "w_edge" in runs[0].message
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_of_a_law_without_numbers_nothing_is_predicted(bad):
     """A start on the program stays there, and one off it is not followed by a matrix that is not finite."""
@@ -45,6 +59,26 @@ def test_of_a_law_without_numbers_nothing_is_predicted(bad):
     attracting = np.array([[0, 1.0], [-4, -4]])
     exact = np.abs([expm(attracting * t) @ start for t in np.linspace(0, 3, 50)]).max(axis=0)
     assert predicted(attracting, start, 3.0) == pytest.approx(exact, rel=0.1)
+
+
+def test_a_stiff_constraint_does_not_excuse_one_that_its_law_drives_away():
+    """Roots of 0.1 beside 1e6: what grows e-fold each ten seconds is no rounding of a multiple root."""
+    system = hf.System(coordinates=(x, y), kinetic=(x.rate**2 + y.rate**2) / 2)
+    law = hf.SpringDamper(stiffness={"quick": 1e12, "slow": -0.01}, damping={"quick": 2e6, "slow": 0})
+    program = hf.Program(holonomic={"quick": x, "slow": y - 1}, controls={"F": {x: 1}, "G": {y: 1}}, law=law)
+    equations = hf.derive(hf.Problem(system, program, start={x: 0, y: 1 + 2.0**-52}))
+    run = hf.simulate(equations, hf.ImplicitMidpoint, step=0.25, duration=600)
+    assert run["y_slow"].max() > 100
+    assert not run.success
+    assert "y_slow" in run.message
+
+
+def test_a_stiff_block_changes_nothing_in_what_is_predicted_of_another():
+    slow, stiff = np.array([[0, 1.0], [0, 0]]), np.array([[0, 1.0], [-1e22, 0]])
+    both = np.block([[stiff, np.zeros((2, 2))], [np.zeros((2, 2)), slow]])
+    found = predicted(both, np.array([1e-3, 0, 0.5, -2.0]), 1e5)
+    assert found[2:] == pytest.approx([2e5, 2.0], rel=1e-4)
+    assert np.isfinite(found).all()
 
 
 def test_a_case_of_negative_mass_is_judged_as_its_run_is():

@@ -123,6 +123,8 @@ class Kernel:
 
     def lanes(self, count: int) -> Machine:
         """The machine that runs this many cases side by side; made once."""
+        if count & (count - 1):  # of other numbers, vectors fill less of memory than lies between them
+            raise BadRequest(f"lanes = {count}", where="lanes", fix="a power of two: 1, 2, 4, 8 or 16")
         if count != 1 and not self.in_lanes:
             raise BadRequest(f"{self.scheme.name} cannot run {count} cases side by side here", fix="use one lane")
         if count not in self._lanes:

@@ -32,6 +32,7 @@ EPSILON = float(np.finfo(float).eps)
 ROUNDINGS = 4 * EPSILON  # of its size, the error of one computed number
 ROUNDING_NOISE = 64 * EPSILON  # of its size: below this, rounding noise
 OFF = 1e-9  # of its size, a deviation above this counts as one: a value stated to nine digits is meant
+TURNS = ("sin", "cos")
 LINEAR = ("add", "sub", "mul", "div", "neg", "power", "abs", "min", "max", "select")
 
 Array = np.ndarray
@@ -124,6 +125,33 @@ def _size(graph: Graph, node: Node, known: Mapping[int, Node]) -> Node:
     return total
 
 
+def turning(node: Node, inputs: Sequence[Node]) -> dict[Node, Node]:
+    """The inputs that a node has in sines and cosines alone, and how much faster than they the angles there change.
+
+    To first order a heading that has turned by a hundred radians would make a hundred times as much of a speed.
+    """
+    graph, angles, waiting, seen = node.graph, dict[Node, None](), [node], {node}
+    while waiting:
+        term = waiting.pop()
+        if term.op in TURNS:
+            angles[term.args[0]] = None
+            continue
+        waiting += [argument for argument in term.args if argument not in seen]
+        seen.update(term.args)
+    found: dict[Node, Node] = {}
+    for row in jacobian(tuple(angles), inputs):
+        for j, slope in row.items():
+            if inputs[j] not in seen:
+                pace = graph.call("abs", slope)
+                found[inputs[j]] = graph.call("max", found[inputs[j]], pace) if inputs[j] in found else pace
+    return found
+
+
+def _within(size: Node, pace: Node | None) -> Node:
+    """The size of an input, of one that only turns something no more than a radian of it."""
+    return size if pace is None else size.graph.call("min", size, size.graph.one / pace)
+
+
 class Sizes:
     """The sizes of some nodes of the equations, at one state or at many."""
 
@@ -188,9 +216,14 @@ class Sizes:
         moving = self._inputs[: len(self._inputs) - self._parameters]
         sizes = {node: node.graph.input(f"size of {node.data}") for node in moving}
         found, slopes = natural_nodes(self._nodes, sizes), self._slopes()
+        turned = any(node.op in TURNS for node in ancestors(self._nodes))
         for k, node in enumerate(self._nodes):
             if node in slopes:
-                terms = [node.graph.call("abs", slope) * sizes[rate] for rate, slope in slopes[node].items()]
+                turns = turning(node, tuple(slopes[node])) if turned else {}
+                terms = [
+                    node.graph.call("abs", slope) * _within(sizes[moved], turns.get(moved))
+                    for moved, slope in slopes[node].items()
+                ]
                 found[k] = node.graph.sum(terms)
         return Tape((*self._inputs, *sizes.values()), tuple(found))
 
