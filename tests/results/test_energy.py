@@ -50,11 +50,14 @@ def test_nothing_does_work_where_nothing_can(given, kept, never_raised):
     [
         ({"holonomic": {"c": x - 1}}, True),
         ({"holonomic": {"c": x - hf.time}}, False),
-        ({"nonholonomic": {"c": x.rate}}, False),
+        ({"nonholonomic": {"c": sp.exp(x) * x.rate}}, True),
+        ({"nonholonomic": {"c": x.rate - 1}}, False),
+        ({"nonholonomic": {"c": x.rate * (x.rate + 1)}}, False),
+        ({"keep": {"c": x.rate**2 + 3 * x}}, False),
         ({"holonomic": {"c": x - 1}, "controls": {"F": {x: 1}}}, False),
     ],
 )
-def test_programs_that_move_or_push_do_work(program, kept):
+def test_programs_that_move_or_push_do_work_and_rows_without_rates_of_their_own_do_none(program, kept):
     equations = hf.derive(hf.Problem(hf.System(**FREE), hf.Program(**program, law=LAW)))
     assert conservative(equations) is undriven(equations) is kept
 

@@ -245,6 +245,18 @@ def test_energy_that_changes_though_nothing_does_work_is_no_success():
     assert hf.simulate(equations, hf.RK4, step=0.05, duration=20).success
 
 
+def test_a_skate_whose_edge_is_kept_while_its_energy_explodes_is_no_success():
+    """Reactions of w = J v do no work on the program; w stays within 1 % of the speed that Euler's method adds."""
+    system = hf.System(coordinates=(x, y, th), kinetic=(x.rate**2 + y.rate**2 + th.rate**2) / 2)
+    edge = {"edge": x.rate * sp.sin(th) - y.rate * sp.cos(th)}
+    program = hf.Program(nonholonomic=edge, law=hf.SpringDamper(damping=100))
+    equations = hf.derive(hf.Problem(system, program, start={x.rate: 1, th.rate: 20}))
+    pumped = hf.simulate(equations, hf.Euler, step=0.01, duration=5)
+    assert pumped["energy"][-1] > 1e5 * pumped["energy"][0]
+    assert pumped.outcome is hf.Outcome.energy_changed
+    assert hf.simulate(equations, hf.RK4, step=0.01, duration=5).success
+
+
 def test_rounding_of_a_large_energy_is_no_change_of_it():
     """A pendulum that hardly moves: its kinetic energy is 10⁻²⁰ of its weight's, far below the rounding of the sum."""
     run = hf.simulate(pendulum(), hf.RK4, step=0.01, duration=5, start={"x": 1e-10, "z": -1.0})

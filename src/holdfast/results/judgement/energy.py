@@ -11,6 +11,7 @@ from holdfast.engine.run.rows import Rows
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import values_at
 from holdfast.graph.arithmetics.tape import Tape
+from holdfast.graph.nodes import ancestors, substitute
 from holdfast.problem.bodies.joints import Step
 from holdfast.problem.quantities import time
 from holdfast.problem.system import System
@@ -29,15 +30,26 @@ def conservative(equations: Equations) -> bool:
 def undriven(equations: Equations) -> bool:
     """Whether nothing but forces can raise the energy: as `conservative`, with losses and forces allowed.
 
-    Quaternions of bodies are states that only tell how these are turned.
+    Quaternions of bodies are states that only tell how these are turned. Ideal reactions of rows that are homogeneous in
+    the rates, w = J v, do the power λ w, which is nothing on the program.
     """
     system, program = equations.problem.system, equations.problem.program
     states = set(system.states) - {name for step in _balls(system) for name in step.states}
-    others = (states, system.noise, system.masses, program.controls, program.nonholonomic)
+    others = (states, system.noise, system.masses, program.controls)
     bodies = [part for body in system.bodies.values() for part in (body.mass, *(body.center or ()), *body.inertia)]
     stated = (system.kinetic, system.potential, *program.holonomic.values(), *bodies)
     timely = any(time in equations.problem.names.dependence(expression) for expression in stated)
-    return not any(others) and not timely
+    return not any(others) and not timely and all(_homogeneous(equations, name) for name in program.nonholonomic)
+
+
+def _homogeneous(equations: Equations, constraint: str) -> bool:
+    """Whether a constraint is linear in the rates, and asks for none."""
+    deviations, inputs = equations.deviations, equations.inputs
+    place = equations.constraints.index(constraint)
+    if not set(inputs.v).isdisjoint(ancestors(deviations.jacobian[place].values())):
+        return False
+    (at_rest,) = substitute([deviations.w[place]], dict.fromkeys(inputs.v, inputs.graph.zero))
+    return at_rest is inputs.graph.zero
 
 
 def _balls(system: System) -> tuple[Step, ...]:

@@ -169,7 +169,7 @@ def judged_rest(equations: Equations, state: Array, time: float, constants: Sequ
         return Equilibrium(equations, rest, "drifts", family)
     if fate in (Fate.returns, Fate.nothing):
         return Equilibrium(equations, rest, "asymptotically stable", family)
-    least = fate is Fate.swings and conservative(equations)
+    least = fate is Fate.swings and conservative(equations) and not equations.problem.program.nonholonomic
     return Equilibrium(equations, rest, "stable" if least and _least_energy(equations, slopes) else "neutral", family)
 
 
