@@ -236,6 +236,17 @@ def test_a_run_that_an_event_ends_is_proved_up_to_its_last_whole_step():
     assert hf.verify(certificate), hf.verify(certificate).findings
 
 
+def test_a_run_that_begins_late_is_confirmed_though_its_steps_are_known_less_well():
+    """A micrometre, 3 ms after 1000 s: the clock tells a step from its rows to a part in 10⁸."""
+    law = BENT.replace("(30 + 10*x)*y_rod - 12*w_rod - y_rod**3", "2.5e7*y_rod - 1e4*w_rod")
+    small = law.replace("- 1)/2", "- 1e-12)/2").replace("x = 0.8\nz = -0.6", "x = 8e-7\nz = -6e-7")
+    equations = hf.derive(hf.loads(small))
+    run = hf.simulate(equations, hf.DOPRI5, tolerance=1e-8, begin=1000.0, duration=3e-3, every=1)
+    certificate = hf.certify(equations, hf.DOPRI5, trajectory=run)
+    assert certificate.label is hf.Label.tube
+    assert hf.verify(certificate), hf.verify(certificate).findings
+
+
 def test_rows_at_chosen_times_are_no_steps_however_many():
     equations = links()
     own = hf.simulate(equations, hf.DOPRI5, tolerance=1e-7, duration=0.5, longest_step=1.0, every=1)
