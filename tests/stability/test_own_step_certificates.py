@@ -236,6 +236,31 @@ def test_a_run_that_an_event_ends_is_proved_up_to_its_last_whole_step():
     assert hf.verify(certificate), hf.verify(certificate).findings
 
 
+def test_of_the_row_at_which_an_event_is_met_nothing_is_said():
+    """It is read off within a step that nothing is proved of: here it deviates by a fifth more than the bound."""
+    problem = hf.loads(BENT.replace("(30 + 10*x)*y_rod - 12*w_rod - y_rod**3", "25*y_rod - 10*w_rod"))
+    x, equations = problem.system.coordinates[0], hf.derive(problem)
+    hit = {"hit": hf.Event(x - 0.2, terminal=True)}
+    run = hf.simulate(equations, hf.DOPRI5, tolerance=1e-5, duration=5, longest_step=1.0, events=hit, every=1)
+    certificate = hf.certify(equations, hf.DOPRI5, trajectory=run)
+    deviation, bound = np.abs(run["y_rod"]), certificate["rod"].bounds[0]
+    assert deviation[:-1].max() <= bound < deviation[-1]
+    found = hf.verify(certificate)
+    assert found.holds
+    assert "every row of its run but the last, of which nothing is said, made again" in found.findings[0]
+
+
+def test_a_run_that_begins_late_is_confirmed_though_its_steps_are_known_less_well():
+    """A micrometre, 3 ms after 1000 s: the clock tells a step from its rows to a part in 10⁸."""
+    law = BENT.replace("(30 + 10*x)*y_rod - 12*w_rod - y_rod**3", "2.5e7*y_rod - 1e4*w_rod")
+    small = law.replace("- 1)/2", "- 1e-12)/2").replace("x = 0.8\nz = -0.6", "x = 8e-7\nz = -6e-7")
+    equations = hf.derive(hf.loads(small))
+    run = hf.simulate(equations, hf.DOPRI5, tolerance=1e-8, begin=1000.0, duration=3e-3, every=1)
+    certificate = hf.certify(equations, hf.DOPRI5, trajectory=run)
+    assert certificate.label is hf.Label.tube
+    assert hf.verify(certificate), hf.verify(certificate).findings
+
+
 def test_rows_at_chosen_times_are_no_steps_however_many():
     equations = links()
     own = hf.simulate(equations, hf.DOPRI5, tolerance=1e-7, duration=0.5, longest_step=1.0, every=1)

@@ -38,14 +38,15 @@ class OrderAttack(Attack):
             raise Unconfirmed(f"{misstated}; steps made again from the times of rows are the run's but for rounding")
         if misstated is not None:
             return misstated
-        times, states = times[: steps + 1], states[: steps + 1]  # nothing is said of the step by which an event is met
+        but = " but the last, of which nothing is said" if len(times) > steps + 1 else ""  # there an event is met
+        times, states = times[: steps + 1], states[: steps + 1]
         psi, bounds = self._doubles(times, states)[0], np.array(shown.claim["bounds"])
         for k in _some(np.flatnonzero((np.abs(psi) > (1 - NEAR_BOUND) * bounds).any(axis=1)), SUSPECTS):
             for name, value, bound in zip(self._names, self._balls(times[k], states[k]), bounds.tolist(), strict=True):
                 size = float(abs(value).mid())
                 if size > bound:
                     return f"|{name}| is beyond its bound in its own run at t = {times[k]:g}: {over(size, bound)}"
-        self.told = "every row of its run, made again, lies in the tube and within the bounds"
+        self.told = f"every row of its run{but}, made again, lies in the tube and within the bounds"
         return None
 
     def _of_steps(self) -> str | None:

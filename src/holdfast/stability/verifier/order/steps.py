@@ -123,11 +123,14 @@ class MapReader:
         return StepMaps(matrices, middle, radius)
 
     def _forms(self, cells: TubeCells, lengths: Array, off: Array) -> tuple[list[Form], list[Form]]:
-        own = box_space(1 + len(cells.names), self._symbols)
+        chosen = bool(off.any())  # steps that a run chose: what a length may be off by is a direction, too
+        own = box_space(1 + len(cells.names) + chosen, self._symbols)
         self.motion.begin_step()
         with np.errstate(all="ignore"):
             values = cells.values(own)
-            tau = Form.constant(own, lengths, off)
+            tau = Form.constant(own, lengths)
+            if chosen:
+                tau.c[:, own.linear[1 + len(cells.names)], 0] = off
             return self.motion.psi(own, len(cells), values), after(self.motion, self.tableau, tau, values)
 
 
