@@ -50,6 +50,17 @@ def test_the_cases_are_those_of_the_processor(emulated, equations):
     assert np.array_equal(here[1].y, there[1].y)
 
 
+def test_reductions_are_read_on_their_own_graph_though_an_equal_one_made_the_code(emulated, equations):
+    """The second graph has nodes that the first has not, and numbers what is summed up by them."""
+    hf.ensemble(equations, cases={"l": [1.0, 1.5]}, every=100, device="gpu")
+    again, asked = hf.derive(hf.loads(PENDULUM)), {"far": "max(7*x*y + sin(x*y_dot)**3)"}
+    hf.linearise(again)
+    here, there = (
+        hf.ensemble(again, cases={"l": [1.0, 1.5]}, every=100, reduce=asked, device=device) for device in ("cpu", "gpu")
+    )
+    assert_allclose(there.reductions["far"], here.reductions["far"], rtol=1e-14)
+
+
 def test_reductions_are_over_all_steps_wherever_they_are_run(emulated, equations):
     asked = {"pull": "max(abs(lambda_rod))", "drift": "rms(y_rod)", "low": "first(-x)"}
     lengths = {"l": [1.0, 1.5, 2.0]}

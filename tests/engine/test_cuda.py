@@ -115,9 +115,9 @@ def test_what_a_card_cannot_do_is_refused():
     from holdfast.engine.emit.c_real import PRECISIONS
 
     with pytest.raises(BadRequest, match="radau5 is implicit"):
-        CudaSource(stepping(pendulum(), RADAU5), RADAU5, PRECISIONS["double"], (True,))
+        CudaSource(stepping(pendulum(), RADAU5), RADAU5, PRECISIONS["double"], (True,), pendulum())
     with pytest.raises(BadRequest, match="chosen by their error are run in double"):
-        CudaSource(stepping(pendulum(), DOP853), DOP853, PRECISIONS["float"], (True,))
+        CudaSource(stepping(pendulum(), DOP853), DOP853, PRECISIONS["float"], (True,), pendulum())
 
 
 def test_reductions_are_gathered_without_rows(emulated):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from holdfast.engine.emit.body import lowered
+from holdfast.errors import InternalError
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.factored import factored
 from holdfast.graph.nodes import Graph, Node, ancestors, operation_count
@@ -103,3 +104,11 @@ def test_of_two_products_the_later_one_is_fused():
     op, operands = body.statements[-1]
     assert op == "fma"
     assert body.statements[operands[2] - body.inputs] == ("mul", (1, 2))  # the early product is added
+
+
+def test_nodes_of_another_graph_are_never_read_by_their_numbers():
+    """Both graphs number x alike, and x·y of the one is x − y of the other."""
+    (product,), _ = made(lambda g, x, y, z: [x * y])
+    _, inputs = made(lambda g, x, y, z: [x - y])
+    with pytest.raises(InternalError, match="another"):
+        factored([product], inputs)

@@ -24,6 +24,7 @@ from holdfast.engine.emit.c_real import PRECISIONS, Precision
 from holdfast.engine.run.fixed import Steps
 from holdfast.engine.run.interruption import interruptible
 from holdfast.engine.run.status import Status
+from holdfast.graph.field import Field
 from holdfast.graph.nodes import Node
 from holdfast.schemes.kinds.scheme import Scheme
 
@@ -79,12 +80,14 @@ class CardRun:
         parameters: np.ndarray,
         precision: str = "double",
         sums: Sequence[tuple[str, Node]] = (),
+        field: Field | None = None,
     ) -> None:
+        """`sums` are of nodes of `field`, or of the one that the code was made of."""
         self.precision: Precision = PRECISIONS[precision]
         self.real = np.dtype(self.precision.type.replace("float", "float32").replace("double", "float64"))
         self.varying = tuple((parameters != parameters[:1]).any(axis=0).tolist())
         chosen = tuple((ACCUMULATORS[name], node) for name, node in sums)
-        self.source = CudaSource(assembly, scheme, self.precision, self.varying, chosen)
+        self.source = CudaSource(assembly, scheme, self.precision, self.varying, field or assembly.field, chosen)
         constants = assembly.constants
         self.size, self.pivots = int(constants["N"]), int(constants["PIVOTS"])
         self.card: Card = card()

@@ -27,6 +27,7 @@ from holdfast.engine.emit.order.few_held import in_few_registers
 from holdfast.engine.emit.target import Signature
 from holdfast.engine.emit.translate import translate
 from holdfast.errors import BadRequest
+from holdfast.graph.field import Field
 from holdfast.graph.nodes import Node
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.schemes.kinds.scheme import Scheme
@@ -36,12 +37,16 @@ THREADS = 128  # of a block
 
 @dataclass(frozen=True, eq=False)
 class CudaSource:
-    """What a card is to run: the kernel of a field and a scheme, which parameters vary by case, what is summed up."""
+    """What a card is to run: the kernel of a field and a scheme, which parameters vary by case, what is summed up.
+
+    What is summed up are nodes of `field`, which is equal to the one that the code was made of, maybe on another graph.
+    """
 
     assembly: KernelSource
     scheme: Scheme
     precision: Precision
     varying: tuple[bool, ...]
+    field: Field
     sums: tuple[tuple[Accumulator, Node], ...] = ()
 
     def __post_init__(self) -> None:
@@ -55,7 +60,7 @@ class CudaSource:
     @property
     def text(self) -> str:
         writer, known = CudaWriter(self.precision), dict[str, Signature]()
-        field = self.assembly.field
+        field = self.field
         bodies = {name: body for name, body in self.assembly.bodies.items() if body.outputs}
         if self.sums:
             nodes = dict(enumerate(node for _, node in self.sums))

@@ -249,7 +249,7 @@ def _on_card(
 
     asked = [taken_apart(text) for text in reductions.values()]
     sums = [(kind, quantity_node(equations, inner)) for kind, inner in asked]
-    run = CardRun(kernel.assembly, request.scheme, constants, means.precision, sums)
+    run = CardRun(kernel.assembly, request.scheme, constants, means.precision, sums, kernel.field)
     plan: Steps | AdaptivePlan
     if request.step is not None:
         plan = Steps(request.begin, request.step, request.steps, kept_rows(request))

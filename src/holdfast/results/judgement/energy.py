@@ -30,8 +30,8 @@ def conservative(equations: Equations) -> bool:
 def undriven(equations: Equations) -> bool:
     """Whether nothing but forces can raise the energy: as `conservative`, with losses and forces allowed.
 
-    Quaternions of bodies are states that only tell how these are turned. Ideal reactions of rows that are homogeneous in
-    the rates, w = J v, do the power λ w, which is nothing on the program.
+    Quaternions of bodies are states that only tell how these are turned. Ideal reactions of rows that are homogeneous
+    in the rates, w = J v, do the power λ w, which is nothing on the program.
     """
     system, program = equations.problem.system, equations.problem.program
     states = set(system.states) - {name for step in _balls(system) for name in step.states}
