@@ -17,8 +17,7 @@ from itertools import compress
 from math import frexp
 from typing import Any
 
-from holdfast.errors import InternalError
-from holdfast.graph.nodes import EVEN, ODD, Node, counted
+from holdfast.graph.nodes import EVEN, ODD, Node, counted, require_one_graph
 
 Factored = tuple[int, float]  # a core and its factor ±2ᵏ
 LARGEST, SMALLEST = 2.0**64, 2.0**-64  # factors that are kept apart: others would let cores overflow
@@ -27,12 +26,10 @@ ZERO, ONE = 0, 1
 
 def factored(outputs: Sequence[Node], inputs: Sequence[Node]) -> tuple[Cores, list[int], list[int]]:
     """Cores, among them those of the outputs, and the leaves in place of the inputs."""
-    graph = inputs[0].graph
-    if any(node.graph is not graph for node in outputs):
-        raise InternalError("nodes of one graph are asked for by the inputs of another", where="factored()")
+    require_one_graph(outputs, inputs)
     cores = Cores()
     leaves = [cores.leaf() for _ in inputs]
-    found: list[Factored] = [(ZERO, 1.0)] * len(graph)  # by the numbers of nodes
+    found: list[Factored] = [(ZERO, 1.0)] * len(inputs[0].graph)  # by the numbers of nodes
     for node, leaf in zip(inputs, leaves, strict=True):
         found[node.index] = leaf, 1.0
     nodes, uses = counted(outputs, {node.index for node in inputs})

@@ -24,6 +24,7 @@ from hashlib import sha256
 from itertools import compress
 from typing import Any
 
+from holdfast.errors import InternalError
 from holdfast.graph.fronts import Elimination
 from holdfast.graph.table import Table, TablePart
 
@@ -354,6 +355,14 @@ class Graph:
             if a is not self.zero and b is not self.zero:
                 total = self.add(total, self.mul(a, b))
         return total
+
+
+def require_one_graph(outputs: Iterable[Node], inputs: Sequence[Node]) -> None:
+    """`InternalError` where outputs are on another graph than inputs, whose numbers mean other nodes there."""
+    if inputs:
+        graph = inputs[0].graph
+        if any([node.graph is not graph for node in outputs]):
+            raise InternalError("nodes of one graph are asked for by the inputs of another", where="a part of a graph")
 
 
 def ancestors(outputs: Iterable[Node], known: Container[int] = ()) -> list[Node]:

@@ -15,7 +15,7 @@ from holdfast.graph.arithmetics.arithmetic import Arithmetic
 from holdfast.graph.arithmetics.floats import FLOATS
 from holdfast.graph.elimination.values import system_value
 from holdfast.graph.generic import generic_value
-from holdfast.graph.nodes import LEAVES, SYSTEMS, Node, ancestors, fingerprint, operation_count
+from holdfast.graph.nodes import LEAVES, SYSTEMS, Node, ancestors, fingerprint, operation_count, require_one_graph
 
 OPERATORS = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
 Evaluator = Callable[[Sequence[Any]], list[Any]]
@@ -31,6 +31,9 @@ class Tape:
 
     inputs: tuple[Node, ...]
     outputs: tuple[Node, ...]
+
+    def __post_init__(self) -> None:
+        require_one_graph(self.outputs, self.inputs)
 
     def __call__(self, values: Sequence[float]) -> list[float]:
         """The outputs as Python floats, with nan and inf as the compiled kernels give them."""
