@@ -167,12 +167,10 @@ class Recorder:
         return self._emit(dispatch.MUL, a, b, series=first.series + second.series, table=table)
 
     def _scaled(self, a: int, c: Fraction) -> Value:
-        if not c:
-            return Fraction(0)
-        if c == 1:
-            return a
-        if c == -1:
-            return self._emit(dispatch.SUB_FROM, a, series=self._series(a))
+        if c.denominator == 1 and abs(c.numerator) <= 1:
+            if not c:
+                return Fraction(0)
+            return a if c > 0 else self._emit(dispatch.SUB_FROM, a, series=self._series(a))
         return self._emit(dispatch.SCALE, a, series=self._series(a), constant=enclosed(c))
 
     def power(self, a: Value, exponent: int) -> Value:

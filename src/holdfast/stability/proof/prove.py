@@ -40,6 +40,7 @@ LEAST_SHARE = 0.05  # the least truncation, as a part of rounding: doubles canno
 GENEROUS = 100  # a tube this wide costs nothing where it is still thin beside the region
 THIN = 1e-4  # of what the region lets a deviation change by
 ELSEWHERE = 6  # random states of the region at which the equations are tried, beside those of the run
+TELLING = 2  # of these, where one that is no zero by chance tells of all
 LOOKED_AT = 32  # cells of a cover in whose middle they are tried too
 KEPT_OPERATIONS = 500  # of the rates of a motion: tapes of larger ones take tens of megabytes, and are not kept
 MOST_VARIABLES = 16  # of a region: beyond, halving each of them once already makes more cells than any effort has
@@ -189,9 +190,12 @@ class Trial:
         the run where these do not tell.
         """
         self._rounding.places = (*rows, *others)
-        shown = any([self._obedience.shown(place) for place in others])
-        self._obeyed = shown and self._obedience.meromorphic
-        if not self._obeyed and not any([self._obedience.shown(place) for place in rows]) and not shown:
+        enough = TELLING if self._obedience.meromorphic else len(others)
+        shown = [self._obedience.shown(place) for place in others[:enough]]
+        self._obeyed = self._obedience.meromorphic and all(shown)
+        if self._obeyed:
+            return
+        if not any([*shown, *[self._obedience.shown(place) for place in (*rows, *others[enough:])]]):
             raise BadRequest("the equations are not defined, or too ill conditioned, at the states of the run")
 
     def kept(self, tube: float, expected: float, work: SearchWork) -> Proof | None:
