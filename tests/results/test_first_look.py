@@ -80,6 +80,12 @@ def test_masses_that_are_not_positive_are_doubtful():
     assert _doubtful_masses(equations, 0.0, np.zeros((3, 4)), given).tolist() == [False, True, True]
     assert _doubtful_masses(equations, 0.0, np.zeros((1, 4)), given[:1]).tolist() == [False]
     assert _doubtful_masses(equations, 0.0, np.zeros((2, 4)), np.array([[1.0], [np.nan]])).tolist() == [False, True]
+    together = np.array([[np.nan], [-1.0], [2.0], [0.2]])  # one that is no number hides no other
+    assert _doubtful_masses(equations, 0.0, np.zeros((4, 4)), together).tolist() == [True, True, False, True]
+    apart = hf.derive(
+        hf.Problem(hf.System(coordinates=(x, y), kinetic=(m * x.rate**2 + y.rate**2) / 2, parameters={m: 1}))
+    )
+    assert _doubtful_masses(apart, 0.0, np.zeros((4, 4)), together).tolist() == [True, True, False, False]
 
 
 def sliding(repeated):

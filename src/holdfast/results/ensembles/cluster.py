@@ -81,7 +81,7 @@ def _ensemble(asked: CaseRequest, cases: Cases, parts: Sequence[Mapping[str, Any
         kernel=compiled(equations.field, asked.request.scheme),
         policy=parts[0]["policy"],
         made_of=cases,
-        used=np.concatenate([part["used"] for part in parts]),
+        used=np.concatenate([part["states"][:, 0] if part["used"] is None else part["used"] for part in parts]),
         all_times=parts[0]["times"],
         states=_frozen(np.concatenate([part["states"] for part in parts])),
         counts=Counts.together([part["counts"] for part in parts]),
@@ -128,10 +128,11 @@ def _part(packed: bytes, means: Means, columns: Mapping[str, np.ndarray], first:
 
     asked = replace(_unpacked(packed), columns=columns, first=first)
     runs = run_request(asked, means)
+    begin = runs.states[:, 0] if len(runs.all_times) else None
     return {
         "policy": runs.policy,
         "absolute": runs.request.absolute,
-        "used": runs.used,
+        "used": None if begin is not None and np.array_equal(begin, runs.used) else runs.used,  # mostly the first row
         "times": runs.all_times,
         "states": runs.states,
         "counts": runs.counts,

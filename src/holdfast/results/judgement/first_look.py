@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from holdfast.equations.dynamics.blocks import decoupled_blocks
 from holdfast.equations.equations import Equations
 from holdfast.graph.arithmetics.arrays import ARRAYS
 from holdfast.graph.arithmetics.tape import Tape
@@ -35,10 +36,14 @@ def doubtful_cases(
         worst, count = np.abs(observed[:, :, places]).max(axis=1), len(times)
         sizes, few = deviation_sizes(equations), slice(None, None, max(1, count // FEW))
         reach = moving_sizes(equations, times, states[:, few])
-        three = [
-            sizes.natural(np.full(len(states), times[k]), states[:, k], constants, _at(equations, reach, states[:, k]))
-            for k in (0, count // 2, count - 1)
-        ]
+        chosen = (0, count // 2, count - 1)
+        usual = {
+            k: sizes.natural(
+                np.full(len(states), times[k]), states[:, k], constants, _at(equations, reach, states[:, k])
+            )
+            for k in {*chosen}
+        }
+        three = [usual[k] for k in chosen]
         return found | ~((worst <= DOUBTFUL * np.median(three, axis=0)) | (worst == 0)).all(axis=1)
 
 
@@ -94,13 +99,27 @@ def _doubtful_masses(equations: Equations, time: float, states: np.ndarray, cons
     rows, n = equations.dynamics.mass, len(equations.coordinates)
     nodes = tuple(node for row in rows for node in row.values())
     values = Tape(equations.field.inputs, nodes).compiled(ARRAYS)([time, *states.T, *constants.T])
-    mass = np.zeros((len(states), n, n))
-    for (i, j), value in zip([(i, j) for i, row in enumerate(rows) for j in row], values, strict=True):
-        mass[:, i, j] = value
-    if not np.isfinite(mass).all():
-        return np.asarray(~np.isfinite(mass).all(axis=(1, 2)))
+    places = [(i, j) for i, row in enumerate(rows) for j in row]
+    found, pattern = np.zeros(len(states), dtype=bool), np.zeros((n, n), dtype=bool)
+    for place in places:
+        pattern[place] = True
+    for block in decoupled_blocks(pattern):  # mostly of one
+        mass = np.zeros((len(states), len(block), len(block)))
+        for (i, j), value in zip(places, values, strict=True):
+            if i in block:
+                mass[:, block.index(i), block.index(j)] = value
+        found |= _not_positive(mass)
+    return found
+
+
+def _not_positive(tables: np.ndarray) -> np.ndarray:
+    """Which of many symmetric matrices are not positive definite, or no numbers."""
+    if tables.shape[1] == 1:
+        return ~((tables[:, 0, 0] > 0) & np.isfinite(tables[:, 0, 0]))
+    found = ~np.isfinite(tables).all(axis=(1, 2))
+    numbers = tables[~found]
     try:
-        np.linalg.cholesky(mass)
+        np.linalg.cholesky(numbers)
     except np.linalg.LinAlgError:
-        return np.linalg.eigvalsh(mass)[:, 0] <= 0
-    return np.zeros(len(states), dtype=bool)
+        found[~found] = np.linalg.eigvalsh(numbers)[:, 0] <= 0
+    return found
