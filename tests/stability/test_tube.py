@@ -124,7 +124,9 @@ def test_it_says_its_width_and_what_it_does_not_say(chain):
     assert "proved in a tube along this run" in text
     assert "within 0.1 % of each state's range of this run at the same time" in text
     assert "Nothing is said of runs that leave the tube" in text
-    assert "Omega is the stronger claim: the region was not covered with an effort of" in text
+    share = EFFORT / len(certificate.blocks)
+    told = f"the region was not covered with {share:.3g}, its share of an effort of {EFFORT:.3g}; more effort"
+    assert f"Omega is the stronger claim: {told}" in text
     assert "proved while in Omega" not in text
     labels = list(hf.Label)
     assert labels.index(hf.Label.proved) < labels.index(hf.Label.tube) < labels.index(hf.Label.checked)

@@ -463,8 +463,9 @@ class Assessment:
         except HoldfastError as error:
             return error.what
         if proof is None:
-            spent = f"with an effort of {work.effort:.3g}"
-            return f"the region was not covered {spent}; more effort, or a smaller region, may do it"
+            spent, whole = f"{work.effort:.3g}", f"an effort of {self.asked.effort:.3g}"
+            share = whole if work.effort == self.asked.effort else f"{spent}, its share of {whole}"
+            return f"the region was not covered with {share}; more effort, or a smaller region, may do it"
         return with_proof(setting, checked, proof, told)
 
 
