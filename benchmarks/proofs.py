@@ -7,7 +7,8 @@ From each of up to ROWS rows of a run one exact step is taken, in balls of so ma
 
     truncation   ‖Lᵀ(ψ(Φ(x)) − Rψ(x))‖            rounding   ‖Lᵀ(ψ(x̂) − ψ(Φ(x)))‖            x̂ the next row
 
-A bound that holds while in Omega is beside the largest of states of Omega, too: random ones within its tube, and
+A bound speaks of more than the rows of one run, so it is beside the largest of other states that it holds for, too:
+random ones of Omega, with all deviations that are limited there within their limits, or of the cells of a tube, and
 more around the one whose step, taken by the kernel that runs, is rounded most.
 Where steps are followed in the order of time (theory 8.14) there is no such bound of one step, but one of each
 deviation along the run: that is shown as the total, beside the largest deviation, and of rounding the worst component.
@@ -49,14 +50,17 @@ ROOT = Path(__file__).parents[1]
 EXAMPLES = resources.files("holdfast") / "examples"
 TITLE = "## Proofs beside what is seen"
 ROWS = 400  # of a run, evenly spread
-PLACES = 400  # random states of Omega
+PLACES = 400  # random states of Omega, or of a tube
+LEAST = 40  # of them that must be met: fewer show nothing
 CLIMBED, NEARBY = 400, 0.01  # more of them around the one that is rounded most, so far away as parts of its sides
+INSIDE = 1 - 1e-9  # of the width of a cell: rounding does not leave it
 NEWTON = 5  # steps by which one is moved into the tube
-EDGE, DEPTH = 0.1, (0.005, 3.0)  # to tube · EDGE^DEPTH
+EDGE, DEPTH, SHALLOW = 0.1, (0.005, 3.0), (0.005, 0.1)  # to tube · EDGE^DEPTH; where one climbs, nearer to the edge
 BITS = (300, 3000)  # of balls; the second where the first do not decide
 DECIDED = 1e-30  # a radius that decides
 NOTHING = 1e-40  # of a bound
 WITHIN = 5.0  # times what is seen: the aim
+MEASURED = ("truncation", "rounding", "total")
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,11 @@ class Line:
         """None where nothing was seen: what balls leave of a zero is nothing."""
         bound, seen = getattr(self, what), getattr(self, f"{what}_seen")
         return None if bound is None or seen is None or seen < NOTHING * bound else bound / seen
+
+    def beyond(self, what: str) -> bool:
+        """Whether more was seen than is proved."""
+        ratio = self.ratio(what)
+        return ratio is not None and not ratio >= 1
 
 
 def at_points() -> Arithmetic:
@@ -137,27 +146,29 @@ class ExactSteps:
         exact = psi([time + step, *moved(self.scheme.weights), *numbers])
         return psi([time, *state, *numbers]), exact
 
-    def in_omega(self, block: Any) -> tuple[float, float, float]:
-        """The largest truncation, rounding and sum of both of one block at states of its region within its tube.
+    def elsewhere(self, block: Any) -> tuple[float, float, float]:
+        """The largest truncation, rounding and sum of both of one block at other states that its proof speaks of.
 
         After random ones, each that is rounded more than all before it is where the next are sought.
         """
+        along = hasattr(block.proof.tube, "cells")
         names, proof, rng = list(self.equations.deviation_names), block.proof, np.random.default_rng(1)
         places, factor = [names.index(name) for name in block.names], np.array(proof.factor)
         field, deviations = self.equations.field, self.equations.deviations
-        kernel, worst, most = compiled(field, self.scheme), None, np.zeros(3)
+        kernel, worst, most, met = compiled(field, self.scheme), None, np.zeros(3), 0
         with precision(BITS[0]):
             rates = Tape(field.inputs, field.rates).compiled(at_points())
             psi = Tape(field.inputs, (*deviations.y, *deviations.w)).compiled(at_points())
             matrix = propagator(self.scheme, np.array(block.matrix), self.run.step)
             for k in range(PLACES + CLIMBED):
-                place = self._place(block, rng, worst if k >= PLACES else None)
+                near = worst if k >= PLACES else None
+                place = self._in_tube(block, rng, near) if along else self._in_omega(block, rng, near)
                 if place is None:
                     continue
                 before, exact = self._step(*place, rates, psi)
                 rows = kernel.run(place[1], self._numbers, t0=place[0], step=self.run.step, steps=1)
-                inside = np.linalg.norm([float(before[i].mid()) for i in places] @ factor) <= proof.tube
-                if not inside or len(rows.times) < 2:
+                size = np.linalg.norm([float(before[i].mid()) for i in places] @ factor)
+                if len(rows.times) < 2 or not (along or size <= proof.tube):
                     continue
                 done = psi([flint.arb(float(x)) for x in (rows.times[1], *rows.states[1], *self._numbers)])
                 lost = np.array([float((done[i] - exact[i]).mid()) for i in places])
@@ -167,15 +178,32 @@ class ExactSteps:
                     continue
                 if worst is None or sizes[1] > most[1]:
                     worst = place
-                most = np.maximum(most, sizes)
+                most, met = np.maximum(most, sizes), met + 1
+        if met < LEAST:
+            raise RuntimeError(f"{block.names}: only {met} of {PLACES + CLIMBED} states were met")
         truncation, rounding, total = map(float, most)
         return truncation, rounding, total
 
-    def _place(
+    def _in_tube(
+        self, block: Any, rng: np.random.Generator, near: tuple[float, list[float]] | None
+    ) -> tuple[float, list[float]]:
+        """A random state of a random cell of a tube, or one near another in its cell."""
+        cells = block.proof.tube.cells
+        begins = np.array([cell[0] for cell in cells])
+        place = rng.integers(len(cells)) if near is None else max(0, int(np.searchsorted(begins, near[0], "right")) - 1)
+        begin, end, curves, halves = cells[place]
+        s = rng.uniform() if near is None else (near[0] - begin) / (end - begin)
+        middle = np.array(curves) @ s ** np.arange(4)
+        away = rng.uniform(-1, 1, len(halves)) if near is None else (np.array(near[1]) - middle) / halves
+        away += 0 if near is None else NEARBY * rng.normal(size=len(halves))
+        state = middle + INSIDE * np.clip(away, -1, 1) * halves
+        return begin + s * (end - begin), state.tolist()
+
+    def _in_omega(
         self, block: Any, rng: np.random.Generator, near: tuple[float, list[float]] | None
     ) -> tuple[float, list[float]] | None:
         """A random state of the region of a block, or one near another: within its tube, from the edge to a thousandth
-        of its width; None where that is not met.
+        of its width, and so within the limits of other deviations; None where that is not met.
         """
         proof = block.proof
         region = {name: ends for name, *ends in proof.region}
@@ -187,10 +215,16 @@ class ExactSteps:
                 near[0],
                 np.clip(near[1] + NEARBY * np.ptp(ends, axis=1) * rng.normal(size=len(ends)), *ends.T),
             )
+        depth = DEPTH if near is None else SHALLOW
         way = rng.normal(size=len(block.names))
-        size = proof.tube * EDGE ** rng.uniform(*DEPTH)
+        size = proof.tube * EDGE ** rng.uniform(*depth)
         own = np.linalg.solve(np.array(proof.factor).T, size * way / np.linalg.norm(way))
-        values = self._moved(moment, state, dict(zip(block.names, own, strict=True)))
+        others = {
+            name: rng.uniform(low, high) * EDGE ** rng.uniform(*depth)
+            for name, low, high in proof.limits
+            if name in self.equations.deviation_names
+        }
+        values = self._moved(moment, state, others | dict(zip(block.names, own, strict=True)))
         known = [] if values is None else [(float(values[name]), *limits) for name, *limits in proof.limits]
         known += zip(state, *ends.T, strict=True)
         inside = values is not None and all(low <= value <= high for value, low, high in known)
@@ -293,8 +327,8 @@ def line(name: str, seconds: float, certificate: Any, block: Any, steps: ExactSt
         rounding = steps.worst_rounding(block)
         return Line(*told, cells, seconds, None, None, *rounding, block.bounds[k], block.observed[k])
     truncation, rounding, total = steps.sizes(block)
-    if block.label is hf.Label.proved and truncation is not None and total is not None:
-        beside = steps.in_omega(block)
+    if truncation is not None and total is not None:
+        beside = steps.elsewhere(block)
         truncation, rounding, total = map(max, (truncation, rounding, total), beside)
     bound = proof.coefficient * certificate.step ** (steps.scheme.order + 1)
     return Line(*told, cells, seconds, bound, truncation, proof.rounding, rounding, block.defect, total)
@@ -305,7 +339,7 @@ def table(found: Sequence[Line]) -> str:
     rows = [
         TITLE, "",
         "Written by `python -m benchmarks.proofs`: bounds of one step beside the largest that up to "
-        f"{ROWS} rows of the run show, and for what holds in Omega {PLACES + CLIMBED} states of it, in exact steps "
+        f"{ROWS} rows of the run show and {PLACES + CLIMBED} other states of Omega or of the tube, in exact steps "
         f"of {BITS[0]} bits and more; the aim is {WITHIN:g} times. *Total* "
         "is the defect, truncation with rounding; of steps that are followed in the order of time, the deviation. "
         "Seconds of the processor are for all blocks of an example together.", "",
@@ -332,8 +366,11 @@ def main() -> None:
     found = list[Line]()
     for name in chosen:
         for one in lines(name):
-            print(one, *(one.ratio(what) for what in ("truncation", "rounding", "total")), file=sys.stderr, flush=True)
+            print(one, *map(one.ratio, MEASURED), file=sys.stderr, flush=True)
             found.append(one)
+    beyond = [f"{one.problem}, {one.block}: {what}" for one in found for what in MEASURED if one.beyond(what)]
+    if beyond:
+        raise SystemExit("seen beyond what is proved:\n" + "\n".join(beyond))
     if sys.argv[1:]:
         print(table(found))
         return
