@@ -52,6 +52,7 @@ TITLE = "## Proofs beside what is seen"
 ROWS = 400  # of a run, evenly spread
 PLACES = 400  # random states of Omega, or of a tube
 LEAST = 40  # of them that must be met: fewer show nothing
+BESIDE, AWAY = 0.5, 0.1  # so many of them beside rows of the run, so far away as parts of the region
 CLIMBED, NEARBY = 400, 0.01  # more of them around the one that is rounded most, so far away as parts of its sides
 INSIDE = 1 - 1e-9  # of the width of a cell: rounding does not leave it
 NEWTON = 5  # steps by which one is moved into the tube
@@ -167,8 +168,7 @@ class ExactSteps:
                     continue
                 before, exact = self._step(*place, rates, psi)
                 rows = kernel.run(place[1], self._numbers, t0=place[0], step=self.run.step, steps=1)
-                size = np.linalg.norm([float(before[i].mid()) for i in places] @ factor)
-                if len(rows.times) < 2 or not (along or size <= proof.tube):
+                if len(rows.times) < 2 or not (along or _norm(before, places, factor) <= proof.tube):
                     continue
                 done = psi([flint.arb(float(x)) for x in (rows.times[1], *rows.states[1], *self._numbers)])
                 lost = np.array([float((done[i] - exact[i]).mid()) for i in places])
@@ -208,7 +208,11 @@ class ExactSteps:
         proof = block.proof
         region = {name: ends for name, *ends in proof.region}
         ends = np.array([region[name] for name in self.run.state_names])
-        if near is None:
+        if near is None and rng.random() < BESIDE:
+            row = rng.integers(len(self.run.times))
+            moment, state = float(self.run.times[row]), self.run.y[:, row]
+            state = np.clip(state + AWAY * (rng.uniform(*ends.T) - state), *ends.T)
+        elif near is None:
             moment, state = float(rng.uniform(*region["t"])), rng.uniform(*ends.T)
         else:
             moment, state = (
@@ -219,19 +223,23 @@ class ExactSteps:
         way = rng.normal(size=len(block.names))
         size = proof.tube * EDGE ** rng.uniform(*depth)
         own = np.linalg.solve(np.array(proof.factor).T, size * way / np.linalg.norm(way))
+        names, psi = self.equations.deviation_names, self._slopes[0]
+        there = dict(zip(names, psi([moment, *state.tolist(), *self._numbers]), strict=True))
         others = {
             name: rng.uniform(low, high) * EDGE ** rng.uniform(*depth)
             for name, low, high in proof.limits
-            if name in self.equations.deviation_names
+            if name in there and not low <= there[name] <= high
         }
-        values = self._moved(moment, state, others | dict(zip(block.names, own, strict=True)))
+        values = self._moved(moment, state, np.ptp(ends, axis=1), others | dict(zip(block.names, own, strict=True)))
         known = [] if values is None else [(float(values[name]), *limits) for name, *limits in proof.limits]
         known += zip(state, *ends.T, strict=True)
         inside = values is not None and all(low <= value <= high for value, low, high in known)
         return (moment, state.tolist()) if inside else None
 
-    def _moved(self, moment: float, state: np.ndarray, wanted: Mapping[str, float]) -> Any:
-        """Moves a state by the least change to where deviations have these values; what there is, or None."""
+    def _moved(self, moment: float, state: np.ndarray, sides: np.ndarray, wanted: Mapping[str, float]) -> Any:
+        """Moves a state to where deviations have these values, by the least change as parts of a region's sides; what
+        there is, or None.
+        """
         places = [self.equations.deviation_names.index(name) for name in wanted]
         psi, slopes, columns = self._slopes
         for _ in range(NEWTON):
@@ -242,7 +250,11 @@ class ExactSteps:
             off = np.array(psi(known))[places] - list(wanted.values())
             if not np.isfinite(rates).all() or not np.isfinite(off).all():
                 return None
-            state -= np.linalg.lstsq(rates[places], off)[0]
+            state -= sides * np.linalg.lstsq(rates[places] * sides, off)[0]
+        off = np.array(psi([moment, *state.tolist(), *self._numbers]))[places] - list(wanted.values())
+        for row, rest in zip(rates[places], off, strict=True):
+            if np.count_nonzero(row) == 1:  # a state by itself is met exactly, as where limits are 0
+                state[np.flatnonzero(row)] -= rest / row[row != 0]
         try:
             return self.equations.evaluate(state, moment, parameters=self.run.parameters)
         except hf.HoldfastError:
@@ -257,16 +269,19 @@ class ExactSteps:
         return Tape(inputs, psi), Tape(inputs, tuple(x for row in rows for x in row.values())), [*map(list, rows)]
 
     def sizes(self, block: Any) -> tuple[float | None, float, float | None]:
-        """The largest truncation, rounding and sum of both of one block, in its norm."""
+        """The largest truncation, rounding and sum of both of one block, in its norm, at rows that its proof covers."""
         names = list(self.equations.deviation_names)
         places, factor = [names.index(name) for name in block.names], np.array(block.proof.factor)
-        lost = np.array([[float((done[i] - exact[i]).mid()) for i in places] for _, exact, done in self.found])
+        covered = self.found
+        if not hasattr(block.proof.tube, "cells"):  # the entry of a deviating start is not in Omega
+            covered = [row for row in covered if _norm(row[0], places, factor) <= block.proof.tube]
+        lost = np.array([[float((done[i] - exact[i]).mid()) for i in places] for _, exact, done in covered])
         rounding = float(np.linalg.norm(lost @ factor, axis=1).max())
         if not block.matrix:
             return None, rounding, None  # a law that varies has no R
         with precision(BITS[0]):
             matrix = propagator(self.scheme, np.array(block.matrix), self.run.step)
-            one = np.array([self._left(matrix, before, exact, places) for before, exact, _ in self.found])
+            one = np.array([self._left(matrix, before, exact, places) for before, exact, _ in covered])
         sums = np.linalg.norm((one + lost) @ factor, axis=1)
         return float(np.linalg.norm(one @ factor, axis=1).max()), rounding, float(sums.max())
 
@@ -284,6 +299,10 @@ class ExactSteps:
             i, bound = names.index(name), block.proof.rounding[block.proof.names.index(name)]
             pairs.append((bound, max(abs(float((done[i] - exact[i]).mid())) for _, exact, done in self.found)))
         return max(pairs, key=lambda pair: pair[0] / pair[1])
+
+
+def _norm(psi: Sequence[Any], places: list[int], factor: np.ndarray) -> float:
+    return float(np.linalg.norm([float(psi[i].mid()) for i in places] @ factor))
 
 
 def certificates(name: str) -> tuple[float, dict[str, Any]]:
