@@ -37,6 +37,7 @@ lint: $(READY) ## style and types
 
 bench: $(READY) ## measure, and write benchmarks/results
 	$(BIN)/python -m benchmarks.run
+	$(BIN)/python -m benchmarks.felt
 
 rivals: ## the same problems by MuJoCo, Pinocchio, JAX and heyoka, in an environment of its own; writes docs/benchmarks.md
 	$(PY) -m venv .venv-rivals

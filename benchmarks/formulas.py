@@ -112,31 +112,41 @@ def heyoka_system(equations: hf.Equations) -> list[tuple[Any, Any]]:
     return list(zip(variables, (made[node.index] for node in field.rates), strict=True))
 
 
-def ensembles(equations: hf.Equations, start: Sequence[float], shortest: Callable[..., float]) -> dict[str, float]:
-    """Nanoseconds a case and step of RK4, of many cases at once: one thread in one lane and in all, both cores, JAX."""
+def own_ensembles(equations: hf.Equations, start: Sequence[float], shortest: Callable[..., float]) -> dict[str, float]:
+    """Nanoseconds a case and step of RK4, of many cases at once: one thread in one lane and in all, all threads."""
     from holdfast.engine.ensemble import run_ensemble
     from holdfast.engine.kernel import compiled
 
-    states = np.repeat(np.array(start)[None], CASES, axis=0)
-    states[:, -1] += np.linspace(0, 1e-3, CASES)
-    values = np.array([equations.parameter_values[name] for name in equations.parameter_names])
+    states, values = _cases(equations, start)
     kernel = compiled(equations.field, hf.RK4, tier="optimised")
 
     def ours(cases: int, **how: int) -> float:
         options = {"step": STEP, "steps": STEPS, "every": STEPS, "observe": False, **how}
         return 1e9 * shortest(partial(run_ensemble, kernel, states[:cases], values, **options)) / cases / STEPS
 
-    found = {
+    return {
         "one lane, one thread": ours(CASES // 8, lanes=1, threads=1),
         "all lanes, one thread": ours(CASES, threads=1),
         "all lanes, all threads": ours(CASES),
     }
+
+
+def ensembles(equations: hf.Equations, start: Sequence[float], shortest: Callable[..., float]) -> dict[str, float]:
+    """The same, and by JAX where it is installed."""
+    found = own_ensembles(equations, start, shortest)
     try:
         import jax
     except ImportError:
         return found
     one = jax_loop(equations)
     many = jax.jit(jax.vmap(lambda x: one(x, STEP, FEW)))
-    device = jax.device_put(states)
+    device = jax.device_put(_cases(equations, start)[0])
     seconds = shortest(lambda: many(device).block_until_ready(), 3.0)
     return {**found, "JAX vmap, all threads": 1e9 * seconds / CASES / FEW}
+
+
+def _cases(equations: hf.Equations, start: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
+    """Starts that differ a little, and the values of parameters."""
+    states = np.repeat(np.array(start)[None], CASES, axis=0)
+    states[:, -1] += np.linspace(0, 1e-3, CASES)
+    return states, np.array([equations.parameter_values[name] for name in equations.parameter_names])

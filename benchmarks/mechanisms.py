@@ -231,7 +231,6 @@ def table() -> list[str]:
     """The part of docs/benchmarks.md about mechanisms."""
     trees, loops = tree_errors(), loop_errors()
     lines = [
-        "", TITLE, "",
         f"Accelerations of {len(trees)} random trees differ from Pinocchio's by {max(trees):.1e} of the largest at "
         f"most, those of {len(loops)} trees with a loop by {max(loops):.1e}.", "",
         "| mechanism | Holdfast RK4, us a step | Pinocchio, four bare calls of aba | ratio |", "|---|---|---|---|",

@@ -16,16 +16,11 @@ deviation along the run: that is shown as the total, beside the largest deviatio
 
 from __future__ import annotations
 
-import json
-import platform
-import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from functools import cached_property
 from importlib import resources
-from pathlib import Path
 from time import process_time
 from typing import Any
 
@@ -33,7 +28,7 @@ import flint
 import numpy as np
 
 import holdfast as hf
-from benchmarks.engine_speed import commit
+from benchmarks.pages import keep_records, keep_section
 from holdfast.engine.kernel import compiled
 from holdfast.equations.values import parameter_vector
 from holdfast.graph.arithmetics.arithmetic import Arithmetic
@@ -46,7 +41,6 @@ from holdfast.schemes.by_name import scheme_named
 from holdfast.stability.certificate.tube_proof import OrderedProof
 from holdfast.stability.proof.contraction import propagator
 
-ROOT = Path(__file__).parents[1]
 EXAMPLES = resources.files("holdfast") / "examples"
 TITLE = "## Proofs beside what is seen"
 ROWS = 400  # of a run, evenly spread
@@ -356,7 +350,6 @@ def line(name: str, seconds: float, certificate: Any, block: Any, steps: ExactSt
 def table(found: Sequence[Line]) -> str:
     """The part of docs/benchmarks.md about proofs."""
     rows = [
-        TITLE, "",
         "Written by `python -m benchmarks.proofs`: bounds of one step beside the largest that up to "
         f"{ROWS} rows of the run show and {PLACES + CLIMBED} other states of Omega or of the tube, in exact steps "
         f"of {BITS[0]} bits and more; the aim is {WITHIN:g} times. *Total* "
@@ -393,18 +386,8 @@ def main() -> None:
     if sys.argv[1:]:
         print(table(found))
         return
-    now = datetime.now(UTC)
-    data = {
-        "schema": 1,
-        "date": now.isoformat(timespec="seconds"),
-        "commit": commit(),
-        "records": list(map(asdict, found)),
-    }
-    name = f"proofs-{now:%Y-%m-%d}-{platform.machine()}.json"
-    (ROOT / "benchmarks" / "results" / name).write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
-    page = ROOT / "docs" / "benchmarks.md"
-    before = re.sub(rf"\n*{TITLE}\n.*?(?=\n## |\Z)", "", page.read_text("utf-8"), flags=re.DOTALL)
-    page.write_text(f"{before.rstrip()}\n\n{table(found)}", encoding="utf-8")
+    keep_records("proofs", records=list(map(asdict, found)))
+    keep_section(TITLE, table(found))
 
 
 if __name__ == "__main__":

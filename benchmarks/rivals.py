@@ -8,16 +8,13 @@ what is timed is the whole public call, warm, the shortest of many. Figures are 
 
 from __future__ import annotations
 
-import json
 import platform
-import re
 import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -26,13 +23,13 @@ import numpy as np
 import holdfast as hf
 from benchmarks import formulas, mechanisms
 from benchmarks.chains import chain
+from benchmarks.pages import keep_head, keep_records, keep_section
 
 ERROR = 1e-6
 WARMING = 1.0  # seconds of calls before any is timed
 BY_FORMULAS = ("four-bar", "chain-10")  # JAX takes minutes to compile longer chains
 TENTHS = 10  # times at which positions are compared
 COUNTS = [*range(20, 401, 10), 500, 600, 800, 1000, 2000, 4000, 8000]  # of steps, without gaps where runs are short
-ROOT = Path(__file__).parents[1]
 BARS = ((1.0, 1.0), (3.0, 2.0), (2.5, 1.5))  # length and mass of the four-bar's bars; the ground is 3 long
 GROUND, GRAVITY = 3.0, 9.81
 BELOW = 0.05 * np.pi  # the horizontal: where chains begin
@@ -264,12 +261,6 @@ def ensemble_table() -> list[str]:
     return lines
 
 
-def others(page: str) -> list[str]:
-    """The sections of the page that other benchmarks write."""
-    sections = re.split(r"^(?=## )", page, flags=re.MULTILINE)[1:]
-    return [f"{section.rstrip()}\n" for section in sections if not section.startswith(mechanisms.TITLE)]
-
-
 def main() -> None:
     names = sys.argv[1:] or ["four-bar", "chain-10", "chain-50", "chain-200"]
     lines = ["| problem | by | step or tolerance | error | ms | times MuJoCo |", "|---|---|---|---|---|---|"]
@@ -289,11 +280,9 @@ def main() -> None:
         f"({now:%Y-%m-%d}, {platform.machine()}). JAX and heyoka run Holdfast's own formulas, compiled by them.\n\n"
     )
     lines += ensemble_table()
-    lines += mechanisms.table()
-    page = ROOT / "docs" / "benchmarks.md"
-    page.write_text("\n".join([head + "\n".join(lines) + "\n", *others(page.read_text("utf-8"))]), encoding="utf-8")
-    target = ROOT / "benchmarks" / "results" / f"rivals-{now:%Y-%m-%d}-{platform.machine()}.json"
-    target.write_text(json.dumps({"schema": 1, "records": records}, indent=1) + "\n", encoding="utf-8")
+    keep_head(head + "\n".join(lines))
+    keep_section(mechanisms.TITLE, "\n".join(mechanisms.table()))
+    keep_records("rivals", records=records)
 
 
 if __name__ == "__main__":

@@ -12,14 +12,10 @@ from __future__ import annotations
 import json
 import math
 import os
-import platform
-import re
 import resource
 import subprocess
 import sys
 import tempfile
-from datetime import UTC, datetime
-from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
 from unittest.mock import patch
@@ -27,9 +23,9 @@ from unittest.mock import patch
 import numpy as np
 
 import holdfast as hf
+from benchmarks.pages import keep_records, keep_section
 from holdfast.engine.emit import rolling
 
-ROOT = Path(__file__).parents[1]
 SIZES = {"chain": (50, 200, 1000, 3000, 10_000), "strip": (200, 1000, 3000, 10_000), "net": (200, 1000, 3000, 10_000)}
 COLUMNS = 3  # of a strip
 RATE, GRAVITY = 20.0, 9.81
@@ -195,7 +191,6 @@ def rolled_beside_straight(kind: str) -> float:
 def table(records: list[dict[str, Any]], ratios: dict[str, float]) -> str:
     """The part of docs/benchmarks.md about large systems."""
     lines = [
-        TITLE, "",
         "Written by `python -m benchmarks.scale`: seconds of the processor, each size in a process of its own, nothing "
         "kept from before. A chain is one column of rods in the plane, a strip three in space with bars between "
         "them, a net as many columns as rows. "
@@ -223,13 +218,8 @@ def main() -> None:
         return
     records = [_apart(kind, str(links)) for kind, sizes in SIZES.items() for links in sizes]
     ratios = {kind: _apart("ratio", kind) for kind in ("chain", "strip")}  # a net is solved by tables
-    now, part = datetime.now(UTC), table(records, ratios)
-    name = f"scale-{now:%Y-%m-%d}-{platform.machine()}.json"
-    data = {"schema": 1, "date": now.isoformat(timespec="seconds"), "ratios": ratios, "records": records}
-    (ROOT / "benchmarks" / "results" / name).write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
-    page = ROOT / "docs" / "benchmarks.md"
-    before = re.sub(rf"\n*{TITLE}\n.*?(?=\n## |\Z)", "", page.read_text("utf-8"), flags=re.DOTALL)
-    page.write_text(f"{before.rstrip()}\n\n{part}", encoding="utf-8")
+    keep_records("scale", ratios=ratios, records=records)
+    keep_section(TITLE, table(records, ratios))
 
 
 def _apart(*words: str) -> Any:
