@@ -81,6 +81,7 @@ def call_times(name: str) -> dict[str, Any]:
 
 def lane_times(instructions: str) -> list[dict[str, Any]]:
     """Nanoseconds a case and step of whole ensembles on one thread, in one lane and in all."""
+    os.environ["HOLDFAST_CACHE"] = ""  # kept code is told by the processor as it is
     if instructions == "avx2":
         found = native.features()
         for name in found:
@@ -175,7 +176,7 @@ def main() -> None:
 
 
 def _apart(*words: str) -> Any:
-    """One measurement in a process of its own, with a cache of its own: kept code is of the processor as it is."""
+    """One measurement in a process of its own, where nothing is kept from before."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "benchmarks.felt", *words]
         done = subprocess.run(
