@@ -1,6 +1,7 @@
 """Ensembles on a graphics card: steps a second beside JAX on the same card, and agreement with the processor.
 
-    python -m benchmarks.gpu [FILE]
+    python -m benchmarks.gpu [FILE]         measures, on a machine with a card, and writes a file
+    python -m benchmarks.gpu page FILE      writes the section of docs/benchmarks.md from such a file, anywhere
 
 Needs an NVIDIA card and holdfast[cuda]; JAX's column is there where JAX is. Figures are of one run on one machine.
 """
@@ -17,12 +18,14 @@ import numpy as np
 
 import holdfast as hf
 from benchmarks.chains import chain
+from benchmarks.pages import keep_section
 from holdfast.engine.cuda.device import card
 from holdfast.engine.cuda.ensemble import AdaptivePlan, CardRun
 from holdfast.engine.kernel import compiled
 from holdfast.engine.run.fixed import Steps
 from holdfast.equations.values import parameter_vector
 
+TITLE = "## Graphics cards"
 STEP, STEPS = 1e-3, 1000
 CASES = 2**20
 JAX_CASES, JAX_STEPS = 2**17, 200
@@ -137,7 +140,39 @@ def reductions(cases: int) -> dict[str, Any]:
     return {"cases": cases, "seconds": took, "good": int(runs.success.sum()), "apart": apart}
 
 
+def table(data: dict[str, Any]) -> str:
+    """The section of docs/benchmarks.md."""
+    rates = {(one["links"], one["precision"]): one["steps_a_second"] for one in data["card_runs"]}
+    jax = {one["links"]: one["steps_a_second"] for one in data["jax"]}
+    lines = [
+        f"Written by `python -m benchmarks.gpu` on an {data['card']}: RK4 steps a second of chains, {CASES} cases of "
+        f"{STEPS} steps at once, and {JAX_CASES} cases of the same equations by JAX on the same card (double).", "",
+        "| links | double | float | JAX | times JAX | compiling, s | drift, double |", "|---|---|---|---|---|---|---|",
+    ]  # fmt: skip
+    for one in data["card_runs"]:
+        links = one["links"]
+        if one["precision"] == "double":
+            theirs = (f"{jax[links]:.3g}", f"{rates[links, 'double'] / jax[links]:.1f}") if links in jax else ("-", "-")
+            lines.append(
+                f"| {links} | {one['steps_a_second']:.3g} | {rates[links, 'float']:.3g} | {' | '.join(theirs)} | "
+                f"{one['compiling']:.2f} | {one['drift']:.1e} |"
+            )
+    same = sum(one["same_bits"] for one in data["agreement"])
+    apart = max(one["adaptive_apart"] for one in data["agreement"])
+    most = max(data["reductions"], key=lambda one: one["cases"])
+    lines += [
+        "",
+        f"Rows of {same} of {len(data['agreement'])} examples are the processor's to the last bit; states that DOP853 "
+        f"ends in are {apart:.0e} apart at most. {most['cases']} cases with two reductions, judged, of which no row "
+        f"leaves the card: {most['seconds']:.0f} s, the whole call.",
+    ]
+    return "\n".join(lines)
+
+
 def main() -> None:
+    if sys.argv[1:2] == ["page"]:
+        keep_section(TITLE, table(json.loads(Path(sys.argv[2]).read_text("utf-8"))))
+        return
     print(card().name, file=sys.stderr)
     data: dict[str, Any] = {"card": card().name, "agreement": [], "card_runs": [], "jax": []}
 
