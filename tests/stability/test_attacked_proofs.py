@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import holdfast as hf
+from holdfast.engine.kernel import compiled
+from holdfast.equations.values import parameter_vector
 
 TRACK = """schema = 1
 [system]
@@ -135,3 +137,93 @@ def test_a_page_refuses_certificates_of_phases_of_another_law_number_scheme_or_l
     for run in others:
         with pytest.raises(hf.BadRequest, match="made for another run"):
             hf.report(run, found, state_error=False)
+
+
+CANCELS = """schema = 1
+[system]
+coordinates = ["x", "y"]
+kinetic = "(x_dot**2 + y_dot**2)/2"
+[definitions]
+once = "b*x"
+[parameters]
+a = 3
+b = 7
+c = 21
+[program.holonomic]
+path = "y - sin(t) + sin(a*once - c*x)"
+[program.controls]
+F = { y = "1" }
+[program.law]
+kind = "spring-damper"
+stiffness = 25
+damping = 10
+[start]
+x = 100000000000.1
+x_dot = 1
+y_dot = 1
+[run]
+scheme = "rk4"
+step = 0.002
+duration = 0.5
+start_policy = "keep"
+"""
+
+
+ASKED = [
+    {"tube": True},
+    {"in_order": True},
+    {"scheme": hf.DOPRI5, "tolerance": 1e-8},
+    {"region": {"x": (1e11, 1.1e11)}},
+]
+
+
+@pytest.mark.parametrize("asked", ASKED)
+def test_what_cancels_once_numbers_are_put_in_is_rounded_all_the_same(asked):
+    """a·(b·x) − c·x is 0 of these numbers, so that x was 0 where it rounds: a run was 31 700 times beyond its bound."""
+    equations = hf.derive(hf.loads(CANCELS))
+    certificate = hf.certify(equations, **asked)
+    (block,), run = certificate.blocks, certificate.trajectory
+    worst = np.abs(run["y"] - np.sin(run.times)).max()  # y_path, a·b being c
+    assert worst > 1e-7
+    assert not block.label.is_proof or worst <= block.bounds[0]
+
+
+SWITCHED_OFF = """schema = 1
+[system]
+coordinates = ["x", "y"]
+kinetic = "(x_dot**2 + y_dot**2)/2"
+[system.forces]
+y = "{force}"
+[parameters]
+j = {k}
+k = {k}
+[program.holonomic]
+path = "y - sin(5*t)"
+[program.law]
+kind = "spring-damper"
+stiffness = 25
+damping = 10
+[start]
+x = {x}
+x_dot = 1
+[run]
+scheme = "rk4"
+step = 0.01
+duration = 0.3
+start_policy = "project"
+"""
+OVERFLOWS = [
+    ("k*exp(x)", 0, 350, (300, 800), 750.0),  # 0 times what is no number any more
+    ("j*(k*x**2)", 1e-155, 1e154, (1e154, 1.5e154), 1.45e154),
+]
+
+
+@pytest.mark.parametrize(("force", "k", "x", "ends", "beyond"), OVERFLOWS)
+def test_a_region_in_which_doubles_overflow_is_not_proved(force, k, x, ends, beyond):
+    """Balls do not overflow: steps from the far end of it did not arrive, and all of it was called proved."""
+    equations = hf.derive(hf.loads(SWITCHED_OFF.format(force=force, k=k, x=x)))
+    kernel, numbers = compiled(equations.field, hf.RK4), parameter_vector(equations, {})
+    run = kernel.run(np.array([beyond, 0.0, 1.0, 5.0]), numbers, t0=0.0, step=0.01, steps=1)
+    assert len(run.times) == 1  # it does not arrive
+    (block,) = hf.certify(equations, region={"x": ends}).blocks
+    assert block.label is not hf.Label.proved

@@ -8,6 +8,7 @@ library's (theory 3.5, 8.5). Errors are carried through by the slopes of the ope
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
@@ -29,6 +30,7 @@ OWN: dict[str, Callable[[Any], bool]] = {  # where they are proved; beyond, a ru
     "exp": lambda a: bool(abs(a) < 708),
     "log": lambda a: bool(a >= 2.0**-1022),
 }
+LARGEST = sys.float_info.max  # beyond it doubles overflow, and balls do not
 UNDERFLOW = 2.0**-480  # for results that underflow, and whose squares do: what is 0 is no better known than this
 
 Pair = tuple[Any, Any]  # the value over the box and a bound of its error, both balls
@@ -39,8 +41,9 @@ def size(value: Ball) -> Ball:
 
 
 def _made(value: Ball, carried: Ball, unit: float = UNIT) -> Pair:
-    """A result with its carried error and its own rounding."""
-    return value, carried + (size(value) + carried) * unit + UNDERFLOW
+    """A result with its carried error and its own rounding; without a bound where it may overflow."""
+    most = size(value) + carried
+    return value, carried + most * unit + UNDERFLOW if most < LARGEST else ball(math.inf)
 
 
 def rounded_sum(a: Pair, b: Pair) -> Pair:
@@ -57,7 +60,7 @@ def rounded_product(a: Pair, b: Pair) -> Pair:
 
 def _div(a: Pair, b: Pair) -> Pair:
     least = b[0].abs_lower() - b[1]
-    if not least > 0:
+    if not least * LARGEST > 1:  # of less, a reciprocal overflows
         return a[0] / b[0], ball(1) / ball(0)
     value = a[0] / b[0]
     return _made(value, (a[1] + size(value) * b[1]) / least, QUOTIENT)

@@ -67,12 +67,13 @@ def tube_flow(equations: Equations, parameters: Mapping[Any, Any], *, whole: boo
     solved = (*equations.solution.accelerations, *equations.solution.mu)
     code = substitute([*field.rates, *(solved if refinement is None else refinement.passes[-1])], free)
     code_rates, unknowns = code[: len(field.rates)], code[len(field.rates) :]
+    # of the code as it stands: what cancels once numbers are put in is computed, and rounded, all the same
+    table = dict(zip(field.state, code_rates, strict=True))
+    wanted, behind = [*psi, *(field.state if whole else ())], [*entries.values(), *right]
     nodes = substitute([*code_rates, *psi, *entries.values(), *right], numbers)
     cut = len(field.rates), len(field.rates) + len(psi), len(field.rates) + len(psi) + len(entries)
     rates, psi, system, right = nodes[: cut[0]], nodes[cut[0] : cut[1]], nodes[cut[1] : cut[2]], nodes[cut[2] :]
-    table = dict(zip(field.state, rates, strict=True))
-    wanted = [*psi, *field.state] if whole else psi
-    relevant = _relevant(inputs.time, table, wanted, [*system, *right], set(inputs.v))
+    relevant = _relevant(inputs.time, table, wanted, behind, set(inputs.v))
     chosen = [k for k, node in enumerate(field.state) if node in relevant]
     variables = tuple(field.state[k] for k in chosen)
     order = {node: i for i, node in enumerate(inputs.v)}
@@ -122,7 +123,9 @@ def _system(equations: Equations) -> tuple[Entries, list[Node]]:
 def _relevant(
     time: Node, rates: Mapping[Node, Node], psi: list[Node], system: list[Node], solved: set[Node]
 ) -> set[Node]:
-    """Time and the states on which the deviations depend, through the rates that are run and through the system."""
+    """Time and the states on which the deviations depend, through the rates that are run and through the system behind
+    them.
+    """
     found, waiting = set[Node](), list(psi)
     while waiting:
         new = {node for node in ancestors(waiting) if node is time or node in rates} - found
