@@ -1,6 +1,7 @@
 """What an attack on the newest proofs found false, each with the smallest input that showed it."""
 
 from fractions import Fraction as F
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -227,3 +228,13 @@ def test_a_region_in_which_doubles_overflow_is_not_proved(force, k, x, ends, bey
     assert len(run.times) == 1  # it does not arrive
     (block,) = hf.certify(equations, region={"x": ends}).blocks
     assert block.label is not hf.Label.proved
+
+
+def test_omega_of_a_run_at_rest_holds_more_than_that_run():
+    """Its energy is one number: Omega was limited to it, and no state beside the run was claimed anything of."""
+    text = (Path(hf.__file__).parent / "examples" / "pendulum.toml").read_text("utf-8")
+    hanging = hf.certify(hf.derive(hf.loads(text.replace('x = "l"', 'z = "-l"'))))
+    (block,) = hanging.blocks
+    assert block.label is hf.Label.proved
+    assert "energy" not in {name for name, *_ in block.proof.limits}
+    assert "; 64 random native steps" in hf.verify(hanging).findings[0]

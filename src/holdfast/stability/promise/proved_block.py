@@ -38,6 +38,8 @@ def bounded_in_energy(setting: Claim, run: Trajectory) -> Claim:
         return setting
     values = run["energy"]
     margin = 0.05 * float(np.abs(run["kinetic"]).max()) + 0.1 * float(np.ptp(values))
+    if not margin > 0:  # a run at rest: its energy is one number, and that of hardly a state beside it
+        return setting
     bounds = (float(values.min()) - margin, float(values.max()) + margin)
     return replace(setting, limits={**setting.limits, "energy": bounds})
 
