@@ -88,6 +88,18 @@ def test_masses_that_are_not_positive_are_doubtful():
     assert _doubtful_masses(apart, 0.0, np.zeros((4, 4)), together).tolist() == [True, True, False, False]
 
 
+def test_masses_are_looked_at_in_units_in_which_their_diagonal_is_one():
+    """Beside a mass of 1e6 an eigenvalue of -1e-12 is rounding, unless each rate is measured by its own."""
+    m, z = hf.parameters("m"), hf.coordinates("z")
+    u, v, w = x.rate / 10**6, y.rate / 10**6, 1000 * z.rate
+    system = hf.System(
+        coordinates=(x, y, z), kinetic=(u**2 + v**2 + w**2) / 2 + m * (u * v + u * w + v * w), parameters={m: 0}
+    )
+    cases = {m: [*np.linspace(-0.99, -0.51, 49), -0.49, 0.5, 0.99]}
+    runs = hf.ensemble(hf.derive(hf.Problem(system)), hf.RK4, step=0.1, duration=1, cases=cases)
+    assert [outcome.name for outcome in runs.outcomes] == ["indefinite"] * 49 + ["completed"] * 3
+
+
 def sliding(repeated):
     """A point on a circle, held once more by another statement of it, or in a plane beside it."""
     z = hf.coordinates("z")

@@ -121,5 +121,7 @@ def _not_positive(tables: np.ndarray) -> np.ndarray:
     try:
         np.linalg.cholesky(numbers)
     except np.linalg.LinAlgError:
-        found[~found] = np.linalg.eigvalsh(numbers)[:, 0] <= 0
+        diagonal = np.abs(np.diagonal(numbers, axis1=1, axis2=2))
+        size = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))  # in units in which it is one: as `negative_mass` looks
+        found[~found] = np.linalg.eigvalsh(numbers / size[:, :, None] / size[:, None, :])[:, 0] <= 0
     return found
