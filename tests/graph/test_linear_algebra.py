@@ -251,3 +251,14 @@ def test_constants_eliminated_in_whole_numbers_are_those_of_fractions(kind):
 
 def _without_zeros(part):
     return {r: node for r, node in part.items() if not node.is_zero} if isinstance(part, dict) else part
+
+
+def test_an_entry_whose_mirror_image_is_plainly_zero_is_zero():
+    """The graph may see of one of the two alone that its terms cancel."""
+    graph = Graph()
+    a, b, c = (graph.input(name) for name in "abc")
+    hidden = a * (b * c) - b * (a * c)
+    assert not hidden.is_zero
+    for rows in ([{0: a}, {0: hidden, 1: b}], [{0: a, 1: hidden}, {1: b}]):
+        solved = factor_symmetric(rows, graph).solve([c, c])
+        assert Tape((a, b, c), tuple(solved))([2.0, 4.0, 3.0]) == [1.5, 0.75]

@@ -9,7 +9,8 @@ from numpy.testing import assert_array_equal
 from holdfast.engine.run.dense import hermite
 from holdfast.engine.run.rows import Rows
 from holdfast.engine.run.status import Status
-from holdfast.results.ensembles.crossing import _put, _request_of, cross_cases
+from holdfast.results.ensembles.case_jobs import request_of_case
+from holdfast.results.ensembles.crossing import _put, cross_cases
 from holdfast.results.ensembles.ensemble import Counts
 from holdfast.results.runs.request import Request
 
@@ -76,9 +77,9 @@ def test_rows_of_an_adaptive_case_are_read_at_the_common_times():
 
 def test_tolerances_of_a_case_are_its_own():
     many = request(step=None, tolerance=1e-6, absolute=np.array([[1.0, 2.0], [3.0, 4.0]]))
-    assert_array_equal(_request_of(many, 1).absolute, [3, 4])
+    assert_array_equal(request_of_case(many, 1).absolute, [3, 4])
     one = request(step=None, tolerance=1e-6, absolute=np.array([1.0, 2.0]))
-    assert _request_of(one, 1) is one
+    assert request_of_case(one, 1) is one
 
 
 def test_where_nothing_repeats_nothing_is_run_again():

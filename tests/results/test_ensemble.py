@@ -124,6 +124,30 @@ def test_one_bad_case_does_not_spoil_the_others():
         )
 
 
+@pytest.mark.parametrize("tolerance", [0.1, 0.03, 0.001])
+@pytest.mark.parametrize("at", [[20], [10, 20], [0, 20], [5]])
+def test_a_case_that_chose_its_steps_is_judged_by_them_as_by_itself(tolerance, at):
+    how = {"scheme": hf.DOPRI5, "tolerance": tolerance, "duration": 20, "longest_step": 20, "at": at}
+    runs = hf.ensemble(pendulum(), cases=PENDULUM, **how)
+    assert not runs.success.all()
+    for number, run in enumerate(runs):
+        alone = single(pendulum(), PENDULUM, number, **how)
+        assert runs.outcomes[number] is alone.outcome
+        assert (run.outcome, run.message, run.findings) == (alone.outcome, alone.message, alone.findings)
+
+
+def test_a_case_that_ends_before_the_first_time_asked_for_has_no_rows():
+    system = hf.System(coordinates=(x,), kinetic=x.rate**2 / 2, potential=-(x**4))
+    equations = hf.derive(hf.Problem(system))
+    how = {"scheme": hf.DOP853, "tolerance": 1e-9, "duration": 2, "at": [1.5, 2]}
+    runs = hf.ensemble(equations, cases={x: [1, 0.1]}, **how)
+    alone = hf.simulate(equations, start={x: 1}, **how)
+    assert len(runs[0].times) == len(alone.times) == 0
+    assert (runs[0].outcome, runs[0].note) == (alone.outcome, alone.note)
+    assert runs.counts.final[0, 0] > 100  # it ran away, and did not stay at its start
+    assert_array_equal(runs[1]["x"], runs["x"][1])
+
+
 def test_a_law_that_does_not_attract_is_named_for_the_cases_that_start_off():
     cases = {x: [1.0, 1.01]}
     runs = hf.ensemble(

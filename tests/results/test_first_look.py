@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+import sympy as sp
 from numpy.testing import assert_allclose
 
 import holdfast as hf
 from holdfast.equations.values import parameter_vector
 from holdfast.results.judgement.first_look import _doubtful_energies, _doubtful_masses, _weak, near_singular
-from holdfast.results.judgement.passages import Strength, _smaller, strengths
+from holdfast.results.judgement.passages import Strength, _smaller, weak_or_flipped
 from tests.results.test_passages import parallelogram
 from tests.results.test_singular_states import states
 
@@ -39,6 +40,27 @@ def test_runs_through_singular_states_are_looked_at_by_themselves():
     constants = np.array([parameter_vector(equations, {})] * 2)
     assert near_singular(equations, times, cases, constants).tolist() == [False, True]
     assert near_singular(equations, times[:3], cases[:, 8:11], constants).tolist() == [False, False]  # too few rows
+
+
+def dead_centre():
+    """A crank as long as its rod, which folds where the slider passes the crank's pivot."""
+    a, b, c = hf.coordinates("a b c")
+    system = hf.System(coordinates=(a, b, c), kinetic=(a.rate**2 + 3 * b.rate**2 + 3 * c.rate**2) / 2)
+    held = {"across": sp.cos(a) + sp.cos(b) - c, "up": sp.sin(a) + sp.sin(b)}
+    start = {a: 0.8, b: -0.8, c: 2 * sp.cos(0.8)}
+    return hf.derive(hf.Problem(system, hf.Program(holonomic=held, law=hf.critically_damped(5)), start=start))
+
+
+@pytest.mark.parametrize("every", [20, 10, 1])
+def test_runs_whose_rows_lie_far_apart_are_told_as_by_themselves(every):
+    """At 7.34 a row is 84° behind the next, and none is weak."""
+    spins = np.array([7.34, 6.9, 7.6])
+    cases = {"a_dot": spins, "b_dot": -spins, "c_dot": -2 * np.sin(0.8) * spins}
+    how = {"scheme": hf.RK4, "step": 0.01, "duration": 1, "every": every, "start_policy": "project"}
+    runs = hf.ensemble(dead_centre(), cases=cases, **how)
+    for number, outcome in enumerate(runs.outcomes):
+        start = {name: values[number] for name, values in cases.items()}
+        assert outcome is hf.simulate(dead_centre(), start=start, **how).outcome
 
 
 def observed(equations, cases, **columns):
@@ -88,6 +110,18 @@ def test_masses_that_are_not_positive_are_doubtful():
     assert _doubtful_masses(apart, 0.0, np.zeros((4, 4)), together).tolist() == [True, True, False, False]
 
 
+def test_masses_are_looked_at_in_units_in_which_their_diagonal_is_one():
+    """Beside a mass of 1e6 an eigenvalue of -1e-12 is rounding, unless each rate is measured by its own."""
+    m, z = hf.parameters("m"), hf.coordinates("z")
+    u, v, w = x.rate / 10**6, y.rate / 10**6, 1000 * z.rate
+    system = hf.System(
+        coordinates=(x, y, z), kinetic=(u**2 + v**2 + w**2) / 2 + m * (u * v + u * w + v * w), parameters={m: 0}
+    )
+    cases = {m: [*np.linspace(-0.99, -0.51, 49), -0.49, 0.5, 0.99]}
+    runs = hf.ensemble(hf.derive(hf.Problem(system)), hf.RK4, step=0.1, duration=1, cases=cases)
+    assert [outcome.name for outcome in runs.outcomes] == ["indefinite"] * 49 + ["completed"] * 3
+
+
 def sliding(repeated):
     """A point on a circle, held once more by another statement of it, or in a plane beside it."""
     z = hf.coordinates("z")
@@ -104,14 +138,14 @@ def test_strengths_of_many_runs_are_those_of_each(repeated):
     cases = np.zeros((2, 9, 6))
     cases[..., 0], cases[..., 1], cases[..., 2] = np.cos(turns), np.sin(turns), -np.cos(turns) / 2
     times, constants = np.linspace(0, 1, 9), np.array([parameter_vector(equations, {})] * 2)
-    found = strengths(equations, times, cases, constants)
+    found = weak_or_flipped(equations, times, cases, constants)[0]
     for k in range(2):
         strength = Strength(equations, constants[k])
         slopes = strength.jacobians(times, cases[k])
         usual = np.median(np.linalg.norm(slopes, axis=2), axis=0)
         assert_allclose(found[k], strength.of(slopes, usual), rtol=1e-9)
     cases[0, 3, 0] = np.nan
-    assert np.isnan(strengths(equations, times, cases, constants)).sum() == 1
+    assert np.isnan(weak_or_flipped(equations, times, cases, constants)[0]).sum() == 1
 
 
 def test_the_smaller_root_of_two_rows_does_not_cancel():

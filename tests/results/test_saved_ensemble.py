@@ -79,6 +79,27 @@ def test_rows_on_disk_are_those_in_memory(equations, tmp_path, scheme):
         assert np.array_equal(array(path, f"reduced.{name}")[0], whole.reductions[name])
 
 
+@pytest.mark.parametrize("at", [[0.2], [0.2, 0.4], None])
+def test_what_is_kept_at_the_end_is_the_state_there(equations, tmp_path, at):
+    """Also where the rows that were asked for end before, and of a case that breaks off."""
+    how = {"scheme": hf.DOP853, "tolerance": 1e-9, "duration": 0.5}
+    kept = hf.ensemble(equations, cases=CASES, at=at, save=tmp_path / "runs.zarr.zip", **how)
+    whole = hf.ensemble(equations, cases=CASES, at=[0, 0.5], **how)
+    assert np.array_equal(kept["x"], whole["x"])
+    away = hf.derive(hf.Problem(hf.System(coordinates=(x,), kinetic=x.rate**2 / 2, potential=-(x**4))))
+    how = {"scheme": hf.DOP853, "tolerance": 1e-9, "duration": 2, "at": at}
+    kept = hf.ensemble(away, cases={x: [1, 0.1]}, save=tmp_path / "away.zarr.zip", **how)
+    assert np.isnan(kept["x"]).tolist() == [[False, True], [False, False]]
+
+
+def test_what_is_kept_is_judged_no_better_than_all_of_it(equations, tmp_path):
+    """Two rows tell less of a case than all."""
+    how = {"scheme": hf.Euler, "step": 0.05, "duration": 5, "cases": {"m": [1, 2]}}
+    kept = hf.ensemble(equations, save=tmp_path / "runs.zarr.zip", **how)
+    assert not kept.success.any()
+    assert [run.outcome for run in kept] == list(kept.outcomes) == list(hf.ensemble(equations, **how).outcomes)
+
+
 def test_cases_that_end_early_are_told(tmp_path):
     system = hf.System(coordinates=(x,), kinetic=x.rate**2 / 2, forces={x: x**3 * 50})
     falling = hf.derive(hf.Problem(system, start={x: 0.1}))

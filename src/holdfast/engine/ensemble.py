@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from holdfast.engine.run.requests import Numbers, check_fixed, checked_cases
 from holdfast.engine.run.rows import Rows
 from holdfast.engine.run.status import Status
 
+T = TypeVar("T")
 Progress = Callable[[int, int], None]
 Cancelled = Callable[[], bool]
 Look = Callable[[slice, np.ndarray], None]  # which cases, and their rows (cases, rows, states)
@@ -98,18 +100,35 @@ def run_ensemble_adaptive(
     `absolute` is one tolerance, one for each state, or one for each state of each case.
     """
     x, p = checked_cases(kernel.field, states, parameters)
-    found: list[Rows | None] = [None] * len(x)
     each = np.broadcast_to(np.asarray(absolute, float), x.shape)
+
+    def case(number: int, cancelled: Cancelled) -> Rows:
+        return kernel.run_adaptive(
+            x[number], p[number], t0=t0, duration=duration, relative=relative, absolute=each[number],
+            longest=longest, at=at, dense=False, stop=lambda time: cancelled(),
+        )  # fmt: skip
+
+    return run_apart(len(x), case, threads=threads, progress=progress)
+
+
+def run_apart(
+    cases: int,
+    run: Callable[[int, Cancelled], T],
+    *,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> tuple[T | None, ...]:
+    """What `run` gives for the number of each case, one at a time on each thread; None for cases not begun when
+    interrupted.
+    """
+    found: list[T | None] = [None] * cases
 
     def case(number: int, cancelled: Cancelled) -> int:
         if not cancelled():
-            found[number] = kernel.run_adaptive(
-                x[number], p[number], t0=t0, duration=duration, relative=relative, absolute=each[number],
-                longest=longest, at=at, dense=False, stop=lambda time: cancelled(),
-            )  # fmt: skip
+            found[number] = run(number, cancelled)
         return 1
 
-    _together(threads or os.cpu_count() or 1, range(len(x)), case, progress, len(x))
+    _together(threads or os.cpu_count() or 1, range(cases), case, progress, cases)
     return tuple(found)
 
 

@@ -145,7 +145,12 @@ class SymmetricFactor:
 
 
 def factor_symmetric(matrix: Rows, graph: Graph, order: Sequence[int] | None = None) -> SymmetricFactor:
-    """L D Lᵀ of a symmetric matrix, right-looking; only the lower triangle (in the order chosen) is formed."""
+    """L D Lᵀ of a symmetric matrix, right-looking; only the lower triangle (in the order chosen) is formed.
+
+    An entry whose mirror image is plainly 0 is 0, too, though the graph may not see it: products are summed in the
+    order of their own row.
+    """
+    matrix = [{j: value for j, value in row.items() if i in matrix[j]} for i, row in enumerate(matrix)]
     order = list(symmetric_order(matrix) if order is None else order)
     place = {i: k for k, i in enumerate(order)}
     work: list[dict[int, Node]] = [{} for _ in order]

@@ -89,6 +89,7 @@ def _ensemble(asked: CaseRequest, cases: Cases, parts: Sequence[Mapping[str, Any
         gathered=Frozen(
             {name: np.concatenate([part["gathered"][name] for part in parts]) for name in asked.reductions}
         ),
+        own_steps=parts[0]["own_steps"],
     )
 
 
@@ -138,4 +139,5 @@ def _part(packed: bytes, means: Means, columns: Mapping[str, np.ndarray], first:
         "counts": runs.counts,
         "outcomes": runs.outcomes,
         "gathered": dict(runs.gathered),
+        "own_steps": runs.own_steps,
     }

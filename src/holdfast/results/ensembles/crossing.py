@@ -1,13 +1,11 @@
 """Cases that pass singular states: carried across as `simulate` carries them, one by one.
 
 Where constraints may depend on each other at instants, a kernel that runs on regardless leaves on another branch. So
-cases of fixed steps that came near such a state, or broke off, are run again in pieces; adaptive ones, whose common
-rows may lie far apart, all are.
+cases of fixed steps that came near such a state, or broke off, are run again in pieces; so are all adaptive ones of a
+card, whose common rows may lie far apart (others run as `simulate` runs them).
 """
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import numpy as np
 
@@ -15,6 +13,7 @@ from holdfast.engine.kernel import Kernel
 from holdfast.engine.run.rows import Rows
 from holdfast.engine.run.status import Status
 from holdfast.equations.equations import Equations
+from holdfast.results.ensembles.case_jobs import request_of_case
 from holdfast.results.ensembles.ensemble import Counts
 from holdfast.results.judgement.first_look import near_singular
 from holdfast.results.runs.crossing import carried
@@ -37,16 +36,9 @@ def cross_cases(
         asked &= broken
         asked[whole] |= near_singular(equations, times, states[whole], constants[whole])
     for case in np.nonzero(asked)[0]:
-        own = _request_of(request, int(case))
+        own = request_of_case(request, int(case))
         call = KernelCall(own, kept_rows(request), constants[case].tolist(), [])
         _put(carried(equations, kernel, call, used[case]), own, times, states[case], counts, int(case))
-
-
-def _request_of(request: Request, case: int) -> Request:
-    absolute = request.absolute
-    if isinstance(absolute, np.ndarray) and absolute.ndim == 2:
-        return replace(request, absolute=absolute[case])
-    return request
 
 
 def _put(rows: Rows, request: Request, times: np.ndarray, states: np.ndarray, counts: Counts, case: int) -> None:

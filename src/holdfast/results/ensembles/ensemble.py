@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,17 +17,18 @@ from holdfast.engine.run.status import Status
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
 from holdfast.problem.vocabulary import name_of
+from holdfast.results.ensembles.case_jobs import CaseJobs
 from holdfast.results.ensembles.cases import Cases
 from holdfast.results.ensembles.table import stated_reductions
 from holdfast.results.judgement.attraction import attracted
+from holdfast.results.judgement.finding import Judgement
 from holdfast.results.judgement.first_look import doubtful_cases
-from holdfast.results.judgement.judgement import Facts, all_ended, deviation_places, judged
+from holdfast.results.judgement.judgement import all_ended, deviation_places
 from holdfast.results.judgement.outcome import Outcome
 from holdfast.results.runs.event import EventWatch, noted_times, watch_of
-from holdfast.results.runs.job import Job, kept_rows
+from holdfast.results.runs.job import kept_rows
 from holdfast.results.runs.request import Request, rows_of_steps
 from holdfast.results.start.negligible import off_program
-from holdfast.results.start.start import Start, deviations_at, start_from
 from holdfast.results.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -78,6 +80,7 @@ class Ensemble:
     counts: Counts
     outcomes: tuple[Outcome, ...]
     gathered: Mapping[str, Array] = Frozen()  # reductions over all steps, by name
+    own_steps: bool = False  # cases chose their steps, and take them once more where one is asked for by itself
     _observed: dict[str, Array] = field(default_factory=dict)
 
     @staticmethod
@@ -94,8 +97,9 @@ class Ensemble:
         states: Array,
         counts: Counts,
         gathered: Mapping[str, Array] = Frozen(),
+        outcomes: tuple[Outcome, ...] | None = None,
     ) -> Ensemble:
-        """The ensemble with its outcomes."""
+        """The ensemble with its outcomes: those of cases that were judged by their own steps, or what rows tell."""
         states.flags.writeable = False
         begun = Ensemble(
             equations=equations,
@@ -107,11 +111,12 @@ class Ensemble:
             all_times=times,
             states=states,
             counts=counts,
-            outcomes=(),
+            outcomes=outcomes or (),
             gathered=Frozen(gathered),
+            own_steps=outcomes is not None,
         )
-        outcomes = begun._outcomes(startable)
-        object.__setattr__(begun, "outcomes", tuple(outcomes))
+        if outcomes is None:
+            object.__setattr__(begun, "outcomes", tuple(begun._outcomes(startable)))
         return begun
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -223,25 +228,17 @@ class Ensemble:
         if not -len(self) <= number < len(self):
             raise BadRequest(f"there is no case {number}", fix=f"there are {len(self)}, numbered from 0")
         number %= len(self)
-        constants, outcome = self.made_of.constants[number].tolist(), self.outcomes[number]
-        used = self.made_of.states[number] if outcome is Outcome.no_start else self.used[number]
-        start = self._start(number, used)
-        job = Job(self.equations, self.request_of(number), self.kernel, start, constants, EventWatch({}, {}, {}))
-        return job.named(self._rows(number, used, constants), outcome if outcome is Outcome.no_start else None)
+        job, outcome = self._jobs.of(number), self.outcomes[number]
+        if outcome is Outcome.no_start:
+            return job.named(self._rows(number, np.array(job.start.state), job.constants), outcome)
+        if self.own_steps and outcome is not Outcome.interrupted:
+            return job.named(self._jobs.rows(number))
+        found = job.named(self._rows(number, self.used[number], job.constants))
+        return replace(found, judged=lambda: _no_other(found.judged(), outcome))
 
-    def request_of(self, number: int) -> Request:
-        """The request of one case, with its own tolerances."""
-        absolute = self.request.absolute
-        if isinstance(absolute, np.ndarray) and absolute.ndim == 2:
-            return replace(self.request, absolute=absolute[number])
-        return self.request
-
-    def _start(self, number: int, used: Array) -> Start:
-        """The report of the start of one case."""
-        equations, begin, made = self.equations, self.request.begin, self.made_of
-        constants = made.constants[number].tolist()
-        deviation = deviations_at(equations, self.kernel, used, constants, begin)
-        return start_from(equations, self.policy, made.states[number], used, deviation, begin, constants, made.stated)
+    @cached_property
+    def _jobs(self) -> CaseJobs:
+        return CaseJobs(self.equations, self.request, self.kernel, self.policy, self.made_of, self.used)
 
     def _rows(self, number: int, used: Array, constants: Sequence[float]) -> Rows:
         """The rows of one case as the engine gives them: up to its end, with its last state."""
@@ -249,6 +246,7 @@ class Ensemble:
         steps, every = int(counts.steps[number]), kept_rows(request)
         if request.step is None:
             reached = int(np.isfinite(self.states[number]).all(axis=1).sum())
+            steps = steps if reached else 0
             times, states = self.all_times[:reached], self.states[number, :reached]
         else:
             reached = steps // every + 1
@@ -282,9 +280,8 @@ class Ensemble:
                 if found[number] is Outcome.completed:
                     found[number] = Outcome.off_program
         for number in np.nonzero(doubtful)[0]:
-            constants, used = self.made_of.constants[number].tolist(), self.used[number]
-            rows, start = self._rows(int(number), used, constants), self._start(int(number), used)
-            found[number] = judged(Facts(self.equations, rows, constants, start, self.request.duration)).outcome
+            job = self._jobs.of(int(number))
+            found[number] = job.judged(self._rows(int(number), self.used[number], job.constants)).outcome
         for number in np.nonzero(~startable)[0]:
             found[number] = Outcome.no_start
         return found
@@ -343,16 +340,11 @@ class Ensemble:
 
     def _seen(self, number: int, noted: EventWatch, constants: list[float]) -> dict[str, Array]:
         """The times of events in one case; of an adaptive scheme by its own steps, once more."""
-        request = self.request_of(number)
+        request = self.request
         if request.step is not None:
             rows = self._rows(number, self.used[number], constants)
             return noted_times(noted, self.kernel, rows, constants, request.step, kept_rows(request))
-        assert request.tolerance is not None
-        rows = self.kernel.run_adaptive(
-            self.used[number], constants, t0=request.begin, duration=request.duration, relative=request.tolerance,
-            absolute=request.absolutes, longest=request.longest,
-        )  # fmt: skip
-        return noted_times(noted, self.kernel, rows, constants, None, 1)
+        return noted_times(noted, self.kernel, self._jobs.rows(number), constants, None, 1)
 
     def plot(self, what: Any, kind: str = "bands") -> Any:
         """Draw a quantity of all cases: "bands" over time, a "histogram" of a reduction (``max(abs(lambda_rod))``), or
@@ -397,6 +389,11 @@ class Ensemble:
     def tally(self) -> dict[Outcome, int]:
         """The number of cases of each outcome there is."""
         return {outcome: self.outcomes.count(outcome) for outcome in Outcome if outcome in self.outcomes}
+
+
+def _no_other(found: Judgement, outcome: Outcome) -> Judgement:
+    """A judgement by the rows that are there, of a case whose outcome is known, by more of them perhaps."""
+    return found if found.outcome is outcome else Judgement(outcome)
 
 
 def _unpickled(parts: dict[str, Any]) -> Ensemble:

@@ -9,17 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from threading import Lock
 
 import numpy as np
 
 from holdfast.common.nearest import did_you_mean
-from holdfast.engine.ensemble import EnsembleRows, Look, run_ensemble, run_ensemble_adaptive
+from holdfast.engine.ensemble import Cancelled, EnsembleRows, Look, run_apart, run_ensemble
 from holdfast.engine.kernel import Kernel
 from holdfast.engine.run.fixed import Steps
+from holdfast.engine.run.rows import Rows
 from holdfast.engine.run.status import Status
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
+from holdfast.results.ensembles.case_jobs import CaseJobs
 from holdfast.results.ensembles.ensemble import Counts
+from holdfast.results.judgement.outcome import Outcome
 from holdfast.results.quantities import along, quantity, quantity_node
 from holdfast.results.reductions import reduced, taken_apart
 from holdfast.results.runs.job import kept_rows
@@ -84,6 +88,7 @@ class CaseRows:
     states: Array  # (cases, rows, states)
     counts: Counts
     gathered: Mapping[str, Array] = field(default_factory=dict)  # reductions over all steps, by name
+    outcomes: tuple[Outcome, ...] | None = None  # of cases that were judged by their own steps
 
 
 def checked_reductions(equations: Equations, reduce: Mapping[str, str] | None) -> dict[str, str]:
@@ -99,16 +104,10 @@ def checked_reductions(equations: Equations, reduce: Mapping[str, str] | None) -
     return dict(reduce)
 
 
-def run_cases(
-    equations: Equations,
-    kernel: Kernel,
-    request: Request,
-    used: Array,
-    constants: Array,
-    means: Means,
-    reductions: Mapping[str, str],
-) -> CaseRows:
-    """Run every case from its start in `used` with its `constants`."""
+def run_cases(jobs: CaseJobs, means: Means, reductions: Mapping[str, str]) -> CaseRows:
+    """Run every case from its start with its constants."""
+    equations, kernel, request = jobs.equations, jobs.kernel, jobs.request
+    used, constants = jobs.used, jobs.cases.constants
     if reductions and request.step is None:
         raise BadRequest(
             "reductions are gathered over the steps of a fixed step",
@@ -118,7 +117,7 @@ def run_cases(
     if means.on_card:
         return _on_card(equations, kernel, request, used, constants, means, reductions)
     if request.step is None:
-        return _adaptive(kernel, request, used, constants, means)
+        return _adaptive(jobs, means)
     if reductions:
         return _reduced(equations, kernel, request, used, constants, means, reductions)
     rows = _fixed(kernel, request, used, constants, means, every=kept_rows(request))
@@ -205,34 +204,44 @@ def _over_steps(
     return reduced(text, times[0], values, reached)
 
 
-def _adaptive(kernel: Kernel, request: Request, used: Array, constants: Array, means: Means) -> CaseRows:
+@dataclass(frozen=True, eq=False)
+class _JudgedCase:
+    """A case that chose its steps: the rows at the common times, its last state, and how it ended."""
+
+    rows: Rows
+    final: Array
+    outcome: Outcome
+
+
+def _adaptive(jobs: CaseJobs, means: Means) -> CaseRows:
+    """Each case by its own steps, and judged by them as a run by itself: common times may lie far apart."""
+    request, used = jobs.request, jobs.used
     assert request.at is not None
-    assert request.tolerance is not None
-    found = run_ensemble_adaptive(
-        kernel,
-        used,
-        constants,
-        t0=request.begin,
-        duration=request.duration,
-        relative=request.tolerance,
-        absolute=request.absolutes,
-        longest=request.longest,
-        at=request.at,
-        threads=means.threads,
-        progress=means.told(),
-    )
+    startable, judging = np.isfinite(used).all(axis=1), Lock()
+
+    def judged(number: int, cancelled: Cancelled) -> _JudgedCase:
+        rows = jobs.rows(number, lambda time: cancelled())
+        with judging:  # what is worked out once for all cases is worked out by one thread
+            job = jobs.of(number)
+            return _JudgedCase(job.picked(rows), rows.states[-1].copy(), job.judged(rows).outcome)
+
+    def case(number: int, cancelled: Cancelled) -> _JudgedCase | None:
+        return judged(number, cancelled) if startable[number] else None
+
+    found = run_apart(len(used), case, threads=means.threads, progress=means.told())
     states = np.full((len(used), len(request.at), used.shape[1]), np.nan)
-    counts = Counts.unknown(len(used), used, len(kernel.field.pivots))
-    for k, rows in enumerate(found):
-        if rows is not None:
-            states[k, : len(rows.times)] = rows.states
+    counts = Counts.unknown(len(used), used, len(jobs.kernel.field.pivots))
+    counts.status[:] = np.where(startable, Status.interrupted, Status.not_finite)
+    outcomes = [Outcome.interrupted if good else Outcome.no_start for good in startable]
+    for k, one in enumerate(found):
+        if one is not None:
+            rows, outcomes[k] = one.rows, one.outcome
+            states[k, : len(rows.times)], counts.final[k] = rows.states, one.final
             counts.status[k], counts.steps[k], counts.rejected[k] = rows.status, rows.steps, rows.rejected
-            counts.evaluations[k], counts.pivots[k] = rows.evaluations, rows.pivots
-            if len(rows.states):
-                counts.final[k] = rows.states[-1]
-        else:
-            counts.status[k] = Status.interrupted
-    return CaseRows(request.at, states, counts)
+            counts.evaluations[k] = rows.evaluations
+            if rows.pivots.size == counts.pivots.shape[1]:
+                counts.pivots[k] = rows.pivots
+    return CaseRows(request.at, states, counts, outcomes=tuple(outcomes))
 
 
 def _on_card(

@@ -14,6 +14,7 @@ from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
 from holdfast.problem.laws.linear import Law
 from holdfast.problem.types import ByName, Columns, StateLike
+from holdfast.results.ensembles.case_jobs import CaseJobs
 from holdfast.results.ensembles.cases import Cases, cases_of
 from holdfast.results.ensembles.cluster import spread
 from holdfast.results.ensembles.crossing import cross_cases
@@ -60,7 +61,8 @@ def ensemble(
     `hf.simulate`, and each case is, to the last bit, what `simulate` gives; neither `threads` nor `lanes` change that.
     (To rounding under `redundant="allow"`, where `simulate` runs in pieces, and for closed loops of bodies that turn by
     quaternions, which it may solve branch by branch. Singular states are crossed as there.)
-    Cases of an adaptive scheme have rows at common times: those of `at`, or 201 equidistant ones.
+    Cases of an adaptive scheme have rows at common times, those of `at` or 201 equidistant ones, and are judged by the
+    steps that they took, as in `simulate` (on a card by these rows).
 
     `reduce` asks for numbers of each case, such as ``{"pull": "max(abs(lambda_rod))"}``, gathered over every step
     whatever rows are kept (`Ensemble.reductions`). ``device="gpu"`` runs the cases on a graphics card (explicit
@@ -123,8 +125,9 @@ def run_request(asked: CaseRequest, means: Means) -> Ensemble:
     if request.step is None:
         tolerances = _tolerances(equations, kernel, request, np.nan_to_num(used), chosen.constants)
         request = replace(request, absolute=tolerances)
-    rows = run_cases(equations, kernel, request, used, chosen.constants, means, asked.reductions)
-    cross_cases(equations, kernel, request, used, chosen.constants, rows.times, rows.states, rows.counts)
+    rows = run_cases(CaseJobs(equations, request, kernel, policy, chosen, used), means, asked.reductions)
+    if rows.outcomes is None:
+        cross_cases(equations, kernel, request, used, chosen.constants, rows.times, rows.states, rows.counts)
     return Ensemble.judged(
         equations=equations,
         request=request,
@@ -137,6 +140,7 @@ def run_request(asked: CaseRequest, means: Means) -> Ensemble:
         states=rows.states,
         counts=rows.counts,
         gathered=rows.gathered,
+        outcomes=rows.outcomes,
     )
 
 

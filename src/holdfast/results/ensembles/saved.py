@@ -19,6 +19,7 @@ import numpy as np
 
 from holdfast.common.files import write_stream
 from holdfast.common.frozen import Frozen
+from holdfast.engine.run.status import Status
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
 from holdfast.results.ensembles.cases import Cases, cases_of
@@ -157,7 +158,7 @@ def _ends(part: Ensemble) -> Ensemble:
         ends[:, 0], kept = part.used, replace(request, at=np.array([begin, end]))
     else:
         ends[:, 0], kept = part.used, replace(request, at=None, every=request.steps)
-    done = (part.counts.steps == request.steps) | (request.step is None)
+    done = part.counts.status == Status.completed
     ends[:, 1] = np.where(done[:, None], part.counts.final, np.nan)
     ends.flags.writeable = False
     return replace(part, request=kept, all_times=np.array([begin, end]), states=ends, _observed={})

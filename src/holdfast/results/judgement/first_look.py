@@ -10,7 +10,7 @@ from holdfast.graph.arithmetics.arrays import ARRAYS
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.results.judgement.energy import energy_places, undriven
 from holdfast.results.judgement.judgement import DOUBTFUL, FEW, PUMPED, deviation_places, moving_sizes
-from holdfast.results.judgement.passages import Strength, strengths
+from holdfast.results.judgement.passages import Strength, weak_or_flipped
 from holdfast.results.judgement.quaternions import turns_doubtful
 from holdfast.results.start.term_sizes import deviation_sizes
 
@@ -51,7 +51,8 @@ def near_singular(equations: Equations, times: np.ndarray, states: np.ndarray, c
     """Which of many runs, (cases, rows, states), come near a state at which their constraints depend on each other.
 
     By the least singular value that counts: one that is small beside the usual one, or that falls towards a row and
-    rises behind it as |t − t₀| does about a zero between them. What is asked is a look by itself, not an outcome.
+    rises behind it as |t − t₀| does about a zero between them; or by the orientation of J, which changes at a passage.
+    What is asked is a look by itself, not an outcome.
     """
     found = np.zeros(len(states), dtype=bool)
     n, r = len(equations.coordinates), len(equations.constraints)
@@ -62,7 +63,8 @@ def near_singular(equations: Equations, times: np.ndarray, states: np.ndarray, c
     block = max(1, BLOCK // len(chosen))
     for first in range(0, len(states), block):
         some = slice(first, first + block)
-        found[some] = _weak(strengths(equations, times[chosen], states[some][:, chosen], constants[some]))
+        sizes, flipped = weak_or_flipped(equations, times[chosen], states[some][:, chosen], constants[some])
+        found[some] = _weak(sizes) | flipped
     return found
 
 
@@ -121,5 +123,7 @@ def _not_positive(tables: np.ndarray) -> np.ndarray:
     try:
         np.linalg.cholesky(numbers)
     except np.linalg.LinAlgError:
-        found[~found] = np.linalg.eigvalsh(numbers)[:, 0] <= 0
+        diagonal = np.abs(np.diagonal(numbers, axis1=1, axis2=2))
+        size = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))  # in units in which it is one: as `negative_mass` looks
+        found[~found] = np.linalg.eigvalsh(numbers / size[:, :, None] / size[:, None, :])[:, 0] <= 0
     return found

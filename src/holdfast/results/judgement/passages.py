@@ -86,8 +86,23 @@ class Strength:
         return np.linalg.svd(finite, compute_uv=False)[:, self.rank - 1]
 
 
-def strengths(equations: Equations, times: np.ndarray, states: np.ndarray, constants: np.ndarray) -> np.ndarray:
-    """`Strength` of many runs at once, (cases, rows) from (cases, rows, states), by squares: for a first look."""
+def weak_or_flipped(
+    equations: Equations, times: np.ndarray, states: np.ndarray, constants: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """`Strength` of many runs at once, (cases, rows) from (cases, rows, states), by squares, for a first look; and
+    which of them may pass a singular state between two rows, however strong they are there (`_plainly_regular`).
+    """
+    jacobians = scaled_jacobians(equations, times, states, constants)
+    sizes, flipped = _least(equations, jacobians), np.zeros(len(states), dtype=bool)
+    if Strength(equations, ()).rank == jacobians.shape[2]:
+        with np.errstate(all="ignore"):
+            beside = jacobians[:, :-1] @ np.swapaxes(jacobians[:, 1:], 2, 3)
+            flipped = (np.linalg.det(beside) < 0).any(axis=1)
+    return sizes, flipped
+
+
+def scaled_jacobians(equations: Equations, times: np.ndarray, states: np.ndarray, constants: np.ndarray) -> np.ndarray:
+    """J of many runs, (cases, rows, constraints, coordinates), its rows in their usual sizes along each run."""
     places, evaluate = _evaluator(equations)
     (cases, rows), n, r = states.shape[:2], len(equations.coordinates), len(equations.constraints)
     moments = np.broadcast_to(times, (cases, rows))
@@ -102,9 +117,16 @@ def strengths(equations: Equations, times: np.ndarray, states: np.ndarray, const
         found /= np.sqrt(np.where(mass > 0, mass, 1.0))[:, None, None, :]
         usual = np.median(np.linalg.norm(found, axis=3), axis=1)
         found /= np.where(usual > 0, usual, 1.0)[:, None, :, None]
-        gram = found @ np.swapaxes(found, 2, 3)
+        return found
+
+
+def _least(equations: Equations, jacobians: np.ndarray) -> np.ndarray:
+    """The least singular value that counts of each, (cases, rows)."""
+    with np.errstate(all="ignore"):
+        gram = jacobians @ np.swapaxes(jacobians, 2, 3)
         finite = np.isfinite(gram).all(axis=(2, 3))
         gram[~finite] = 0.0
+        r = jacobians.shape[2]
         least = r - Strength(equations, ()).rank  # repeats are left out
         squares = _smaller(gram) if r == 2 and least == 0 else np.linalg.eigvalsh(gram)[..., least]
         return np.where(finite, np.sqrt(np.maximum(squares, 0.0)), np.nan)
