@@ -1,6 +1,7 @@
 """A certificate is re-checked by somebody else: whatever was edited is refused, by its own reason."""
 
 import ast
+import contextlib
 import copy
 import json
 import os
@@ -818,6 +819,11 @@ def test_a_certificate_without_a_proof_has_nothing_to_verify(tmp_path):
     assert told.exit_code == 1
     assert "there is nothing to verify" in told.output
     assert "does not hold" not in told.output
+    hf.dump(pendulum(0.05), tmp_path / "p.toml")
+    words = "certify p.toml --scheme euler --step 0.01 --duration 0.1 --effort 1e-9 -o c.json"
+    with contextlib.chdir(tmp_path):
+        told = CliRunner().invoke(main, words.split())
+    assert "written to c.json\n" in told.output  # and no word of a verifier that has nothing to do
 
 
 # ---------------------------------------------------------------- functions
