@@ -606,6 +606,24 @@ def test_what_is_no_certificate_nor_the_name_of_one_is_refused_at_the_door(given
         hf.verify(given)
 
 
+@pytest.mark.parametrize("name", ["cells", "seconds"])
+@pytest.mark.parametrize("budget", [-1, float("nan"), "5", True])
+def test_a_budget_is_a_number(honest, name, budget):
+    """NaN seconds stood for no limit, and a text ended in a TypeError."""
+    with pytest.raises(hf.BadRequest, match=f"{name} = .* is no budget"):
+        hf.verify(certificate_from(honest), **{name: budget})
+
+
+def test_what_is_asked_of_the_verifier_is_told_by_name(honest):
+    with pytest.raises(hf.BadRequest, match="verify has no 'problm'"):
+        hf.verify(certificate_from(honest), problm=pendulum(0.05))
+
+
+def test_a_certificate_that_lacks_a_field_is_told_so(honest, tmp_path):
+    less = {key: value for key, value in honest.items() if key != "blocks"}
+    assert verified(less, tmp_path).findings == ("it lacks the field 'blocks'",)
+
+
 def test_a_problem_in_the_place_of_the_certificate_is_told_of_the_order():
     with pytest.raises(hf.BadRequest, match="Problem") as refused:
         hf.verify(pendulum(0.05), "c.json")

@@ -14,6 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from holdfast.common.arguments import clear_arguments
 from holdfast.common.cluster import cluster
 from holdfast.errors import BadRequest
 from holdfast.stability.certificate.certificate import Certificate
@@ -71,6 +74,7 @@ class Verification:
         return any(FALSE in line for line in self.findings)
 
 
+@clear_arguments
 def verify(
     certificate: Certificate | str | Path,
     problem: object = None,
@@ -93,6 +97,9 @@ def verify(
             where="hf.verify",
             fix="the certificate, or its file, comes first, then the problem",
         )
+    for name, least in (("cells", cells), ("seconds", 1 if seconds is None else seconds)):
+        if isinstance(least, bool) or not isinstance(least, int | float | np.number) or not least >= 0:
+            raise BadRequest(f"{name} = {least!r} is no budget", where=name, fix="give a number that is not negative")
     try:
         stated = claims(certificate.to_dict() if isinstance(certificate, Certificate) else read(certificate))
         if not any(block.claimed for block in stated.blocks):
