@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from holdfast.common.files import write
+from holdfast.common.files import named, write
 from holdfast.common.rounded import exactly, rounded_down, rounded_up, written_range
 from holdfast.errors import BadRequest
 from holdfast.stability.certificate.mean_square import MeanSquareProof, mean_square_from
@@ -324,7 +324,7 @@ class Certificate:
     def load(path: str | Path) -> Certificate:
         """A certificate from its file. Its checksum tells accidents, not forgeries: that is what `hf.verify` is for."""
         try:
-            data = read(path)
+            data = read(named(path))
         except Refused as refusal:
             raise BadRequest(
                 f"{path} is not a certificate: {refusal}",
