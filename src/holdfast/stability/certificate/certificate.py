@@ -282,7 +282,12 @@ class Certificate:
 
             certificate.with_starts(hf.safe_starts(equations, certificate).distances).save("certificate.json")
         """
-        return replace(self, starts=dict(distances) or None)
+        found = dict(distances) if isinstance(distances, Mapping) else {"": distances}
+        for name, size in found.items():
+            if isinstance(size, bool) or not isinstance(size, int | float) or not 0 <= size < math.inf:
+                where = f"with_starts({name})"
+                raise BadRequest(f"{str(size)[:40]} is no distance", where=where, fix="those of safe_starts, by state")
+        return replace(self, starts=found or None)
 
     # ── as a file ─────────────────────────────────────────────────────────────────────────────────
 
