@@ -832,6 +832,7 @@ def test_a_certificate_without_a_proof_has_nothing_to_verify(tmp_path):
     found = hf.verify(certificate)
     assert not found
     assert found.findings == ("nothing in it is proved, so there is nothing to verify",)
+    assert found.verdict == "nothing to verify"
     certificate.save(tmp_path / "c.json")
     told = CliRunner().invoke(main, ["verify", str(tmp_path / "c.json")])
     assert told.exit_code == 1

@@ -29,6 +29,7 @@ from holdfast.stability.verifier.steps.cover import Budget
 
 FALSE = "does not hold"  # in a line that contradicts a claim, and in no other
 ELSEWHERE = "it is about another problem"
+NOTHING = "nothing in it is proved, so there is nothing to verify"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,8 @@ class Verification:
             return "holds"
         if not self.readable:
             return "not readable"
+        if self.findings == (NOTHING,):
+            return "nothing to verify"
         if self.findings[0].startswith(ELSEWHERE):
             return "about another problem"
         return "not re-checked" if self.unconfirmed else "does not hold"
@@ -103,7 +106,7 @@ def verify(
     try:
         stated = claims(certificate.to_dict() if isinstance(certificate, Certificate) else read(certificate))
         if not any(block.claimed for block in stated.blocks):
-            return Verification(False, ("nothing in it is proved, so there is nothing to verify",))
+            return Verification(False, (NOTHING,))
         differences = [] if problem is None else _differences(stated, problem)
         if differences:
             return Verification(False, tuple(f"{ELSEWHERE}: {line}" for line in differences))
