@@ -97,6 +97,23 @@ def test_leftovers_of_dead_writers_are_swept_and_nothing_else(tmp_path):
     assert names(tmp_path) == sorted([young.name, other.name, mine.name, "new"])
 
 
+@pytest.mark.parametrize("name", [None, 5, ["run.npz"]])
+def test_what_is_no_name_is_refused_by_all_that_write_and_read(things, name):
+    calls = [*things.values(), hf.Trajectory.load, hf.Certificate.load, hf.import_robot]
+    calls.append(lambda path: hf.export(hf.derive(hf.loads(PENDULUM)), to="numpy").save(path))
+    for call in calls:
+        with pytest.raises(hf.BadRequest) as refused:
+            call(name)
+        assert refused.value.what.endswith("is not the name of a file")
+
+
+@pytest.mark.parametrize("folder", [None, "a\0b"])
+def test_a_study_is_saved_into_a_folder_that_has_a_name(folder):
+    study = hf.study(hf.loads(PENDULUM), certified=False)
+    with pytest.raises(hf.BadRequest):
+        study.save(folder)
+
+
 def test_what_cannot_be_written_is_said_in_words(tmp_path):
     (tmp_path / "file").write_text("")
     os.mkfifo(tmp_path / "pipe")

@@ -64,6 +64,21 @@ COMPLAINTS = """(() => {
 SILENTLY_CUT = """[...document.querySelectorAll(".piece, .scroll:not(.lines)")]
   .filter((part) => part.checkVisibility() && part.scrollWidth > part.clientWidth + 1 && !part.matches(".cut"))
   .map((part) => part.textContent.slice(0, 60))"""
+ASKEW = """[...document.querySelectorAll(".lines")].filter((part) => part.checkVisibility()).flatMap((lines) => {
+  let row = 0, end = 0;
+  const levels = [];  // of the signs in each row, as far as they are not set smaller
+  for (const piece of lines.querySelectorAll(".piece")) {
+    const { left, right } = piece.getBoundingClientRect();
+    if (left < end - 1) row += 1;
+    end = right;
+    for (const sign of piece.matches(".long, .longest") ? [] : piece.querySelectorAll(":scope > math > mo")) {
+      const { top, bottom } = sign.getBoundingClientRect();
+      if ("=+\\u2212".includes(sign.textContent)) (levels[row] ??= []).push((top + bottom) / 2);
+    }
+  }
+  const apart = levels.flat(0).filter((some) => Math.max(...some) - Math.min(...some) > 2);
+  return apart.map(() => lines.textContent.slice(0, 60));
+})"""  # signs in one row of a formula that do not stand on one level
 OPENED = "for (const part of document.querySelectorAll('details')) part.open = true"
 SERIOUS = """axe.run(document, { resultTypes: ["violations"] }).then((found) => JSON.stringify(found.violations
   .filter((one) => one.impact === "serious" || one.impact === "critical")
@@ -89,6 +104,7 @@ def test_a_page_is_for_everybody(browser, shelf, name):
         view.resize(width)
         assert view.js("document.documentElement.scrollWidth") <= width
         assert view.js(SILENTLY_CUT) == []
+        assert view.js(ASKEW) == []
     assert not view.complaints
     view.close()
 

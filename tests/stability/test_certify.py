@@ -464,3 +464,11 @@ def test_the_text_of_a_problem_is_written_when_it_is_asked_for(monkeypatch):
     assert len(written) == 1
     assert made_here(certificate)
     assert not made_here(replace(certificate))
+
+
+@pytest.mark.parametrize("flag", ["sample", "tube", "in_order"])
+def test_what_is_asked_for_by_a_word_of_yes_or_no_takes_no_number(flag):
+    """A tube of 0.01 was taken for a tube of whatever width."""
+    for value in (0.01, "yes", None):
+        with pytest.raises(hf.BadRequest, match=f"{flag} = .* is neither True nor False"):
+            hf.certify(hf.derive(pendulum(0.05)), hf.RK4, step=0.01, duration=0.1, **{flag: value})

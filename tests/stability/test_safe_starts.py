@@ -10,6 +10,7 @@ from holdfast.engine.kernel import compiled
 from holdfast.equations.values import parameter_vector
 from holdfast.stability.tube.cells import Cells, outside
 from holdfast.stability.tube.starts import turned_box
+from tests.stability.held import pendulum
 
 EXAMPLES = resources.files("holdfast") / "examples"
 
@@ -65,3 +66,19 @@ def test_starts_near_the_shipped_ones_stay_with_the_default_width_and_effort(nam
     starts = hf.safe_starts(equations, certificate)
     assert starts.part >= part
     assert 0.3 < runs_near(equations, certificate, starts, 60) <= 1  # they do come far
+
+
+@pytest.mark.parametrize("given", [[1.0], "x", {"x": -1}, {"x": float("nan")}, {"x": "1"}, {"x": True}])
+def test_what_is_no_distance_is_stated_in_no_certificate(given):
+    """NaN ended in a ValueError when it was saved, -1 in a file that could not be read."""
+    certificate = hf.certify(hf.derive(pendulum(0.05)), hf.RK4, step=0.01, duration=0.1, tube=True, effort=0.1)
+    with pytest.raises(hf.BadRequest, match="is no distance"):
+        certificate.with_starts(given)
+
+
+def test_without_a_tube_the_cure_is_named():
+    equations = hf.derive(pendulum(0.05))
+    certificate = hf.certify(equations, hf.RK4, step=0.01, duration=0.1, sample=True, effort=1e-9)
+    with pytest.raises(hf.BadRequest, match="proved in a tube") as refused:
+        hf.safe_starts(equations, certificate)
+    assert refused.value.fix == "ask certify for a tube along the run"

@@ -1,6 +1,7 @@
 """A certificate is re-checked by somebody else: whatever was edited is refused, by its own reason."""
 
 import ast
+import contextlib
 import copy
 import json
 import os
@@ -532,6 +533,107 @@ def test_a_problem_written_otherwise_is_the_same(honest, tmp_path):
     assert hf.verify(path, written)
 
 
+REPEATED = """
+schema = 1
+[repeat.bob]
+for = { i = [1, 1] }
+[repeat.bob.system]
+coordinates = ["x{i}"]
+kinetic = "weight*x{i}_dot**2/2"
+[functions]
+path = { file = "path.csv", degree = 3 }
+[parameters]
+length = 2
+weight = "length**2"
+[program.holonomic]
+track = "x1 - path"
+[program.controls]
+F = { x1 = 1 }
+[program.law]
+kind = "spring-damper"
+stiffness = 25
+damping = 10
+[run]
+step = 0.01
+duration = 0.1
+"""
+
+
+def test_a_problem_file_may_say_all_that_a_problem_file_may_say(tmp_path):
+    """Copies by [repeat], parameters by others and data in files were no words of the verifier's own reader."""
+    rows = [f"{k / 10},{k / 10 + (k / 10) ** 3 / 50}" for k in range(6)]
+    (tmp_path / "path.csv").write_text("\n".join(["t,path", *rows]))
+    meant, path = tmp_path / "p.toml", tmp_path / "c.json"
+    meant.write_text(REPEATED)
+    hf.certify(hf.derive(hf.load(meant)), start={"x1_dot": 1}, effort=0.5).save(path)
+    assert hf.verify(path, meant).holds
+    for old, new, why in (
+        ("length = 2", "length = 3", "length is 2 in the certificate and 3 in the problem"),
+        ("length**2", "length**3", "the energy kinetic differs"),
+        ("degree = 3", "degree = 5", "the data of path differ"),
+    ):
+        meant.write_text(REPEATED.replace(old, new))
+        found = hf.verify(path, meant)
+        assert found.verdict == "about another problem"
+        assert why in " ".join(found.findings)
+
+
+def test_what_a_problem_file_adds_by_copies_is_compared(honest, tmp_path):
+    """A further force by [repeat] went unread, and the certificate was said to be about such a problem."""
+    path, written = tmp_path / "c.json", tmp_path / "p.toml"
+    path.write_text(json.dumps(honest))
+    hf.dump(pendulum(0.05), written)
+    assert "[system.forces]" not in written.read_text()
+    copies = '\n[repeat.push]\nfor = { i = [1, 1] }\n[repeat.push.system.forces]\nx = "-5*x"\n'
+    written.write_text(written.read_text() + copies)
+    found = hf.verify(path, written)
+    assert found.findings == ("it is about another problem: the force on x is in one only",)
+
+
+def test_a_problem_file_that_is_none_is_an_error_and_no_verdict(honest, tmp_path):
+    """'does not hold' was said of a certificate whose problem file bore another name."""
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps(honest))
+    with pytest.raises(hf.BadFile, match="no such file"):
+        hf.verify(path, tmp_path / "missing.toml")
+    with pytest.raises(hf.BadFile, match="not TOML"):
+        hf.verify(path, path)
+
+
+@pytest.mark.parametrize("given", [None, 5, b"c.json"])
+def test_what_is_no_certificate_nor_the_name_of_one_is_refused_at_the_door(given):
+    with pytest.raises(hf.BadRequest, match="no certificate, nor the name of a file"):
+        hf.verify(given)
+
+
+@pytest.mark.parametrize("name", ["cells", "seconds"])
+@pytest.mark.parametrize("budget", [-1, float("nan"), "5", True])
+def test_a_budget_is_a_number(honest, name, budget):
+    """NaN seconds stood for no limit, and a text ended in a TypeError."""
+    with pytest.raises(hf.BadRequest, match=f"{name} = .* is no budget"):
+        hf.verify(certificate_from(honest), **{name: budget})
+
+
+def test_what_is_asked_of_the_verifier_is_told_by_name(honest):
+    with pytest.raises(hf.BadRequest, match="verify has no 'problm'"):
+        hf.verify(certificate_from(honest), problm=pendulum(0.05))
+
+
+def test_a_certificate_that_lacks_a_field_is_told_so(honest, tmp_path):
+    less = {key: value for key, value in honest.items() if key != "blocks"}
+    assert verified(less, tmp_path).findings == ("it lacks the field 'blocks'",)
+
+
+def test_a_problem_in_the_place_of_the_certificate_is_told_of_the_order():
+    with pytest.raises(hf.BadRequest, match="Problem") as refused:
+        hf.verify(pendulum(0.05), "c.json")
+    assert refused.value.fix == "the certificate, or its file, comes first, then the problem"
+
+
+def test_of_what_cannot_be_read_no_verdict_is_given(tmp_path):
+    assert hf.verify(tmp_path / "missing.json").verdict == "not readable"
+
+
 # ── somebody else ─────────────────────────────────────────────────────────────────────────────────
 
 
@@ -730,11 +832,17 @@ def test_a_certificate_without_a_proof_has_nothing_to_verify(tmp_path):
     found = hf.verify(certificate)
     assert not found
     assert found.findings == ("nothing in it is proved, so there is nothing to verify",)
+    assert found.verdict == "nothing to verify"
     certificate.save(tmp_path / "c.json")
     told = CliRunner().invoke(main, ["verify", str(tmp_path / "c.json")])
     assert told.exit_code == 1
     assert "there is nothing to verify" in told.output
     assert "does not hold" not in told.output
+    hf.dump(pendulum(0.05), tmp_path / "p.toml")
+    words = "certify p.toml --scheme euler --step 0.01 --duration 0.1 --effort 1e-9 -o c.json"
+    with contextlib.chdir(tmp_path):
+        told = CliRunner().invoke(main, words.split())
+    assert "written to c.json\n" in told.output  # and no word of a verifier that has nothing to do
 
 
 # ---------------------------------------------------------------- functions

@@ -178,6 +178,13 @@ class FileStream(io.RawIOBase):
         return wanted
 
 
+def named(path: object) -> Path:
+    """The path of a file by its name; what is no name is refused before any work."""
+    if not isinstance(path, str | os.PathLike):
+        raise BadRequest(f"{str(path)[:40]} is not the name of a file", where="path", fix="give it as a text or a Path")
+    return Path(path)
+
+
 # ── writing ───────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -195,7 +202,7 @@ def write_stream(target: str | os.PathLike[str], writer: Callable[[IO[bytes]], o
         with io.BufferedRandom(FileStream(handle), CHUNK) as file:
             writer(file)
 
-    return _written(Path(target), fill)
+    return _written(named(target), fill)
 
 
 def _written(target: Path, fill: Callable[[int, str, Folder], object]) -> Path:

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal
 
-from holdfast.common.files import write
+from holdfast.common.files import named, write
 from holdfast.common.frozen import Frozen
 from holdfast.common.nearest import did_you_mean
 from holdfast.equations.equations import Equations
@@ -62,7 +62,7 @@ class Export:
 
     def save(self, path: str | os.PathLike[str]) -> tuple[Path, ...]:
         """Write the files: into a folder, or, of one file, under this name."""
-        target = Path(path)
+        target = named(path)
         if len(self.files) == 1 and not target.is_dir():
             return (write(target, next(iter(self.files.values()))),)
         if not target.is_dir():

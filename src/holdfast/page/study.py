@@ -20,6 +20,7 @@ from math import comb
 from pathlib import Path
 
 from holdfast.common.arguments import clear_arguments
+from holdfast.common.files import named
 from holdfast.equations.derive import derive
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest, HoldfastError, InternalError
@@ -147,11 +148,12 @@ class Study:
 
     def save(self, folder: str | Path) -> tuple[Path, ...]:
         """Write page, run, problem and, where there is one, the certificate into a folder; their paths."""
-        target = Path(folder)
+        target = named(folder)
         try:
             target.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise BadRequest(f"cannot make the folder {target}: {error.strerror}", fix="choose another place") from None
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or str(error)
+            raise BadRequest(f"cannot make the folder {target}: {why}", fix="choose another place") from None
         written = [self._page.save(target / "study.html"), *self.trajectory.save(target / "run.npz")]
         written.append(target / "problem.toml")
         dump(self.problem if self.equations is None else self.equations.problem, written[-1])

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from holdfast.common.files import write_stream
+from holdfast.common.files import named, write_stream
 from holdfast.errors import BadRequest
 from holdfast.results.gif_bodies import BODY, FORCE, BodyPen
 from holdfast.results.motion import TOWARD, MechanismFrames, motion_of
@@ -21,7 +21,7 @@ STEPS = 8  # shades between two colours
 
 def animate(trajectory: Trajectory, path: str | Path, *, frames: int = 150, seconds: float | None = None) -> Path:
     """Draw the problem's points, links and bodies along the run; `seconds` is how long one round lasts if given."""
-    target = Path(path)
+    target = named(path)
     if target.suffix.lower() != ".gif":
         raise BadRequest(f"{target.name} is not a GIF", where="animate(path)", fix="give a name that ends in .gif")
     if frames < 2:

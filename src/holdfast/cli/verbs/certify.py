@@ -54,7 +54,7 @@ def certify(file: str, output: str | None, as_json: bool, stretches: bool, **ask
     else:
         say(certificate.summary(), nl=False)
         if output:
-            say(f"  written to {output}; `holdfast verify {output}` re-checks it")
+            say(_written(certificate, output))
         with limited("certifying stretches", more=math.inf):
             parts = hf.proved_stretches(certificate, effort=asked.get("effort"))
         _told(parts, "Proved in the stretch", output)
@@ -109,4 +109,10 @@ def _told(found: Mapping[str, hf.Certificate], word: str, output: str | None, si
             say(f"{word} {name}")
             say(certificate.summary(), nl=False)
             if file is not None:
-                say(f"  written to {file}; `holdfast verify {file}` re-checks it")
+                say(_written(certificate, file))
+
+
+def _written(certificate: hf.Certificate, file: str) -> str:
+    """Where it was written, and where something is proved, how to have it re-checked."""
+    proved = any(block.label.is_proof or block.label is hf.Label.mean_square for block in certificate.blocks)
+    return f"  written to {file}" + (f"; `holdfast verify {file}` re-checks it" if proved else "")

@@ -30,7 +30,6 @@ def verify(certificate: str, problem: str | None, seconds: float | None, on: str
     ordinary(certificate, "a certificate")
     if problem is not None:
         ordinary(problem, "a problem file")
-        hf.load(problem)  # what cannot be read is said of the file, and nothing of the certificate
     found = hf.verify(certificate, problem, seconds=seconds, on=on)
     if not found.readable:
         raise hf.BadRequest(f"{certificate} cannot be read: {found.findings[0]}", fix="holdfast certify -o writes one")

@@ -16,6 +16,7 @@ from xml.parsers import expat
 
 import sympy as sp
 
+from holdfast.common.files import named
 from holdfast.errors import BadFile, Misstatement
 
 LARGEST = 4_000_000  # bytes
@@ -48,9 +49,9 @@ class Document:
     """A file of XML, read; it counts what its reader leaves unread, and refuses with the line shown."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.file = str(path)
+        self.file = str(named(path))
         self.unread: Counter[str] = Counter()
-        content = self._content(Path(path))
+        content = self._content(Path(self.file))
         self._lines = content.decode("utf-8", "replace").splitlines()
         self.root = self._parsed(content)
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.common import strict_json
-from holdfast.common.files import write, write_stream
+from holdfast.common.files import named, write, write_stream
 from holdfast.errors import BadRequest
 from holdfast.results.ensembles.ensemble import Ensemble
 from holdfast.results.store.netcdf import FORMAT
@@ -21,7 +21,7 @@ from holdfast.results.store.zarr_zip import SUFFIX
 
 def save(runs: Ensemble, path: str | Path) -> None:
     """Write an ensemble in the form that the file's name asks for."""
-    target = Path(path)
+    target = named(path)
     if target.name.endswith(SUFFIX):
         from holdfast.results.ensembles.saved import save_whole
 

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from holdfast.common.files import write, write_stream
+from holdfast.common.files import named, write, write_stream
 from holdfast.engine.kernel import compiled
 from holdfast.engine.noise import NoiseField, Stop, run_noise
 from holdfast.equations.equations import Equations
@@ -96,7 +96,7 @@ class NoisyRuns:
 
     def save(self, path: str | Path) -> None:
         """Write all paths to ``.npz``, or mean and root mean square over them to ``.csv``; nothing is half-written."""
-        target, names = Path(path), (*self.equations.state_names, *self.equations.observables)
+        target, names = named(path), (*self.equations.state_names, *self.equations.observables)
         if target.suffix == ".npz":
             columns = {name: self[name] for name in names}
             about = {"times": self.times, "seed": np.array(self.seed), "step": np.array(self.step)}

@@ -10,7 +10,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from holdfast.common.files import write, write_stream
+from holdfast.common.files import named, write, write_stream
 from holdfast.errors import BadRequest, HoldfastError
 from holdfast.results.runs.joined import JoinedRun
 from holdfast.results.store.bounded import npz_arrays, numbers, text_of
@@ -21,7 +21,7 @@ from holdfast.results.trajectory import Trajectory
 
 def save(trajectory: Trajectory, path: str | Path) -> tuple[Path, ...]:
     """Write a run in the form that the file's name asks for; of a joined one each part, ``run-1.npz`` and so on."""
-    target = Path(path)
+    target = named(path)
     writers: dict[str, Callable[[Trajectory, Path], object]] = {
         ".npz": _save_npz,
         ".nc": _save_netcdf,
@@ -40,7 +40,7 @@ def save(trajectory: Trajectory, path: str | Path) -> tuple[Path, ...]:
 
 def load(path: str | Path) -> Trajectory:
     """Read a run back; what it says of itself is checked field by field, and its rows are judged again."""
-    source = Path(path)
+    source = named(path)
     readers = {".npz": _load_npz, ".nc": _load_netcdf}
     if source.suffix not in readers:
         raise BadRequest(f"no saved run has the name {source.name!r}", fix="runs are kept as .npz or .nc")

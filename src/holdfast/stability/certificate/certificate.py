@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from holdfast.common.files import write
+from holdfast.common.files import named, write
 from holdfast.common.rounded import exactly, rounded_down, rounded_up, written_range
 from holdfast.errors import BadRequest
 from holdfast.stability.certificate.mean_square import MeanSquareProof, mean_square_from
@@ -282,7 +282,12 @@ class Certificate:
 
             certificate.with_starts(hf.safe_starts(equations, certificate).distances).save("certificate.json")
         """
-        return replace(self, starts=dict(distances) or None)
+        found = dict(distances) if isinstance(distances, Mapping) else {"": distances}
+        for name, size in found.items():
+            if isinstance(size, bool) or not isinstance(size, int | float) or not 0 <= size < math.inf:
+                where = f"with_starts({name})"
+                raise BadRequest(f"{str(size)[:40]} is no distance", where=where, fix="those of safe_starts, by state")
+        return replace(self, starts=found or None)
 
     # ── as a file ─────────────────────────────────────────────────────────────────────────────────
 
@@ -324,7 +329,7 @@ class Certificate:
     def load(path: str | Path) -> Certificate:
         """A certificate from its file. Its checksum tells accidents, not forgeries: that is what `hf.verify` is for."""
         try:
-            data = read(path)
+            data = read(named(path))
         except Refused as refusal:
             raise BadRequest(
                 f"{path} is not a certificate: {refusal}",

@@ -14,17 +14,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from holdfast.common.arguments import clear_arguments
 from holdfast.common.cluster import cluster
+from holdfast.errors import BadRequest
 from holdfast.stability.certificate.certificate import Certificate
 from holdfast.stability.certificate.recheck import Recheck
 from holdfast.stability.verifier.check import CELLS, reading
 from holdfast.stability.verifier.comparison import same_problem
-from holdfast.stability.verifier.reading.file import claims, read
+from holdfast.stability.verifier.reading.file import Claims, claims, read
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed, Unreadable
 from holdfast.stability.verifier.steps.cover import Budget
 
 FALSE = "does not hold"  # in a line that contradicts a claim, and in no other
 ELSEWHERE = "it is about another problem"
+NOTHING = "nothing in it is proved, so there is nothing to verify"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,10 @@ class Verification:
         """In a word or two."""
         if self.holds:
             return "holds"
+        if not self.readable:
+            return "not readable"
+        if self.findings == (NOTHING,):
+            return "nothing to verify"
         if self.findings[0].startswith(ELSEWHERE):
             return "about another problem"
         return "not re-checked" if self.unconfirmed else "does not hold"
@@ -68,6 +77,7 @@ class Verification:
         return any(FALSE in line for line in self.findings)
 
 
+@clear_arguments
 def verify(
     certificate: Certificate | str | Path,
     problem: object = None,
@@ -84,11 +94,20 @@ def verify(
     it earlier, where that is asked for. `progress` is called with the fraction of a tube or of a region that is done.
     Cells of a tube are looked at on all cores; with `on` (a dask client, its address, or "local") by a cluster.
     """
+    if not isinstance(certificate, Certificate | str | Path):
+        raise BadRequest(
+            f"{type(certificate).__name__} is no certificate, nor the name of a file",
+            where="hf.verify",
+            fix="the certificate, or its file, comes first, then the problem",
+        )
+    for name, least in (("cells", cells), ("seconds", 1 if seconds is None else seconds)):
+        if isinstance(least, bool) or not isinstance(least, int | float | np.number) or not least >= 0:
+            raise BadRequest(f"{name} = {least!r} is no budget", where=name, fix="give a number that is not negative")
     try:
         stated = claims(certificate.to_dict() if isinstance(certificate, Certificate) else read(certificate))
         if not any(block.claimed for block in stated.blocks):
-            return Verification(False, ("nothing in it is proved, so there is nothing to verify",))
-        differences = [] if problem is None else same_problem(stated, _text(problem))
+            return Verification(False, (NOTHING,))
+        differences = [] if problem is None else _differences(stated, problem)
         if differences:
             return Verification(False, tuple(f"{ELSEWHERE}: {line}" for line in differences))
         made = reading(stated)
@@ -105,13 +124,19 @@ def verify(
     return Verification(not doubts, (*(one.words for one in found), *made.notes), doubts=doubts)
 
 
-def _text(problem: object) -> str:
-    """The text of the problem that is meant."""
-    if isinstance(problem, str | Path):
-        try:
-            return Path(problem).read_text(encoding="utf-8")
-        except (OSError, ValueError):  # no such file, no text, or no name of a file
-            raise Refused(f"there is no problem file {problem}") from None
-    from holdfast.problem.file.load_dump import dumps
+def _differences(stated: Claims, problem: object) -> list[str]:
+    """In what the problem of a certificate is not the one that is meant.
 
-    return dumps(problem)  # type: ignore[arg-type]
+    A file is read by the verifier's own reader where that can. It knows what certificates hold, which is not all that
+    a file may say: copies by [repeat], parameters by others and files of data are put into its words first.
+    """
+    from holdfast.problem.file.load_dump import dumps, load
+
+    if not isinstance(problem, str | Path):
+        return same_problem(stated, dumps(problem))  # type: ignore[arg-type]
+    meant = load(problem)
+    assert meant.source is not None  # a file has a text
+    try:
+        return same_problem(stated, meant.source.text)
+    except (Refused, Unconfirmed):
+        return same_problem(stated, dumps(meant))

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Unpack
 
+import numpy as np
+
 from holdfast.common.arguments import with_options
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector
@@ -69,6 +71,13 @@ def certify(
     """
     if not isinstance(equations, Equations):
         raise BadRequest(f"certify() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first")
+    for name, flag in (("sample", sample), ("tube", tube), ("in_order", in_order)):
+        if not isinstance(flag, bool | np.bool_):
+            raise BadRequest(
+                f"{name} = {flag!r} is neither True nor False",
+                where=f"certify({name}=...)",
+                fix=f"{name}=True, or leave it out",
+            )
     equations = equations if law is None else equations.with_law(law)
     equations.require_unsampled("certify")
     if equations.problem.phases:

@@ -147,9 +147,15 @@ def _along(equations: Equations, certificate: Certificate, where: str) -> tuple[
     if not made_here(certificate) or run is None or certificate.step is None:
         raise BadRequest("the certificate was not made here, so its run is not at hand", fix="hf.certify(...) again")
     if not tubes_of(certificate.blocks) or not isinstance(scheme, RungeKutta):
-        raise BadRequest("nothing in this certificate is proved in a tube", where=f"{where}(certificate)")
+        raise BadRequest(
+            "nothing in this certificate is proved in a tube",
+            where=f"{where}(certificate)",
+            fix="ask certify for a tube along the run",
+        )
     if run_code(equations) != certificate.code:
-        raise BadRequest("the certificate was made of other equations", where=f"{where}(certificate)")
+        raise BadRequest(
+            "the certificate was made of other equations", where=f"{where}(certificate)", fix="give those that it is of"
+        )
     return _whole_steps(run), scheme, certificate.step
 
 

@@ -156,8 +156,8 @@ Check = Callable[[Any, str], Any]
 def _table(value: Any, where: str, fields: Mapping[str, Check]) -> dict[str, Any]:
     require(isinstance(value, dict), f"{where} is no table")
     more, less = sorted(set(value) - set(fields)), sorted(set(fields) - set(value))
-    require(not more, f"{where} holds the unknown field {more[0] if more else ''!r}")
-    require(not less, f"{where} lacks the field {less[0] if less else ''!r}")
+    require(not more, f"{where or 'it'} holds the unknown field {more[0] if more else ''!r}")
+    require(not less, f"{where or 'it'} lacks the field {less[0] if less else ''!r}")
     return {name: check(value[name], f"{where}.{name}" if where else name) for name, check in fields.items()}
 
 

@@ -102,6 +102,7 @@ def statement(text: str) -> Statement:
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise Refused(f"the problem text is not TOML: {str(error)[:80]}") from None
     require(data.get("schema") == 1, "the problem text is not of schema 1")
+    require("repeat" not in data, "the problem text cannot be read: what [repeat] adds is not known here")
     made = Statement(Dag(), str(data.get("title", "")))
     dag, system, program = made.dag, _table(data, "system"), _table(data, "program")
     stated_by_bodies = bool({"bodies", "joints"} & set(data))

@@ -42,7 +42,7 @@ class Budget:
     def require_room(self, cells: float) -> None:
         """`Unconfirmed` at once where the cells still to come are more than are left, before time is spent on them."""
         if cells > self.left()[0]:
-            short = f"{self.cells} cells where about {cells + self.spent:.0f} are needed"
+            short = f"{self.cells} cells where about {cells + self.spent:.0f} or more are needed"
             raise Unconfirmed(f"not verified within the budget: {short}; a larger one may do it")
 
     def _require_time(self) -> None:
