@@ -55,6 +55,12 @@ def test_the_files_have_the_rows_of_one_run_to_the_last_bit(equations, small, tm
     assert f"{len(parts)} files" in kept.message
 
 
+def test_one_file_is_told_by_its_name(equations, tmp_path):
+    kept = hf.simulate(equations, hf.RK4, save=tmp_path / "run.npz", **RUN)
+    assert kept.message.endswith("All rows are in run-1.npz.")
+    assert [path.name for path in tmp_path.iterdir()] == ["run-1.npz"]
+
+
 def test_an_event_ends_the_last_file(equations, small, tmp_path):
     asked = {"events": {"late": hf.Event("t - 4.2345", terminal=True)}, **RUN}
     kept = hf.simulate(equations, hf.RK4, save=tmp_path / "run.npz", **asked)

@@ -208,6 +208,7 @@ def test_a_step_for_a_wanted_drift_says_on_what_grounds():
     found = hf.certify(equations, hf.RK4, drift=1e-6, duration=1, effort=1e-9)
     block = found["rod"]
     assert block.label is hf.Label.checked
+    assert "its share of an effort of 1e-09;" in block.reason  # of what was asked, not of what this step had
     assert block.bounds[0] <= 1e-6
     run = hf.simulate(equations, hf.RK4, step=found.step, duration=1, every=1)
     assert np.abs(run["y_rod"]).max() <= block.bounds[0]

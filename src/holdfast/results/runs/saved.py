@@ -86,7 +86,8 @@ def saved_run(job: Job, call: KernelCall, target: Path) -> Trajectory:
     run = whole.named(_together(job, kept))
     bad = next((each for each in found if not each.outcome.success), None)
     own = run.judged
-    noted = f"All rows are in {pieces} files, {target.stem}-1{target.suffix} and so on."
+    first = f"{target.stem}-1{target.suffix}"
+    noted = f"All rows are in {first}." if pieces == 1 else f"All rows are in {pieces} files, {first} and so on."
     return replace(run, judged=lambda: own() if bad is None else bad, note=f"{run.note} {noted}".strip())
 
 

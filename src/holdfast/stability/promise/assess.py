@@ -74,6 +74,7 @@ class Assessment:
     tube: bool = False  # a tube along the run is wanted, in place of a region
     in_order: bool = False  # and its steps followed in the order of time, whether they contract or not
     widened: tuple[str, ...] = ()  # parameters that are states here, so that a region bounds them
+    whole_effort: float | None = None  # of which this one has a share, where several steps are tried
     ledger: SearchWork = field(default_factory=lambda: SearchWork(math.inf))  # what all searches took together
 
     def certificate(self, step: float | None, tolerance: float | None, given: Trajectory | None) -> Certificate:
@@ -463,8 +464,9 @@ class Assessment:
         except HoldfastError as error:
             return error.what
         if proof is None:
-            spent, whole = f"{work.effort:.3g}", f"an effort of {self.asked.effort:.3g}"
-            share = whole if work.effort == self.asked.effort else f"{spent}, its share of {whole}"
+            asked = self.asked.effort if self.whole_effort is None else self.whole_effort
+            spent, whole = f"{work.effort:.3g}", f"an effort of {asked:.3g}"
+            share = whole if work.effort == asked else f"{spent}, its share of {whole}"
             return f"the region was not covered with {share}; more effort, or a smaller region, may do it"
         return with_proof(setting, checked, proof, told)
 

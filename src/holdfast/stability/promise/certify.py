@@ -179,7 +179,8 @@ def _for_drift(job: Assessment, asked: CertificateRequest, drift: float, step: f
         size = length / count
         share = max(ledger.left / EFFORT / 2, least)  # all tries together take little more than what is asked
         one = replace(asked, effort=share)
-        found = replace(job, asked=one, ledger=ledger.part(math.inf)).certificate(size, None, None)
+        trial = replace(job, asked=one, whole_effort=asked.effort, ledger=ledger.part(math.inf))
+        found = trial.certificate(size, None, None)
         worst = _worst_bound(found, asked)
         if worst == 0:
             return found  # nothing is attracted, so no other step would do better
