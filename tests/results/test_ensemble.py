@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import holdfast as hf
+from holdfast.engine.run import adaptive
 from tests.reference.shipped import derived
 from tests.results.problems import burning, l, m, oscillator, pendulum, steered, x
 
@@ -324,3 +325,16 @@ def test_thousands_of_cases_cost_little_beside_the_run():
     began = process_time()
     hf.ensemble(pendulum(), hf.RK4, step=0.01, duration=0.1, cases=cases)
     assert (process_time() - began) / 4000 < 0.5e-3
+
+
+def test_a_case_of_more_steps_than_memory_holds_does_not_spoil_the_others(monkeypatch):
+    monkeypatch.setattr(adaptive, "MOST_KEPT", 20_000)
+    how = {"scheme": hf.DOPRI5, "tolerance": 1e-6, "duration": 1, "at": [0.25, 0.5]}
+    cases = {GAIN: [1, 1e6], "x": [0.1, 0.2]}
+    runs = hf.ensemble(derived("cart_rod"), cases=cases, **how)
+    with pytest.raises(hf.BadRequest, match="they fill"):
+        single(derived("cart_rod"), cases, 1, **how)
+    assert_array_equal(runs["x"][0], single(derived("cart_rod"), cases, 0, **how)["x"])
+    assert (runs[1].times.tolist(), runs[1].outcome) == ([0.25, 0.5], runs.outcomes[1])
+    assert_array_equal(runs[1]["x"], runs["x"][1])
+    assert np.isfinite(runs.counts.final).all()

@@ -22,6 +22,10 @@ TIME, END, STEP, RELATIVE, ERROR, REASON, STATUS, LONGEST, TRIED = range(9)
 ACCEPTED, REJECTED, KEPT, AGAIN, WANTED = range(5)
 
 
+class TooManySteps(BadRequest):
+    """A run whose accepted steps do not fit in memory."""
+
+
 @dataclass(eq=False)
 class AcceptedSteps:
     """Rows so far: accepted steps, or the wanted times; with the interpolants if they are kept."""
@@ -35,7 +39,7 @@ class AcceptedSteps:
         self.kept += times.size + states.size + (0 if coefficients is None else coefficients.size)
         if self.kept > MOST_KEPT:
             steps = sum(len(each) for each in self.times)
-            raise BadRequest(
+            raise TooManySteps(
                 f"the run has taken {steps:,} steps up to t = {times[-1]:.6g}: they fill {8e-9 * MOST_KEPT:.1f} GB",
                 where="duration",
                 fix="a shorter duration or a larger tolerance; a long run is made in pieces, each from the last state",

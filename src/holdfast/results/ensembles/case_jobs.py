@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from holdfast.engine.kernel import Kernel
+from holdfast.engine.run.adaptive import TooManySteps
 from holdfast.engine.run.rows import Rows
 from holdfast.equations.equations import Equations
 from holdfast.results.ensembles.cases import Cases
@@ -47,8 +48,24 @@ class CaseJobs:
 
     def rows(self, number: int, told: Told = lambda time: False) -> Rows:
         """All rows of one case, by the steps that it takes, as `simulate` makes them."""
-        call = KernelCall(self.request_of(number), 1, self.cases.constants[number].tolist(), [], told=told)
-        return carried(self.equations, self.kernel, call, self.used[number])
+        return carried(self.equations, self.kernel, self._call(number, told), self.used[number])
+
+    def rows_at_times(self, number: int, job: Job, told: Told) -> tuple[Rows, Rows]:
+        """The same, and those of them at the common times; of a case of more steps than memory holds, which `simulate`
+        refuses, all that is known are the latter, its start and its end.
+        """
+        try:
+            rows = self.rows(number, told)
+            return rows, job.picked(rows)
+        except TooManySteps:
+            call = self._call(number, told)
+            wanted, begin, end = call.request.at, call.request.begin, call.request.begin + call.request.duration
+            assert wanted is not None
+            rows = call.run(self.kernel, self.used[number], at=np.unique([begin, *wanted, end]))
+            return rows, rows.picked(np.isin(rows.times, wanted))
+
+    def _call(self, number: int, told: Told) -> KernelCall:
+        return KernelCall(self.request_of(number), 1, self.cases.constants[number].tolist(), [], told=told)
 
 
 def request_of_case(request: Request, number: int) -> Request:

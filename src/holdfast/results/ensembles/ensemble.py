@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ import sympy as sp
 
 from holdfast.common.frozen import Frozen
 from holdfast.engine.kernel import Kernel, compiled
+from holdfast.engine.run.adaptive import TooManySteps
 from holdfast.engine.run.rows import Rows
 from holdfast.engine.run.status import Status
 from holdfast.equations.equations import Equations
@@ -232,7 +234,8 @@ class Ensemble:
         if outcome is Outcome.no_start:
             return job.named(self._rows(number, np.array(job.start.state), job.constants), outcome)
         if self.own_steps and outcome is not Outcome.interrupted:
-            return job.named(self._jobs.rows(number))
+            with suppress(TooManySteps):
+                return job.named(self._jobs.rows(number))
         found = job.named(self._rows(number, self.used[number], job.constants))
         return replace(found, judged=lambda: _no_other(found.judged(), outcome))
 

@@ -220,10 +220,11 @@ def _adaptive(jobs: CaseJobs, means: Means) -> CaseRows:
     startable, judging = np.isfinite(used).all(axis=1), Lock()
 
     def judged(number: int, cancelled: Cancelled) -> _JudgedCase:
-        rows = jobs.rows(number, lambda time: cancelled())
         with judging:  # what is worked out once for all cases is worked out by one thread
             job = jobs.of(number)
-            return _JudgedCase(job.picked(rows), rows.states[-1].copy(), job.judged(rows).outcome)
+        rows, shown = jobs.rows_at_times(number, job, lambda time: cancelled())
+        with judging:
+            return _JudgedCase(shown, rows.states[-1].copy(), job.judged(rows).outcome)
 
     def case(number: int, cancelled: Cancelled) -> _JudgedCase | None:
         return judged(number, cancelled) if startable[number] else None

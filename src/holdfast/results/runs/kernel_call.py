@@ -27,8 +27,8 @@ class KernelCall:
     after: After | None = None
     told: Told = lambda time: False
 
-    def run(self, kernel: Kernel, state: Any) -> Rows:
-        """All rows."""
+    def run(self, kernel: Kernel, state: Any, at: np.ndarray | None = None) -> Rows:
+        """All rows, or those of a run with steps of its own at some times."""
         request = self.request
         if request.step is None:
             assert request.tolerance is not None
@@ -40,6 +40,7 @@ class KernelCall:
                 relative=request.tolerance,
                 absolute=request.absolutes,
                 longest=request.longest,
+                at=at,
                 directions=self.directions,
                 stop=self.told,
             )
