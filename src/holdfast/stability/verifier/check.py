@@ -31,6 +31,7 @@ from holdfast.stability.verifier.reading.tubes import TubeClaim
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed, require, understood
 from holdfast.stability.verifier.rounding.adjoint import AdjointRounding, BoxRounding
 from holdfast.stability.verifier.schemes import Tableau, choosing_tableau, is_taken, stated_tableau, tableau_named
+from holdfast.stability.verifier.steps.by_time import TimeCover, decided_by_time
 from holdfast.stability.verifier.steps.cells import Cutter, Limit
 from holdfast.stability.verifier.steps.charts import ChartCutter
 from holdfast.stability.verifier.steps.contraction import Contraction, Norm, bits_for, top
@@ -38,7 +39,7 @@ from holdfast.stability.verifier.steps.cover import Budget, Cover, covered
 from holdfast.stability.verifier.steps.data import DataSteps, data_of
 from holdfast.stability.verifier.steps.defect import DefectJudge
 from holdfast.stability.verifier.steps.law import UniformContraction, VaryingLaw, varies
-from holdfast.stability.verifier.steps.motion import AffineMotion, WholeMotion
+from holdfast.stability.verifier.steps.motion import WholeMotion
 from holdfast.stability.verifier.steps.rounding import Agreement, RoundingModel
 from holdfast.stability.verifier.steps.unknowns import System
 from holdfast.stability.verifier.tube.limits import LimitAgreement
@@ -321,37 +322,16 @@ def _defect_cover(
     """‖Lᵀc‖ ≤ coefficient over the region within the tube."""
     made, step = read.equations, read.claims.step
     assert step is not None
-    more = len(read.tableau.weights) > read.tableau.order  # what these add to R acts on deviations: not on the program
-    affine = made.affine(block.constraints) and not changing and not more
-    motion = AffineMotion(made, block.names, made.matrix(block.names)) if affine else WholeMotion(made, block.names)
-    if affine and data_of(made, block.names):
-        return _data_cover(read, block, proof, budget)
+    if not changing and decided_by_time(made, block.constraints, read.tableau):
+        alone = TimeCover(made, block.names, read.tableau, step, proof.factor)
+        low, high = proof.region["t"]
+        return alone.shown((low, high), proof.coefficient, budget)
+    motion = WholeMotion(made, block.names)
     variables = motion.variables
-    cutter = ChartCutter(made.dag, variables, [] if affine else _limits(read, block, proof, widths, variables))
+    cutter = ChartCutter(made.dag, variables, _limits(read, block, proof, widths, variables))
     region = np.array([proof.region[name] for name in variables]).reshape(len(variables), 2)
     judge = DefectJudge(motion, read.tableau, step, proof.factor, proof.coefficient, region, cutter)
     return covered(region, cutter, judge, proof.coefficient, "defect", budget)
-
-
-def _data_cover(read: Reading, block: BlockClaim, proof: Claim, budget: Budget) -> Cover:
-    """The same for a block that follows data: piece by piece, each with what a step adds that passes its end."""
-    import flint
-
-    made, step, matrix = read.equations, read.claims.step, read.equations.matrix(block.names)
-    assert step is not None
-    steps = DataSteps(made, block.names, matrix, read.tableau, step, proof.factor)
-    steps.require_within(*proof.region["t"])
-    total = Cover()
-    for low, high, image, crossing in steps.parts(*proof.region["t"]):
-        left = proof.coefficient - top(flint.arb(crossing) / flint.arb(step) ** (read.tableau.order + 1)) * (1 + 1e-12)
-        if left < 0:
-            raise Unconfirmed("the defect is not confirmed: steps across a knot of the data may add more than stated")
-        motion, region = AffineMotion(made, block.names, matrix, image), np.array([[low, high]])
-        cutter = ChartCutter(made.dag, ["t"], [])
-        judge = DefectJudge(motion, read.tableau, step, proof.factor, left, region, cutter)
-        found = covered(region, cutter, judge, left, "defect", budget)
-        total.cells, total.largest = total.cells + found.cells, max(total.largest, found.largest)
-    return total
 
 
 def _law_cover(read: Reading, block: BlockClaim, proof: Claim, widths: list[float], budget: Budget) -> Cover:

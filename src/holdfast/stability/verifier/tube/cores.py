@@ -35,6 +35,7 @@ def confirmed(
 ) -> int:  # fmt: skip
     """How many parts of cells were looked at; `Failing`, `Refused` or `Unconfirmed` where a claim is not confirmed."""
     cover = TubeCover(read, tube, claims, budget, progress)
+    over_time = cover.over_time()
     cover.require_hope()
     count, several = usable_cores(), len(tube.spans) >= WORTH
     blocks = [read.claims.blocks.index(one.block) for one in claims]
@@ -48,7 +49,7 @@ def confirmed(
                 workers = Workers(packed, count)
         found = cover.confirmed() if workers is None else workers.together(budget, progress)
     cover.agree()
-    return found
+    return over_time + found
 
 
 def _on_cluster(packed: bytes, client: Any, cells: int, budget: Budget, progress: Progress | None) -> int:

@@ -15,9 +15,11 @@ from holdfast.stability.verifier.numbers.forms import Array, Space
 from holdfast.stability.verifier.reading.file import BlockClaim
 from holdfast.stability.verifier.reading.statement import reactions_in
 from holdfast.stability.verifier.reading.tubes import StatedTube, TubeClaim
-from holdfast.stability.verifier.refusal import require
+from holdfast.stability.verifier.refusal import Refused, Unconfirmed, require
 from holdfast.stability.verifier.rounding.adjoint import AdjointRounding
+from holdfast.stability.verifier.steps.by_time import TimeCover, decided_by_time
 from holdfast.stability.verifier.steps.cover import Budget
+from holdfast.stability.verifier.steps.data import data_of
 from holdfast.stability.verifier.steps.rounding import RoundingModel
 from holdfast.stability.verifier.steps.unknowns import System
 from holdfast.stability.verifier.tube.cells import OF_EACH, TubeCells
@@ -159,7 +161,28 @@ class TubeCover:
         blocks = [one.block.names for one in claims]
         self.step = TubeStep(read.equations, blocks, read.tableau, step, self.whole.across)
         self.factors = [np.array(one.proof.factor) for one in claims]
-        self.wanted = np.array([one.proof.coefficient for one in claims])
+        self._by_time = [self._decided_by_time(one.block) for one in claims]
+        told = zip(claims, self._by_time, strict=True)
+        self.wanted = np.array([np.inf if by_time else one.proof.coefficient for one, by_time in told])
+
+    def _decided_by_time(self, block: BlockClaim) -> bool:
+        """Not where data are followed: what rounding adds at their knots is shown in regions alone."""
+        made = self.read.equations
+        return decided_by_time(made, block.constraints, self.read.tableau) and not data_of(made, block.names)
+
+    def over_time(self) -> int:
+        """Cells of time that the defects of affine blocks took, which no state changes; `Failing` as of all cells."""
+        read, count, times = self.read, 0, (float(self.tube.spans[0, 0]), float(self.tube.spans[-1, 1]))
+        for place, (one, by_time) in enumerate(zip(self.claims, self._by_time, strict=True)):
+            if by_time:
+                alone = TimeCover(read.equations, one.block.names, read.tableau, self.step.step, one.proof.factor)
+                try:
+                    count += alone.shown(times, one.proof.coefficient, self.budget).cells
+                except Refused as refusal:
+                    raise Failing(place, f"does not hold: {refusal}") from None
+                except Unconfirmed as doubt:
+                    raise Failing(place, str(doubt)) from None
+        return count
 
     def confirmed(self, first: int = 0, every: int = 1) -> int:
         """How many parts the cells took, or every n-th of them; `Failing` where a block is not confirmed."""
