@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 
 import holdfast as hf
 from holdfast.equations.values import parameter_vector
+from holdfast.results.judgement import first_look
 from holdfast.results.judgement.first_look import _doubtful_energies, _doubtful_masses, _weak, near_singular
 from holdfast.results.judgement.passages import Strength, _smaller, weak_or_flipped
 from tests.results.test_passages import parallelogram
@@ -108,6 +109,20 @@ def test_masses_that_are_not_positive_are_doubtful():
         hf.Problem(hf.System(coordinates=(x, y), kinetic=(m * x.rate**2 + y.rate**2) / 2, parameters={m: 1}))
     )
     assert _doubtful_masses(apart, 0.0, np.zeros((4, 4)), together).tolist() == [True, True, False, False]
+
+
+def test_masses_of_many_cases_are_looked_at_some_at_a_time(monkeypatch):
+    """4 entries each, two cases at a time: the same as all at once."""
+    m = hf.parameters("m")
+    kinetic = (m * x.rate**2 + y.rate**2) / 2 + x.rate * y.rate / 2
+    equations = hf.derive(hf.Problem(hf.System(coordinates=(x, y), kinetic=kinetic, parameters={m: 1})))
+    given = np.array([[2.0], [0.2], [-1.0], [3.0], [0.1]])
+    at_once = _doubtful_masses(equations, 0.0, np.zeros((5, 4)), given)
+    monkeypatch.setattr(first_look, "ENTRIES", 8)
+    looked, look = [], first_look._not_positive
+    monkeypatch.setattr(first_look, "_not_positive", lambda tables: looked.append(len(tables)) or look(tables))
+    assert _doubtful_masses(equations, 0.0, np.zeros((5, 4)), given).tolist() == at_once.tolist()
+    assert looked == [2, 2, 1]
 
 
 def test_masses_are_looked_at_in_units_in_which_their_diagonal_is_one():

@@ -16,6 +16,7 @@ from holdfast.results.start.term_sizes import deviation_sizes
 
 LOOKED_AT = 200  # rows of each case
 BLOCK = 2**18  # rows looked at together
+ENTRIES = 2**22  # of masses looked at together
 CLOSE = 0.1  # of the usual strength: twice what `passages` takes for near
 STEEP = 1.5  # times what a strength that falls to 0 and rises again between two rows has fallen beside them
 
@@ -100,17 +101,21 @@ def _doubtful_masses(equations: Equations, time: float, states: np.ndarray, cons
     """Cases whose mass matrix is not positive definite; which is no fault where masses are missing."""
     rows, n = equations.dynamics.mass, len(equations.coordinates)
     nodes = tuple(node for row in rows for node in row.values())
-    values = Tape(equations.field.inputs, nodes).compiled(ARRAYS)([time, *states.T, *constants.T])
+    evaluate = Tape(equations.field.inputs, nodes).compiled(ARRAYS)
     places = [(i, j) for i, row in enumerate(rows) for j in row]
     found, pattern = np.zeros(len(states), dtype=bool), np.zeros((n, n), dtype=bool)
     for place in places:
         pattern[place] = True
-    for block in decoupled_blocks(pattern):  # mostly of one
-        mass = np.zeros((len(states), len(block), len(block)))
-        for (i, j), value in zip(places, values, strict=True):
-            if i in block:
-                mass[:, block.index(i), block.index(j)] = value
-        found |= _not_positive(mass)
+    blocks, together = decoupled_blocks(pattern), max(1, ENTRIES // max(1, len(nodes)))  # blocks mostly of one
+    for first in range(0, len(states), together):
+        some = slice(first, first + together)
+        values = evaluate([time, *states[some].T, *constants[some].T])
+        for block in blocks:
+            mass = np.zeros((len(states[some]), len(block), len(block)))
+            for (i, j), value in zip(places, values, strict=True):
+                if i in block:
+                    mass[:, block.index(i), block.index(j)] = value
+            found[some] |= _not_positive(mass)
     return found
 
 
