@@ -63,7 +63,10 @@ def test_a_certificate_is_told_block_by_block():
 
 def test_a_certificate_of_a_start_that_deviates_says_so():
     text = certificate(replace(PROVED, settles=True, start_size=0.75)).summary()
-    assert "rod: proved while in Omega (once settled |y_rod| <= 0.25" in text
+    assert (
+        "rod: proved while in Omega (once settled |y_rod| <= 0.25, |w_rod| <= 0.5; |y_rod| <= 0.751, |w_rod| <= 0.751 "
+        "from the start on)" in text
+    )
     assert (
         "Proved: from any start in Omega that deviates no more than this one, rk4 with step 0.01 keeps "
         "|y_rod| <= 0.751, |w_rod| <= 0.751 from the start on, and, as that deviation dies away by 0.5 a step, "

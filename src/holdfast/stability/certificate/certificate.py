@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from enum import Enum
 from hashlib import sha256
@@ -83,6 +83,10 @@ MEANINGS = {
 }
 
 
+def _bounded(names: Sequence[str], bounds: Iterable[float]) -> str:
+    return ", ".join(f"|{name}| <= {rounded_up(float(bound))}" for name, bound in zip(names, bounds, strict=True))
+
+
 @dataclass(frozen=True, slots=True)
 class Proof:
     """The numbers of a proof, all that a verifier needs beside the problem; where to cut cells it finds by itself.
@@ -128,15 +132,19 @@ class BlockCertificate:
         text = f"{', '.join(self.constraints)}: {self.label.value}"
         if self.mean_square is not None:
             return f"{text} (once settled {self.mean_square.bounded(self.names)})"
-        if self.bounds:
-            text += f" (once settled {self.bounded()})" if self.settles else f" ({self.bounded()})"
-        return text
+        if self.bounds and self.settles:
+            first = self.bounded_at_first()
+            return f"{text} (once settled {self.bounded()}{first and f'; {first} from the start on'})"
+        return f"{text} ({self.bounded()})" if self.bounds else text
 
     def bounded(self) -> str:
         """The bounds in words, rounded up."""
-        return ", ".join(
-            f"|{name}| <= {rounded_up(bound)}" for name, bound in zip(self.names, self.bounds, strict=True)
-        )
+        return _bounded(self.names, self.bounds)
+
+    def bounded_at_first(self) -> str:
+        """The same from the start on, where a proof covers a start that deviates; else nothing."""
+        covered = self.proof is not None and self.start_size is not None and self.from_step == 0
+        return _bounded(self.names, self.envelope(0)[:, 0]) if covered else ""
 
     def omega(self) -> str:
         """The region of the proof in words, ranges rounded inward; nothing where there is no proof."""

@@ -31,12 +31,11 @@ def promise(block: Any, scheme: str, step: float | None) -> str:
             f"Proved: from any start in Omega that deviates no more than this one, every step of {run} keeps "
             f"{block.bounded()} {while_in}."
         )
-    if block.from_step == 0:
-        first = _bounded(block.names, block.envelope(0)[:, 0])
+    if block.from_step == 0 and block.start_size is not None:
         return (
-            f"Proved: from any start in Omega that deviates no more than this one, {run} keeps {first} from the start "
-            f"on, and, as that deviation dies away by {rounded_up(block.proof.gamma, 6)} a step, {block.bounded()} "
-            f"once settled, {while_in}."
+            f"Proved: from any start in Omega that deviates no more than this one, {run} keeps "
+            f"{block.bounded_at_first()} from the start on, and, as that deviation dies away by "
+            f"{rounded_up(block.proof.gamma, 6)} a step, {block.bounded()} once settled, {while_in}."
         )
     return (
         f"Proved: once the deviation has entered the tube (this run: from step {block.from_step} on; the steps before "
@@ -47,8 +46,8 @@ def promise(block: Any, scheme: str, step: float | None) -> str:
 def _tube_promise(block: Any, run: str) -> str:
     tube, kept = block.proof.tube, block.bounded()
     if block.settles:
-        first = _bounded(block.names, block.envelope(0)[:, 0])
-        kept = f"{first} from the start on, and {kept} once the start's deviation has died away"
+        first = block.bounded_at_first()
+        kept = f"{first and f'{first} from the start on, and '}{kept} once the start's deviation has died away"
     return (
         f"Proved: every run of {run} that starts with no more deviation than this one, and whose states all stay "
         f"{near_words(tube)}, keeps {kept}, rounding included. {_at_rest(tube)}"
@@ -94,7 +93,3 @@ def range_words(tube: Tube) -> str:
     turned = [name for name, scale in tube.scales if scale == TURN]
     most = f" (of a turn for {', '.join(turned)})" if turned else ""
     return f"each state's range of this run{most}"
-
-
-def _bounded(names: Any, bounds: Any) -> str:
-    return ", ".join(f"|{name}| <= {rounded_up(float(bound))}" for name, bound in zip(names, bounds, strict=True))
