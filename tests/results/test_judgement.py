@@ -61,6 +61,37 @@ def test_of_a_law_without_numbers_nothing_is_predicted(bad):
     assert predicted(attracting, start, 3.0) == pytest.approx(exact, rel=0.1)
 
 
+@pytest.mark.parametrize("unit", [2.0**-30, 2.0**-10, 1.0, 2.0**10, 2.0**30])  # of time, in seconds
+@pytest.mark.parametrize("law", [[-1.0, -2.0], [-1.0, -0.1], [-0.01, -100.0], [0.0, 0.0], [0.0, -3.0]])
+def test_what_a_law_predicts_does_not_depend_on_the_unit_of_time(law, unit):
+    matrix, start = np.array([[0.0, 1.0], law]), np.array([1e-3, 2.0])
+    rates = np.array([1.0, unit])
+    for duration in (1e-3, 1.0, 1e3):
+        scaled = matrix * np.outer(rates, 1 / rates) * unit
+        scaled[0, 1] = 1.0
+        found = predicted(scaled, start * rates, duration / unit) / rates
+        assert found == pytest.approx(predicted(matrix, start, duration), rel=1e-7)  # squared some 30 times
+
+
+@pytest.mark.parametrize("pace", [2.0**-20, 2.0**-12, 1.0, 2.0**12, 2.0**20])  # seconds, in the unit of time
+def test_a_start_that_is_brought_back_is_judged_alike_in_all_units_of_time(pace):
+    """The rate of a cart that comes home from 0.1 peaks after an eighth of a second, in whatever that is told."""
+    a, b = hf.coordinates("a b")
+    kinetic = a.rate**2 + a.rate * b.rate * sp.cos(b) / 2 + b.rate**2 / 4
+    system = hf.System(coordinates=(a, b), kinetic=kinetic, potential=-sp.cos(b) * sp.Rational(pace) ** 2)
+    law = hf.critically_damped(8 * sp.Rational(pace))
+    program = hf.Program(holonomic={"home": a}, controls={"F": {a: 1}}, law=law)
+    equations = hf.derive(hf.Problem(system, program, start={a: 0.1, b: 3, b.rate: 8 * pace}))
+    run = hf.simulate(equations, hf.Heun, step=2.0**-4 / pace, duration=62.5 / pace)
+    assert run.outcome is hf.Outcome.completed
+
+
+def test_what_would_come_behind_the_end_of_a_run_is_no_excuse():
+    """w stays as it is, and y goes on: within 0.01 to 0.02, not to the 128 of a minute later."""
+    unheld = np.array([[0.0, 1.0], [0.0, 0.0]])
+    assert predicted(unheld, np.array([0.0, 2.0]), 0.01) == pytest.approx([0.02, 2.0])
+
+
 def test_a_stiff_constraint_does_not_excuse_one_that_its_law_drives_away():
     """Roots of 0.1 beside 1e6: what grows e-fold each ten seconds is no rounding of a multiple root."""
     system = hf.System(coordinates=(x, y), kinetic=(x.rate**2 + y.rate**2) / 2)

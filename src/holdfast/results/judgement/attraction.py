@@ -10,6 +10,7 @@ from holdfast.graph.arithmetics.arrays import ARRAYS
 from holdfast.graph.arithmetics.tape import Ledger, Tape
 
 UNSTABLE = 1e-6  # of the largest root
+SWEEPS = 8  # until units are found; of one constraint the second changes nothing
 TIMES = 64  # at which a prediction is looked at: over the duration, and over the first times of its quickest root
 
 
@@ -61,12 +62,37 @@ def predicted(matrix: np.ndarray, start: np.ndarray, duration: float) -> np.ndar
 
 
 def _of_block(matrix: np.ndarray, start: np.ndarray, duration: float) -> np.ndarray:
-    largest = np.abs(start)
     if unstable(np.linalg.eigvals(matrix)):
-        return largest
+        return np.abs(start)
+    units = _units(matrix)
+    return _largest_within(matrix * units / units[:, None], start / units, duration) * units
+
+
+def _units(matrix: np.ndarray) -> np.ndarray:
+    """Units of the deviations, powers of two, in which each moves the others as much as they move it.
+
+    Lengths and speeds then differ by the pace of the law, whatever the unit of time is. Osborne (1960), J. ACM 7, 338.
+    """
+    found = np.ones(len(matrix))
+    with np.errstate(all="ignore"):
+        for _ in range(SWEEPS):
+            before = found.copy()
+            for i in range(len(matrix)):
+                taken = np.delete(np.abs(matrix[i]) * found, i).sum() / found[i]
+                given = np.delete(np.abs(matrix[:, i]) / found, i).sum() * found[i]
+                ratio = np.sqrt(taken) / np.sqrt(given)
+                if ratio > 0 and np.isfinite(ratio):
+                    found[i] *= 2.0 ** np.round(np.log2(ratio))
+            if (found == before).all():
+                break
+    return found
+
+
+def _largest_within(matrix: np.ndarray, start: np.ndarray, duration: float) -> np.ndarray:
+    largest = np.abs(start)
     with np.errstate(all="ignore"):
         quickest = max(float(np.abs(matrix).sum(axis=1).max()), 1e-300)  # the scale of its roots
-        for each in (duration / TIMES, 1 / quickest):
+        for each in (duration / TIMES, min(duration / TIMES, 1 / quickest)):  # nothing behind the end excuses a run
             step, places = _exponential(matrix * each), start[:, None]
             while places.shape[1] <= TIMES:  # twice as many times at once
                 places, step = np.concatenate([places, step @ places], axis=1), step @ step
