@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from holdfast.equations.dynamics.blocks import decoupled_blocks
@@ -73,7 +75,13 @@ def _units(matrix: np.ndarray) -> np.ndarray:
 
     Lengths and speeds then differ by the pace of the law, whatever the unit of time is. Osborne (1960), J. ACM 7, 338.
     """
-    found = np.ones(len(matrix))
+    return _units_of(np.ascontiguousarray(matrix, float).tobytes(), len(matrix))
+
+
+@lru_cache(maxsize=256)
+def _units_of(entries: bytes, size: int) -> np.ndarray:
+    """Found once for a law: runs are judged again and again under the same."""
+    matrix, found = np.frombuffer(entries).reshape(size, size), np.ones(size)
     with np.errstate(all="ignore"):
         for _ in range(SWEEPS):
             before = found.copy()
@@ -85,6 +93,7 @@ def _units(matrix: np.ndarray) -> np.ndarray:
                     found[i] *= 2.0 ** np.round(np.log2(ratio))
             if (found == before).all():
                 break
+    found.flags.writeable = False
     return found
 
 
