@@ -34,7 +34,7 @@ TITLE = "## As it is felt"
 STEP, FEW, MANY = 1e-3, 100, 2000  # steps, from which a call is told from its steps
 CALLS, STEPS = 200, 1000  # of a fit: each call with another mass
 LOOKS, TURNS = 400, 8  # of which the least counts: others may run beside
-CASES, LINKS, WORKERS = 100_000, 5, 4  # of the cluster
+CASES, LINKS, WORKERS = 100_000, (5, 10), 4  # of the cluster
 BEGUN = 0.1  # of its cases are done when a worker is killed
 
 
@@ -98,11 +98,11 @@ def lane_times(instructions: str) -> list[dict[str, Any]]:
     return lines
 
 
-def cluster_times() -> dict[str, Any]:
-    """Seconds for many cases by one thread here, by a warm cluster, and by one of which a worker is killed."""
+def cluster_times(links: int) -> dict[str, Any]:
+    """Seconds for many cases by one thread and by all, by a warm cluster, and by one of which a worker is killed."""
     from distributed import Client, LocalCluster
 
-    equations = hf.derive(hf.loads(chain(LINKS)))
+    equations = hf.derive(hf.loads(chain(links)))
     cases = {"m": np.linspace(1.0, 2.0, CASES)}
 
     def ran(**how: Any) -> tuple[float, hf.Ensemble]:
@@ -112,6 +112,7 @@ def cluster_times() -> dict[str, Any]:
 
     ran(threads=1)
     alone, here = min((ran(threads=1) for _ in range(2)), key=lambda found: found[0])
+    threads = min(ran()[0] for _ in range(2))
     options = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0", "silence_logs": 50}
     with LocalCluster(n_workers=WORKERS, **options) as local, Client(local) as client:
         ran(on=client)
@@ -127,14 +128,14 @@ def cluster_times() -> dict[str, Any]:
     same = all(_same(here, other) for other in (there, again))
     if not same or not killed:
         raise RuntimeError("a cluster and one process have other rows, or no worker was killed")
-    return {"cases": CASES, "alone": alone, "together": together, "lost": lost}
+    return {"links": links, "alone": alone, "threads": threads, "together": together, "lost": lost}
 
 
 def _same(one: hf.Ensemble, other: hf.Ensemble) -> bool:
     return one.states.tobytes() == other.states.tobytes() and one.outcomes == other.outcomes
 
 
-def table(calls: list[dict[str, Any]], lanes: list[dict[str, Any]], cluster: dict[str, Any]) -> str:
+def table(calls: list[dict[str, Any]], lanes: list[dict[str, Any]], clusters: list[dict[str, Any]]) -> str:
     """The section of docs/benchmarks.md."""
 
     def lines() -> Iterator[str]:
@@ -152,12 +153,16 @@ def table(calls: list[dict[str, Any]], lanes: list[dict[str, Any]], cluster: dic
         for one in lanes:
             ratio = one["one"] / one["many"]
             yield (f"| {one['problem']} | {one['instructions']} | {one['one']:.0f} | {one['many']:.1f} | {ratio:.2f} |")
-        ratio = cluster["alone"] / cluster["together"]
         yield (
-            f"\n{cluster['cases']} cases of {LINKS} links, {STEPS} steps of RK4, judged: {cluster['alone']:.1f} s by "
-            f"one thread, {cluster['together']:.1f} s by {WORKERS} warm local workers on {os.cpu_count()} cores "
-            f"({ratio:.2f} times), {cluster['lost']:.1f} s where one of them was killed on the way: the same bits."
+            f"\n{CASES} cases, {STEPS} steps of RK4, judged, on {os.cpu_count()} cores: seconds by one thread, by all, "
+            f"by {WORKERS} warm local workers of a cluster, and where one of these is killed on the way; the same bits:"
         )
+        yield "\n| links | one thread | all threads | cluster | times | a worker killed |"
+        yield "|---|---|---|---|---|---|"
+        for one in clusters:
+            times = [f"{one[name]:.2f}" for name in ("alone", "threads", "together")]
+            ratio = one["alone"] / one["together"]
+            yield f"| {one['links']} | {' | '.join(times)} | {ratio:.2f} | {one['lost']:.2f} |"
 
     return "\n".join(lines())
 
@@ -169,10 +174,10 @@ def main() -> None:
         return
     calls = [_apart("calls", name) for name in problems()]
     lanes = [line for instructions in ("avx2", "avx512") for line in _apart("lanes", instructions)]
-    cluster = cluster_times()
-    print(json.dumps(cluster), file=sys.stderr)
-    keep_records("felt", calls=calls, lanes=lanes, cluster=cluster)
-    keep_section(TITLE, table(calls, lanes, cluster))
+    clusters = [cluster_times(links) for links in LINKS]
+    print(json.dumps(clusters), file=sys.stderr)
+    keep_records("felt", calls=calls, lanes=lanes, clusters=clusters)
+    keep_section(TITLE, table(calls, lanes, clusters))
 
 
 def _apart(*words: str) -> Any:
