@@ -13,9 +13,7 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
 from time import perf_counter, process_time
@@ -25,6 +23,7 @@ import numpy as np
 
 import holdfast as hf
 from benchmarks import formulas
+from benchmarks.apart import apart
 from benchmarks.chains import chain
 from benchmarks.pages import keep_records, keep_section
 from benchmarks.rivals import chain_text, four_bar, shortest
@@ -172,23 +171,12 @@ def main() -> None:
     if len(sys.argv) > 2:
         print(json.dumps({"calls": call_times, "lanes": lane_times}[sys.argv[1]](sys.argv[2])))
         return
-    calls = [_apart("calls", name) for name in problems()]
-    lanes = [line for instructions in ("avx2", "avx512") for line in _apart("lanes", instructions)]
+    calls = [apart("benchmarks.felt", "calls", name) for name in problems()]
+    lanes = [line for instructions in ("avx2", "avx512") for line in apart("benchmarks.felt", "lanes", instructions)]
     clusters = [cluster_times(links) for links in LINKS]
     print(json.dumps(clusters), file=sys.stderr)
     keep_records("felt", calls=calls, lanes=lanes, clusters=clusters)
     keep_section(TITLE, table(calls, lanes, clusters))
-
-
-def _apart(*words: str) -> Any:
-    """One measurement in a process of its own, where nothing is kept from before."""
-    with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "benchmarks.felt", *words]
-        done = subprocess.run(
-            command, check=True, capture_output=True, text=True, env=os.environ | {"HOLDFAST_CACHE": folder}
-        )
-    print(*words, done.stdout.strip(), file=sys.stderr, flush=True)
-    return json.loads(done.stdout)
 
 
 if __name__ == "__main__":

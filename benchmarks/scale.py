@@ -13,7 +13,6 @@ import json
 import math
 import os
 import resource
-import subprocess
 import sys
 import tempfile
 from time import perf_counter, process_time
@@ -23,6 +22,7 @@ from unittest.mock import patch
 import numpy as np
 
 import holdfast as hf
+from benchmarks.apart import apart
 from benchmarks.pages import keep_records, keep_section
 from holdfast.engine.emit import rolling
 
@@ -216,21 +216,12 @@ def main() -> None:
             named = sys.argv[1] == "ratio"
             print(json.dumps(rolled_beside_straight(sys.argv[2]) if named else record(sys.argv[1], int(sys.argv[2]))))
         return
-    records = [_apart(kind, str(links)) for kind, sizes in SIZES.items() for links in sizes]
-    ratios = {kind: _apart("ratio", kind) for kind in ("chain", "strip")}  # a net is solved by tables
+    records = [apart("benchmarks.scale", kind, str(links)) for kind, sizes in SIZES.items() for links in sizes]
+    ratios = {
+        kind: apart("benchmarks.scale", "ratio", kind) for kind in ("chain", "strip")
+    }  # a net is solved by tables
     keep_records("scale", ratios=ratios, records=records)
     keep_section(TITLE, table(records, ratios))
-
-
-def _apart(*words: str) -> Any:
-    """One measurement in a process of its own, without code that was kept."""
-    with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "benchmarks.scale", *words]
-        done = subprocess.run(
-            command, check=True, capture_output=True, text=True, env=os.environ | {"HOLDFAST_CACHE": folder}
-        )
-    print(*words, done.stdout.strip(), file=sys.stderr, flush=True)
-    return json.loads(done.stdout)
 
 
 if __name__ == "__main__":
