@@ -21,12 +21,14 @@ from click.testing import CliRunner
 
 import holdfast as hf
 from holdfast.cli.main import main
+from holdfast.problem.file.load_dump import dumps
+from holdfast.problem.file.read import TOP_KEYS
 from holdfast.stability.certificate.attack import RANDOM, Attack, NativeRun
 from holdfast.stability.certificate.certificate import certificate_from, digest
 from holdfast.stability.certificate.verify import Verification
 from holdfast.stability.verifier.check import POINTS, _agree, _limits, check_block, reading
 from holdfast.stability.verifier.reading.file import claims
-from holdfast.stability.verifier.reading.statement import statement
+from holdfast.stability.verifier.reading.statement import ASIDE, READ, statement
 from holdfast.stability.verifier.refusal import Refused
 from holdfast.stability.verifier.steps.cover import Budget
 from tests.stability.held import pendulum
@@ -588,6 +590,14 @@ def test_what_a_problem_file_adds_by_copies_is_compared(honest, tmp_path):
     written.write_text(written.read_text() + copies)
     found = hf.verify(path, written)
     assert found.findings == ("it is about another problem: the force on x is in one only",)
+
+
+def test_the_verifier_passes_over_no_table_that_it_does_not_know():
+    """Every table of a file is read, said to be aside, or, as [repeat], refused: one that is new must be entered."""
+    assert set(TOP_KEYS) == READ | ASIDE
+    assert not READ & ASIDE
+    with pytest.raises(Refused, match="may add to it"):
+        statement(dumps(pendulum(0.05)) + "\n[wind]\nx = 1\n")
 
 
 def test_a_problem_file_that_is_none_is_an_error_and_no_verdict(honest, tmp_path):

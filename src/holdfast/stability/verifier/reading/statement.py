@@ -22,6 +22,10 @@ from holdfast.stability.verifier.reading.text import Expression, Value
 from holdfast.stability.verifier.refusal import Refused, require
 
 LARGEST = 1_000_000  # characters of a problem text
+READ = frozenset("schema title system bodies joints definitions points parameters functions program start".split())
+ASIDE = frozenset(  # what says nothing of the equations: a table that is in neither is not passed over
+    "expect events phases output family run lyapunov certificate ensemble units animation".split()
+)
 REACTION = "lambda_"  # begins the name of a multiplier
 
 
@@ -102,7 +106,10 @@ def statement(text: str) -> Statement:
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise Refused(f"the problem text is not TOML: {str(error)[:80]}") from None
     require(data.get("schema") == 1, "the problem text is not of schema 1")
-    require("repeat" not in data, "the problem text cannot be read: what [repeat] adds is not known here")
+    strange = sorted(set(data) - READ - ASIDE)
+    require(
+        not strange, f"the problem text cannot be read: [{', '.join(strange)}] may add to it, and is not known here"
+    )
     made = Statement(Dag(), str(data.get("title", "")))
     dag, system, program = made.dag, _table(data, "system"), _table(data, "program")
     stated_by_bodies = bool({"bodies", "joints"} & set(data))
