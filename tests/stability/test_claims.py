@@ -406,7 +406,7 @@ def test_a_deviation_that_jumps_between_the_exact_and_the_rounded_state_has_no_b
     equations = hf.derive(hf.Problem(system, program, start={x: -1, y: 0.03, turn: 3.1}))
     (block,), constants = blocks_of(equations, {}), parameter_vector(equations, {})
     with precision(80):
-        model = RoundingModel(RoundingTapes(equations, block.places), hf.Euler, 0.01, np.eye(2), constants, 1.0)
+        model = RoundingModel(RoundingTapes(equations, block.places), hf.Euler, 0.01, np.eye(2), constants, 1e-15)
         near, across = (
             model.bound(ball(0), [ball(-1.0), ball_between(low, 0.03), ball(3.1), ball(0), ball(0), ball(0)])
             for low in (0.02, -1e-18)

@@ -135,9 +135,9 @@ def native(read, place):
 
 
 def moved(state, weights, rows, h):
-    for weight, row in zip(weights, rows, strict=False):
-        state = state + h * float(weight) * row
-    return [float(x) for x in state]
+    """Summed before it is multiplied and added, as drivers do."""
+    slope = sum((float(weight) * row for weight, row in zip(weights, rows, strict=False)), np.zeros(len(state)))
+    return [float(x) for x in state + h * slope]
 
 
 def rates(read, values):

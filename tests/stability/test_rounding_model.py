@@ -2,7 +2,8 @@
 
 import math
 from fractions import Fraction
-from itertools import permutations, product
+from itertools import pairwise, permutations, product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,10 +18,13 @@ from holdfast.graph.arithmetics.rounded_balls import UNIT
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.stability.proof.block import blocks_of, whole_motion
 from holdfast.stability.proof.enclosure import norm
-from holdfast.stability.proof.rounding import RoundingModel, RoundingTapes, _advanced, rounded_balls
+from holdfast.stability.proof.rounding import RoundingModel, RoundingTapes, _advanced, clock_error, rounded_balls
 from holdfast.stability.tube.rounding.computed import driver_units
 from holdfast.stability.verifier.numbers.forms import Form, space
+from holdfast.stability.verifier.reading import code
 from holdfast.stability.verifier.reading.code import ROUNDED, Rounded, advanced
+
+CLOCK = 1e-15  # what times may be wrong by
 
 
 def pointer(angle):
@@ -72,7 +76,7 @@ def test_the_rounding_of_a_step_stays_below_its_bound(name):
     base = np.array(equations.evaluate().state)
     states = base + spread * random.uniform(-1, 1, (25, len(base)))
     with precision(80):
-        model = RoundingModel(RoundingTapes(equations, block.places), scheme, step, np.eye(2), constants, 1.0)
+        model = RoundingModel(RoundingTapes(equations, block.places), scheme, step, np.eye(2), constants, CLOCK)
         bound = model.bound(ball(0), [ball_between(float(x) - spread, float(x) + spread) for x in base])
     assert bound < largest
     worst = 0.0
@@ -101,15 +105,17 @@ def test_an_error_that_reaches_across_the_jump_of_the_angle_counts_as_a_jump(y, 
 
 
 def worst_error(x, step, weights, stages, unit):
-    """Of x + step Σ b K, added in the worst order: each operation is wrong by `unit` of its result, all one way."""
+    """Of x + step Σ b K, summed in the worst order: each operation is wrong by `unit` of its result, all one way."""
     worst = Fraction(0)
-    terms = [(step * b * k, 2 * unit * abs(step * b * k)) for b, k in zip(weights, stages, strict=True)]
-    for order in permutations([(x, Fraction(0)), *terms]):
+    terms = [(b * k, 2 * unit * abs(b * k)) for b, k in zip(weights, stages, strict=True)]
+    for order in permutations(terms):
         total, error = order[0]
         for value, wrong in order[1:]:
             total, error = total + value, error + wrong
             error += unit * abs(total)
-        worst = max(worst, error)
+        total, error = step * total, step * error
+        error += unit * abs(total)
+        worst = max(worst, error + unit * abs(x + total))
     return worst
 
 
@@ -150,3 +156,33 @@ def test_the_terms_of_a_step_may_be_added_in_any_order(bound, unit):
         bent = [k for b, k in zip(scheme.weights, stages, strict=True) if b]
         worst = worst_error(Fraction(x), step, used, bent, Fraction(unit))
         assert bound(x, step, scheme.weights, stages) >= worst, (scheme.name, x, signs)
+
+
+@pytest.mark.parametrize("scheme", [hf.Heun, hf.Kutta3, hf.RK4])
+def test_a_state_takes_part_in_the_last_sum_alone(scheme):
+    """Where each term by itself is less than half a unit of the state, and all together are more."""
+    x, speed = hf.coordinates("x"), 1.4
+    drift = hf.System(coordinates=(x,), kinetic=x.rate**2 / 2)
+    equations = hf.derive(hf.Problem(drift, hf.Program(), start={x: 1.0, x.rate: speed}))
+    run = hf.simulate(equations, scheme, step=2.0**-53, duration=2.0**-53)
+    assert run["x"][-1] == 1 + 2.0**-52
+
+
+# ── the clock ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("nodes", [(0.0, 1.0), (0.0, 1 / 3, 2 / 3, 1.0), (0.0, 2.7), (0.0, -1.3, 0.5)])
+@pytest.mark.parametrize("seed", range(40))
+def test_times_are_no_further_off_than_the_clock_says(nodes, seed):
+    """Of rows that a driver finds as begin + k step, and of stages, before and after the time 0."""
+    draw = np.random.default_rng(seed)
+    step, begin = float(10.0 ** draw.uniform(-4, 1)), float(draw.uniform(-1, 1) * 10.0 ** draw.uniform(-3, 3))
+    scheme = SimpleNamespace(nodes=[Fraction(node) for node in nodes])
+    first, count = int(draw.integers(0, 3000)), int(draw.integers(1, 400))
+    times = [begin + float(k) * step for k in range(first, first + count + 1)]
+    low, high = times[0], times[-2]  # where the steps begin
+    most = min(clock_error(begin, (low, high), step, scheme), code.clock_error(begin, low, high, step, scheme))
+    for t, later in pairwise(times):
+        off = [Fraction(later) - Fraction(t) - Fraction(step)]
+        off += [Fraction(t + float(c) * step) - Fraction(t) - c * Fraction(step) for c in scheme.nodes]
+        assert max(map(abs, off)) <= most

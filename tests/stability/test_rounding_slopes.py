@@ -16,12 +16,12 @@ from holdfast.graph.arithmetics.balls import ball, balls, precision
 from holdfast.graph.arithmetics.tape import Ledger, Tape
 from holdfast.graph.derivatives import gradient
 from holdfast.graph.nodes import Graph, ancestors
+from holdfast.stability.proof.rounding import clock_error
 from holdfast.stability.sampling import Batch
 from holdfast.stability.tube.cells import Centre, scales_of
 from holdfast.stability.tube.flow import tube_flow
 from holdfast.stability.tube.rounding.by_slopes import RoundingSlopes
 from holdfast.stability.tube.rounding.computed import driver_units
-from holdfast.stability.tube.rounding.cover import CLOCK
 from holdfast.stability.tube.rounding.slopes import Sweep, unit_of
 from holdfast.stability.tube.rounding.tape import RoundingTape
 from tests.stability.tube_truth import random_state
@@ -71,7 +71,7 @@ class Setting:
         self.cells = Centre(self.run, slopes, scales).cells(np.column_stack([ends[:-1], ends[1:]]), width)
         size = len(self.flow.psi)
         self.factor = np.eye(size) + np.tril(np.random.default_rng(1).uniform(-1, 1, (size, size)), -1)
-        self.clock = CLOCK * (self.run.times[-1] + self.step)
+        self.clock = clock_error(0.0, self.run.times, self.step, hf.RK4)
         self.shape = monomials((1, *[2] * len(self.flow.variables), 1), 3)
         self.factors = [(range(size), self.factor)]
 

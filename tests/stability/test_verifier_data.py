@@ -17,6 +17,7 @@ from holdfast.problem.data import data
 from holdfast.stability.certificate.attack import NativeRun
 from holdfast.stability.verifier.check import reading
 from holdfast.stability.verifier.numbers.pieces import Data, Pieces
+from holdfast.stability.verifier.reading.code import clock_error
 from holdfast.stability.verifier.reading.file import claims, digest
 from holdfast.stability.verifier.refusal import Refused
 from holdfast.stability.verifier.steps.cells import boxes
@@ -146,7 +147,7 @@ def test_native_steps_along_data_round_less_than_the_bound():
     jumps = DataSteps(made.equations, block.names, made.equations.matrix(block.names), made.tableau, 0.02, []).jumps()
     model = RoundingModel(
         made.equations, made.claims.code, block.names, made.tableau, 0.02, block.proof.factor, made.claims.parameters,
-        2.82, jumps,
+        clock_error(0.0, 0.0, 2.8, 0.02, made.tableau), jumps,
     )  # fmt: skip
     bound, worst = float(model.bounds(boxes(inputs, region[:, 0][None], region[:, 1][None]))[0]), 0.0
     f, tau = Spline(hf.loads(made.claims.problem).system.functions["track"].value), Fraction(0.02)

@@ -170,7 +170,7 @@ def test_what_newtons_steps_leave_is_bounded_where_they_come_near_at_once():
         block = data["blocks"][0]
         model = AdjointRounding(
             made.equations, made.code, [block["names"]], made.tableau, data["step"],
-            [np.array(block["proof"]["factor"])], data["parameters"], 1.0,
+            [np.array(block["proof"]["factor"])], data["parameters"], 1e-15,
         )  # fmt: skip
         names, cells = cell_of(data, 5)
         wide = TubeCells.whole(names, cells.spans, cells.curves, cells.halves * (1 if near else 2e4))

@@ -20,7 +20,7 @@ from holdfast.stability.proof.contraction import Contraction, propagator
 from holdfast.stability.proof.enclosure import Ball, Box, ball_matrix, column, entries, norm, upper
 from holdfast.stability.proof.laws.contraction import LawContraction
 from holdfast.stability.proof.laws.terms import LawTerms, law_terms
-from holdfast.stability.proof.rounding import RoundingModel, RoundingTapes
+from holdfast.stability.proof.rounding import RoundingModel, RoundingTapes, clock_error
 
 BITS = 80
 KEPT = 4  # blocks, schemes and parameters of which equations keep what no region changes
@@ -111,10 +111,10 @@ class Claim:
 
     def rounding(self, factor: np.ndarray, leaps: Sequence[float] = ()) -> RoundingModel:
         values = parameter_vector(self.equations, self.parameters)
-        moment = max(abs(x) for x in (*self.region["t"], self.equations.problem.run.begin)) + self.step
+        clock = clock_error(self.equations.problem.run.begin, self.region["t"], self.step, self.scheme)
         counted = frozenset({"table"} if leaps else ())
         tapes = self.made.once(("rounding", counted), lambda: RoundingTapes(self.equations, self.block.places, counted))
-        return RoundingModel(tapes, self.scheme, self.step, factor, values, moment, leaps)
+        return RoundingModel(tapes, self.scheme, self.step, factor, values, clock, leaps)
 
 
 def kept_for(equations: Equations, block: ProofBlock, scheme: RungeKutta, parameters: Mapping[Any, Any]) -> Memo:

@@ -1,7 +1,8 @@
 """What doubles add to the deviations in one step, bounded over a region.
 
 Running errors in balls are tried over the whole region first; where they are not good enough, native forms follow the
-code's own elimination over many boxes at a time.
+code's own elimination over many boxes at a time; and where that is far from what the last sum of a step loses alone,
+each rounding is followed by its slope, so that those which undo each other count once.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 PAIR = 3.0  # units of work of one operation on a value with its error (3 to 4 µs)
 INWARD = 1e-6  # of a side: a corner that is surely no further out than the region
+FAR = 2.0  # times what the last sum alone may lose: nothing is within less by much
+SMALL = 500  # operations of the rates: tapes of the slopes of more take seconds to record
 JUDGED = 3  # evaluations of a box: over it, in its middle, at a corner
 
 
@@ -44,7 +47,12 @@ class BoxRounding(Protocol):
     def judged(self, boxes: Boxes, low: np.ndarray, high: np.ndarray) -> LaneJudgement: ...
 
 
-NativeRounding = Callable[["Claim", BlockFlow, np.ndarray, Sequence[Place]], BoxRounding | None]
+class NativeRounding(Protocol):
+    """Finds what bounds the rounding of one block natively, or None."""
+
+    def __call__(
+        self, setting: Claim, whole: BlockFlow, factor: np.ndarray, places: Sequence[Place], *, by_slopes: bool = False
+    ) -> BoxRounding | None: ...
 
 
 class RegionRounding:
@@ -61,19 +69,41 @@ class RegionRounding:
 
     def cover(self, tube: float, wanted: float, work: SearchWork) -> Cover | LaneCover:
         """Cut until it counts little, or is about as good as any."""
+        added_up = self._added_up(tube, wanted, work)
+        operations = operation_count(self.setting.equations.field.rates)
+        if added_up.bound <= wanted or operations > SMALL or added_up.bound <= FAR * self._last_sum(tube):
+            return added_up
+        return self._better(added_up, self._slopes, tube, wanted, work)
+
+    def _added_up(self, tube: float, wanted: float, work: SearchWork) -> Cover | LaneCover:
         plain = self._by_balls(tube, wanted, work.part(1.0))  # one cell
         if plain.near(wanted):
             return plain
-        lanes, setting = self._lanes, self.setting
-        if lanes is not None:
-            low, high = ends(self._limits(tube))
-            region = setting.box(self.whole.variable_names)
-            found = lane_cover(
-                lambda b: lanes.judged(b, low, high), region, wanted=wanted, cost=lambda: lanes.cost, work=work
-            )
-            if found.bound < math.inf:
-                return found if found.bound < plain.bound else plain
-        return self._by_balls(tube, wanted, work)
+        found = self._better(plain, self._lanes, tube, wanted, work)
+        return found if found.bound < math.inf else self._by_balls(tube, wanted, work)
+
+    def _better(
+        self, known: Cover | LaneCover, lanes: BoxRounding | None, tube: float, wanted: float, work: SearchWork
+    ) -> Cover | LaneCover:
+        """What is known, or a cover by these if that bounds rounding better."""
+        if lanes is None:
+            return known
+        low, high = ends(self._limits(tube))
+        region = self.setting.box(self.whole.variable_names)
+        found = lane_cover(
+            lambda b: lanes.judged(b, low, high), region, wanted=wanted, cost=lambda: lanes.cost, work=work
+        )
+        return found if found.bound < known.bound else known
+
+    def _last_sum(self, tube: float) -> float:
+        """What the last sum of a step may lose all over the region; nothing where that is not known."""
+        box = self._cutter.cell(self.setting.box(self.whole.variable_names), self._limits(tube))
+        anywhere = [ball_between(*self.setting.region[name]) for name in ("t", *self.whole.names)]
+        if box is None:
+            return 0.0
+        moment, *state = self.whole.placed(box.box, anywhere)
+        found = self._model.of_last_sum(moment, state)
+        return found if found < math.inf else 0.0
 
     def pieces(self, tube: float) -> tuple[Callable[[Box], list[Ball] | None], Box]:
         """What cuts boxes of the whole state down to the region, and that region."""
@@ -99,6 +129,12 @@ class RegionRounding:
     @cached_property
     def _lanes(self) -> BoxRounding | None:
         return None if self._native is None else self._native(self.setting, self.whole, self.factor, self.places)
+
+    @cached_property
+    def _slopes(self) -> BoxRounding | None:
+        if self._native is None:
+            return None
+        return self._native(self.setting, self.whole, self.factor, self.places, by_slopes=True)
 
     def _cost(self) -> float:
         """Units of work of one box: a few products of balls for each operation of each stage."""

@@ -6,7 +6,7 @@ The step is evaluated on the same graph in `rounded_balls`, with parameters as t
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -16,6 +16,7 @@ from holdfast.equations.equations import Equations
 from holdfast.errors import Undecided
 from holdfast.graph.arithmetics.balls import JUMPING, ball, clipped_balls, continuous_balls, symmetric
 from holdfast.graph.arithmetics.rounded_balls import (
+    LARGEST,
     UNIT,
     Pair,
     rounded_balls,
@@ -29,6 +30,18 @@ from holdfast.graph.derivatives import jacobian
 from holdfast.graph.nodes import ancestors
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.proof.enclosure import Ball, ball_matrix, column, entries, norm
+
+
+def clock_error(begin: float, times: Iterable[float], step: float, scheme: RungeKutta) -> float:
+    """What the time of a row or a stage may be wrong by, for steps between some times.
+
+    t = begin + k step: the product is rounded, and the sum; so are they at the other end of the step. A stage is no
+    more than three roundings from the row where its step begins. A run may begin at any of the times, too.
+    """
+    ends = [begin, *map(float, times)]
+    reach = step * max(1.0, *(abs(float(node)) for node in scheme.nodes))
+    latest, covered = max(map(abs, ends)) + reach, max(ends) - min(ends) + reach
+    return 2.01 * UNIT * (latest + covered)
 
 
 class RoundingTapes:
@@ -58,11 +71,13 @@ class RoundingModel:
         step: float,
         factor: np.ndarray,
         parameters: Sequence[float],
-        moment: float,
+        clock: float,
         leaps: Sequence[float] = (),
     ) -> None:
-        """`leaps` are what each deviation jumps by at most where its time passes a knot of data."""
-        self._clock = ball(float(moment)) * 8 * UNIT  # of t = begin + count·step at both ends, and of the stages within
+        """`clock` is what times may be wrong by, `leaps` what each deviation jumps by at most where its time passes a
+        knot of data.
+        """
+        self._clock = ball(clock)
         self._scheme, self._step = scheme, step
         self._factor = ball_matrix(factor.T)
         self._rates, self._slopes, self._places, self._own = tapes.rates, tapes.slopes, tapes.places, tapes.own
@@ -86,6 +101,13 @@ class RoundingModel:
         except Undecided:
             return math.inf
 
+    def of_last_sum(self, time: Ball, state: Sequence[Ball]) -> float:
+        """About what the last sum of a step and its clock add, over one box; infinite where that is not decided."""
+        try:
+            return self._moved(time, [(value, size(value) * UNIT) for value in state])
+        except Undecided:
+            return math.inf
+
     def _bound(self, time: Ball, state: Sequence[Ball]) -> float:
         """Stages with errors, the new state with its error, and what that does to ψ."""
         step = (ball(self._step), ball(0))
@@ -96,30 +118,36 @@ class RoundingModel:
             place = _advanced(x, step, row, stages)
             stages.append(self._rates([(time + ball(node) * step[0], clock), *place, *self._parameters]))
         after = _advanced(x, step, self._scheme.weights, stages)
-        wide = [*(v + e * symmetric(1.0) for v, e in ((time + step[0], clock), *after))]
+        return self._moved(time + step[0], after)
+
+    def _moved(self, time: Ball, after: Sequence[Pair]) -> float:
+        """‖Lᵀ(error of ψ)‖ at states with errors, and a time with that of the clock."""
+        wide = [*(v + e * symmetric(1.0) for v, e in ((time, self._clock), *after))]
         wide += [p for p, _ in self._parameters]
         if not self._steady(wide):
             return math.inf
-        values = self._slopes(wide)
-        flat = iter(values)
+        flat = iter(self._slopes(wide))
         moved = []
         for columns, leap in zip(self._places, self._leaps, strict=True):
             total = leap
             for j in columns:
-                total = total + size(next(flat)) * (clock if j == 0 else after[j - 1][1])
+                total = total + size(next(flat)) * (self._clock if j == 0 else after[j - 1][1])
             moved.append(total * symmetric(1.0))
         return norm(entries(self._factor * column(moved)))
 
 
 def _advanced(x: list[Pair], step: Pair, weights: Sequence[Any], stages: list[list[Pair]]) -> list[Pair]:
-    """x + step Σ b K with the rounding of a driver that adds the terms one by one, in any order."""
+    """x + step Σ b K with the rounding of a driver: the terms are summed in any order, times the step, and x is last.
+
+    A product that is fused with a sum rounds less.
+    """
     used = [(rounded_constant(Fraction(b)), stage) for b, stage in zip(weights, stages, strict=False) if b]
-    result = []
-    for i, value in enumerate(x):
-        total = value
-        for weight, stage in used:
-            total = rounded_sum(total, rounded_product(rounded_product(step, weight), stage[i]))
-        moved = sum((size(weight[0]) * size(stage[i][0]) for weight, stage in used), ball(0)) * step[0]
-        carried = total[1] + (len(used) + 2) * UNIT * moved
-        result.append((total[0], carried))
-    return result
+    return [rounded_sum(value, rounded_product(step, _total(used, i))) if used else value for i, value in enumerate(x)]
+
+
+def _total(used: Sequence[tuple[Pair, list[Pair]]], i: int) -> Pair:
+    """Σ b K of one state: n terms take n - 1 sums, each of some of them, and the n-th is for products of errors."""
+    terms = [rounded_product(weight, stage[i]) for weight, stage in used]
+    most = sum((size(value) + error for value, error in terms), ball(0))
+    carried = sum((error for _, error in terms), len(terms) * UNIT * most)
+    return sum((value for value, _ in terms), ball(0)), carried if most < LARGEST else ball(math.inf)

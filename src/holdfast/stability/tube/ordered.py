@@ -26,6 +26,7 @@ from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.certificate.tube_proof import OrderedProof, Tube
 from holdfast.stability.proof.enclosure import magnitude
 from holdfast.stability.proof.obedience import Place
+from holdfast.stability.proof.rounding import clock_error
 from holdfast.stability.proof.work import SearchWork
 from holdfast.stability.sampling import Batch
 from holdfast.stability.tube.agreement import require_agreement
@@ -34,7 +35,7 @@ from holdfast.stability.tube.flow import TubeFlow, tube_flow
 from holdfast.stability.tube.in_phase import cells_at_rows
 from holdfast.stability.tube.lengths import StepLengths
 from holdfast.stability.tube.prove import LITTLE, NARROWER, WIDTH, WITHIN
-from holdfast.stability.tube.rounding.cover import CLOCK, MOST_MONOMIALS, units_of
+from holdfast.stability.tube.rounding.cover import MOST_MONOMIALS, units_of
 from holdfast.stability.tube.rounding.tape import RoundingTape
 from holdfast.stability.tube.step import limits_hold, rates_between
 from holdfast.stability.tube.step_map import PADDING, UNIT, StepMap, StepRanges, with_lengths
@@ -305,8 +306,8 @@ class OrderedProver:
     def _rounded(self, found: OrderedAttempt, chosen: Array, *, fine: bool) -> Array:
         model, shape, boxes = self._model(fine=fine), self._shapes[fine], found.boxes.chosen(chosen)
         data = boxes.inputs(shape, self._flow.places, self._flow.timed)
-        latest = float(np.abs(self.run.times).max()) + abs(self.equations.problem.run.begin) + self._lengths.longest
-        data[:, 0, -1] = CLOCK * latest
+        begin, longest = self.equations.problem.run.begin, self._lengths.longest
+        data[:, 0, -1] = clock_error(begin, self.run.times, longest, self.scheme)
         lengths = self._lengths.ranges_from(found.owners[chosen])
         if lengths is not None:
             data = with_lengths(data, lengths, shape, self._flow)

@@ -23,6 +23,7 @@ from holdfast.stability.proof.claim import BITS, Claim, total_defect
 from holdfast.stability.proof.defect import terms_of
 from holdfast.stability.proof.obedience import Obedience, Place
 from holdfast.stability.proof.prove import LEAST_SHARE, STATED_DEFECT, STATED_ROUNDING
+from holdfast.stability.proof.rounding import clock_error
 from holdfast.stability.proof.work import SearchWork
 from holdfast.stability.sampling import Batch
 from holdfast.stability.tube.agreement import require_agreement
@@ -290,8 +291,8 @@ class TubeProver:
     def _rounding(self, found: Attempt, blocks: Sequence[int]) -> dict[int, float]:
         """A bound of the rounding of one step over a cover, for some blocks."""
         own, factors = list(blocks), [self._factors[k] for k in blocks]
-        latest = float(np.abs(self.run.times).max()) + abs(self.equations.problem.run.begin) + self.step
-        cover = RoundingCover(self._flow, self.scheme, self.step, factors, latest, self.work)
+        clock = clock_error(self.equations.problem.run.begin, self.run.times, self.step, self.scheme)
+        cover = RoundingCover(self._flow, self.scheme, self.step, factors, clock, self.work)
         enough = LITTLE * found.cover.coefficient()[own] * self._scale
         return dict(zip(own, cover.bounds(found.cover.cells, found.shape, enough).tolist(), strict=True))
 

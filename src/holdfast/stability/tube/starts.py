@@ -23,9 +23,9 @@ from holdfast.engine.forms.kernel import LANES
 from holdfast.engine.forms.monomials import CellMonomials, monomials
 from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
+from holdfast.stability.proof.rounding import clock_error
 from holdfast.stability.tube.cells import Array
 from holdfast.stability.tube.flow import TubeFlow
-from holdfast.stability.tube.rounding.cover import CLOCK
 from holdfast.stability.tube.rounding.tape import RoundingTape
 
 TINY = 1e-6  # of the half-widths: a start that shows the linear reach, and little else
@@ -117,7 +117,7 @@ class Neighbours:
         count, size = len(self.widths), len(self._shape)
         data = np.zeros((len(before.sides), 1 + count, size + 3))
         data[:, 0, 0] = self.run.times[k]
-        data[:, 0, -1] = CLOCK * (float(np.abs(self.run.times).max()) + self.step)
+        data[:, 0, -1] = clock_error(self.run.times[0], self.run.times, self.step, self.scheme)
         data[:, 1:, :size] = before.polynomials
         data[:, 1:, self._boxed] = before.sides
         with np.errstate(all="ignore"):

@@ -28,11 +28,11 @@ from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.proof.claim import BITS
 from holdfast.stability.proof.contraction import Contraction
 from holdfast.stability.proof.enclosure import ball_matrix, upper
+from holdfast.stability.proof.rounding import clock_error
 from holdfast.stability.tube.cells import Array, Cells
 from holdfast.stability.tube.flow import TubeFlow
 from holdfast.stability.tube.lengths import ROUNDED, longest_lengths
 from holdfast.stability.tube.prove import FORMS
-from holdfast.stability.tube.rounding.cover import CLOCK
 from holdfast.stability.tube.rounding.tape import RoundingTape
 from holdfast.stability.tube.step import LIMIT_MARGIN, Stages, defect_tape, deviation_tape
 
@@ -154,7 +154,7 @@ class StepForms:
         data = self._inputs(width, 1.0)
         data[:, 0, 0], data[:, 0, -3] = lengths, 0.0
         data[:, 0, self._shape.place[(len(self.flow.variables) + 1,)]] = room
-        data[:, 1, -1] = CLOCK * (float(np.abs(self.run.times).max()) + float(lengths.max()))
+        data[:, 1, -1] = clock_error(self.run.times[0], self.run.times, float(lengths.max()), self.scheme)
         model = RoundingTape(self.flow, self.scheme, float(lengths.max()) * PADDING, self._shape, varying=True)
         with np.errstate(all="ignore"):
             found, before = model.tape(data), deviation_tape(self.flow, self._shape)(data[:, 1:])
@@ -201,7 +201,7 @@ class StepForms:
         model = RoundingTape(self.flow, self.scheme, longest, self._shape, varying=True)
         data = self._inputs(width, 1.0 - 1e-6)
         data[:, 0, -3] = 0.0
-        data[:, 1, -1] = CLOCK * (float(np.abs(self.run.times).max()) + longest)
+        data[:, 1, -1] = clock_error(self.run.times[0], self.run.times, longest, self.scheme)
         with np.errstate(all="ignore"):
             return np.asarray(model.tape(data).rounding[:, : len(self.flow.psi)])
 

@@ -20,7 +20,7 @@ from holdfast.stability.verifier.reading.chains import (
     above_usual,
     chain_equations,
 )
-from holdfast.stability.verifier.reading.code import Code
+from holdfast.stability.verifier.reading.code import Code, clock_error
 from holdfast.stability.verifier.reading.equations import Equations, equations
 from holdfast.stability.verifier.reading.extension import ExtendedAgreement, agreeing, extended, some_states
 from holdfast.stability.verifier.reading.file import BlockClaim, Claim, Claims
@@ -351,7 +351,7 @@ def _rounding_cover(read: Reading, block: BlockClaim, proof: Claim, widths: list
     assert claims.step is not None
     assert claims.code is not None
     require(proof.rounding >= LEAST_ROUNDING, "the rounding is stated smaller than doubles can show: squares underflow")
-    latest = max(abs(x) for x in (*proof.region["t"], claims.begin)) + claims.step
+    clock = clock_error(claims.begin, *proof.region["t"], claims.step, read.tableau)
     model = RoundingModel(
         made,
         claims.code,
@@ -360,13 +360,13 @@ def _rounding_cover(read: Reading, block: BlockClaim, proof: Claim, widths: list
         claims.step,
         proof.factor,
         claims.parameters,
-        latest,
+        clock,
         _jumps(read, block),
     )
     factors, code, step = [np.array(proof.factor)], claims.code, claims.step
 
     def slopes() -> AdjointRounding:
-        return AdjointRounding(made, code, [block.names], read.tableau, step, factors, claims.parameters, latest)
+        return AdjointRounding(made, code, [block.names], read.tableau, step, factors, claims.parameters, clock)
 
     region = np.array([proof.region[name] for name in made.inputs])
     both = BoxRounding(model, None if code.tables else slopes, made.inputs[1:], _relevant(read, block, region))

@@ -17,6 +17,7 @@ from holdfast.engine.forms.evaluate import FormTape
 from holdfast.engine.forms.monomials import CellMonomials
 from holdfast.engine.forms.tape import Recorder
 from holdfast.errors import BadRequest
+from holdfast.graph.arithmetics.rounded_balls import UNDERFLOW
 from holdfast.graph.nodes import Node
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.tube.flow import TubeFlow
@@ -52,7 +53,8 @@ class RoundingSlopes:
         with np.errstate(all="ignore"):
             moved = self.tape(cells).rounding
             cuts = np.cumsum([factor.shape[1] for _, factor in self._factors])[:-1]
-            bounds = np.array([np.linalg.norm(own, axis=1) for own in np.split(moved, cuts, axis=1)]).T * (1 + 1e-12)
+            norms = [np.linalg.norm(own, axis=1) for own in np.split(moved, cuts, axis=1)]
+            bounds = np.array(norms).T * (1 + 1e-12) + UNDERFLOW
         return np.where(np.isfinite(bounds), bounds, np.inf)
 
     def _back(self) -> list[int]:

@@ -138,10 +138,10 @@ class ComputedStep:
 def driver_units(weights: Sequence[Fraction], step: Fraction) -> tuple[float, dict[int, float]]:
     """What x + step Σ b K may be wrong by beside |x|, and beside |K| of each stage that counts.
 
-    For a driver that adds the terms one by one, in any order: with n terms, each has at most 3 roundings, and each of n
-    sums one of a partial sum, which is at most |x| and all terms together. One that sums the terms before it multiplies
-    by the step has no more: 2 in each product, n sums, and the step. A hundredth is for products of errors.
+    A driver sums the n terms in any order, multiplies by the step, and adds that to x. So x takes part in one rounding,
+    of a sum of at most |x| and all terms; of a term there are those of b, of its product, of n - 1 sums, of the step
+    and of that last sum. The one more and a hundredth are for products of errors.
     """
     used = {k: Fraction(b) for k, b in enumerate(weights) if b}
     shares = {k: float(abs(b) * step) * (1 + OPERATION) for k, b in used.items()}
-    return 1.01 * len(used) * OPERATION, {k: 1.01 * (len(used) + 4) * OPERATION * x for k, x in shares.items()}
+    return 1.01 * OPERATION, {k: 1.01 * (len(used) + 4) * OPERATION * x for k, x in shares.items()}

@@ -22,7 +22,6 @@ CUTS = 7  # of a cell in time, where rounding is not bounded otherwise
 GAIN = 0.7  # a cell whose halves are not below this part of it is not cut again
 FINER = (2, 1)  # order of the forms where cells are cut, and weight of the states in it
 SLOPES = (3, 2)  # the same for slopes, which vary along the tube more than across it
-CLOCK = 8 * 2.0**-53  # of the latest time: t = begin + count·step at both ends of a step, and the stages within
 
 
 def units_of(tape: FormTape) -> float:
@@ -31,14 +30,14 @@ def units_of(tape: FormTape) -> float:
 
 
 class RoundingCover:
-    """Bounds ‖Lᵀ(error of ψ)‖ of some blocks over cells; `latest` is no less than any time of the run."""
+    """Bounds ‖Lᵀ(error of ψ)‖ of some blocks over cells; `clock` is what times may be wrong by."""
 
     def __init__(
-        self, flow: TubeFlow, scheme: RungeKutta, step: float, factors: Sequence[Factor], latest: float,
+        self, flow: TubeFlow, scheme: RungeKutta, step: float, factors: Sequence[Factor], clock: float,
         work: SearchWork,
     ) -> None:  # fmt: skip
         self.flow, self.scheme, self.step, self.factors, self.work = flow, scheme, step, factors, work
-        self._clock = CLOCK * latest
+        self._clock = clock
         self._tapes: dict[tuple[CellMonomials, bool], RoundingTape] = {}
         self._slopes: list[RoundingSlopes] | None = None
 

@@ -9,6 +9,7 @@ import numpy as np
 from holdfast.engine.forms.evaluate import Forms, FormTape
 from holdfast.engine.forms.monomials import CellMonomials
 from holdfast.engine.forms.tape import Recorder
+from holdfast.graph.arithmetics.rounded_balls import UNDERFLOW
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.tube.flow import TubeFlow
 from holdfast.stability.tube.rounding.computed import ComputedStep
@@ -46,5 +47,5 @@ class RoundingTape:
         with np.errstate(all="ignore"):
             errors = self.tape(cells).rounding[:, : len(self.flow.psi)]
             turned = [np.linalg.norm(errors[:, list(places)] @ np.abs(factor), axis=1) for places, factor in factors]
-        bounds = np.array(turned).T * (1 + 1e-12)
+        bounds = np.array(turned).T * (1 + 1e-12) + UNDERFLOW
         return np.where(np.isfinite(bounds), bounds, np.inf)

@@ -18,7 +18,7 @@ from holdfast.stability.verifier.numbers.forms import Array
 from holdfast.stability.verifier.order.repeated import RepeatedEquations
 from holdfast.stability.verifier.order.rows import require_regular, steps_of_rows
 from holdfast.stability.verifier.order.steps import Boxes, MapReader, StepMaps, StepRows, boxes, largest
-from holdfast.stability.verifier.reading.code import CLOCK
+from holdfast.stability.verifier.reading.code import clock_error
 from holdfast.stability.verifier.reading.file import BlockClaim, Claims
 from holdfast.stability.verifier.reading.tubes import StatedTube
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed, require
@@ -146,7 +146,7 @@ def _are_of_run(claims: Claims, steps: int) -> bool:
 def boxes_of(read: Reading, claim: dict[str, Any]) -> Boxes:
     """The states of its tube at its rows."""
     claims, steps = read.claims, StepRows.of(read.claims, claim["steps"])
-    clock = CLOCK * (abs(claims.begin) + claims.duration + steps.longest)
+    clock = clock_error(claims.begin, claims.begin, claims.begin + claims.duration, steps.longest, read.tableau)
     return boxes(claims.tubes[claim["tube"]], steps, clock)
 
 
@@ -200,10 +200,10 @@ def _rounding(read: Reading, found: Boxes, claim: dict[str, Any], budget: Budget
     """
     claims, names, tube = read.claims, claim["names"], read.claims.tubes[claim["tube"]]
     longest = found.steps.longest
-    latest = max(abs(float(tube.spans[0, 0])), abs(float(tube.spans[-1, 1]))) + longest
+    clock = clock_error(claims.begin, float(tube.spans[0, 0]), float(tube.spans[-1, 1]), longest, read.tableau)
     model = AdjointRounding(
         read.equations, read.code, [[name] for name in names], read.tableau, longest,
-        [np.ones((1, 1))] * len(names), claims.parameters, latest,
+        [np.ones((1, 1))] * len(names), claims.parameters, clock,
     )  # fmt: skip
     whole, wanted = (
         TubeCells.whole(list(tube.scales), tube.spans, tube.curves, tube.halves),

@@ -73,13 +73,13 @@ class PassedStep(StepBackwards[PassStage]):
 
     def __init__(
         self, equations: RepeatedEquations, code: Code, names: list[str], tableau: Tableau, step: float,
-        numbers: Mapping[str, float], latest: float,
+        numbers: Mapping[str, float], clock: float,
     ) -> None:  # fmt: skip
         dag, states = equations.dag, equations.inputs[1:]
         self._count, self._weights = len(equations.stated.coordinates), equations.weights
         own = depending(1 + len(states), ORDER)
         blocks, factors = [[name] for name in names], [np.ones((1, 1))] * len(names)
-        super().__init__(equations, blocks, factors, tableau, step, latest, numbers, own, states, states)
+        super().__init__(equations, blocks, factors, tableau, step, clock, numbers, own, states, states)
         self._matrix, self._right = equations.rows
         inputs = [dag.input(name) for name in self._names]
         self._of_right = dag.partials(self._right, inputs)

@@ -21,6 +21,7 @@ from holdfast.stability.verifier.order.centres import CentreSteps
 from holdfast.stability.verifier.order.passes import PassedStep
 from holdfast.stability.verifier.order.repeated import RepeatedEquations
 from holdfast.stability.verifier.order.steps import PADDING, Boxes, StepMaps
+from holdfast.stability.verifier.reading.code import clock_error
 from holdfast.stability.verifier.reading.tubes import StatedTube
 from holdfast.stability.verifier.refusal import Unconfirmed, require
 from holdfast.stability.verifier.steps.unknowns import _distance, _inverse, bounded
@@ -43,8 +44,8 @@ class RowSteps:
         made, claims = read.equations, read.claims
         assert isinstance(made, RepeatedEquations)
         assert claims.step is not None
-        latest = abs(claims.begin) + claims.duration + claims.step
-        slopes = PassedStep(made, read.code, names, read.tableau, claims.step, claims.parameters, latest)
+        clock = clock_error(claims.begin, claims.begin, claims.begin + claims.duration, claims.step, read.tableau)
+        slopes = PassedStep(made, read.code, names, read.tableau, claims.step, claims.parameters, clock)
         self._steps = CentredSteps(slopes, CentreSteps(made, names, read.tableau, claims.step))
         self._found = found
 

@@ -21,19 +21,29 @@ from holdfast.stability.verifier.numbers.evaluate import ball_function, ball_pow
 from holdfast.stability.verifier.numbers.forms import GROWTH, Array, Form, undefined, where
 from holdfast.stability.verifier.numbers.pieces import Pieces
 from holdfast.stability.verifier.refusal import Refused
+from holdfast.stability.verifier.schemes import Tableau
 
 ROUNDED = 2.0**-53
 QUOTIENT = 2.01 * ROUNDED
 FUNCTION = 2.0**-50
 LIBRARY = 2.0**-49
 ANGLES, EXPONENTS, NORMAL = 2.0**30, 708.0, 2.0**-1022  # of sin and cos, exp, log: beyond these a run asks the library
-CLOCK = 8 * ROUNDED  # of the latest time: t = begin + count·step at both ends of a step, and the stages within
 ENDS = 2.0**-49  # of ends that are computed from others: more than a few roundings
 LEAST = 2.0**-1000
 TRUSTED = 1 + 1e-6  # numpy's functions are trusted to one part in 10⁶ where they bound slopes
 ARITHMETIC = {"add": 2, "sub": 2, "mul": 2, "div": 2, "neg": 1, "pow": 2, "atan2": 2, "min": 2, "max": 2, "select": 3}
 FUNCTIONS = ("sqrt", "exp", "log", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "abs", "sign")
 ARITY = ARITHMETIC | dict.fromkeys(FUNCTIONS, 1)
+
+
+def clock_error(begin: float, low: float, high: float, step: float, tableau: Tableau) -> float:
+    """How wrong a time may be in steps that begin between two: row k lies at k step from where the run began, which is
+    at the latest among them. One rounding of k step and one of the sum, both at each end of a step; the time of a stage
+    is made from that of its row by three.
+    """
+    first, last = min(begin, low), max(begin, high)
+    reach = step * max(1.0, *(abs(float(node)) for node in tableau.nodes))
+    return 2.01 * ROUNDED * (max(abs(first), abs(last)) + last - first + 2 * reach)
 
 
 @dataclass(frozen=True)
@@ -337,16 +347,17 @@ def _slope(op: str, low: Array, high: Array) -> Array:
 def advanced(
     x: Sequence[Rounded], step: Rounded, weights: Sequence[Fraction], stages: Sequence[Sequence[Rounded]]
 ) -> list[Rounded]:
-    """x + step Σ b K, whose terms a driver adds one by one, in any order."""
+    """x + step Σ b K: a driver sums the terms in any order, multiplies the sum by the step, and adds that to x."""
     used = [(b, stage) for b, stage in zip(weights, stages, strict=False) if b]
-    found = []
-    for i, value in enumerate(x):
-        total, moved = value, np.zeros(value.cells)
-        for b, stage in used:
-            factor = mul(step, constant(b, value.form))
-            term = mul(factor, stage[i])
-            total = add(total, term)
-            moved = moved + (term.size + term.error)
-        error = total.error + (len(used) + 2) * ROUNDED * moved
-        found.append(Rounded(total.form, error * GROWTH))
-    return found
+    return [add(value, mul(step, _summed(used, i))) if used else value for i, value in enumerate(x)]
+
+
+def _summed(used: Sequence[tuple[Fraction, Sequence[Rounded]]], i: int) -> Rounded:
+    """Σ b K of one state; each of its sums is wrong by at most a rounding of all terms together."""
+    terms = [mul(constant(b, stage[i].form), stage[i]) for b, stage in used]
+    whole = terms[0].form
+    for term in terms[1:]:
+        whole = whole + term.form
+    most = sum(term.size + term.error for term in terms)
+    error = sum(term.error for term in terms) + len(terms) * ROUNDED * most
+    return Rounded(whole, error * GROWTH)

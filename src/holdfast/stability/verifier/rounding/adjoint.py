@@ -40,7 +40,7 @@ class AdjointRounding(StepBackwards[Stage]):
 
     def __init__(
         self, equations: Equations, code: Code, blocks: Sequence[list[str]], tableau: Tableau, step: float,
-        factors: Sequence[Array], numbers: Mapping[str, float], latest: float, across: int = 0,
+        factors: Sequence[Array], numbers: Mapping[str, float], clock: float, across: int = 0,
     ) -> None:  # fmt: skip
         """`across`: directions of the cells beside those of time and states."""
         names = [name for block in blocks for name in block]
@@ -48,7 +48,7 @@ class AdjointRounding(StepBackwards[Stage]):
         self.used = [name for name in self.motion.variables if name != "t"]
         space = TubeSpace(len(self.used) + across, len(tableau.weights) * self.motion.rows, 1)
         super().__init__(
-            equations, blocks, factors, tableau, step, latest, numbers, space, self.motion.states, self.used
+            equations, blocks, factors, tableau, step, clock, numbers, space, self.motion.states, self.used
         )
         self.space: TubeSpace = space
         self._of_rates = self._derived([equations.dag.input(name) for name in self._names])

@@ -20,7 +20,7 @@ import numpy as np
 
 from holdfast.stability.verifier.numbers.evaluate import Forms, times
 from holdfast.stability.verifier.numbers.forms import GROWTH, Array, Form, Space, combination, joined
-from holdfast.stability.verifier.reading.code import CLOCK, Rounded, advanced, constant
+from holdfast.stability.verifier.reading.code import Rounded, advanced, constant
 from holdfast.stability.verifier.reading.equations import Equations
 from holdfast.stability.verifier.schemes import Tableau
 
@@ -36,10 +36,10 @@ class StepBackwards(ABC, Generic[Stage]):
 
     def __init__(
         self, equations: Equations, blocks: Sequence[list[str]], factors: Sequence[Array], tableau: Tableau,
-        step: float, latest: float, numbers: Mapping[str, float], space: Space, states: list[str], used: list[str],
+        step: float, clock: float, numbers: Mapping[str, float], space: Space, states: list[str], used: list[str],
     ) -> None:  # fmt: skip
         self.equations, self.tableau, self.step, self.space, self.states = equations, tableau, step, space, states
-        self._clock = CLOCK * latest
+        self._clock = clock
         self._blocks, self._factors, self._numbers = blocks, factors, numbers
         self._names = ["t", *used]
         inputs = [equations.dag.input(name) for name in self._names]

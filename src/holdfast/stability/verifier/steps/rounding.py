@@ -13,7 +13,7 @@ import numpy as np
 from holdfast.stability.verifier.numbers.dag import inputs_of, ordered
 from holdfast.stability.verifier.numbers.evaluate import Forms, ball_values
 from holdfast.stability.verifier.numbers.forms import GROWTH, Array, Form, Space, space
-from holdfast.stability.verifier.reading.code import CLOCK, Code, Rounded, advanced, constant
+from holdfast.stability.verifier.reading.code import Code, Rounded, advanced, constant
 from holdfast.stability.verifier.reading.equations import KINKS, Equations
 from holdfast.stability.verifier.refusal import Refused, require
 from holdfast.stability.verifier.schemes import Tableau
@@ -30,11 +30,11 @@ class RoundingModel:
 
     def __init__(
         self, equations: Equations, code: Code, names: Sequence[str], tableau: Tableau, step: float,
-        factor: list[list[float]], numbers: Mapping[str, float], latest: float, jumps: Sequence[float] = (),
+        factor: list[list[float]], numbers: Mapping[str, float], clock: float, jumps: Sequence[float] = (),
     ) -> None:  # fmt: skip
         """`jumps`: what each deviation may jump by where the clock rounds, at a knot of data."""
         self.equations, self.code, self.tableau, self.step = equations, code, tableau, step
-        self._clock = CLOCK * latest
+        self._clock = clock
         self._factor, self._numbers, self._jumps = np.array(factor), numbers, jumps or [0.0] * len(names)
         inputs = [equations.dag.input(name) for name in equations.inputs]
         self._slopes = equations.dag.partials([equations.psi[name] for name in names], inputs)

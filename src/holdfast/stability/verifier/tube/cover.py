@@ -12,6 +12,7 @@ import numpy as np
 
 from holdfast.stability.verifier.check import POINTS, Reading, Shown
 from holdfast.stability.verifier.numbers.forms import Array, Space
+from holdfast.stability.verifier.reading.code import clock_error
 from holdfast.stability.verifier.reading.file import BlockClaim
 from holdfast.stability.verifier.reading.statement import reactions_in
 from holdfast.stability.verifier.reading.tubes import StatedTube, TubeClaim
@@ -85,7 +86,8 @@ class TubeRoundings:
         self._wanted = np.array([one.proof.rounding for one in claims])
         step = read.claims.step
         assert step is not None
-        self._latest = max(abs(float(tube.spans[0, 0])), abs(float(tube.spans[-1, 1]))) + step
+        ends = float(tube.spans[0, 0]), float(tube.spans[-1, 1])
+        self._clock = clock_error(read.claims.begin, *ends, step, read.tableau)
 
     @cached_property
     def _added(self) -> list[TubeRounding]:
@@ -94,7 +96,7 @@ class TubeRoundings:
         return [
             TubeRounding(
                 made, self._read.code, one.block.names, self._read.tableau, stated.step, one.proof.factor,
-                stated.parameters, self._latest,
+                stated.parameters, self._clock,
             )
             for one in self._claims
         ]  # fmt: skip
@@ -106,7 +108,7 @@ class TubeRoundings:
             assert stated.step is not None
             names, factors = [one.block.names for one in chosen], [np.array(one.proof.factor) for one in chosen]
             self._made[blocks] = AdjointRounding(
-                made, self._read.code, names, self._read.tableau, stated.step, factors, stated.parameters, self._latest,
+                made, self._read.code, names, self._read.tableau, stated.step, factors, stated.parameters, self._clock,
                 int(self._speeds),
             )  # fmt: skip
         return self._made[blocks]

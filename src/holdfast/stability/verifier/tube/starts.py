@@ -21,6 +21,7 @@ import numpy as np
 
 from holdfast.stability.verifier.check import Reading
 from holdfast.stability.verifier.numbers.forms import GROWTH, UNIT, Array, Form, Space
+from holdfast.stability.verifier.reading.code import clock_error
 from holdfast.stability.verifier.reading.tubes import StatedTube
 from holdfast.stability.verifier.refusal import Unconfirmed, require
 from holdfast.stability.verifier.steps.rounding import RoundingModel
@@ -72,10 +73,10 @@ class Rows:
 class StartModel(RoundingModel):
     """A step of the code over rows, as computed."""
 
-    def __init__(self, read: Reading, space: StartSpace, latest: float) -> None:
+    def __init__(self, read: Reading, space: StartSpace, clock: float) -> None:
         step = read.claims.step
         assert step is not None
-        super().__init__(read.equations, read.code, [], read.tableau, step, [], read.claims.parameters, latest)
+        super().__init__(read.equations, read.code, [], read.tableau, step, [], read.claims.parameters, clock)
         self.space = space
 
     def _space(self, cells: object) -> StartSpace:
@@ -110,7 +111,9 @@ def rows_that_stay(read: Reading, tubes: list[StatedTube], times: Array, runs: A
     polynomials[0] = 0.0
     polynomials[0, :, 0] = read.claims.start
     polynomials[0, np.arange(len(names)), space.linear[: len(names)]] = [stated[name] for name in names]
-    model = StartModel(read, space, float(np.abs(times).max()) + (read.claims.step or 0.0))
+    ends = float(times.min()), float(times.max())
+    clock = clock_error(read.claims.begin, *ends, read.claims.step or 0.0, read.tableau)
+    model = StartModel(read, space, clock)
     return _Boxes(model, names, times, polynomials, tubes).shown()
 
 
