@@ -39,6 +39,7 @@ WITHIN = 5.0  # times the largest defect seen: a bound that is near enough
 FORMS = ((3, 2), (2, 1), (3, 1))  # order of the forms, and weight of the states in it: cheap ones first
 LENGTHS = (2, 8, 32)  # steps of the pieces by which a tube is tried
 FIRST = 32  # pieces to begin with, at least
+NO_WORSE = 1.1  # times the bound in a narrower tube: what a wider one may state that says no less
 ROOM = 1.3  # times the pieces to begin with: what a cover takes at least
 FEWEST = 4 * FIRST  # cells: less work than that is not worth beginning with
 SHARE = 0.7  # of the work that is left, for one attempt
@@ -70,6 +71,7 @@ class TubeProver:
     speeds: float = 0.0  # by what part of themselves the rates of positions may be larger or less (8.15)
     _tapes: dict[CellMonomials, FormTape] = field(default_factory=dict)
     _doubtful: list[float] = field(default_factory=list)  # starts of steps that had no bound in some tube
+    _rounding_units: dict[Attempt, float] = field(default_factory=dict)  # of work, for each cell of a cover
 
     def proofs(self, rows: Sequence[Place]) -> list[TubeProof | str]:
         """A proof for each block, or why there is none; `rows` are states of the run at which equations are tried."""
@@ -82,11 +84,41 @@ class TubeProver:
                 known = math.inf if (found := best[k]) is None else found.ratios[k]
                 if known > WITHIN and ratio < known:  # of those that are near enough, the widest stays
                     best[k] = attempt
-        rounding: dict[int, float] = {}
-        for found in dict.fromkeys(best):
-            if found is not None:
-                rounding |= self._rounding(found, [k for k, one in enumerate(best) if one is found])
-        return [self._proof(k, found, rounding.get(k, math.inf)) for k, found in enumerate(best)]
+        made: dict[int, TubeProof | str] = {}
+        tried = {found: [k for k, one in enumerate(best) if one is found] for found in best}
+        for found, blocks in tried.items():
+            made |= self._with_rounding(found, blocks)
+        if not self.speeds and all(isinstance(one, TubeProof) for one in made.values()):
+            for found, blocks in tried.items():
+                if found is not None and found.width < WIDTH and max(found.ratios[k] for k in blocks) <= WITHIN:
+                    made |= self._widened(found, blocks, made)
+        return [made[k] for k in range(len(best))]
+
+    def _widened(self, found: Attempt, blocks: Sequence[int], made: Mapping[int, Any]) -> dict[int, TubeProof | str]:
+        """The blocks in a tube halfway to the next wider one, where the work that is left does for it and for its
+        rounding, and bounds are near enough there, too.
+        """
+        width, each = found.width * math.sqrt(NARROWER), self._rounding_units[found] / 2
+        if self._cells_left(self._defect(found.shape)) < FEWEST:
+            return {}
+        hope, first = self._hope(width, found.shape, blocks)
+        # of the cells that are looked at, those of the beginning and half of the others are there in the end
+        most = int((self.work.left - each * first) / (self._units(self._defect(found.shape)) + each))
+        if hope > WITHIN or ROOM * first > most:
+            return {}
+        wider = self._attempt(width, found.shape, first, most)
+        if max(wider.ratios[k] for k in blocks) > WITHIN:
+            return {}
+        proofs = self._with_rounding(wider, blocks)
+        seen = wider.cover.attained * self._scale
+        for k, proof in proofs.items():
+            enough = max(WITHIN * seen[k], NO_WORSE * self._stated(made[k]))
+            if isinstance(proof, str) or self._stated(proof) > enough:
+                return {}
+        return proofs
+
+    def _stated(self, proof: TubeProof) -> float:
+        return total_defect(proof.coefficient, proof.rounding, self.scheme, self.step)
 
     def _attempts(self, best: Sequence[Attempt | None]) -> Iterator[Attempt]:
         """Covers of narrower and narrower tubes, until each block has one that is near enough or the work is done.
@@ -134,8 +166,8 @@ class TubeProver:
             ratios = (self._cover(shape).probe(width, steps, also) / seen)[:, list(waiting)]
         return np.asarray(np.nan_to_num(ratios, nan=math.inf, posinf=math.inf).max(axis=1))
 
-    def _attempt(self, width: float, shape: CellMonomials, first: int) -> Attempt:
-        most = max(int(ROOM * first), int(SHARE * self._cells_left(self._defect(shape))))
+    def _attempt(self, width: float, shape: CellMonomials, first: int, most: int | None = None) -> Attempt:
+        most = most or max(int(ROOM * first), int(SHARE * self._cells_left(self._defect(shape))))
         cover = self._cover(shape).made(width, first, most)
         self._charge(self._defect(shape), cover.evaluated)
         self._doubtful.extend(cover.unbounded()[:PROBED])
@@ -263,6 +295,11 @@ class TubeProver:
 
     # ── one block ─────────────────────────────────────────────────────────────────────────────────
 
+    def _with_rounding(self, found: Attempt | None, blocks: Sequence[int]) -> dict[int, TubeProof | str]:
+        """Proofs of some blocks by one cover, or why there is none."""
+        rounding = {} if found is None else self._rounding(found, blocks)
+        return {k: self._proof(k, found, rounding.get(k, math.inf)) for k in blocks}
+
     def _proof(self, k: int, found: Attempt | None, rounding: float) -> TubeProof | str:
         request = self.requests[k]
         if found is None or not found.ratios[k] < math.inf:
@@ -290,11 +327,13 @@ class TubeProver:
 
     def _rounding(self, found: Attempt, blocks: Sequence[int]) -> dict[int, float]:
         """A bound of the rounding of one step over a cover, for some blocks."""
-        own, factors = list(blocks), [self._factors[k] for k in blocks]
+        own, factors, before = list(blocks), [self._factors[k] for k in blocks], self.work.spent
         clock = clock_error(self.equations.problem.run.begin, self.run.times, self.step, self.scheme)
         cover = RoundingCover(self._flow, self.scheme, self.step, factors, clock, self.work)
         enough = LITTLE * found.cover.coefficient()[own] * self._scale
-        return dict(zip(own, cover.bounds(found.cover.cells, found.shape, enough).tolist(), strict=True))
+        bounds = cover.bounds(found.cover.cells, found.shape, enough).tolist()
+        self._rounding_units[found] = (self.work.spent - before) / len(found.cover.cells)
+        return dict(zip(own, bounds, strict=True))
 
     def _reaches(self, found: Attempt) -> Array:
         """What the tube alone says of each deviation, at most."""
