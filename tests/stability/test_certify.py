@@ -409,6 +409,40 @@ def test_ctrl_c_ends_the_search_for_proofs_and_keeps_what_was_measured(monkeypat
     assert told == [0.0]
 
 
+def stopped_after_one(attempts):
+    def some(prover, best):
+        yield next(attempts(prover, best))
+        raise KeyboardInterrupt
+
+    return some
+
+
+def stopped_at_once(_):
+    def none(*given):
+        raise KeyboardInterrupt
+
+    return none
+
+
+@pytest.mark.parametrize(
+    ("method", "stop", "label"),
+    [
+        ("_attempts", stopped_after_one, hf.Label.tube),
+        ("_widened", stopped_at_once, hf.Label.tube),
+        ("_attempts", stopped_at_once, hf.Label.checked),
+    ],
+)
+def test_ctrl_c_keeps_the_best_tube_so_far(monkeypatch, method, stop, label):
+    from holdfast.stability.tube.prove import TubeProver
+
+    monkeypatch.setattr(TubeProver, method, stop(getattr(TubeProver, method)))
+    made = hf.certify(example("hanging_chain"))
+    assert made.interrupted
+    assert {block.label for block in made.blocks} == {label}
+    assert all("interrupted" in block.reason for block in made.blocks)
+    assert label is hf.Label.checked or hf.verify(made).holds
+
+
 def test_the_tries_for_a_drift_share_the_effort(monkeypatch):
     """As if every try took all that it was given."""
     from holdfast.stability.promise.assess import Assessment

@@ -145,7 +145,9 @@ class Assessment:
                 made[k] = better
             if not any(self._not_followed(one.told) for one in seen):
                 made = in_order(*setting, seen, made, self.ledger.beside(work.left + unspent))
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as stop:
+            for k, better in zip(chosen, stop.found if isinstance(stop, Interrupted) else (), strict=False):
+                made[k] = better
             return [replace(block, reason=f"{block.reason} {_NOTE}") for block in made]
         return made
 

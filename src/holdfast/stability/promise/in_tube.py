@@ -23,6 +23,7 @@ from holdfast.stability.promise.proved_block import stated_start, truncated
 from holdfast.stability.promise.speeds import USUAL, why_no_speeds
 from holdfast.stability.proof.claim import BITS, Claim, total_defect, widened
 from holdfast.stability.proof.obedience import Place
+from holdfast.stability.proof.prove import Interrupted
 from holdfast.stability.proof.work import SearchWork
 from holdfast.stability.tube.ordered import OrderedProver
 from holdfast.stability.tube.prove import TubeProver, TubeRequest
@@ -99,16 +100,18 @@ def _in_tube(
     work: SearchWork,
     speeds: float,
 ) -> list[BlockCertificate]:
-    """The same in a tube of one kind."""
+    """The same in a tube of one kind; `Interrupted` with them where Ctrl-C ended the search."""
     found = list(made)
     open_ones = [k for k, one in enumerate(seen) if found[k].label in WEAK and _suited(equations, one)]
     if not open_ones:
         return found
     run = seen[0].told.run
     requests = [_request(seen[k]) for k in open_ones]
-    prover = TubeProver(equations, scheme, step, parameters, run, requests, work, speeds)
+    prover, stopped = TubeProver(equations, scheme, step, parameters, run, requests, work, speeds), False
     try:
         proofs = prover.proofs(_rows(seen[0]))
+    except Interrupted as stop:
+        proofs, stopped = stop.found, True
     except InternalError:
         raise
     except HoldfastError as error:
@@ -122,6 +125,8 @@ def _in_tube(
             found[k] = replace(found[k], reason=f"{found[k].reason.rstrip('.')}; {better}.")
         else:
             found[k] = better
+    if stopped:
+        raise Interrupted(found)
     return found
 
 

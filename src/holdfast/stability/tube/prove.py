@@ -22,7 +22,7 @@ from holdfast.stability.proof.block import ProofBlock, motion_of
 from holdfast.stability.proof.claim import BITS, Claim, total_defect
 from holdfast.stability.proof.defect import terms_of
 from holdfast.stability.proof.obedience import Obedience, Place
-from holdfast.stability.proof.prove import LEAST_SHARE, STATED_DEFECT, STATED_ROUNDING
+from holdfast.stability.proof.prove import LEAST_SHARE, STATED_DEFECT, STATED_ROUNDING, Interrupted
 from holdfast.stability.proof.rounding import clock_error
 from holdfast.stability.proof.work import SearchWork
 from holdfast.stability.sampling import Batch
@@ -74,30 +74,54 @@ class TubeProver:
     _rounding_units: dict[Attempt, float] = field(default_factory=dict)  # of work, for each cell of a cover
 
     def proofs(self, rows: Sequence[Place]) -> list[TubeProof | str]:
-        """A proof for each block, or why there is none; `rows` are states of the run at which equations are tried."""
+        """A proof for each block, or why there is none; `rows` are states of the run at which equations are tried.
+
+        `Interrupted` with those that are there by then, where Ctrl-C ended the search for better ones.
+        """
         if not self.requests:
             return []
         self.require_sound(rows)
         best: list[Attempt | None] = [None] * len(self.requests)
-        for attempt in self._attempts(best):
-            for k, ratio in enumerate(attempt.ratios):
-                known = math.inf if (found := best[k]) is None else found.ratios[k]
-                if known > WITHIN and ratio < known:  # of those that are near enough, the widest stays
-                    best[k] = attempt
-        made: dict[int, TubeProof | str] = {}
-        tried = {found: [k for k, one in enumerate(best) if one is found] for found in best}
-        for found, blocks in tried.items():
-            made |= self._with_rounding(found, blocks)
-        if not self.speeds and all(isinstance(one, TubeProof) for one in made.values()):
-            for found, blocks in tried.items():
-                if found is not None and found.width < WIDTH and max(found.ratios[k] for k in blocks) <= WITHIN:
-                    made |= self._widened(found, blocks, made)
-        return [made[k] for k in range(len(best))]
+        try:
+            for attempt in self._attempts(best):
+                for k, ratio in enumerate(attempt.ratios):
+                    known = math.inf if (found := best[k]) is None else found.ratios[k]
+                    if known > WITHIN and ratio < known:  # of those that are near enough, the widest stays
+                        best[k] = attempt
+        except KeyboardInterrupt:
+            if not any(best):
+                raise
+            raise Interrupted(self._in_turn(self._of_covers(best))) from None
+        made = self._of_covers(best)
+        try:
+            for found in dict.fromkeys(best):
+                made |= self._widened(found, [k for k, one in enumerate(best) if one is found], made)
+        except KeyboardInterrupt:
+            raise Interrupted(self._in_turn(made)) from None
+        return self._in_turn(made)
 
-    def _widened(self, found: Attempt, blocks: Sequence[int], made: Mapping[int, Any]) -> dict[int, TubeProof | str]:
-        """The blocks in a tube halfway to the next wider one, where the work that is left does for it and for its
-        rounding, and bounds are near enough there, too.
+    @staticmethod
+    def _in_turn(made: Mapping[int, TubeProof | str]) -> list[TubeProof | str]:
+        return [made[k] for k in range(len(made))]
+
+    def _of_covers(self, best: Sequence[Attempt | None]) -> dict[int, TubeProof | str]:
+        """Each block by the cover that is best for it."""
+        made: dict[int, TubeProof | str] = {}
+        for found in dict.fromkeys(best):
+            made |= self._with_rounding(found, [k for k, one in enumerate(best) if one is found])
+        return made
+
+    def _widened(
+        self, found: Attempt | None, blocks: Sequence[int], made: Mapping[int, TubeProof | str]
+    ) -> dict[int, TubeProof | str]:
+        """The blocks of a cover in a tube halfway to the next wider one, where the work that is left does for it and
+        for its rounding, and bounds are near enough there, too. What no tube proves is to have that work instead.
         """
+        known = {k: proof for k, proof in made.items() if isinstance(proof, TubeProof)}
+        if found is None or found.width >= WIDTH or self.speeds or len(known) < len(made):
+            return {}
+        if max(found.ratios[k] for k in blocks) > WITHIN:
+            return {}
         width, each = found.width * math.sqrt(NARROWER), self._rounding_units[found] / 2
         if self._cells_left(self._defect(found.shape)) < FEWEST:
             return {}
@@ -112,7 +136,7 @@ class TubeProver:
         proofs = self._with_rounding(wider, blocks)
         seen = wider.cover.attained * self._scale
         for k, proof in proofs.items():
-            enough = max(WITHIN * seen[k], NO_WORSE * self._stated(made[k]))
+            enough = max(WITHIN * seen[k], NO_WORSE * self._stated(known[k]))
             if isinstance(proof, str) or self._stated(proof) > enough:
                 return {}
         return proofs
