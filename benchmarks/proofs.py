@@ -17,7 +17,7 @@ deviation along the run: that is shown as the total, beside the largest deviatio
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from importlib import resources
@@ -54,6 +54,8 @@ EDGE, DEPTH, SHALLOW = 0.1, (0.005, 3.0), (0.005, 0.1)  # to tube · EDGE^DEPTH;
 BITS = (300, 3000)  # of balls; the second where the first do not decide
 DECIDED = 1e-30  # a radius that decides
 NOTHING = 1e-40  # of a bound
+AS_GOOD_AS_NONE = 2.0**-30  # of what a tube lets a deviation be that its run never shows: no bound is made smaller
+UNDERFLOW = 1e-140  # squares of less underflow: no bound is smaller
 WITHIN = 5.0  # times what is seen: the aim
 MEASURED = ("truncation", "rounding", "total")
 
@@ -73,11 +75,14 @@ class Line:
     rounding_seen: float | None
     total: float | None
     total_seen: float | None
+    least: float = UNDERFLOW  # what a bound is as good as none below
 
     def ratio(self, what: str) -> float | None:
-        """None where nothing was seen: what balls leave of a zero is nothing."""
+        """None where nothing was seen: what balls leave of a zero is nothing; and where nothing is stated."""
         bound, seen = getattr(self, what), getattr(self, f"{what}_seen")
-        return None if bound is None or seen is None or seen < NOTHING * bound else bound / seen
+        if bound is None or seen is None or seen < NOTHING * bound:
+            return None
+        return bound / seen if bound > self.least or seen > bound else None
 
     def beyond(self, what: str) -> bool:
         """Whether more was seen than is proved."""
@@ -142,19 +147,33 @@ class ExactSteps:
         return psi([time, *state, *numbers]), exact
 
     def elsewhere(self, block: Any) -> tuple[float, float, float]:
-        """The largest truncation, rounding and sum of both of one block at other states that its proof speaks of.
+        """The largest truncation, rounding and sum of both of one block at other states that its proof speaks of."""
+        names, factor = list(self.equations.deviation_names), np.array(block.proof.factor)
+        places = [names.index(name) for name in block.names]
+        with precision(BITS[0]):
+            matrix = propagator(self.scheme, np.array(block.matrix), self.run.step)
 
-        After random ones, each that is rounded more than all before it is where the next are sought.
+        def sizes(before: list[Any], exact: list[Any], lost: np.ndarray) -> np.ndarray:
+            left = np.array(self._left(matrix, before, exact, places))
+            return np.linalg.norm(np.array([left, lost[places], left + lost[places]]) @ factor, axis=1)
+
+        truncation, rounding, total = map(float, self._largest(block, sizes, climbed=1))
+        return truncation, rounding, total
+
+    def _largest(
+        self, block: Any, sizes: Callable[[list[Any], list[Any], np.ndarray], np.ndarray], climbed: int
+    ) -> np.ndarray:
+        """The largest of some sizes of a step, by ψ before and after an exact one and what doubles add to that.
+
+        After random states, each at which the climbed one is larger than at all before is where the next are sought.
         """
-        along = hasattr(block.proof.tube, "cells")
-        names, proof, rng = list(self.equations.deviation_names), block.proof, np.random.default_rng(1)
-        places, factor = [names.index(name) for name in block.names], np.array(proof.factor)
+        proof, rng = block.proof, np.random.default_rng(1)
+        along, places = hasattr(proof.tube, "cells"), [self.equations.deviation_names.index(x) for x in block.names]
         field, deviations = self.equations.field, self.equations.deviations
-        kernel, worst, most, met = compiled(field, self.scheme), None, np.zeros(3), 0
+        kernel, worst, most, met = compiled(field, self.scheme), None, None, 0
         with precision(BITS[0]):
             rates = Tape(field.inputs, field.rates).compiled(at_points())
             psi = Tape(field.inputs, (*deviations.y, *deviations.w)).compiled(at_points())
-            matrix = propagator(self.scheme, np.array(block.matrix), self.run.step)
             for k in range(PLACES + CLIMBED):
                 near = worst if k >= PLACES else None
                 place = self._in_tube(block, rng, near) if along else self._in_omega(block, rng, near)
@@ -162,21 +181,19 @@ class ExactSteps:
                     continue
                 before, exact = self._step(*place, rates, psi)
                 rows = kernel.run(place[1], self._numbers, t0=place[0], step=self.run.step, steps=1)
-                if len(rows.times) < 2 or not (along or _norm(before, places, factor) <= proof.tube):
+                if len(rows.times) < 2 or not (along or _norm(before, places, np.array(proof.factor)) <= proof.tube):
                     continue
                 done = psi([flint.arb(float(x)) for x in (rows.times[1], *rows.states[1], *self._numbers)])
-                lost = np.array([float((done[i] - exact[i]).mid()) for i in places])
-                left = np.array(self._left(matrix, before, exact, places))
-                sizes = np.linalg.norm(np.array([left, lost, left + lost]) @ factor, axis=1)
-                if not np.isfinite(sizes).all():
+                lost = np.array([float((a - b).mid()) for a, b in zip(done, exact, strict=True)])
+                found = sizes(before, exact, lost)
+                if not np.isfinite(found).all():
                     continue
-                if worst is None or sizes[1] > most[1]:
+                if most is None or found[climbed] > most[climbed]:
                     worst = place
-                most, met = np.maximum(most, sizes), met + 1
-        if met < LEAST:
+                most, met = found if most is None else np.maximum(most, found), met + 1
+        if most is None or met < LEAST:
             raise RuntimeError(f"{block.names}: only {met} of {PLACES + CLIMBED} states were met")
-        truncation, rounding, total = map(float, most)
-        return truncation, rounding, total
+        return most
 
     def _in_tube(
         self, block: Any, rng: np.random.Generator, near: tuple[float, list[float]] | None
@@ -288,11 +305,16 @@ class ExactSteps:
 
     def worst_rounding(self, block: Any) -> tuple[float, float]:
         """Of the components of a block that is followed in the order of time: bound and largest seen of the worst."""
-        names, pairs = list(self.equations.deviation_names), list[tuple[float, float]]()
-        for name in block.names:
-            i, bound = names.index(name), block.proof.rounding[block.proof.names.index(name)]
-            pairs.append((bound, max(abs(float((done[i] - exact[i]).mid())) for _, exact, done in self.found)))
-        return max(pairs, key=lambda pair: pair[0] / pair[1])
+        names, proof = list(self.equations.deviation_names), block.proof
+        places = [names.index(name) for name in block.names]
+        bounds = np.array([proof.rounding[proof.names.index(name)] for name in block.names])
+        seen = np.max(
+            [[abs(float((done[i] - exact[i]).mid())) for i in places] for _, exact, done in self.found], axis=0
+        )
+        k = int(np.argmax(bounds / seen))
+        beside = self._largest(block, lambda before, exact, lost: np.abs(lost[places]), climbed=k)
+        k = int(np.argmax(bounds / np.maximum(seen, beside)))
+        return float(bounds[k]), float(max(seen[k], beside[k]))
 
 
 def _norm(psi: Sequence[Any], places: list[int], factor: np.ndarray) -> float:
@@ -344,7 +366,11 @@ def line(name: str, seconds: float, certificate: Any, block: Any, steps: ExactSt
         beside = steps.elsewhere(block)
         truncation, rounding, total = map(max, (truncation, rounding, total), beside)
     bound = proof.coefficient * certificate.step ** (steps.scheme.order + 1)
-    return Line(*told, cells, seconds, bound, truncation, proof.rounding, rounding, block.defect, total)
+    reaches = [] if any(block.observed) else getattr(proof, "reaches", [])
+    least = UNDERFLOW
+    if len(reaches):
+        least = AS_GOOD_AS_NONE * float(np.linalg.norm(np.abs(proof.factor).T @ np.array(reaches)))
+    return Line(*told, cells, seconds, bound, truncation, proof.rounding, rounding, block.defect, total, least)
 
 
 def table(found: Sequence[Line]) -> str:
@@ -352,7 +378,9 @@ def table(found: Sequence[Line]) -> str:
     rows = [
         "Written by `python -m benchmarks.proofs`: bounds of one step beside the largest that up to "
         f"{ROWS} rows of the run show and {PLACES + CLIMBED} other states of Omega or of the tube, in exact steps "
-        f"of {BITS[0]} bits and more; the aim is {WITHIN:g} times. *Total* "
+        f"of {BITS[0]} bits and more; the aim is {WITHIN:g} times. A dash: nothing was seen, or what is stated is as "
+        "good as nothing, below what underflow takes, or for a deviation that is 0 all along the run a billionth of "
+        "what the tube lets it be. *Total* "
         "is the defect, truncation with rounding; of steps that are followed in the order of time, the deviation. "
         "Seconds of the processor are for all blocks of an example together.", "",
         "| example | block | proved | cells | s | truncation | / seen | rounding | / seen | total / seen |",
