@@ -54,9 +54,10 @@ def _assumed(certificate: Any) -> list[str]:
     shown = ", ".join(name for name in SHOWN if name in used)
     reach = ", ".join(dict.fromkeys(where for name, where in SHOWN.items() if name in used))
     taken = ", ".join(name for name in TAKEN if name in used)
+    rows = "" if certificate.step is None else ", and row k lies at begin + k h"
     lines = [
         "Assumes   doubles are rounded to nearest (IEEE 754), and the code is run as it is listed;",
-        "          a step is x + h S, with S the weighted sum of the stages, made first, and row k lies at begin + k h",
+        f"          a step is x + h S, with S the weighted sum of the stages, made first{rows}",
     ]
     if shown:
         lines += [
