@@ -112,18 +112,28 @@ class ExactSteps:
             whole -= 1  # an event ended the last step
         self.rows = np.unique(np.linspace(0, whole - 1, min(ROWS, whole)).astype(int))
 
-    @cached_property
+    @property
     def found(self) -> list[tuple[list[Any], list[Any], list[Any]]]:
         """(ψ, ψ after an exact step, ψ after the computed one) of each row."""
-        field, deviations = self.equations.field, self.equations.deviations
+        return self._decided[1]
+
+    @cached_property
+    def _decided(self) -> tuple[int, list[tuple[list[Any], list[Any], list[Any]]]]:
+        """The bits of balls that decide what steps are, and what they find."""
         for bits in BITS:
             with precision(bits):
-                rates = Tape(field.inputs, field.rates).compiled(at_points())
-                psi = Tape(field.inputs, (*deviations.y, *deviations.w)).compiled(at_points())
+                rates, psi = self._in_balls()
                 found = [self._from(k, rates, psi) for k in self.rows]
-                if all(float(x.rad()) < DECIDED for row in found for part in row for x in part):
-                    return found
+                if all(_decide(*row) for row in found):
+                    return bits, found
         raise RuntimeError("balls do not decide what a step is")
+
+    def _in_balls(self) -> tuple[Evaluator, Evaluator]:
+        """The rates and ψ."""
+        field, deviations = self.equations.field, self.equations.deviations
+        outputs = field.rates, (*deviations.y, *deviations.w)
+        rates, psi = (Tape(field.inputs, some).compiled(at_points()) for some in outputs)
+        return rates, psi
 
     def _from(self, k: int, rates: Evaluator, psi: Evaluator) -> tuple[list[Any], list[Any], list[Any]]:
         run = self.run
@@ -169,11 +179,9 @@ class ExactSteps:
         """
         proof, rng = block.proof, np.random.default_rng(1)
         along, places = hasattr(proof.tube, "cells"), [self.equations.deviation_names.index(x) for x in block.names]
-        field, deviations = self.equations.field, self.equations.deviations
-        kernel, worst, most, met = compiled(field, self.scheme), None, None, 0
-        with precision(BITS[0]):
-            rates = Tape(field.inputs, field.rates).compiled(at_points())
-            psi = Tape(field.inputs, (*deviations.y, *deviations.w)).compiled(at_points())
+        kernel, worst, most, met = compiled(self.equations.field, self.scheme), None, None, 0
+        with precision(self._decided[0]):
+            rates, psi = self._in_balls()
             for k in range(PLACES + CLIMBED):
                 near = worst if k >= PLACES else None
                 place = self._in_tube(block, rng, near) if along else self._in_omega(block, rng, near)
@@ -184,10 +192,10 @@ class ExactSteps:
                 if len(rows.times) < 2 or not (along or _norm(before, places, np.array(proof.factor)) <= proof.tube):
                     continue
                 done = psi([flint.arb(float(x)) for x in (rows.times[1], *rows.states[1], *self._numbers)])
+                if not _decide(before, exact, done):
+                    continue
                 lost = np.array([float((a - b).mid()) for a, b in zip(done, exact, strict=True)])
                 found = sizes(before, exact, lost)
-                if not np.isfinite(found).all():
-                    continue
                 if most is None or found[climbed] > most[climbed]:
                     worst = place
                 most, met = found if most is None else np.maximum(most, found), met + 1
@@ -315,6 +323,11 @@ class ExactSteps:
         beside = self._largest(block, lambda before, exact, lost: np.abs(lost[places]), climbed=k)
         k = int(np.argmax(bounds / np.maximum(seen, beside)))
         return float(bounds[k]), float(max(seen[k], beside[k]))
+
+
+def _decide(*parts: Sequence[Any]) -> bool:
+    """Whether balls tell their values; one without an end does not."""
+    return all(float(x.rad()) < DECIDED for part in parts for x in part)
 
 
 def _norm(psi: Sequence[Any], places: list[int], factor: np.ndarray) -> float:
