@@ -314,6 +314,9 @@ def test_a_run_made_otherwise_does_not_speak_for_a_certificate():
         ({"region": {"x": [1, 0]}}, "empty"),
         ({"region": {"x": 1}}, "not a range"),
         ({"effort": "long"}, "not a number"),
+        ({"effort": "5"}, "not a number"),
+        ({"effort": True}, "not a number"),
+        ({"region": {"x": ["-1", 1]}}, "not a number"),
         ({"weights": {"rope": 1}}, "no constraint"),
     ],
 )

@@ -90,6 +90,8 @@ def _limits(limits: Any, where: str) -> tuple[float, float]:
 
 
 def _number(value: Any, where: str) -> float:
+    if isinstance(value, str | bool):  # as simulate's step: float() would take "5" and True
+        raise BadRequest(f"{value!r} is not a number", where=where, fix="give a number, without quotes")
     try:
         number = float(value)
     except (TypeError, ValueError):
