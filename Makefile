@@ -13,7 +13,7 @@ PY ?= $(shell for name in python3.13 python3.12 python3.11 python3; do \
 PIP_FLAGS := --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fast lint bench rivals prove fuzz mutate lock clean
+.PHONY: help demo test fast lint browser bench rivals prove fuzz mutate lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## /\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do printf '  make %-6s %s\n' "$$name" "$$text"; done
@@ -23,8 +23,8 @@ demo: $(READY) ## the adaptive-optics problem end to end: equations, forces, pro
 	$(BIN)/holdfast run src/holdfast/examples/adaptive_optics.toml -o build/adaptive_optics.html
 	@echo "open build/adaptive_optics.html in a browser; it is complete and needs no network"
 
-test: lint ## lint, types and the full test suite
-	@sh tools/browser.sh
+test: $(READY) ## lint, types and the full test suite
+	@$(MAKE) --no-print-directory -j 2 lint browser
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 fast: $(READY) ## the tests that take a moment
@@ -38,6 +38,9 @@ lint: $(READY) ## style and types
 bench: $(READY) ## measure, and write benchmarks/results
 	$(BIN)/python -m benchmarks.run
 	$(BIN)/python -m benchmarks.felt
+
+browser:
+	@sh tools/browser.sh
 
 rivals: ## the same problems by MuJoCo, Pinocchio, JAX and heyoka, in an environment of its own; writes docs/benchmarks.md
 	$(PY) -m venv .venv-rivals

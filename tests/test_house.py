@@ -39,6 +39,17 @@ def place(file: Path) -> str:
     return file.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
+def below(node: ast.AST) -> list[ast.AST]:
+    """What a node is made of but for expressions, in which nothing is imported, and no class defined."""
+    return [child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr)]
+
+
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    for child in below(node):
+        yield child
+        yield from statements(child)
+
+
 def always_imported(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
     """The import statements below a node, at any depth, less those under `if TYPE_CHECKING:`."""
     if isinstance(node, ast.Import | ast.ImportFrom):
@@ -47,7 +58,7 @@ def always_imported(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
         for child in node.orelse:
             yield from always_imported(child)
     else:
-        for child in ast.iter_child_nodes(node):
+        for child in below(node):
             yield from always_imported(child)
 
 
@@ -61,10 +72,10 @@ def imported_modules(statement: ast.Import | ast.ImportFrom, package: tuple[str,
     yield from (f"{start}.{alias.name}" for alias in statement.names)
 
 
-def imported_parts(text: str, package: tuple[str, ...]) -> set[str]:
-    """The parts of Holdfast that a source text imports: rooms, top-level modules, or `holdfast` for a public name."""
+def imported_parts(source: ast.Module, package: tuple[str, ...]) -> set[str]:
+    """The parts of Holdfast that a source imports: rooms, top-level modules, or `holdfast` for a public name."""
     parts = set()
-    for statement in always_imported(ast.parse(text)):
+    for statement in always_imported(source):
         for name in imported_modules(statement, package):
             first, _, rest = name.partition(".")
             if first == "holdfast":
@@ -92,7 +103,7 @@ def test_imports_only_point_back_along_the_flow(file):
     here = place(file)
     assert here in {*FLOW, *DATA, *DOORS}, f"{here} has no place in the flow"
     package = ("holdfast", *file.relative_to(SOURCE).parent.parts)
-    wrong = sorted(part for part in imported_parts(file.read_text("utf-8"), package) if forbidden(here, part))
+    wrong = sorted(part for part in imported_parts(parsed(file), package) if forbidden(here, part))
     assert not wrong, f"{file.relative_to(ROOT)}: {here} may not import {', '.join(wrong)}"
 
 
@@ -114,7 +125,7 @@ def test_imports_only_point_back_along_the_flow(file):
     ],
 )
 def test_every_way_to_import_is_seen(text, parts):
-    assert imported_parts(text, package=("holdfast", "graph")) == parts
+    assert imported_parts(ast.parse(text), package=("holdfast", "graph")) == parts
 
 
 @pytest.mark.parametrize(
@@ -149,10 +160,10 @@ def folders() -> list[Path]:
     return sorted({file.parent for file in SOURCE_FILES} - {SOURCE})
 
 
-def imported_at_once(text: str) -> set[str]:
-    """The modules that a source text loads when it is imported itself; what a function imports comes later."""
+def imported_at_once(source: ast.Module) -> set[str]:
+    """The modules that a source loads when it is imported itself; what a function imports comes later."""
     found = set()
-    for statement in ast.parse(text).body:
+    for statement in source.body:
         if isinstance(statement, ast.Import | ast.ImportFrom):
             found.update(imported_modules(statement, ()))
     return found
@@ -169,7 +180,7 @@ def neighbours(room: str) -> dict[str, set[str]]:
     graph: dict[str, set[str]] = {}
     for file in (SOURCE / room).rglob("*.py"):
         here = file.relative_to(SOURCE / room).parts[0].removesuffix(".py")
-        loaded = {part_of(module, room) for module in imported_at_once(file.read_text("utf-8"))}
+        loaded = {part_of(module, room) for module in imported_at_once(parsed(file))}
         graph.setdefault(here, set()).update(part for part in loaded if part not in {None, here})
     return graph
 
@@ -185,14 +196,15 @@ def test_a_circle_of_sub_rooms_is_seen():
     with pytest.raises(CycleError):
         TopologicalSorter({"a": {"b"}, "b": {"a"}}).prepare()
     assert part_of("holdfast.stability.proof.cells.Cell", "stability") == "proof"
-    assert imported_at_once("from holdfast.graph import nodes\ndef f():\n    import numpy") == {"holdfast.graph.nodes"}
+    source = ast.parse("from holdfast.graph import nodes\ndef f():\n    import numpy")
+    assert imported_at_once(source) == {"holdfast.graph.nodes"}
 
 
 @pytest.mark.parametrize("folder", folders(), ids=lambda folder: folder.relative_to(SOURCE).as_posix())
 def test_a_folder_is_small_and_says_what_it_is_for(folder):
     modules = [file.stem for file in folder.glob("*.py") if file.stem != "__init__"]
     assert len(modules) <= MOST_MODULES, f"{len(modules)} modules: make a room within the room"
-    assert ast.get_docstring(ast.parse((folder / "__init__.py").read_text("utf-8"))), "no docstring in __init__.py"
+    assert ast.get_docstring(parsed(folder / "__init__.py")), "no docstring in __init__.py"
 
 
 # ---------------------------------------------------------------- names
@@ -282,7 +294,7 @@ def records() -> list[tuple[str, ast.ClassDef, dict[str, bool]]]:
     """Every dataclass of the house: its room, its class and what its decorator asks for."""
     found = []
     for file in SOURCE_FILES:
-        for node in ast.walk(parsed(file)):
+        for node in statements(parsed(file)):
             for decorator in node.decorator_list if isinstance(node, ast.ClassDef) else ():
                 if ast.unparse(decorator).startswith("dataclass"):
                     asked = {k.arg: ast.literal_eval(k.value) for k in getattr(decorator, "keywords", ())}
