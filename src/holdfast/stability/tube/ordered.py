@@ -18,6 +18,7 @@ import numpy as np
 
 from holdfast.engine.forms.monomials import CellMonomials, monomials
 from holdfast.equations.equations import Equations
+from holdfast.errors import BadRequest
 from holdfast.graph.arithmetics.balls import ball, balls, precision
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.graph.derivatives import jacobian
@@ -26,6 +27,7 @@ from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.certificate.tube_proof import OrderedProof, Tube
 from holdfast.stability.proof.enclosure import magnitude
 from holdfast.stability.proof.obedience import Place
+from holdfast.stability.proof.prove import STATED_ROUNDING
 from holdfast.stability.proof.rounding import clock_error
 from holdfast.stability.proof.work import SearchWork
 from holdfast.stability.sampling import Batch
@@ -35,6 +37,7 @@ from holdfast.stability.tube.flow import TubeFlow, tube_flow
 from holdfast.stability.tube.in_phase import cells_at_rows
 from holdfast.stability.tube.lengths import StepLengths
 from holdfast.stability.tube.prove import LITTLE, NARROWER, WIDTH, WITHIN
+from holdfast.stability.tube.rounding.by_slopes import RoundingSlopes
 from holdfast.stability.tube.rounding.cover import MOST_MONOMIALS, units_of
 from holdfast.stability.tube.rounding.tape import RoundingTape
 from holdfast.stability.tube.step import limits_hold, rates_between
@@ -80,6 +83,7 @@ class OrderedProver:
     run: Trajectory
     seen: Array  # the largest of each deviation along the run, not below what reading it off may add
     work: SearchWork
+    counted_from: float | None = None  # rows of the run lie at counted_from + k step; None: at its own first + k step
 
     def proof(self, rows: list[Place]) -> OrderedProof | str:
         """A proof of all deviations, or why there is none; `rows` are states at which the equations are tried."""
@@ -108,7 +112,7 @@ class OrderedProver:
         self._charge(self._map.tape, evaluated)
         if not exist.all():
             return None
-        rounding = self._rounding(found)
+        rounding = STATED_ROUNDING * self._rounding(found)
         bounds = self._summed(found.ranges, found.owners, rounding) if np.isfinite(rounding).all() else None
         if bounds is None or not np.isfinite(bounds).all() or outside(found.cells, self.run):
             return None
@@ -117,7 +121,7 @@ class OrderedProver:
             names=self._flow.psi_names,
             start=tuple(self._start.tolist()),
             bounds=tuple((STATED * bounds).tolist()),
-            rounding=tuple((STATED * rounding.max(axis=0)).tolist()),
+            rounding=tuple(rounding.max(axis=0).tolist()),
             steps=self._steps,
             reaches=tuple(found.ranges.reach.max(axis=0).tolist()),
         )
@@ -275,10 +279,28 @@ class OrderedProver:
     @property
     def _reserve(self) -> float:
         """Work that an attempt and the rounding of the one that is chosen take."""
-        return len(self.run.times) * (units_of(self._map.tape) + units_of(self._model(fine=True).tape))
+        finest = max(units_of(model.tape) for model in (self._model(fine=True), self._slopes) if model is not None)
+        return len(self.run.times) * (units_of(self._map.tape) + finest)
 
     def _charge(self, tape: Any, boxes: int) -> None:
         self.work.charge(boxes * units_of(tape))
+
+    @cached_property
+    def _clock(self) -> float:
+        begin = float(self.run.times[0]) if self.counted_from is None else self.counted_from
+        return clock_error(begin, self.run.times, self._lengths.longest, self.scheme)
+
+    @cached_property
+    def _slopes(self) -> RoundingSlopes | None:
+        """Of each deviation by itself; None where slopes are not followed."""
+        each = [([k], np.ones((1, 1))) for k in range(len(self._flow.psi))]
+        try:
+            return RoundingSlopes(
+                self._flow, self.scheme, self._lengths.longest, self._shapes[False], each, self._clock,
+                varying=self._lengths.chosen,
+            )  # fmt: skip
+        except BadRequest:
+            return None
 
     @cached_property
     def _models(self) -> dict[bool, RoundingTape]:
@@ -293,26 +315,28 @@ class OrderedProver:
         return self._models[fine]
 
     def _rounding(self, found: OrderedAttempt) -> Array:
-        """Of one step from each box: errors added up, and followed with their signs where that counts."""
+        """Of one step from each box: errors added up, and where that counts each by its slope, or with a symbol."""
         radius = found.ranges.radius
         bounds, few, every = np.full_like(radius, np.inf), _sampled(len(radius)), np.arange(len(radius))
-        if np.isfinite(self._rounded(found, few, fine=False)).all():
-            bounds = self._rounded(found, every, fine=False)
-        poor: Array = np.any(~(bounds <= LITTLE * radius), axis=1)
-        if poor.any():
-            bounds[poor] = np.fmin(bounds[poor], self._rounded(found, every[poor], fine=True))
+        if np.isfinite(self._rounded(found, few, self._model(fine=False))).all():
+            bounds = self._rounded(found, every, self._model(fine=False))
+        poor: Array = every[np.any(~(bounds <= LITTLE * radius), axis=1)]
+        for model in (self._slopes, self._model(fine=True)):
+            if model is not None and len(poor):
+                closer = self._rounded(found, poor, model)
+                bounds[poor] = np.fmin(bounds[poor], closer)
+                poor = poor[~np.isfinite(closer).all(axis=1)]  # where slopes have a bound, symbols have no better
         return bounds
 
-    def _rounded(self, found: OrderedAttempt, chosen: Array, *, fine: bool) -> Array:
-        model, shape, boxes = self._model(fine=fine), self._shapes[fine], found.boxes.chosen(chosen)
+    def _rounded(self, found: OrderedAttempt, chosen: Array, model: RoundingTape | RoundingSlopes) -> Array:
+        shape, boxes = model.tape.monomials, found.boxes.chosen(chosen)
         data = boxes.inputs(shape, self._flow.places, self._flow.timed)
-        begin, longest = self.equations.problem.run.begin, self._lengths.longest
-        data[:, 0, -1] = clock_error(begin, self.run.times, longest, self.scheme)
+        data[:, 0, -1] = self._clock
         lengths = self._lengths.ranges_from(found.owners[chosen])
         if lengths is not None:
             data = with_lengths(data, lengths, shape, self._flow)
         self._charge(model.tape, len(boxes))
-        return model.errors(data)
+        return model.errors(data) if isinstance(model, RoundingTape) else model.bounds(data)
 
     def _tube(self, found: OrderedAttempt) -> Tube:
         scales = zip(self.run.state_names, self._centre.scales.tolist(), strict=True)

@@ -15,7 +15,7 @@ import numpy as np
 
 from holdfast.engine.forms.evaluate import FormTape
 from holdfast.engine.forms.monomials import CellMonomials
-from holdfast.engine.forms.tape import Recorder
+from holdfast.engine.forms.tape import Recorder, Value
 from holdfast.errors import BadRequest
 from holdfast.graph.arithmetics.rounded_balls import UNDERFLOW
 from holdfast.graph.nodes import Node
@@ -36,15 +36,17 @@ class RoundingSlopes:
 
     def __init__(
         self, flow: TubeFlow, scheme: RungeKutta, step: float, monomials: CellMonomials, factors: Sequence[Factor],
-        clock: float,
+        clock: float, *, varying: bool = False,
     ) -> None:  # fmt: skip
-        """`clock` is what the time of a stage may be wrong by, which the inputs say, too."""
+        """`clock` is what the time of a stage may be wrong by, which the inputs say, too. With `varying`, the length of
+        the step is the first input, at most `step`.
+        """
         if flow.refinement is not None:
             raise BadRequest("slopes are not followed through passes")
         self.flow, self.scheme, self._clock, self._factors = flow, scheme, clock, factors
-        self._step, self._tape = Fraction(step), Recorder(1, monomials)
+        self._longest, self._tape = Fraction(step), Recorder(1, monomials)
         self._count = sum(factor.shape[1] for _, factor in factors)
-        self._taken = ComputedStep(flow, scheme, step, self._tape)
+        self._taken = ComputedStep(flow, scheme, step, self._tape, varying=varying)
         self._rates = [self._taken.wide(stage) for stage in self._taken.stages]
         self.tape = FormTape(self._tape, self._back())
 
@@ -68,7 +70,8 @@ class RoundingSlopes:
         at: dict[int, list[Slopes]] = {}
         for i in reversed(range(len(rows))):
             used = [(Fraction(weights[i]), last), *((Fraction(rows[j][i]), at[j]) for j in at)]
-            seeds = self._weighted([(self._step * weight, slopes) for weight, slopes in used if weight])
+            tau = self._taken.tau
+            seeds = self._weighted([(tape.mul(tau, weight), slopes) for weight, slopes in used if weight])
             sweep = Sweep(tape, self.flow.code_rates, taken.results[i], self._ends, rounded=True)
             at[i], totals = sweep.back(seeds, totals)
             totals = self._driven(totals, at[i], rows[i][:i])
@@ -90,7 +93,7 @@ class RoundingSlopes:
         known = tape.whole_graph(flow.inputs, end, flow.psi)
         return Sweep(tape, flow.psi, known, flow.inputs, rounded=False).back(seeds, [])[0]
 
-    def _weighted(self, chosen: Sequence[tuple[Fraction, list[Slopes]]]) -> list[Slopes]:
+    def _weighted(self, chosen: Sequence[tuple[Value, list[Slopes]]]) -> list[Slopes]:
         """Σ w g of each state: the slopes by its rate."""
         tape = self._tape
         found: list[Slopes] = [[NOTHING] * self._count for _ in self.flow.variables]
@@ -101,7 +104,7 @@ class RoundingSlopes:
 
     def _driven(self, totals: list[int], slopes: list[Slopes], weights: Sequence[Fraction]) -> list[int]:
         """With what the driver's own sums and the clock add at a place."""
-        tape, own, shares = self._tape, *driver_units(weights, self._step)
+        tape, own, shares = self._tape, *driver_units(weights, self._longest)
         totals = tallied(tape, totals, slopes[0], tape.number(Fraction(1)), self._clock)
         if shares:
             for i, slope in enumerate(slopes[1:]):

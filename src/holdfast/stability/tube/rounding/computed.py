@@ -31,8 +31,8 @@ class ComputedStep:
         self._own = SYMBOLS if fine else RUNNING
         tape.rounds = DIFFERENCE
         self._step = Fraction(step)
-        tau: Value = tape.input([len(flow.variables) + 1]) if varying else self._step
-        taken = Stages(flow, scheme, tape, tau, chosen)
+        self.tau: Value = tape.input([len(flow.variables) + 1]) if varying else self._step
+        taken = Stages(flow, scheme, tape, self.tau, chosen)
         self.start, self.stages = taken.state, list[list[Value]]()
         self.results: list[dict[int, Value]] = []  # of the code at each stage, by node
         for node, row in zip(scheme.nodes, scheme.stages, strict=True):
