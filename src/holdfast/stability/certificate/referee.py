@@ -54,15 +54,17 @@ def _assumed(certificate: Any) -> list[str]:
     shown = ", ".join(name for name in SHOWN if name in used)
     reach = ", ".join(dict.fromkeys(where for name, where in SHOWN.items() if name in used))
     taken = ", ".join(name for name in TAKEN if name in used)
-    rows = "" if certificate.step is None else ", and row k lies at begin + k h"
-    lines = [
-        "Assumes   doubles are rounded to nearest (IEEE 754), and the code is run as it is listed;",
-        f"          a step is x + h S, with S the weighted sum of the stages, made first{rows}",
-    ]
+    lines = ["Assumes   doubles are rounded to nearest (IEEE 754), and the code is run as it is listed;"]
+    if any(block.mean_square is not None for block in certificate.blocks):
+        lines.append("          a step adds h times the rates to the state, and then what the noise adds")
+    else:
+        lines.append("          a step is x + h S, with S the weighted sum of the stages, made first")
+    if certificate.step is not None:
+        lines.append("          rows lie at begin + k h, k counted from the beginning or from any row")
     if shown:
         lines += [
-            f"          {shown}: our own code, within 2^-49 of the value, which is proved of {reach};",
-            "          beyond, the system's, which is taken for granted",
+            f"          {shown}: our own code in native runs and in C, within 2^-49 of the value, which is proved",
+            f"          of {reach}; beyond, and elsewhere, the system's, which is taken for granted",
         ]
     lines += [f"          {taken}: within 2^-49 of the value, which is taken for granted"] if taken else []
     return lines

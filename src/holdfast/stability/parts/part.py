@@ -54,7 +54,7 @@ def numbers_of(run: Trajectory, given: ByName | None, where: str) -> dict[str, f
 
 
 def from_row(part: Trajectory, row: int, steps: int) -> Equations:
-    """What follows a row of a run, as a problem of its own."""
+    """What follows a row of a run, as a problem of its own; its step is that of the run, whatever drift is wanted."""
     equations, step = part.equations, part.step
     assert equations is not None
     assert step is not None
@@ -68,7 +68,8 @@ def from_row(part: Trajectory, row: int, steps: int) -> Equations:
         start_policy="keep",
     )
     start: dict[str, Any] = dict(zip(equations.state_names, part.y[:, row].tolist(), strict=True))
-    return derive(replace(problem, run=own, start=Frozen(start)))
+    asked = Frozen({key: value for key, value in problem.certificate.items() if key != "drift"})
+    return derive(replace(problem, run=own, start=Frozen(start), certificate=asked))
 
 
 def same_run(one: Trajectory, other: Trajectory) -> bool:

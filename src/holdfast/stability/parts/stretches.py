@@ -133,7 +133,10 @@ def _certified(
             if end - begin < FEW:
                 break
             own = from_row(run, begin, end - begin)
-            certificate = certify(own, run.scheme, parameters=numbers, effort=effort / len(rows), tube=True)
+            certificate = certify(
+                own, run.scheme, parameters=numbers, effort=effort / len(rows), tube=True,
+                counted_from=float(run.times[0]),
+            )  # fmt: skip
             if certificate.interrupted:
                 return found
             if certificate.attracted.is_proof or trim == TRIMS[-1]:

@@ -74,6 +74,7 @@ class Assessment:
     tube: bool = False  # a tube along the run is wanted, in place of a region
     in_order: bool = False  # and its steps followed in the order of time, whether they contract or not
     widened: tuple[str, ...] = ()  # parameters that are states here, so that a region bounds them
+    counted_from: float | None = None  # where the rows of the run are counted from; None: from its first
     whole_effort: float | None = None  # of which this one has a share, where several steps are tried
     ledger: SearchWork = field(default_factory=lambda: SearchWork(math.inf))  # what all searches took together
 
@@ -84,11 +85,7 @@ class Assessment:
         blocks = self._blocks(run)
         provable = [self._why_not(block) is None and block.roots.hurwitz for block in blocks]
         share = EFFORT * self.asked.effort / max(1, sum(provable))
-        errors = reading_errors(self.equations, run, parameter_vector(self.equations, self.parameters))
-        seen = [
-            self._measured(BlockAlongRun(block, run, np.array([errors[name] for name in block.names]).T), step)
-            for block in blocks
-        ]
+        errors, seen = self._seen(blocks, run, step)
         least = {name: float(rows.max()) for name, rows in errors.items()}
         granted = Assumptions.along(run, least, [one.certificate for one in seen if one.norm], self.asked.region)
         made, stopped = self._each_certified(seen, step, share, granted)
@@ -114,14 +111,20 @@ class Assessment:
         """Stretches of a run, with every step kept, in which no tube is proved."""
         if not isinstance(self.scheme, RungeKutta):
             return []
-        errors = reading_errors(self.equations, run, parameter_vector(self.equations, self.parameters))
-        blocks = [block for block in self._blocks(run) if self._why_not(block) is None]
-        seen = [
-            self._measured(BlockAlongRun(block, run, np.array([errors[name] for name in block.names]).T), step)
-            for block in blocks
-        ]
+        _, seen = self._seen([block for block in self._blocks(run) if self._why_not(block) is None], run, step)
         work = self.ledger.beside(EFFORT * self.asked.effort)
         return gaps_along(self.equations, self.scheme, step, self.parameters, seen, work)
+
+    def _seen(
+        self, blocks: Sequence[ProofBlock], run: Trajectory, step: float | None
+    ) -> tuple[dict[str, np.ndarray], list[MeasuredDefect]]:
+        """What reading adds to each deviation at each row, and what the run says of each block."""
+        errors = reading_errors(self.equations, run, parameter_vector(self.equations, self.parameters))
+        begin = float(run.times[0]) if self.counted_from is None else self.counted_from
+        along = [
+            BlockAlongRun(block, run, np.array([errors[name] for name in block.names]).T, begin) for block in blocks
+        ]
+        return errors, [self._measured(one, step) for one in along]
 
     def _in_tubes(
         self, seen: list[MeasuredDefect], made: list[BlockCertificate], step: float | None
@@ -434,7 +437,9 @@ class Assessment:
         assert isinstance(self.scheme, RungeKutta)
         limits = granted.limits(self.equations, block)
         made = kept_for(self.equations, block, self.scheme, self.parameters)
-        setting = Claim(self.equations, block, self.scheme, step, self.parameters, region, limits, made)
+        setting = Claim(
+            self.equations, block, self.scheme, step, self.parameters, region, limits, made, told.counted_from
+        )
         try:
             norm = region_norm(setting, run, defects) if block.varies else norm
         except HoldfastError as error:

@@ -23,7 +23,7 @@ from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.stability.certificate.certificate import Certificate, Label
 from holdfast.stability.promise.assess import Assessment
 from holdfast.stability.promise.parameter_box import wide_parameters, widened
-from holdfast.stability.promise.request import CertificateRequest, Region, certificate_request
+from holdfast.stability.promise.request import CertificateRequest, Region, asked_number, certificate_request
 from holdfast.stability.promise.speeds import require_speeds
 from holdfast.stability.promise.tableau import require_maker
 from holdfast.stability.proof.work import EFFORT, SearchWork
@@ -50,6 +50,7 @@ def certify(
     tube: bool = False,
     in_order: bool = False,
     speeds: float | None = None,
+    counted_from: float | None = None,
     progress: Progress | None = None,
     **run: Unpack[StepOptions],
 ) -> Certificate:
@@ -65,9 +66,10 @@ def certify(
     `hf.safe_starts` needs one. With `in_order`, the steps of that run are followed in the order of time: bounds for its
     length, the nearest to what it shows. An adaptive scheme has no one step, so that its run is followed so. With
     `speeds` (0.05: up to 5 % more or less), the tube holds the positions of the run with other speeds, at whatever
-    time: for one degree of freedom and equations without time. `progress` is called with the fraction done; Ctrl-C ends
-    the search, and leaves the proofs found so far and what was measured. What is not given is taken from the problem's
-    own run and certificate tables.
+    time: for one degree of freedom and equations without time. `counted_from` is where a longer run began of which this
+    is a part: its rows lie at counted_from + k step, which doubles round otherwise. `progress` is called with the
+    fraction done; Ctrl-C ends the search, and leaves the proofs found so far and what was measured. What is not given
+    is taken from the problem's own run and certificate tables.
     """
     if not isinstance(equations, Equations):
         raise BadRequest(f"certify() takes Equations, not {type(equations).__name__}", fix="hf.derive(problem) first")
@@ -99,7 +101,8 @@ def certify(
     step, tolerance, duration = run.get("step"), run.get("tolerance"), run.get("duration")
     asked = certificate_request(equations, region, drift, effort, speeds)
     job = Assessment(equations, chosen, duration, asked, start, parameters or {}, constraints, sample, progress)
-    job = replace(job, widened=tuple(ranges), tube=tube, in_order=in_order)
+    counted = None if counted_from is None else asked_number(counted_from, "certify(counted_from=...)")
+    job = replace(job, widened=tuple(ranges), tube=tube, in_order=in_order, counted_from=counted)
     if trajectory is not None:
         _require_same(job, trajectory, step)
     job = _with_numbers(job)

@@ -14,8 +14,7 @@ from holdfast.stability.certificate.certificate import BlockCertificate, Label
 from holdfast.stability.certificate.mean_square import MeanSquareProof
 from holdfast.stability.promise.norm_search import ChosenNorm, sizes_in
 from holdfast.stability.proof.block import ProofBlock
-
-CLOCK = 2.0**-50  # of the latest time: how far a row may be from its whole step
+from holdfast.stability.proof.rounding import row_error
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +24,7 @@ class BlockAlongRun:
     block: ProofBlock
     run: Trajectory
     reading: np.ndarray  # what rounding may do to each deviation where it is read off a row
+    counted_from: float  # rows lie at counted_from + k step, as doubles have it
 
     @property
     def errors(self) -> np.ndarray:
@@ -37,16 +37,17 @@ class BlockAlongRun:
         return rows[:-1] if self.run.outcome is Outcome.event and len(rows) > 2 else rows
 
     def watched(self, step: float | None) -> bool:
-        """Whether the run kept every step, and nothing but the scheme moved it: t = begin + k·step, to rounding.
+        """Whether the run kept every step, and nothing but the scheme moved it: rows are a step apart, to the rounding
+        that proofs count.
 
         Without a step: whether its rows are the ends of the steps that it chose.
         """
         times = self.run.times[: len(self.psi)]
         if step is None:
             return self.run.every == 1 and not self.run.picked and self.run.steps == len(times) - 1 > 0
-        whole = times[0] + step * np.arange(len(times))
-        clock = CLOCK * np.abs(times).max() if len(times) else 0.0
-        return len(times) > 1 and self.run.every == 1 and bool((np.abs(times - whole) <= clock).all())
+        if len(times) < 2 or self.run.every != 1:
+            return False
+        return bool((np.abs(np.diff(times) - step) <= row_error(self.counted_from, (times.min(), times.max()))).all())
 
     @property
     def observed(self) -> tuple[float, ...]:

@@ -107,7 +107,9 @@ def _in_tube(
         return found
     run = seen[0].told.run
     requests = [_request(seen[k]) for k in open_ones]
-    prover, stopped = TubeProver(equations, scheme, step, parameters, run, requests, work, speeds), False
+    counted_from = seen[0].told.counted_from
+    prover = TubeProver(equations, scheme, step, parameters, run, requests, work, speeds, counted_from)
+    stopped = False
     try:
         proofs = prover.proofs(_rows(seen[0]))
     except Interrupted as stop:
@@ -169,7 +171,9 @@ def in_order(
         return found
     reached = np.array([sizes[name] for name in equations.deviation_names])
     try:
-        proof = OrderedProver(equations, scheme, step, parameters, run, reached, work).proof(_rows(seen[0]))
+        counted_from = seen[0].told.counted_from
+        prover = OrderedProver(equations, scheme, step, parameters, run, reached, work, counted_from)
+        proof = prover.proof(_rows(seen[0]))
     except InternalError:
         raise
     except HoldfastError as error:

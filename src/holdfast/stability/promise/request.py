@@ -70,7 +70,7 @@ def certificate_request(
 def _part(speeds: Any) -> float | None:
     if speeds is None:
         return None
-    number = _number(speeds, "speeds")
+    number = asked_number(speeds, "speeds")
     if not 0 <= number < 1:
         raise BadRequest(
             f"speeds = {number:g} is no part of a speed",
@@ -83,13 +83,14 @@ def _part(speeds: Any) -> float | None:
 def _limits(limits: Any, where: str) -> tuple[float, float]:
     if not isinstance(limits, Sequence) or isinstance(limits, str) or len(limits) != 2:
         raise BadRequest(f"{limits!r} is not a range", where=where, fix="give (low, high)")
-    low, high = (_number(x, where) for x in limits)
+    low, high = (asked_number(x, where) for x in limits)
     if not low <= high:
         raise BadRequest(f"the range from {low:g} to {high:g} is empty", where=where, fix="give (low, high)")
     return low, high
 
 
-def _number(value: Any, where: str) -> float:
+def asked_number(value: Any, where: str) -> float:
+    """A finite number, or a refusal."""
     if isinstance(value, str | bool):  # as simulate's step: float() would take "5" and True
         raise BadRequest(f"{value!r} is not a number", where=where, fix="give a number, without quotes")
     try:
@@ -102,7 +103,7 @@ def _number(value: Any, where: str) -> float:
 
 
 def _positive(value: Any, where: str) -> float:
-    number = _number(value, where)
+    number = asked_number(value, where)
     if not number > 0:
         raise BadRequest(
             f"{where} = {number:g} is not positive", where=f"certificate.{where}", fix="give a positive number"

@@ -39,6 +39,7 @@ class Claim:
     region: Mapping[str, tuple[float, float]]  # "t" and every state
     limits: Mapping[str, tuple[float, float]]  # deviations of other blocks, and further observables
     made: Memo = field(default_factory=Memo, repr=False)  # what no region changes, made once for all of them
+    counted_from: float | None = None  # rows lie at counted_from + k step; None: where the problem's own run begins
 
     @property
     def extra_names(self) -> tuple[str, ...]:
@@ -109,12 +110,17 @@ class Claim:
         psi = self.deviations([ball(float(x)) for x in (moment, *state)])
         return norm(entries(ball_matrix(factor.T) * column(psi)))
 
+    @property
+    def clock(self) -> float:
+        """What times may be wrong by in Omega."""
+        begin = self.equations.problem.run.begin if self.counted_from is None else self.counted_from
+        return clock_error(begin, self.region["t"], self.step, self.scheme)
+
     def rounding(self, factor: np.ndarray, leaps: Sequence[float] = ()) -> RoundingModel:
         values = parameter_vector(self.equations, self.parameters)
-        clock = clock_error(self.equations.problem.run.begin, self.region["t"], self.step, self.scheme)
         counted = frozenset({"table"} if leaps else ())
         tapes = self.made.once(("rounding", counted), lambda: RoundingTapes(self.equations, self.block.places, counted))
-        return RoundingModel(tapes, self.scheme, self.step, factor, values, clock, leaps)
+        return RoundingModel(tapes, self.scheme, self.step, factor, values, self.clock, leaps)
 
 
 def kept_for(equations: Equations, block: ProofBlock, scheme: RungeKutta, parameters: Mapping[Any, Any]) -> Memo:

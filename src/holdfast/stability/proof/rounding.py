@@ -35,11 +35,18 @@ from holdfast.stability.proof.enclosure import Ball, ball_matrix, column, entrie
 def clock_error(begin: float, times: Iterable[float], step: float, scheme: RungeKutta) -> float:
     """What the time of a row or a stage may be wrong by, for steps between some times.
 
-    t = begin + k step: the product is rounded, and the sum; so are they at the other end of the step. A stage is no
-    more than three roundings from the row where its step begins. A run may begin at any of the times, too.
+    A stage is no more than three roundings from the row where its step begins.
+    """
+    return row_error(begin, times, step * max(1.0, *(abs(float(node)) for node in scheme.nodes)))
+
+
+def row_error(begin: float, times: Iterable[float], reach: float = 0.0) -> float:
+    """What the time between two rows that follow each other may be off from the step, for rows between some times.
+
+    t = begin + k step: the product is rounded, and the sum; so are they at the other end of the step. A run may begin
+    at any of the times, too; `reach` goes beyond them.
     """
     ends = [begin, *map(float, times)]
-    reach = step * max(1.0, *(abs(float(node)) for node in scheme.nodes))
     latest, covered = max(map(abs, ends)) + reach, max(ends) - min(ends) + reach
     return 2.01 * UNIT * (latest + covered)
 

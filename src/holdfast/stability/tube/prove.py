@@ -69,6 +69,7 @@ class TubeProver:
     requests: Sequence[TubeRequest]
     work: SearchWork
     speeds: float = 0.0  # by what part of themselves the rates of positions may be larger or less (8.15)
+    counted_from: float | None = None  # rows of the run lie at counted_from + k step; None: at its own first + k step
     _tapes: dict[CellMonomials, FormTape] = field(default_factory=dict)
     _doubtful: list[float] = field(default_factory=list)  # starts of steps that had no bound in some tube
     _rounding_units: dict[Attempt, float] = field(default_factory=dict)  # of work, for each cell of a cover
@@ -352,7 +353,8 @@ class TubeProver:
     def _rounding(self, found: Attempt, blocks: Sequence[int]) -> dict[int, float]:
         """A bound of the rounding of one step over a cover, for some blocks."""
         own, factors, before = list(blocks), [self._factors[k] for k in blocks], self.work.spent
-        clock = clock_error(self.equations.problem.run.begin, self.run.times, self.step, self.scheme)
+        begin = float(self.run.times[0]) if self.counted_from is None else self.counted_from
+        clock = clock_error(begin, self.run.times, self.step, self.scheme)
         cover = RoundingCover(self._flow, self.scheme, self.step, factors, clock, self.work)
         enough = LITTLE * found.cover.coefficient()[own] * self._scale
         bounds = cover.bounds(found.cover.cells, found.shape, enough).tolist()

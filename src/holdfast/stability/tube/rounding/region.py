@@ -14,7 +14,6 @@ from holdfast.stability.proof.claim import Claim
 from holdfast.stability.proof.lanes.cover import LaneJudgement
 from holdfast.stability.proof.lanes.cutter import Array, Boxes, LaneCutter
 from holdfast.stability.proof.obedience import Place
-from holdfast.stability.proof.rounding import clock_error
 from holdfast.stability.tube.agreement import require_agreement
 from holdfast.stability.tube.flow import tube_flow
 from holdfast.stability.tube.rounding.by_slopes import RoundingSlopes
@@ -51,11 +50,10 @@ class LaneRounding:
         self._timed = flow.timed
         self._shape = monomials((1,) * (len(flow.variables) + 2), ORDER)
         factors, run = [(setting.block.places, factor)], (flow, setting.scheme, setting.step, self._shape)
-        clock = clock_error(setting.equations.problem.run.begin, region["t"], setting.step, setting.scheme)
         self._tape: FormTape
         self._model: Callable[[Array], Array]
         if by_slopes:
-            slopes = RoundingSlopes(*run, factors, clock)
+            slopes = RoundingSlopes(*run, factors, setting.clock)
             self._tape, self._model = slopes.tape, slopes.bounds
         else:
             added = RoundingTape(*run)  # refuses what forms do not know
@@ -65,7 +63,7 @@ class LaneRounding:
         own = {name: k for k, name in enumerate(whole.variable_names)}
         self._columns = [own.get(name) for name in ("t", *flow.names)]
         self._region, self._names = region, ("t", *flow.names)
-        self._clock = clock
+        self._clock = setting.clock
         sides = np.array([region[name][1] - region[name][0] for name in whole.variable_names])
         self._sides = np.where(sides > 0, sides, np.inf)
 
