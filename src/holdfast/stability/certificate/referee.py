@@ -56,9 +56,9 @@ def _assumed(certificate: Any) -> list[str]:
     taken = ", ".join(name for name in TAKEN if name in used)
     lines = ["Assumes   doubles are rounded to nearest (IEEE 754), and the code is run as it is listed;"]
     if any(block.mean_square is not None for block in certificate.blocks):
-        lines.append("          a step adds h times the rates to the state, and then what the noise adds")
+        lines.append("          a step adds h times the rates to the state, and then what the noise adds;")
     else:
-        lines.append("          a step is x + h S, with S the weighted sum of the stages, made first")
+        lines.append("          a step is x + h S, with S the weighted sum of the stages, made first;")
     if certificate.step is not None:
         lines.append("          rows lie at begin + k h, k counted from the beginning or from any row")
     if shown:
