@@ -20,6 +20,8 @@ def statement(certificate: Any) -> str:
     """The whole certificate in plain text, block by block; numbers of claims in full, bounds rounded up."""
     data = certificate.to_dict()
     size = certificate.stepping if certificate.step is None else f", step {certificate.step!r}"
+    paths = {block.mean_square.scheme for block in certificate.blocks if block.mean_square is not None}
+    size += "".join(f"; paths under noise by {scheme}" for scheme in paths)
     lines = [certificate.title or "Certificate", "=" * len(certificate.title or "Certificate"), ""]
     lines += [
         f"Scheme    {certificate.scheme}{size}",
