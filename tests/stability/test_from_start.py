@@ -186,7 +186,7 @@ def test_a_referee_is_told_what_is_assumed_of_the_machine():
     text = hf.certify(hf.derive(problem), effort=1).statement()
     assert "rounded to nearest" in text
     told = " ".join(text.split())
-    assert "sin, cos: our own code in native runs and in C, within 2^-49 of the value, which is proved of angles" in told
+    assert "sin, cos: our own code in native runs and in C, within 2^-49 of the value, which is proved" in told
     assert "beyond, and elsewhere, the system's, which is taken for granted" in told
     assert "made first; rows lie at begin + k h, k counted from the beginning or from any row" in told
     free = hf.Program(holonomic={"way": x - sp.sin(hf.time) - sp.tan(x / 9) / 50}, law=hf.critically_damped(5))

@@ -19,6 +19,7 @@ from holdfast.stability.proof.block import BlockFlow
 from holdfast.stability.proof.claim import BITS, Claim, total_defect, within_data
 from holdfast.stability.proof.defect import DefectModel, terms_of
 from holdfast.stability.proof.enclosure import Ball, Box
+from holdfast.stability.proof.existence import Existence, unseen
 from holdfast.stability.proof.knots import DataCover, DataDefect, data_nodes
 from holdfast.stability.proof.lanes.cover import LaneCover
 from holdfast.stability.proof.lanes.region import lane_defect, region_cover
@@ -32,6 +33,7 @@ TUBES, SHRINK = 12, 3  # tubes tried; the tube is narrowed once its radius is be
 FIRST_TUBE = 2.5  # the first tube, as a multiple of what the measured defect would need
 LAW_SHARE = 0.3  # of the work, beside it: for the contraction of a law that varies
 FROM_START = 0.3  # of the work: for a tube that holds the start, where the first guess does not
+EXISTENCE_SHARE = 0.3  # of the work, beside it: for showing that what holds the program exists
 WORTH = 3  # times the radius that a narrow tube gives: so much is paid for a proof from the start on (a choice)
 # A verifier with another arithmetic finds other bounds, so what is stated has a little room over what was found:
 STATED_DEFECT = 1.05  # the bound of the defect; bisection brings any other enclosure below it
@@ -242,6 +244,7 @@ class Trial:
             )
         self._require_obedience_in(self.motion, found)
         self._require_obedience_in(self.whole, rounding)
+        self._require_existence(tube, work.beside(EXISTENCE_SHARE * work.limit))
         return Proof(
             factor=tuple(tuple(float(x) for x in row) for row in self.factor),
             gamma=self.gamma,
@@ -253,6 +256,19 @@ class Trial:
             limits=tuple((name, float(low), float(high)) for name, (low, high) in setting.limits.items()),
             cells=found.cells,
         )
+
+    def _require_existence(self, tube: float, work: SearchWork) -> None:
+        """What holds the program has a value at every state of the region, where the motion does not show it."""
+        setting = self.setting
+        nodes = setting.made.once(
+            ("unseen", setting.extra_names), lambda: unseen(setting.equations, self.motion, setting.parameters)
+        )
+        if nodes and not Existence(self.whole, nodes, setting.region).shown(self._rounding.pieces(tube)[0], work):
+            raise BadRequest(
+                "that forces, and what holds the program, exist all over the region is not shown: a denominator may "
+                "vanish there, or a root or a logarithm have no value",
+                where="certificate.region", fix="a smaller region",
+            )  # fmt: skip
 
     def _contracts(self, law: StepMatrix, tube: float, work: SearchWork) -> bool:
         """Whether a step under a law that varies contracts by γ at every state of the region in the tube."""

@@ -16,6 +16,7 @@ from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector
 from holdfast.graph.nodes import Node, ancestors, substitute
 from holdfast.stability.proof.block import bound_numbers, unsure_controls
+from holdfast.stability.proof.existence import partial_operations
 from holdfast.stability.tube.friction import FrictionFlow, friction_flow
 from holdfast.stability.tube.limits import ControlLimit, limits_of, only_limits, without_limits
 from holdfast.stability.tube.refinement import Refinement, refinement_of, yielding
@@ -45,6 +46,7 @@ class TubeFlow:
     code_unknowns: tuple[Node, ...]  # of the system, as they are computed
     parameters: tuple[float, ...]
     friction: FrictionFlow | None = None  # forces that use their own reactions
+    apart: tuple[Node, ...] = ()  # behind what holds the program, and not behind the rates: what may have no value
     limits: tuple[ControlLimit, ...] = ()  # of controls, which must not be reached
     refinement: Refinement | None = None  # passes over the system, where constraints repeat each other
     speeds: bool = False  # the rates of positions vary by a common factor: one more variable of the cells (8.15)
@@ -63,16 +65,19 @@ def tube_flow(equations: Equations, parameters: Mapping[Any, Any], *, whole: boo
     inputs, field, numbers = equations.inputs, equations.field, bound_numbers(equations, parameters)
     psi = [*equations.deviations.y, *equations.deviations.w]
     entries, right = _system(equations)
+    held = [*_forces(equations), *_places(equations), equations.observables["energy"]]
     free, refinement = without_limits(equations), refinement_of(equations)
     solved = (*equations.solution.accelerations, *equations.solution.mu)
     code = substitute([*field.rates, *(solved if refinement is None else refinement.passes[-1])], free)
     code_rates, unknowns = code[: len(field.rates)], code[len(field.rates) :]
     # of the code as it stands: what cancels once numbers are put in is computed, and rounded, all the same
     table = dict(zip(field.state, code_rates, strict=True))
-    wanted, behind = [*psi, *(field.state if whole else ())], [*entries.values(), *right]
-    nodes = substitute([*code_rates, *psi, *entries.values(), *right], numbers)
-    cut = len(field.rates), len(field.rates) + len(psi), len(field.rates) + len(psi) + len(entries)
-    rates, psi, system, right = nodes[: cut[0]], nodes[cut[0] : cut[1]], nodes[cut[1] : cut[2]], nodes[cut[2] :]
+    wanted, behind = [*psi, *(field.state if whole else ()), *partial_operations(held)], [*entries.values(), *right]
+    parts = [code_rates, psi, [*entries.values()], right, held]
+    found = iter(substitute([node for part in parts for node in part], numbers))
+    rates, psi, system, right, held = ([next(found) for _ in part] for part in parts)
+    apart = partial_operations(held) - {*ancestors((*system, *right))}
+    nodes = [*rates, *psi, *system, *right, *apart]
     relevant = _relevant(inputs.time, table, wanted, behind, set(inputs.v))
     chosen = [k for k, node in enumerate(field.state) if node in relevant]
     variables = tuple(field.state[k] for k in chosen)
@@ -95,6 +100,7 @@ def tube_flow(equations: Equations, parameters: Mapping[Any, Any], *, whole: boo
         code_unknowns=tuple(unknowns[: len(right)]),
         parameters=tuple(parameter_vector(equations, parameters)),
         friction=friction_flow(equations, numbers),
+        apart=tuple(sorted(apart, key=lambda node: node.index)),
         limits=limits_of(equations, numbers),
         refinement=refinement,
     )
@@ -116,8 +122,17 @@ def _system(equations: Equations) -> tuple[Entries, list[Node]]:
     entries |= {(n + i, j): node for (i, j), node in slopes.items()}
     entries |= {(n + i, n + k): node for i, row in enumerate(equations.deviations.through) for k, node in row.items()}
     entries |= {(n + i, n + i): node for i, node in enumerate(yielding(equations.solver))}
-    forces = [h - m for h, m in zip(solution.bias, solution.excess_bias, strict=True)]
-    return entries, [*forces, *demand]
+    return entries, [*_forces(equations), *demand]
+
+
+def _forces(equations: Equations) -> list[Node]:
+    solution = equations.solution
+    return [h - m for h, m in zip(solution.bias, solution.excess_bias, strict=True)]
+
+
+def _places(equations: Equations) -> list[Node]:
+    """What M and E are made of."""
+    return [node for row in (*equations.dynamics.mass, *equations.holders) for node in row.values()]
 
 
 def _relevant(

@@ -31,7 +31,7 @@ from holdfast.stability.tube.cells import PARTS, Array, Centre, joined, outside,
 from holdfast.stability.tube.cover import PROBED, TubeCover, TubeSearch
 from holdfast.stability.tube.flow import TubeFlow, tube_flow
 from holdfast.stability.tube.rounding.cover import MOST_MONOMIALS, RoundingCover, units_of
-from holdfast.stability.tube.step import defect_tape, deviation_tape, limits_hold
+from holdfast.stability.tube.step import defect_tape, deviation_tape, limits_hold, rates_between
 
 WIDTH = 1e-3  # of each state's range: the first tube
 NARROWER, TRIES = 3.0, 5  # each next one is so much narrower
@@ -72,6 +72,7 @@ class TubeProver:
     counted_from: float | None = None  # rows of the run lie at counted_from + k step; None: at its own first + k step
     _tapes: dict[CellMonomials, FormTape] = field(default_factory=dict)
     _doubtful: list[float] = field(default_factory=list)  # starts of steps that had no bound in some tube
+    _unheld: list[float] = field(default_factory=list)  # starts of cells in which what holds the program may fail
     _rounding_units: dict[Attempt, float] = field(default_factory=dict)  # of work, for each cell of a cover
 
     def proofs(self, rows: Sequence[Place]) -> list[TubeProof | str]:
@@ -196,11 +197,19 @@ class TubeProver:
         cover = self._cover(shape).made(width, first, most)
         self._charge(self._defect(shape), cover.evaluated)
         self._doubtful.extend(cover.unbounded()[:PROBED])
-        free = limits_hold(self._flow, self.scheme, self.step, shape, cover.cells).all()
+        free = limits_hold(self._flow, self.scheme, self.step, shape, cover.cells).all() and self._exist(cover, shape)
         ratios = self._ratios(cover) if free else [math.inf] * len(self.requests)
         if self.speeds and max(ratios) < math.inf:  # one tube for all: two take a verifier twice as long
             ratios = [max(ratios)] * len(ratios)
         return Attempt(width, shape, cover, ratios, self._centre, self.speeds)
+
+    def _exist(self, cover: TubeCover, shape: CellMonomials) -> bool:
+        """Whether what holds the program has a value on the way of every step, where the rates do not meet it."""
+        if not self._flow.apart:
+            return True
+        known, _ = rates_between(self._flow, self.scheme, self.step, shape, cover.cells)
+        self._unheld.extend(cover.cells.spans[~known, 0].tolist())
+        return bool(known.all())
 
     def _cover(self, shape: CellMonomials) -> TubeSearch:
         flow, least = self._flow, self._seen / self._scale
@@ -328,7 +337,10 @@ class TubeProver:
     def _proof(self, k: int, found: Attempt | None, rounding: float) -> TubeProof | str:
         request = self.requests[k]
         if found is None or not found.ratios[k] < math.inf:
-            return f"nor was a tube along the run, {WIDTH:g} of each range wide or narrower"
+            words = f"nor was a tube along the run, {WIDTH:g} of each range wide or narrower"
+            if not self._unheld:
+                return words
+            return f"{words}: forces, or what holds the program, may have no value from t = {min(self._unheld):.6g} on"
         rounded = STATED_ROUNDING * rounding
         coefficient = max(STATED_DEFECT * float(found.cover.coefficient()[k]), LEAST_SHARE * rounded / self._scale)
         if not math.isfinite(coefficient):

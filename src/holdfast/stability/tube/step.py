@@ -181,6 +181,8 @@ def _way_tape(flow: TubeFlow, scheme: RungeKutta, shape: CellMonomials) -> FormT
     stages: list[list[Value]] = []
     for node, row in zip(scheme.nodes, scheme.stages, strict=True):
         stages.append(taken.rates(taken.moment(node), taken.advanced(row, stages)))
-    entries, right, direct = taken.system(taken.moment(Fraction(1)), taken.advanced(scheme.weights, stages))
+    place = [taken.moment(Fraction(1)), *taken.advanced(scheme.weights, stages)]
+    entries, right, direct = taken.system(place[0], place[1:])
     unknowns = taken.unknowns(entries, right) if entries else []
-    return FormTape(tape, [tape.number(value) for value in (*unknowns, *direct.values())])
+    apart = tape.graph(flow.inputs, place, flow.apart)
+    return FormTape(tape, [tape.number(value) for value in (*unknowns, *direct.values(), *apart)])

@@ -38,6 +38,7 @@ from holdfast.stability.verifier.steps.contraction import Contraction, Norm, bit
 from holdfast.stability.verifier.steps.cover import Budget, Cover, covered
 from holdfast.stability.verifier.steps.data import DataSteps, data_of
 from holdfast.stability.verifier.steps.defect import DefectJudge
+from holdfast.stability.verifier.steps.existence import Existence
 from holdfast.stability.verifier.steps.law import UniformContraction, VaryingLaw, varies
 from holdfast.stability.verifier.steps.motion import WholeMotion
 from holdfast.stability.verifier.steps.rounding import Agreement, RoundingModel
@@ -88,6 +89,11 @@ class Reading:
     notes: list[str] = field(default_factory=list)
     cuts: tuple[Cut, ...] = ()  # limits of controls that the code has, and `code` has not
     free: Code | None = None
+
+    def tell(self, note: str) -> None:
+        """Once, beside what is shown."""
+        if note and note not in self.notes:
+            self.notes.append(note)
 
     @property
     def tableau(self) -> Tableau:
@@ -249,6 +255,7 @@ def check_block(read: Reading, block: BlockClaim, budget: Budget) -> Shown:
     cells = _defect_cover(read, block, proof, widths, budget, changing)
     rounding = _rounding_cover(read, block, proof, widths, budget)
     require(rounding.cells > 0, "no state of its region lies near the program")
+    _require_existence(read, block, proof, widths, budget, changing)
     points = _agree(read, proof, rounding)
     return Shown(block, top(defect), shown, widths, start, cells.cells + rounding.cells, points, contraction)
 
@@ -379,6 +386,20 @@ def _rounding_cover(read: Reading, block: BlockClaim, proof: Claim, widths: list
         if proof.rounding < UNSEEN:
             raise Unconfirmed("the deviation is 0 but for underflow, which is too small to be re-checked") from None
         raise
+
+
+def _require_existence(
+    read: Reading, block: BlockClaim, proof: Claim, widths: list[float], budget: Budget, changing: bool
+) -> None:
+    """What holds the program has a value all over the region, where the defect does not ask for it."""
+    made = read.equations
+    by_time = not changing and decided_by_time(made, block.constraints, read.tableau)
+    wanted = Existence(made, None if by_time else WholeMotion(made, block.names))
+    read.tell(wanted.note)
+    if not wanted.nothing:
+        region = np.array([proof.region[name] for name in made.inputs])
+        limits = _limits(read, block, proof, widths, made.inputs)
+        wanted.require_over(region, Cutter(made.inputs, limits, turned=False), budget)
 
 
 def _jumps(read: Reading, block: BlockClaim) -> list[float]:

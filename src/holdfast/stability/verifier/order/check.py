@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.stability.verifier.check import POINTS, Reading
-from holdfast.stability.verifier.numbers.evaluate import ball_values
+from holdfast.stability.verifier.numbers.evaluate import Forms, ball_values
 from holdfast.stability.verifier.numbers.forms import Array
 from holdfast.stability.verifier.order.repeated import RepeatedEquations
 from holdfast.stability.verifier.order.rows import require_regular, steps_of_rows
@@ -24,14 +24,18 @@ from holdfast.stability.verifier.reading.tubes import StatedTube
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed, require
 from holdfast.stability.verifier.rounding.adjoint import AdjointRounding
 from holdfast.stability.verifier.steps.cover import Budget
+from holdfast.stability.verifier.steps.existence import WHAT, Existence
+from holdfast.stability.verifier.steps.motion import WholeMotion
 from holdfast.stability.verifier.tube.cells import TubeCells
 from holdfast.stability.verifier.tube.check import _require_tube
 from holdfast.stability.verifier.tube.cover import joined_cells
 from holdfast.stability.verifier.tube.groups import grouped, groups
+from holdfast.stability.verifier.tube.space import TubeSpace
 
 BITS = 200
 BATCH = 32  # groups of cells, or cells, whose rounding is looked at together
 MAPS_PART = 0.4  # of the work: what the maps take of it, for progress to be told
+HALVINGS = 6  # of a cell in time, over which what holds the program is to have a value
 SHORTER = 1e-6  # of a step: by so much the step by which an event is met is shorter, at least
 MOST_STEPS = 200_000  # of one claim: a column of 8 doubles for each deviation of each
 Progress = Callable[[float], None]
@@ -126,11 +130,29 @@ def _checked(read: Reading, claim: dict[str, Any], budget: Budget, progress: Pro
     budget.require_room(len(found.rows))
     budget.spend(len(found.rows))
     agreeing = _agreeing(read, found.cells) if made.in_passes else None  # a wrong weight is told by it, and at once
+    _require_existence(read, tube, names, budget)
     maps, rounding = _steps(read, claim, found, budget, progress)
     bounds = largest(maps, np.array(claim["start"]), rounding)
     _require_bounds(claim, bounds)
     agreeing = _agreeing(read, found.cells) if agreeing is None else agreeing
     return ShownOrder(claim, tube, found, maps, rounding, bounds, agreeing)
+
+
+def _require_existence(read: Reading, tube: StatedTube, names: list[str], budget: Budget) -> None:
+    """What holds the program has a value all over the tube, where the steps do not ask for it."""
+    wanted = Existence(read.equations, WholeMotion(read.equations, names))
+    read.tell(wanted.note)
+    if wanted.nothing:
+        return
+    cells = TubeCells.whole(list(tube.scales), tube.spans, tube.curves, tube.halves)
+    for _ in range(HALVINGS):
+        budget.spend(len(cells))
+        space = TubeSpace(len(tube.scales), 0, 1)
+        held = wanted.held(Forms(space, len(cells), cells.values(space, list(tube.scales))))
+        if held.all():
+            return
+        cells = cells.chosen(~held).halved(np.zeros(int((~held).sum()), dtype=int))
+    raise Unconfirmed(f"the {WHAT} is not confirmed")
 
 
 def _are_of_run(claims: Claims, steps: int) -> bool:

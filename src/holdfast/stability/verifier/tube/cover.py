@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from holdfast.stability.verifier.check import POINTS, Reading, Shown
+from holdfast.stability.verifier.numbers.evaluate import Forms
 from holdfast.stability.verifier.numbers.forms import Array, Space
 from holdfast.stability.verifier.reading.code import clock_error
 from holdfast.stability.verifier.reading.file import BlockClaim
@@ -21,6 +22,8 @@ from holdfast.stability.verifier.rounding.adjoint import AdjointRounding
 from holdfast.stability.verifier.steps.by_time import TimeCover, decided_by_time
 from holdfast.stability.verifier.steps.cover import Budget
 from holdfast.stability.verifier.steps.data import data_of
+from holdfast.stability.verifier.steps.existence import WHAT, Existence
+from holdfast.stability.verifier.steps.motion import WholeMotion
 from holdfast.stability.verifier.steps.rounding import RoundingModel
 from holdfast.stability.verifier.steps.unknowns import System
 from holdfast.stability.verifier.tube.cells import OF_EACH, TubeCells
@@ -190,7 +193,7 @@ class TubeCover:
         """How many parts the cells took, or every n-th of them; `Failing` where a block is not confirmed."""
         self.every = every
         chosen = self.whole.chosen(np.arange(first, len(self.whole), every))
-        count = self._limits(chosen) + self._rounding(groups(len(self.whole))[first::every])
+        count = self._limits(chosen) + self._exist(chosen) + self._rounding(groups(len(self.whole))[first::every])
         if self._paired:
             pairs = groups(len(self.whole), 2)[first::every]
             done, chosen = self._together(pairs, self._defects, self.wanted)
@@ -231,6 +234,28 @@ class TubeCover:
             return self._covered(cells, model.reached, np.ones(1), "limits", 0.0)
         except Failing as failing:
             raise Failing(failing.place, "that no limit of a control is reached is not confirmed") from None
+
+    def _exist(self, cells: TubeCells) -> int:
+        """What holds the program has a value at every state of these cells, where the defects do not ask for it."""
+        if self._wanted_to_exist.nothing:
+            return 0
+
+        def judge(cells: TubeCells) -> tuple[Array, Array]:
+            space, shares = TubeSpace(len(self.names) + cells.across, 0, 1), np.zeros_like(cells.low)
+            shares[:, 0] = 1.0
+            held = self._wanted_to_exist.held(Forms(space, len(cells), cells.values(space, self.names)))
+            return np.where(held, 0.0, np.inf)[None], shares
+
+        try:
+            return self._covered(cells, judge, np.ones(1), WHAT, 0.0)
+        except Failing as failing:
+            raise Failing(failing.place, f"the {WHAT} is not confirmed") from None
+
+    @cached_property
+    def _wanted_to_exist(self) -> Existence:
+        told = zip(self.claims, self._by_time, strict=True)
+        names = [name for one, by_time in told if not by_time for name in one.block.names]
+        return Existence(self.read.equations, WholeMotion(self.read.equations, names) if names else None)
 
     def _rounding(self, places: Sequence[Array]) -> int:
         """Groups of cells first; of those of which that says too little, the cells."""
@@ -296,6 +321,7 @@ class TubeCover:
 
     def agree(self) -> None:
         """The code against the equations, at the middle of cells and beside it."""
+        self.read.tell(self._wanted_to_exist.note)
         shake, read = np.random.default_rng(11), self.read
         rows = np.unique(np.linspace(0, len(self.whole) - 1, 2 * POINTS).astype(int))
         curves, halves, spans = self.whole.curves[rows], self.whole.halves[rows], self.whole.spans[rows]

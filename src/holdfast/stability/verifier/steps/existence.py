@@ -1,0 +1,129 @@
+"""Where what holds a program exists: asked of all that the bounds of a block's deviations do not meet.
+
+    M a − E μ = h,     J a = Y − γ
+
+Where accelerations follow from the program alone, or a block is affine, bounds say nothing of M, E and h: a denominator
+in them may vanish, a root or a logarithm have no value, a part of the matrix be singular: the motion would not exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from holdfast.stability.verifier.numbers.dag import Node, inputs_of, ordered
+from holdfast.stability.verifier.numbers.evaluate import Forms
+from holdfast.stability.verifier.numbers.forms import Array, space
+from holdfast.stability.verifier.reading.equations import Equations
+from holdfast.stability.verifier.steps.cells import Cells, Cutter
+from holdfast.stability.verifier.steps.cover import Budget, covered
+from holdfast.stability.verifier.steps.motion import WholeMotion
+from holdfast.stability.verifier.steps.unknowns import System, _distance, _inverse, bounded
+
+WHAT = "existence of what holds the program"
+MOST_CELLS = 20_000
+
+Range = tuple[Array, Array]
+DOMAINS: dict[str, Callable[[Range], Array]] = {  # of a function's argument, or of a denominator
+    "div": lambda x: (x[0] > 0) | (x[1] < 0),
+    "sqrt": lambda x: x[0] >= 0,
+    "log": lambda x: x[0] > 0,
+    "pow": lambda x: x[0] > 0,
+    "asin": lambda x: (x[0] >= -1) & (x[1] <= 1),
+    "acos": lambda x: (x[0] >= -1) & (x[1] <= 1),
+    "tan": lambda x: (x[0] > 0) | (x[1] < 0),  # of its cosine
+}
+
+
+class Existence:
+    """What is to be shown beside the motion of a block, or of several; `motion` is None where time alone decides."""
+
+    def __init__(self, made: Equations, motion: WholeMotion | None) -> None:
+        self.made, system = made, None if made.solved else System(made)
+        asked = motion.parts if motion is not None else []
+        rest = [] if system is None else [part for part in system.parts if part not in asked]
+        self.masses_vary = system is not None and not system.known_rows and bool(rest)
+        if system is not None and not system.known_rows:
+            rest = [part for part in rest if all(i >= system.count for i in part.rows)]
+        met = {node.index for node in ordered(system.nodes(asked))} if system is not None and asked else set[int]()
+        moved = () if motion is None else motion.states
+        nodes = system.nodes(rest) if system is not None and rest else []
+        nodes += [node for name, node in made.state_rates.items() if name not in moved]
+        nodes += [made.observables["energy"]] if "energy" in made.observables else []
+        self._conditions = [
+            (node.op, self._argument(node)) for node in ordered(nodes) if node.index not in met and self._partial(node)
+        ]
+        tables = [] if system is None else [[[system.bent[i][j] for j in p.columns] for i in p.rows] for p in rest]
+        self._matrices = [table for table in tables if inputs_of([node for row in table for node in row])]
+
+    @cached_property
+    def used(self) -> set[str]:
+        """The inputs that decide."""
+        tables = [node for table in self._matrices for row in table for node in row]
+        return inputs_of([*(node for _, node in self._conditions), *tables])
+
+    @property
+    def nothing(self) -> bool:
+        """Whether there is nothing to be shown."""
+        return not self._conditions and not self._matrices
+
+    def _partial(self, node: Node) -> bool:
+        if node.op == "sqrt":
+            return not _never_negative(node.args[0])
+        return node.op in DOMAINS
+
+    def _argument(self, node: Node) -> Node:
+        dag = self.made.dag
+        return node.args[1] if node.op == "div" else dag.call("cos", node.args[0]) if node.op == "tan" else node.args[0]
+
+    def held(self, forms: Forms) -> Array:
+        """Over which cells all of it is shown."""
+        found: Array = np.ones(forms.cells, dtype=bool)
+        with np.errstate(all="ignore"):
+            for (op, _), form in zip(self._conditions, forms.of([node for _, node in self._conditions]), strict=True):
+                found &= DOMAINS[op](form.range())
+            for table in self._matrices:
+                found &= _regular(forms, table)
+        return found
+
+    @property
+    def note(self) -> str:
+        """What is not looked at, if anything."""
+        return "masses vary: that forces and controls have a value is not re-checked" if self.masses_vary else ""
+
+    def require_over(self, region: Array, cutter: Cutter, budget: Budget) -> None:
+        """All over a region within what cuts it."""
+        used = np.array([name in self.used for name in self.made.inputs])
+        width = np.where(region[:, 1] > region[:, 0], region[:, 1] - region[:, 0], 1.0)
+
+        def judge(cells: Cells) -> tuple[Array, Array, Array]:
+            chosen = space((1,) * cells.basis.shape[2], 1, 1)
+            held = self.held(Forms(chosen, len(cells), cells.values(chosen)))
+            shares = (cells.high - cells.low) / width * used
+            return np.where(held, 0.0, 1.0), np.zeros(len(cells)), shares
+
+        left, seconds = budget.left()
+        covered(region, cutter, judge, 0.5, WHAT, Budget(seconds, min(left, MOST_CELLS)))
+
+
+def _regular(forms: Forms, table: Sequence[Sequence[Node]]) -> Array:
+    """Over which cells a matrix is shown to be regular."""
+    wide = [forms.of(row) for row in table]
+    middle = np.array([[entry.c[:, 0, 0] for entry in row] for row in wide]).transpose(2, 0, 1)
+    sizes = bounded(_distance(wide, _inverse(middle)), np.ones((len(middle), len(table), 1)))
+    found: Array = np.isfinite(sizes).all(axis=(1, 2))
+    return found
+
+
+def _never_negative(node: Node) -> bool:
+    """Whether a node is not negative by the way it is made, though a sum of squares may seem to be over a box."""
+    match node.op:
+        case "const":
+            return bool(node.data >= 0)  # type: ignore[operator]
+        case "power":
+            return int(str(node.data)) % 2 == 0 or _never_negative(node.args[0])
+        case "add" | "mul" | "div" | "max":
+            return all(map(_never_negative, node.args))
+    return node.op in ("abs", "sqrt", "exp", "cosh")

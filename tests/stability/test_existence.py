@@ -1,0 +1,87 @@
+"""A bound is of a motion that exists: where forces or what holds a program have no value, nothing is proved."""
+
+import pytest
+import sympy as sp
+
+import holdfast as hf
+from holdfast.stability.proof import prove
+from holdfast.stability.tube import flow
+
+x, y = hf.coordinates("x y")
+WAYS = [{}, {"tube": True}, {"in_order": True}]
+SQUARE = x.rate**2 / 2
+
+
+def held(kinetic=SQUARE, potential=0, path=x - hf.time, controls=None, forces=None):
+    """A mass that must be where a timetable says: its accelerations follow from that alone."""
+    system = hf.System(coordinates=(x,), kinetic=kinetic, potential=potential, forces=forces or {})
+    law = hf.SpringDamper(stiffness=25, damping=10)
+    program = hf.Program(holonomic={"go": path}, controls={"F": {x: 1}} if controls is None else controls, law=law)
+    return hf.Problem(system, program, start={x.rate: 1}, run=hf.Run(scheme="rk4", step=0.1, duration=3.0))
+
+
+def free(potential):
+    """A mass that is held across, and passes along whatever there is."""
+    system = hf.System(coordinates=(x, y), kinetic=(x.rate**2 + y.rate**2) / 2, potential=potential)
+    program = hf.Program(holonomic={"across": y}, law=hf.SpringDamper(stiffness=25, damping=10))
+    run = hf.Run(scheme="rk4", step=0.09, duration=3.6, start_policy="keep")
+    return hf.Problem(system, program, start={x: 0, x.rate: 5, y: 0.1}, run=run)
+
+
+BROKEN = {
+    "a pole of the potential": held(potential=1 / (x - 1)),
+    "a root between two rows": held(potential=sp.sqrt((x - sp.Rational(21, 20)) ** 2 - sp.Rational(1, 10**4))),
+    "a pole of the mass": held(kinetic=SQUARE * (2 + 1 / (x - sp.Rational(21, 20)) ** 2)),
+    "a logarithm": held(forces={x: sp.log((x - sp.Rational(21, 20)) ** 2 - sp.Rational(1, 10**4))}),
+    "a tangent": held(forces={x: sp.tan(x)}),
+    "a pole beside the program": free(1 / (x - 1)),
+}
+SOUND = {
+    "a root of squares": held(potential=sp.sqrt(1 + x**2)),
+    "a speed": held(forces={x: -x.rate * sp.sqrt(x.rate**2)}),
+    "a pole elsewhere": held(potential=1 / (x + 10)),
+    "a tangent": held(forces={x: sp.tan(x / 4)}),
+    "free beside a pole elsewhere": free(1 / (x + 40)),
+}
+
+
+def certified(problem, **way):
+    return hf.certify(hf.derive(problem), effort=1, **way)
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+@pytest.mark.parametrize("name", BROKEN)
+def test_nothing_is_proved_where_a_force_has_no_value(name, way):
+    (block,) = certified(BROKEN[name], **way).blocks
+    assert not block.label.is_proof
+    if not way:
+        assert "exist all over the region is not shown" in block.reason
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_what_exists_everywhere_is_proved_as_ever_and_re_checked(name):
+    certificate = certified(SOUND[name])
+    assert certificate.blocks[0].label is hf.Label.proved
+    assert hf.verify(certificate).holds, hf.verify(certificate).findings
+
+
+def test_a_region_is_asked_for_what_lies_near_the_program_alone():
+    """x < -1 lies in the box of the region, and no state there is near the program."""
+    region = {"x": (-4, 4), "t": (0, 2)}
+    (block,) = certified(held(potential=sp.log(x + 1)), region=region, duration=2.0).blocks
+    assert block.label is hf.Label.proved
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+@pytest.mark.parametrize("name", [name for name in BROKEN])
+def test_the_verifier_asks_for_it_too(name, way, monkeypatch):
+    """As of a certificate by somebody who did not look."""
+    monkeypatch.setattr(prove, "unseen", lambda *_: ())
+    monkeypatch.setattr(flow, "partial_operations", lambda _: set())
+    certificate = certified(BROKEN[name], **way)
+    if not certificate.blocks[0].label.is_proof:
+        assert name == "a pole beside the program"  # whose way is followed along the run all the same
+        return
+    found = hf.verify(certificate)
+    assert not found.holds
+    assert "existence of what holds the program is not confirmed" in str(found.findings)
