@@ -19,7 +19,7 @@ from holdfast.stability.promise.envelope import Promise, reading_errors
 from holdfast.stability.proof.block import blocks_of, whole_motion
 from holdfast.stability.proof.claim import BITS
 from holdfast.stability.proof.contraction import Contraction, propagator
-from holdfast.stability.proof.obedience import Obedience, places_in
+from holdfast.stability.proof.granted.obedience import Obedience, places_in
 from holdfast.stability.proof.prove import Trial
 from holdfast.stability.proof.rounding import RoundingModel, RoundingTapes
 from holdfast.stability.proof.step_series import coefficient
@@ -421,7 +421,10 @@ def test_a_deviation_that_jumps_between_the_exact_and_the_rounded_state_has_no_b
 def test_what_is_proved_and_of_which_omega_is_printed():
     certificate = hf.certify(hf.derive(pendulum(0.05)), hf.Euler, step=0.01, duration=1, effort=2)
     text = certificate.summary()
-    assert "Proved: from any start in Omega that deviates no more than this one, every step of euler with" in text
+    assert (
+        "Proved: from any start in Omega that deviates no more than this one in the norm of the proof, every step of "
+        "euler with" in text
+    )
     assert "Omega: t in [0, 1], x in [" in text
     assert "energy in [" in text
     for bound in certificate["rod"].bounds:

@@ -323,5 +323,5 @@ def test_a_promise_says_which_deviations_of_the_start_it_counts():
     assert paths.moments("y_p", since=0.5).mean_square ** 0.5 > 1e3 * certificate["p"].mean_square.envelope(0).max()
     assert certificate["p"].mean_square.names == ("y_p", "w_p", "y_q", "w_q")  # its own first: bounds[:2] are its own
     both, alone = (certificate[name].promise(certificate.scheme, 0.01) for name in ("p", "q"))
-    assert "no more deviation than this one, that of y_q, w_q included: rms y_p" in both
-    assert "no more deviation than this one: rms y_q" in alone
+    assert "no more deviation than this one in the norm of the proof, that of y_q, w_q included: rms y_p" in both
+    assert "no more deviation than this one in the norm of the proof: rms y_q" in alone

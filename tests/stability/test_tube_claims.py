@@ -159,4 +159,6 @@ def test_neighbours_are_told_when_the_bounds_hold_for_them():
     w = np.abs(rows[:, :, 3] * np.sin(rows[:, :, 2]) - rows[:, :, 4] * np.cos(rows[:, :, 2]))
     assert (w[:, 0] > block.bounds[0]).any()
     assert (w[:, -1] <= block.bounds[0] + block.gamma**steps * w[:, 0] * (1 + 1e-9)).all()
-    assert "if that deviates no more than this one's, else once that has died away" in str(starts)
+    assert "if that deviates no more than this one's in the norm of the proof, else once that has died away" in str(
+        starts
+    )

@@ -48,8 +48,8 @@ def test_a_certificate_is_told_block_by_block():
         "Rod: rk4, step 0.01",
         "  rod: proved while in Omega (|y_rod| <= 0.25, |w_rod| <= 0.5)",
         "    It contracts.",
-        "    Proved: from any start in Omega that deviates no more than this one, every step of rk4 with step 0.01 "
-        "keeps |y_rod| <= 0.25, |w_rod| <= 0.5 while the state stays in Omega.",
+        "    Proved: from any start in Omega that deviates no more than this one in the norm of the proof, every "
+        "step of rk4 with step 0.01 keeps |y_rod| <= 0.25, |w_rod| <= 0.5 while the state stays in Omega.",
         "    Omega: t in [0, 2], |x| <= 1",
         "    checked: this run stayed in Omega",
         f"  plane: {Label.checked.value} (|y_plane| <= 0.125)",
@@ -68,9 +68,9 @@ def test_a_certificate_of_a_start_that_deviates_says_so():
         "from the start on)" in text
     )
     assert (
-        "Proved: from any start in Omega that deviates no more than this one, rk4 with step 0.01 keeps "
-        "|y_rod| <= 0.751, |w_rod| <= 0.751 from the start on, and, as that deviation dies away by 0.5 a step, "
-        "|y_rod| <= 0.25, |w_rod| <= 0.5 once settled, while the state stays in Omega." in text
+        "Proved: from any start in Omega that deviates no more than this one in the norm of the proof, rk4 with step "
+        "0.01 keeps |y_rod| <= 0.751, |w_rod| <= 0.751 from the start on, and, as that deviation dies away by 0.5 a "
+        "step, |y_rod| <= 0.25, |w_rod| <= 0.5 once settled, while the state stays in Omega." in text
     )
     later = certificate(replace(PROVED, settles=True, start_size=0.75, from_step=40)).summary()
     assert "(this run: from step 40 on; the steps before it are only checked)" in later

@@ -15,6 +15,7 @@ import numpy as np
 
 from holdfast.common.rounded import exactly, rounded_up
 from holdfast.stability.certificate.from_start import PADDING, decay, widths_of
+from holdfast.stability.certificate.statement import IN_NORM
 
 TAKEN = "The noise is taken to be independent from step to step and between channels, of mean 0 and variance 1."
 
@@ -70,7 +71,7 @@ class MeanSquareProof:
             )
         along = ", noise along the program only" if self.projected else ""
         others = ", ".join(name for name in self.names if name not in names)
-        start = "no more deviation than this one" + (f", that of {others} included" if others else "")
+        start = f"no more deviation than this one {IN_NORM}" + (f", that of {others} included" if others else "")
         return (
             f"Proved in the mean square, over all paths of {self.scheme} (hf.sample_paths{along}) with step "
             f"{exactly(step)} that start with {start}: {kept}, rounding included. {TAKEN} A single path may go beyond "

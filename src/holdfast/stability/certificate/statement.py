@@ -9,6 +9,7 @@ from holdfast.common.rounded import exactly, rounded_down, rounded_up
 from holdfast.stability.certificate.tube_proof import OrderedProof, Tube, TubeProof
 
 TURN = 2 * math.pi
+IN_NORM = "in the norm of the proof"  # how starts are compared, all deviations of a block together
 
 
 def promise(block: Any, scheme: str, step: float | None) -> str:
@@ -28,12 +29,12 @@ def promise(block: Any, scheme: str, step: float | None) -> str:
     while_in = "while the state stays in Omega"
     if not block.settles:
         return (
-            f"Proved: from any start in Omega that deviates no more than this one, every step of {run} keeps "
-            f"{block.bounded()} {while_in}."
+            f"Proved: from any start in Omega that deviates no more than this one {IN_NORM}, every step of {run} "
+            f"keeps {block.bounded()} {while_in}."
         )
     if block.from_step == 0 and block.start_size is not None:
         return (
-            f"Proved: from any start in Omega that deviates no more than this one, {run} keeps "
+            f"Proved: from any start in Omega that deviates no more than this one {IN_NORM}, {run} keeps "
             f"{block.bounded_at_first()} from the start on, and, as that deviation dies away by "
             f"{rounded_up(block.proof.gamma, 6)} a step, {block.bounded()} once settled, {while_in}."
         )
@@ -49,8 +50,8 @@ def _tube_promise(block: Any, run: str) -> str:
         first = block.bounded_at_first()
         kept = f"{first and f'{first} from the start on, and '}{kept} once the start's deviation has died away"
     return (
-        f"Proved: every run of {run} that starts with no more deviation than this one, and whose states all stay "
-        f"{near_words(tube)}, keeps {kept}, rounding included. {_at_rest(tube)}"
+        f"Proved: every run of {run} that starts with no more deviation than this one {IN_NORM}, and whose states all "
+        f"stay {near_words(tube)}, keeps {kept}, rounding included. {_at_rest(tube)}"
         "Nothing is said of runs that leave the tube, nor that a neighbour stays in it."
     )
 

@@ -22,7 +22,7 @@ from holdfast.stability.promise.norm_search import sizes_in
 from holdfast.stability.promise.proved_block import stated_start, truncated
 from holdfast.stability.promise.speeds import USUAL, why_no_speeds
 from holdfast.stability.proof.claim import BITS, Claim, total_defect, widened
-from holdfast.stability.proof.obedience import Place
+from holdfast.stability.proof.granted.obedience import Place
 from holdfast.stability.proof.prove import Interrupted
 from holdfast.stability.proof.work import SearchWork
 from holdfast.stability.tube.ordered import OrderedProver

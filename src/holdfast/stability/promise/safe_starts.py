@@ -21,6 +21,7 @@ from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.stability.certificate.certificate import Certificate, made_here
 from holdfast.stability.certificate.run_code import run_code
+from holdfast.stability.certificate.statement import IN_NORM
 from holdfast.stability.certificate.tube_proof import OrderedProof, Tube, TubeProof, tubes_of
 from holdfast.stability.proof.block import blocks_of
 from holdfast.stability.proof.claim import BITS, Claim, truncation
@@ -61,7 +62,7 @@ class SafeStarts:
     def _when(self) -> str:
         if not self.contracts:
             return " if it starts with no more of any deviation than this one"
-        return ": from its start on if that deviates no more than this one's, else once that has died away"
+        return f": from its start on if that deviates no more than this one's {IN_NORM}, else once that has died away"
 
 
 def safe_starts(equations: Equations, certificate: Certificate) -> SafeStarts:

@@ -24,7 +24,7 @@ from holdfast.stability.proof.block import BlockFlow
 from holdfast.stability.proof.cells import Cell, Cutter
 from holdfast.stability.proof.chart import Charts, shape_of
 from holdfast.stability.proof.enclosure import Ball, Box, ball_matrix
-from holdfast.stability.proof.obedience import require_vanishing
+from holdfast.stability.proof.granted.obedience import require_vanishing
 from holdfast.stability.proof.step_series import Coefficients, StepSeries
 from holdfast.stability.proof.work import LEAST_CELL
 

@@ -19,12 +19,12 @@ from holdfast.stability.proof.block import BlockFlow
 from holdfast.stability.proof.claim import BITS, Claim, total_defect, within_data
 from holdfast.stability.proof.defect import DefectModel, terms_of
 from holdfast.stability.proof.enclosure import Ball, Box
-from holdfast.stability.proof.existence import Existence, unseen
+from holdfast.stability.proof.granted.existence import Existence, unseen
+from holdfast.stability.proof.granted.obedience import Obedience, Place, places_in
 from holdfast.stability.proof.knots import DataCover, DataDefect, data_nodes
 from holdfast.stability.proof.lanes.cover import LaneCover
 from holdfast.stability.proof.lanes.region import lane_defect, region_cover
 from holdfast.stability.proof.laws.contraction import StepMatrix, contracts, norm_bound
-from holdfast.stability.proof.obedience import Obedience, Place, places_in
 from holdfast.stability.proof.region_rounding import NativeRounding, RegionRounding
 from holdfast.stability.proof.search import NEAR_ATTAINED, Cover, judge
 from holdfast.stability.proof.work import LEAST_CELL, SearchWork

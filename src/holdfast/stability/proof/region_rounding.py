@@ -20,10 +20,10 @@ from holdfast.stability.proof.block import BlockFlow
 from holdfast.stability.proof.cells import Cutter
 from holdfast.stability.proof.contraction import Contraction
 from holdfast.stability.proof.enclosure import Ball, Box, hull
+from holdfast.stability.proof.granted.obedience import Place
 from holdfast.stability.proof.lanes.cover import LaneCover, LaneJudgement, lane_cover
 from holdfast.stability.proof.lanes.cutter import Boxes
 from holdfast.stability.proof.lanes.region import ends
-from holdfast.stability.proof.obedience import Place
 from holdfast.stability.proof.rounding import RoundingModel
 from holdfast.stability.proof.search import CellJudgement, Cover, cover, longest
 from holdfast.stability.proof.work import LEAST_CELL, SearchWork

@@ -9,7 +9,7 @@ from holdfast.errors import InternalError, Undecided
 from holdfast.graph.arithmetics.balls import ball, continuous_balls, precision
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.stability.proof.enclosure import magnitude
-from holdfast.stability.proof.obedience import Place
+from holdfast.stability.proof.granted.obedience import Place
 from holdfast.stability.tube.flow import TubeFlow
 
 BITS = 256  # so that what does not vanish cannot hide

@@ -16,7 +16,7 @@ from holdfast.equations.equations import Equations
 from holdfast.equations.values import parameter_vector
 from holdfast.graph.nodes import Node, ancestors, substitute
 from holdfast.stability.proof.block import bound_numbers, unsure_controls
-from holdfast.stability.proof.existence import partial_operations
+from holdfast.stability.proof.granted.existence import partial_operations
 from holdfast.stability.tube.friction import FrictionFlow, friction_flow
 from holdfast.stability.tube.limits import ControlLimit, limits_of, only_limits, without_limits
 from holdfast.stability.tube.refinement import Refinement, refinement_of, yielding

@@ -18,6 +18,7 @@ from holdfast.engine.forms.evaluate import FormTape
 from holdfast.graph.arithmetics.balls import precision
 from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
+from holdfast.stability.certificate.statement import IN_NORM
 from holdfast.stability.proof.claim import BITS
 from holdfast.stability.proof.contraction import Contraction
 from holdfast.stability.proof.enclosure import magnitude
@@ -55,8 +56,8 @@ class PhaseBounds:
     def __str__(self) -> str:
         told = ", ".join(f"|{name}| <= {rounded_up(x)}" for name, x in zip(self.names, self.bounds, strict=True))
         return (
-            "Proved: every run that starts with no more deviation than this one, and whose rows lie in the tube at "
-            f"this run's own times and speeds, keeps {told}. Not re-checked by a verifier."
+            f"Proved: every run that starts with no more deviation than this one {IN_NORM}, and whose rows lie in the "
+            f"tube at this run's own times and speeds, keeps {told}. Not re-checked by a verifier."
         )
 
 

@@ -26,7 +26,7 @@ from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.stability.certificate.tube_proof import OrderedProof, Tube
 from holdfast.stability.proof.enclosure import magnitude
-from holdfast.stability.proof.obedience import Place
+from holdfast.stability.proof.granted.obedience import Place
 from holdfast.stability.proof.prove import STATED_ROUNDING
 from holdfast.stability.proof.rounding import clock_error
 from holdfast.stability.proof.work import SearchWork

@@ -21,7 +21,7 @@ from holdfast.stability.certificate.tube_proof import Tube, TubeProof
 from holdfast.stability.proof.block import ProofBlock, motion_of
 from holdfast.stability.proof.claim import BITS, Claim, total_defect
 from holdfast.stability.proof.defect import terms_of
-from holdfast.stability.proof.obedience import Obedience, Place
+from holdfast.stability.proof.granted.obedience import Obedience, Place
 from holdfast.stability.proof.prove import LEAST_SHARE, STATED_DEFECT, STATED_ROUNDING, Interrupted
 from holdfast.stability.proof.rounding import clock_error
 from holdfast.stability.proof.work import SearchWork

@@ -11,9 +11,9 @@ from holdfast.engine.forms.monomials import monomials
 from holdfast.errors import BadRequest
 from holdfast.stability.proof.block import BlockFlow
 from holdfast.stability.proof.claim import Claim
+from holdfast.stability.proof.granted.obedience import Place
 from holdfast.stability.proof.lanes.cover import LaneJudgement
 from holdfast.stability.proof.lanes.cutter import Array, Boxes, LaneCutter
-from holdfast.stability.proof.obedience import Place
 from holdfast.stability.tube.agreement import require_agreement
 from holdfast.stability.tube.flow import tube_flow
 from holdfast.stability.tube.rounding.by_slopes import RoundingSlopes
