@@ -397,6 +397,12 @@ def test_a_projected_run_does_not_speak_for_the_scheme():
         hf.certify(equations, hf.RK4, trajectory=run)
 
 
+@pytest.mark.parametrize(("given", "told"), [({"progress": 5}, "progress = 5"), ({"trajectory": 5}, "int is no run")])
+def test_what_is_no_run_or_no_function_is_refused(given, told):
+    with pytest.raises(hf.BadRequest, match=told):
+        hf.certify(example("pendulum"), **given)
+
+
 def test_ctrl_c_ends_the_search_for_proofs_and_keeps_what_was_measured(monkeypatch):
     from holdfast.stability.promise import assess
 
@@ -427,11 +433,25 @@ def stopped_at_once(_):
     return none
 
 
+def stopped_the_first_time(method):
+    """While rounding is bounded, without which covers prove nothing."""
+    asked = []
+
+    def then_none(*given):
+        asked.append(given)
+        if len(asked) == 1:
+            raise KeyboardInterrupt
+        return method(*given)
+
+    return then_none
+
+
 @pytest.mark.parametrize(
     ("method", "stop", "label"),
     [
         ("_attempts", stopped_after_one, hf.Label.tube),
         ("_widened", stopped_at_once, hf.Label.tube),
+        ("_of_covers", stopped_the_first_time, hf.Label.tube),
         ("_attempts", stopped_at_once, hf.Label.checked),
     ],
 )

@@ -91,6 +91,38 @@ def test_a_certificate_is_the_same_whatever_was_certified_before_it(name):
         assert text(hf.certify(warm, **ways[k])) == cold[k]
 
 
+def test_nothing_else_that_is_asked_of_equations_changes_a_certificate():
+    """Nodes are numbered as they are made, by whoever asks for them."""
+    usual = {"scheme": hf.RK4, "step": 0.01, "duration": 0.5, "effort": 0.2}
+    warm, cold = equations_of("pendulum"), text(hf.certify(equations_of("pendulum"), **usual))
+    run = hf.simulate(warm, hf.RK4, step=0.01, duration=0.5, every=1)
+    hf.linearise(warm)
+    warm.evaluate().accelerations
+    warm.summary()
+    hf.certify(warm, hf.DOPRI5, tolerance=1e-6, duration=0.2)
+    hf.certify(warm, **usual, tube=True)
+    hf.certify(warm, **usual, in_order=True)
+    assert text(hf.certify(warm, **usual)) == cold
+    assert text(hf.certify(warm, trajectory=run, effort=0.2)) == cold
+
+
+def test_an_interrupted_certificate_changes_none_that_follows(monkeypatch):
+    from holdfast.stability.promise import assess
+
+    usual = {"scheme": hf.RK4, "step": 0.01, "duration": 0.5, "effort": 0.2}
+    warm, cold = equations_of("pendulum"), text(hf.certify(equations_of("pendulum"), **usual))
+    proved = assess.prove
+
+    def interrupted(*given, **named):
+        proved(*given, **named)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(assess, "prove", interrupted)
+        assert hf.certify(warm, **usual).interrupted
+    assert text(hf.certify(warm, **usual)) == cold
+
+
 def test_equations_keep_what_serves_the_last_few_blocks_and_numbers():
     equations = equations_of("cart_rod")
     first, *others = blocks_of(equations, {})

@@ -1,8 +1,11 @@
 """Best-first bisection of the prover: the worst cell is cut until the bound is as wanted, or the work is done."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from holdfast.stability.proof import search
+from holdfast.stability.proof.prove import _narrowed
 from holdfast.stability.proof.search import NEAR_ATTAINED, CellJudgement, Piece, cover, longest
 from holdfast.stability.proof.work import SearchWork
 
@@ -71,3 +74,20 @@ def test_the_longest_side_is_measured_by_the_region():
     assert longest(((0.0, 2.0), (-0.4, 0.5)), REGION) == 0
     assert longest(((0.0, 0.0), (-1e-9, 1e-9)), ((0.0, 0.0), (-1.0, 1.0))) == 1
     assert longest((), ()) == 0
+
+
+def test_a_tube_that_a_narrower_one_asks_for_is_tried_when_nothing_is_left():
+    """An attempt may take more than its part; the wider tube that it says to be enough takes one cell."""
+
+    class Greedy:
+        gamma, tried = 0.9, ()
+        motion = SimpleNamespace(affine=False)
+
+        def attempt(self, tube, expected, work, enough):
+            work.charge(10 * work.limit)
+            self.tried += (tube,)
+            return SimpleNamespace(radius=2.0)
+
+    work, trial = SearchWork(1e6), Greedy()
+    assert _narrowed(trial, 1.0, False, 1.0, work).radius == 2.0
+    assert trial.tried == (1.0, 3.0)

@@ -48,6 +48,10 @@ def clear_arguments(made: Made) -> Made:
             misfit = _misfit(made, target, given, named)
             assert misfit is not None
             raise misfit
+        told = named.get("progress")
+        if told is not None and not callable(told):
+            what = f"progress = {told!r} is nothing that can be called"
+            raise BadRequest(what, where=f"hf.{made.__name__}", fix="give a function of the fraction that is done")
         try:
             return target(*given, **named)
         except TypeError:

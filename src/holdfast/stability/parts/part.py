@@ -15,7 +15,7 @@ from holdfast.problem.vocabulary import by_name
 from holdfast.results.runs.joined import JoinedRun
 from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.by_name import scheme_named
-from holdfast.stability.promise.tableau import require_maker
+from holdfast.stability.promise.tableau import require_maker, require_run
 
 
 def require_equations(given: object, verb: str) -> None:
@@ -25,6 +25,7 @@ def require_equations(given: object, verb: str) -> None:
 
 def require_of(run: Trajectory, equations: Equations, where: str) -> None:
     """A run of these equations, moved by its scheme alone."""
+    require_run(run, where)
     require_maker(run, scheme_named(run.scheme), f"{where}(trajectory=...)")
     made, asked = run.problem, equations.problem
     if made is None or (made.system, made.program, made.phases) != (asked.system, asked.program, asked.phases):

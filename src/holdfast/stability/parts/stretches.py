@@ -25,6 +25,7 @@ from holdfast.stability.parts.part import from_row, numbers_of, require_equation
 from holdfast.stability.promise.assess import Assessment
 from holdfast.stability.promise.certify import certify
 from holdfast.stability.promise.request import certificate_request
+from holdfast.stability.promise.unshared import unshared
 
 Progress = Callable[[float], None]
 Rows = tuple[int, int]  # the first and the last row of a stretch
@@ -116,7 +117,7 @@ def _stretches(
 ) -> tuple[list[Rows], float]:
     """The stretches between the steps that no tube is proved of, and the effort that is granted for all."""
     asked = certificate_request(equations, None, None, effort)
-    job = Assessment(equations, scheme_named(run.scheme), None, asked, None, numbers, None)
+    job = Assessment(unshared(equations), equations, scheme_named(run.scheme), None, asked, None, numbers, None)
     return _between(job.gaps(step, run), run), asked.effort
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -62,7 +62,8 @@ ROUNDING = 2.0**-52  # a growth below one rounding a step is not told from it
 class Assessment:
     """Everything but the step."""
 
-    equations: Equations
+    equations: Equations  # that proofs are made of
+    runs: Equations  # the same, that runs are made of
     scheme: Scheme
     duration: float | None
     asked: CertificateRequest
@@ -106,6 +107,15 @@ class Assessment:
         if self.asked.speeds:
             made = [without_speeds(block) for block in made]
         return self._certificate(step, run, tuple(self._said(made, run)))
+
+    def call(self, step: float | None, tolerance: float | None, given: Trajectory | None) -> Hashable:
+        """All that decides which nodes are made, and in which order."""
+        asked = self.asked
+        rows = None if given is None else (given.times.tobytes(), given.y.tobytes())
+        numbers = parameter_vector(self.equations, self.parameters)
+        flags = self.sample, self.tube, self.in_order, self.counted_from, step, tolerance, self.duration
+        told = repr((self.scheme, self.start, self.constraints, self.widened, asked.region, asked.drift, asked.weights))
+        return told, asked.effort, asked.speeds, flags, tuple(numbers), rows
 
     def gaps(self, step: float, run: Trajectory) -> list[tuple[float, float]]:
         """Stretches of a run, with every step kept, in which no tube is proved."""
@@ -261,7 +271,7 @@ class Assessment:
 
     def _run(self, step: float | None, tolerance: float | None) -> Trajectory:
         return simulate(
-            self.equations,
+            self.runs,
             self.scheme,
             step=step,
             tolerance=tolerance,

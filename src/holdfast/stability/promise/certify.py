@@ -25,7 +25,8 @@ from holdfast.stability.promise.assess import Assessment
 from holdfast.stability.promise.parameter_box import wide_parameters, widened
 from holdfast.stability.promise.request import CertificateRequest, Region, asked_number, certificate_request
 from holdfast.stability.promise.speeds import require_speeds
-from holdfast.stability.promise.tableau import require_maker
+from holdfast.stability.promise.tableau import require_maker, require_run
+from holdfast.stability.promise.unshared import by_unshared
 from holdfast.stability.proof.work import EFFORT, SearchWork
 
 Progress = Callable[[float], None]
@@ -100,7 +101,9 @@ def certify(
         start = trajectory = None  # its own run, with these parameters among the states
     step, tolerance, duration = run.get("step"), run.get("tolerance"), run.get("duration")
     asked = certificate_request(equations, region, drift, effort, speeds)
-    job = Assessment(equations, chosen, duration, asked, start, parameters or {}, constraints, sample, progress)
+    job = Assessment(
+        equations, equations, chosen, duration, asked, start, parameters or {}, constraints, sample, progress
+    )
     counted = None if counted_from is None else asked_number(counted_from, "certify(counted_from=...)")
     job = replace(job, widened=tuple(ranges), tube=tube, in_order=in_order, counted_from=counted)
     if trajectory is not None:
@@ -110,11 +113,16 @@ def certify(
         raise BadRequest("steps in the order of time have the speeds of their run", where="speeds", fix="leave one out")
     if asked.speeds:
         require_speeds(job.equations, chosen, job.widened)
-    if asked.drift is not None and trajectory is None and equations.constraints:
-        return _for_drift(job, asked, asked.drift, step)
     stated = step if step is not None else equations.problem.run.step
     size = trajectory.step if trajectory is not None else None if chosen.adaptive else stated
-    return job.certificate(size, tolerance, trajectory)
+
+    def made(own: Equations) -> Certificate:
+        alone = replace(job, equations=own)
+        if asked.drift is not None and trajectory is None and equations.constraints:
+            return _for_drift(alone, asked, asked.drift, step)
+        return alone.certificate(size, tolerance, trajectory)
+
+    return by_unshared(job.equations, job.call(size, tolerance, trajectory), made)
 
 
 def _with_numbers(job: Assessment) -> Assessment:
@@ -124,11 +132,13 @@ def _with_numbers(job: Assessment) -> Assessment:
         return job
     given = by_name(job.parameters, where="parameters")
     equations.require_numbers(given)
-    return replace(job, equations=equations.with_values({name: given[name] for name in equations.letters}))
+    numbered = equations.with_values({name: given[name] for name in equations.letters})
+    return replace(job, equations=numbered, runs=numbered)
 
 
 def _require_same(job: Assessment, run: Trajectory, step: float | None) -> None:
     """A run speaks for a certificate only if it was made by the same equations, numbers, scheme and step."""
+    require_run(run, "certify")
     if run.scheme != job.scheme.name or (step is not None and run.step != step):
         ours = job.scheme.name + (f", step {step:g}" if step is not None else "")
         theirs = run.scheme + (f", step {run.step:g}" if run.step is not None else "")

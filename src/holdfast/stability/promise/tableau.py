@@ -30,6 +30,12 @@ def unshown_order(scheme: Scheme) -> str | None:
     return None
 
 
+def require_run(run: object, verb: str) -> None:
+    if not isinstance(run, Trajectory):
+        what = f"{type(run).__name__} is no run"
+        raise BadRequest(what, where=f"{verb}(trajectory=...)", fix="give what hf.simulate returns")
+
+
 def require_maker(run: Trajectory, scheme: Scheme, where: str) -> None:
     """A run speaks for a scheme only if it was made with its numbers: a name does not tell them."""
     if run.scheme_fingerprint == scheme.fingerprint:

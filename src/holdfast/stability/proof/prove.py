@@ -33,6 +33,7 @@ TUBES, SHRINK = 12, 3  # tubes tried; the tube is narrowed once its radius is be
 FIRST_TUBE = 2.5  # the first tube, as a multiple of what the measured defect would need
 LAW_SHARE = 0.3  # of the work, beside it: for the contraction of a law that varies
 FROM_START = 0.3  # of the work: for a tube that holds the start, where the first guess does not
+LASTS, LAST = 3, 0.1  # tubes, with so much of the work beside it, that one before asks for where nothing is left
 EXISTENCE_SHARE = 0.3  # of the work, beside it: for showing that what holds the program exists
 WORTH = 3  # times the radius that a narrow tube gives: so much is paid for a proof from the start on (a choice)
 # A verifier with another arithmetic finds other bounds, so what is stated has a little room over what was found:
@@ -112,14 +113,21 @@ def prove(
 
 
 def _narrowed(trial: Trial, tube: float, thin: bool, expected: float, work: SearchWork) -> Proof | None:
-    """The best proof in tubes that are narrowed as long as that pays."""
+    """The best proof in tubes that are narrowed as long as that pays.
+
+    Tubes that a narrower one says to be wide enough are tried, whatever that one has left.
+    """
     best: Proof | None = None
+    proof: Proof | None = None
+    lasts = LASTS
     for _ in range(TUBES):
-        if work.left <= max(0.05 * work.limit, LEAST_CELL):
+        over = work.left <= max(0.05 * work.limit, LEAST_CELL)
+        lasts -= over
+        if over and (best is not None or proof is None or lasts < 0):
             break
         enough = 0.0 if thin else (1 - trial.gamma) * tube / SHRINK
         try:
-            part = work.part((0.85 if thin else 0.7) * work.left)
+            part = work.beside(LAST * work.limit) if over else work.part((0.85 if thin else 0.7) * work.left)
             proof = trial.attempt(tube, expected, part, enough)
         except KeyboardInterrupt:
             raise Interrupted(best) from None

@@ -94,7 +94,10 @@ class TubeProver:
             if not any(best):
                 raise
             raise Interrupted(self._in_turn(self._of_covers(best))) from None
-        made = self._of_covers(best)
+        try:
+            made = self._of_covers(best)
+        except KeyboardInterrupt:  # covers without rounding prove nothing: that is found all the same
+            raise Interrupted(self._in_turn(self._of_covers(best))) from None
         try:
             for found in dict.fromkeys(best):
                 made |= self._widened(found, [k for k, one in enumerate(best) if one is found], made)
