@@ -238,7 +238,7 @@ def test_a_cart_that_leaves_is_told_with_its_speed():
     inner = hf.internal(equations, hf.simulate(equations))
     assert inner.along.leaving == {"x": pytest.approx(0.8, rel=1e-9)}
     assert inner.along.label == "estimated"
-    assert inner.warning.startswith("1 direction stays free (x); along this run it grows (x, 0.8 m/s)")
+    assert inner.warning.startswith("1 direction stays free (x); along this run it goes on leaving (x, +0.8 m/s)")
     assert not inner.along.exponential
     assert inner.along.growth == pytest.approx(in_ticks(np.array([[1, 10], [0, 1]]), 10), rel=1e-6)
 
@@ -326,7 +326,7 @@ def test_check_and_derive_warn_before_the_run(tmp_path):
 def test_the_verdict_tells_of_a_cart_that_leaves(tmp_path):
     problem = cart_pole(lambda x, phi: phi, x_dot=R("0.8"), phi=R(1, 20))
     study = hf.study(problem, effort=0.5)
-    assert "But 1 direction stays free (x); along this run it grows (x, 0.9" in study.verdict.line
+    assert "But 1 direction stays free (x); along this run it goes on leaving (x, +0.9" in study.verdict.line
     assert any("1 direction stays free (x)" in text for text in study.report().warnings)
     assert study.verdict.word in ("proved", "checked")
 

@@ -86,3 +86,16 @@ def test_a_warning_about_tubes_speaks_of_what_lies_in_all_of_them(order):
     subject = SimpleNamespace(certificate=certificate, by_phase=False)
     (told,) = _of_certificate(subject)
     assert "within 0.02 % of each state's range of this run, at the same time" in told
+
+
+def test_a_proof_over_a_region_that_the_run_left_says_nothing_of_the_run():
+    x, z = hf.coordinates("x z")
+    system = hf.System(coordinates=(x, z), kinetic=(x.rate**2 + z.rate**2) / 2, potential=9.81 * z)
+    program = hf.Program(holonomic={"rod": (x**2 + z**2 - 1) / 2}, law=hf.critically_damped(5))
+    equations = hf.derive(hf.Problem(system, program, start={x: 1}))
+    certificate = hf.certify(equations, hf.RK4, step=0.01, duration=2, region={x: (0.5, 1.2)}, effort=1)
+    assert (certificate.label, certificate["rod"].stayed) == (hf.Label.proved, False)
+    page = hf.report(certificate.trajectory, certificate)
+    assert page.word == "no promise"
+    assert "is proved for every state of the region, which this run left." in page.verdict
+    assert "While the state stays in Omega, the deviation stays below ε" in page.html

@@ -211,10 +211,11 @@ def _promise(subject: PageFacts) -> str:
     exceptions = [f"{', '.join(kept)}: kept, not attracted"] if kept else []
     exceptions += [f"{', '.join(silent)}: not certified"] if silent else []
     but = f" (except for {'; '.join(exceptions)})" if exceptions else ""
+    left = ", which this run left" if any(block.stayed is False for block in certificate.blocks) else ""
     parts = f", and proved {_of_stretches(subject)}" if subject.stretches else ""
     way = "the steps that this run chose" if certificate.times else "this run"
     return {
-        Label.proved: f"and {kind} is proved for every state of the region{but}",
+        Label.proved: f"and {kind} is proved for every state of the region{left}{but}",
         Label.tube: f"and {kind} is proved in a tube along {way}{but}",
         Label.mean_square: "and under its noise the mean square over all paths is proved to stay bounded",
         Label.checked: f"and {kind} was checked at every step{but}{parts}",

@@ -138,7 +138,7 @@ def _scheme(run: Trajectory) -> RungeKutta:
     require_maker(run, chosen, "own_step_bounds(trajectory)")
     main = chosen.main if isinstance(chosen, Embedded) else chosen
     if not isinstance(main, RungeKutta) or not main.explicit:
-        raise BadRequest(f"{chosen.name} is implicit, or not a tableau", where="own_step_bounds", fix="e.g. dopri5")
+        raise BadRequest(chosen.unproved, where="own_step_bounds", fix="e.g. dopri5")
     if main.digits is not None or any(residual for _, residual in residuals(main.stages, main.weights, main.order)):
         raise BadRequest(f"the order of {chosen.name} is not shown", where="own_step_bounds", fix="e.g. dopri5")
     return main

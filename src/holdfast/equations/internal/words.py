@@ -97,7 +97,7 @@ def along_words(found: InternalDynamics) -> str:
     """What was seen along the run."""
     along = found.along
     assert along is not None
-    it = "it grows" if found.directions == 1 else "they grow"
+    it = "it goes on leaving" if found.directions == 1 else "they go on leaving"
     if along.leaving:
         units = found.equations.problem.units
         paces = [f"{name}, {_pace(name, value, units)}" for name, value in list(along.leaving.items())[:FEW]]
@@ -108,7 +108,7 @@ def along_words(found: InternalDynamics) -> str:
 
 def _pace(name: str, value: float, units: Mapping[str, Any]) -> str:
     unit = str(units.get(f"{name}_dot", "") or (f"{units[name]}/s" if units.get(name) else ""))
-    return f"{value:.3g} {unit}" if unit else f"{value:.3g} per unit of time"
+    return f"{value:+.3g} {unit}" if unit else f"{value:+.3g} per unit of time"
 
 
 def state_words(rest: Rest, coordinates: Sequence[str]) -> str:

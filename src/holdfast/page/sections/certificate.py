@@ -189,7 +189,7 @@ def _hypotheses(subject: PageFacts, block: BlockCertificate, pictured: bool) -> 
             part = f", {bound(block.proof.rounding)} of it rounding"
         facts.append(f"A step adds at most {bound(block.defect)} to the deviation{part}.")
     if block.epsilon is not None:
-        facts.append(f"The deviation stays below ε = {bound(block.epsilon)} in that norm.")
+        facts.append(f"{_when(block)} stays below ε = {bound(block.epsilon)} in that norm.")
     if block.slack:
         used = bound(100 * max(0.0, 1 - block.slack), 2)
         facts.append(f"Along this run no step used more than {used} % of what the theorem allows it to add.")
@@ -200,6 +200,13 @@ def _hypotheses(subject: PageFacts, block: BlockCertificate, pictured: bool) -> 
     picture = _picture(subject, block)
     folded = None if pictured else picture
     return joined(picture if pictured else None, details("What it rests on", bullets(facts), folded, _place(block)))
+
+
+def _when(block: BlockCertificate) -> str:
+    """Where, and from when on, a deviation is below what it settles at."""
+    where = "While the state stays in Omega, the" if isinstance(block.proof, Proof) else "In the tube, the"
+    where = where if block.proof is not None else "Along this run, the"
+    return f"{where} deviation, once that of the start has died away," if block.settles else f"{where} deviation"
 
 
 def _picture(subject: PageFacts, block: BlockCertificate) -> Markup | None:

@@ -82,7 +82,7 @@ class Scheme(ABC):
     @property
     def unproved(self) -> str:
         """Why no proof can be made of its steps; empty where one can."""
-        return f"{self.name} is implicit, or not a tableau"
+        return f"{self.name} is {'no Runge-Kutta tableau' if self.explicit else 'implicit'}"
 
     def wiping_roots(self) -> np.ndarray:
         """Roots times step at which one step wipes a deviation out: the zeros of R."""

@@ -286,6 +286,9 @@ class Assessment:
         if self.constraints is None:
             return blocks
         wanted = set(self.constraints)
+        if not wanted:
+            names = ", ".join(self.equations.constraints)
+            raise BadRequest("none of the constraints is chosen", where="certify(constraints=...)", fix=f"of {names}")
         unknown = wanted - set(self.equations.constraints)
         if unknown:
             raise BadRequest(f"there is no constraint {unknown.pop()!r}", fix=", ".join(self.equations.constraints))

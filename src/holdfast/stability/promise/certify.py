@@ -58,12 +58,12 @@ def certify(
     """A certificate for each decoupled block of constraints: proved, checked, neutral, refused, each with its reason.
 
     `region` bounds time (``"t"``), states, parameters (any value of the range, constant along a run) and any observable
-    (``"energy"``); what is not given is taken from a run,
-    with a margin, and without any region so is the energy. `effort` is the work that the search for proofs may take,
-    counted and not timed, so that the same call gives the same certificate: 1 is a million products, about a second.
-    With `drift`, the largest step is sought at which every deviation that is held stays below it (once a deviating
-    start has died away). With `sample`, blocks that are not proved get an estimate over the region in place of a check
-    along the run. With `tube`, no region is tried, but the tube along the run that is tried where none can be covered:
+    (``"energy"``); what is not given is taken from a run, with a margin, and without any region so is the energy.
+    `effort` is the work that the search for proofs may take, counted and not timed, so that the same call gives the
+    same certificate: 1 is a million products, about a second. With `drift`, the largest step is sought at which every
+    deviation that is held stays below it (once a deviating start has died away), proved or *checked* as each label
+    says. With `sample`, blocks that are not proved get an estimate over the region in place of a check along the run.
+    With `tube`, no region is tried, but the tube along the run that is tried where none can be covered:
     `hf.safe_starts` needs one. With `in_order`, the steps of that run are followed in the order of time: bounds for its
     length, the nearest to what it shows. An adaptive scheme has no one step, so that its run is followed so. With
     `speeds` (0.05: up to 5 % more or less), the tube holds the positions of the run with other speeds, at whatever
