@@ -31,10 +31,10 @@ from holdfast.equations.solving.large import LARGE, plainly_definite
 from holdfast.equations.values import values_at
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.results.judgement.attraction import attracted, law_matrices, predicted
-from holdfast.results.judgement.authority import authority_end
+from holdfast.results.judgement.endings.authority import authority_end
+from holdfast.results.judgement.endings.friction import friction_end
 from holdfast.results.judgement.energy import conservative, correction_work, energy_lost, undriven
 from holdfast.results.judgement.finding import Finding, Judgement
-from holdfast.results.judgement.friction import friction_end
 from holdfast.results.judgement.large import felt_everywhere, large_attracted, large_noise, large_prediction
 from holdfast.results.judgement.outcome import Outcome
 from holdfast.results.judgement.passages import branch_found, singular_end
