@@ -9,6 +9,7 @@ and nothing was found against it. Every measure is a ratio of two numbers of the
   |exp(tH) z(0)|, and is more than rounding of the forces could have made.
 * the **energy** of a run in which nothing does work may change by a small part of the energy in motion, and by the
   rounding of its own terms.
+* **few steps** leave of both what no short step can help (`few_steps.py`): from rest, a large part of the terms.
 * a run that **broke off** is called singular only if it had not left the program, nor run away, before.
 * each **quantity** that is shown is finite, or named with the first row where it is not.
 
@@ -34,6 +35,7 @@ from holdfast.results.judgement.attraction import attracted, law_matrices, predi
 from holdfast.results.judgement.endings.authority import authority_end
 from holdfast.results.judgement.endings.friction import friction_end
 from holdfast.results.judgement.energy import conservative, correction_work, energy_lost, undriven
+from holdfast.results.judgement.few_steps import kept_deviations, made_by_few_steps
 from holdfast.results.judgement.finding import Finding, Judgement
 from holdfast.results.judgement.large import felt_everywhere, large_attracted, large_noise, large_prediction
 from holdfast.results.judgement.masses import mass_at, negative_mass, sparse_mass
@@ -262,7 +264,11 @@ def _far_off(facts: Facts, deviation: np.ndarray, chosen: np.ndarray, limit: np.
     usual = np.nanquantile(np.where(np.isfinite(sizes), sizes, np.nan), QUARTILE, axis=0)
     early = sizes[: max(FEW // 4, len(sizes) // 10)].max(axis=0)  # of what ran away from the start on
     usual = np.where(early > 0, np.fmin(usual, early), usual)
-    far = ~(seen <= FAR_OFF * np.fmax(sizes, usual)) & ~(seen <= limit)
+    allowed = FAR_OFF * np.fmax(sizes, usual)
+    far = ~(seen <= allowed) & ~(seen <= limit)
+    if far.any():
+        made = made_by_few_steps(kept_deviations(equations), equations, rows, chosen, facts.constants)
+        far &= ~(seen <= allowed + made)
     if not far.any():
         return None
     ratio = np.where(far, np.nan_to_num(seen / usual, nan=np.inf), 0.0)
