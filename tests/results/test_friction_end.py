@@ -9,8 +9,8 @@ from holdfast.engine.run.rows import Rows
 from holdfast.engine.run.status import Status
 from holdfast.graph.linear_algebra import Pivot
 from holdfast.graph.nodes import Graph
+from holdfast.results.judgement.endings.friction import _size, friction_end
 from holdfast.results.judgement.finding import Finding
-from holdfast.results.judgement.friction import _size, friction_end
 from holdfast.results.judgement.judgement import _of_the_rest
 from holdfast.results.judgement.outcome import Outcome
 

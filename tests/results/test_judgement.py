@@ -157,6 +157,17 @@ def test_the_size_of_a_rate_of_a_deviation_is_that_of_its_terms():
     assert w == pytest.approx(3.0 * 10 + 2.0 * 20 + 0.6 * 30 + 0.8 * 40)
 
 
+def test_a_target_written_as_a_product_is_as_large_as_it_is_written_out():
+    """10 t³ stands still for nobody: neither written out nor as t³ times a sum that begins with 10."""
+    x, t = hf.coordinates("x"), hf.time
+    system = hf.System(coordinates=(x,), kinetic=x.rate**2 / 2)
+    for target in (t**3 * (10 - t), 10 * t**3 - t**4):
+        equations = hf.derive(hf.Problem(system, hf.Program(holonomic={"there": x - target}, law=hf.Unstabilised())))
+        gains = parameter_vector(equations, {})
+        y, _ = deviation_sizes(equations).natural_at(0.1, [0.0, 0.0], gains, [0.1, 1e-6, 1e-3])
+        assert 1e-2 <= y < 1.1e-2
+
+
 def test_an_ensemble_judges_each_case_as_a_run():
     cases = {"law.damping.edge": [10.0, 250.0, 199.0]}
     runs = hf.ensemble(skate(250), hf.Euler, step=0.01, duration=10, cases=cases)

@@ -30,9 +30,9 @@ from holdfast.results.judgement.judgement import (
     grown,
     mass_gone,
     moving_sizes,
-    negative_mass,
     sizes_at_rows,
 )
+from holdfast.results.judgement.masses import negative_mass
 from tests.stability.held import pendulum
 
 

@@ -15,7 +15,7 @@ from holdfast.equations.dynamics.through import together
 from holdfast.equations.solving.left_over import MOST_CHOICES, _choices
 from holdfast.equations.values import parameter_vector
 from holdfast.graph.nodes import Graph
-from holdfast.results.judgement.authority import _answer, _in_own_units, authority_end
+from holdfast.results.judgement.endings.authority import _answer, _in_own_units, authority_end
 from holdfast.results.judgement.geometry import _Rows, condition_at
 
 x, y, z = hf.coordinates("x y z")

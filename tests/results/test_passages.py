@@ -67,6 +67,37 @@ def test_a_run_that_jumped_to_another_branch_is_flagged_with_its_time(scheme, ho
     assert 'redundant = "allow"' in found.text
 
 
+def test_a_run_that_jumped_is_flagged_by_thinned_rows_too():
+    for every in (20, 50, 100):
+        run = hf.simulate(hf.derive(parallelogram()), hf.RK4, step=0.001, duration=10, every=every)
+        assert run.outcome.name == "branch_changed"
+
+
+def crank_and_rocker(speed):
+    """A four-bar without a singular state: bars of 1, 3 and 2 on a base of 2.5, the shortest turning all the way."""
+    a, b, c = hf.coordinates("a b c")
+    system = hf.System(coordinates=(a, b, c), kinetic=a.rate**2 / 6 + 2 * b.rate**2 + c.rate**2)
+    held = {
+        "cx": sp.cos(a) + 3 * sp.cos(b) - sp.Rational(5, 2) - 2 * sp.cos(c),
+        "cy": sp.sin(a) + 3 * sp.sin(b) - 2 * sp.sin(c),
+    }
+    program = hf.Program(holonomic=held, law=hf.critically_damped(20))
+    start = {a: 1, b: 0.4101936172, c: 1.5, a.rate: speed}
+    return hf.derive(hf.Problem(system, program, start=start))
+
+
+@pytest.mark.parametrize("speed", [1.0, 4.0, 6.0])
+def test_rows_too_far_apart_to_follow_a_turn_say_nothing_of_branches(speed):
+    """Between two rows the bars may have turned right round, and J with them."""
+    equations, words = crank_and_rocker(speed), {"step": 0.001, "duration": 20, "start_policy": "project"}
+    for every in (1, *range(100, 1500, 60)):
+        run = hf.simulate(equations, hf.RK4, every=every, **words)
+        assert run.outcome is hf.Outcome.completed, (every, run.message)
+    for count in (11, 21, 81, 161):
+        run = hf.simulate(equations, hf.RK4, at=np.linspace(0, 20, count).tolist(), **words)
+        assert run.outcome is hf.Outcome.completed, (count, run.message)
+
+
 def test_a_run_that_crosses_nothing_is_the_same_in_pieces():
     problem = parallelogram("allow")
     whole = hf.simulate(hf.derive(parallelogram()), hf.RK4, step=0.001, duration=0.4)

@@ -41,7 +41,9 @@ def folded(a):
 def states(a, crossed=False):
     a = np.asarray(a, float)
     b, c = folded(a) if crossed else (0 * a, a)
-    return np.stack([a, b, c, 1 + 0 * a, 0 * a, 1 + 0 * a], axis=1)
+    ahead, back = (folded(a + off) if crossed else (0 * a, a + off) for off in (1e-6, -1e-6))
+    rates = [(later - former) / 2e-6 for later, former in zip(ahead, back, strict=True)]
+    return np.stack([a, b, c, 1 + 0 * a, *rates], axis=1)
 
 
 def seen(a, rows=None, equations=None):

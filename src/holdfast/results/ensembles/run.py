@@ -22,7 +22,8 @@ from holdfast.results.ensembles.ensemble import Ensemble
 from holdfast.results.ensembles.means import Means, Progress, checked_reductions, run_cases
 from holdfast.results.ensembles.saved import saved_cases
 from holdfast.results.ensembles.table import stated_cases
-from holdfast.results.judgement.judgement import deviation_places, mass_at
+from holdfast.results.judgement.judgement import deviation_places
+from holdfast.results.judgement.masses import mass_at
 from holdfast.results.runs.job import check_size
 from holdfast.results.runs.request import Request, RunOptions, request_of, resolved, with_stated_times
 from holdfast.results.runs.simulate import under_law

@@ -22,8 +22,8 @@ from holdfast.problem.laws.linear import Tuned
 from holdfast.problem.types import ByName
 from holdfast.results.judgement.attraction import law_matrices, unstable
 from holdfast.results.judgement.finding import Finding
-from holdfast.results.judgement.judgement import mass_at, negative_mass
 from holdfast.results.judgement.large import large_condition, law_blocks
+from holdfast.results.judgement.masses import mass_at, negative_mass
 from holdfast.results.start.start import Start, consistent_start
 
 

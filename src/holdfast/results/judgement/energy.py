@@ -15,6 +15,7 @@ from holdfast.graph.nodes import ancestors, substitute
 from holdfast.problem.bodies.joints import Step
 from holdfast.problem.quantities import time
 from holdfast.problem.system import System
+from holdfast.results.judgement.few_steps import kept_energy, made_by_few_steps
 from holdfast.results.start.term_sizes import EPSILON, energy_size
 
 ROUNDINGS = 64 * EPSILON  # of the terms of the energy, in each step
@@ -97,6 +98,7 @@ def _part_of(equations: Equations, rows: Rows, constants: Sequence[float], chang
     ]
     floor = ROUNDINGS * (rows.steps + 1) * float(np.nanmax(terms)) + _rounding_energy(equations, rows, constants)
     floor += _rounding_work(equations, rows, constants)
+    floor += float(made_by_few_steps(kept_energy(equations), equations, rows, np.array([worst]), constants)[0, 0])
     return (lost / moving if lost > floor else 0.0), float(rows.times[worst])
 
 

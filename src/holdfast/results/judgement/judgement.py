@@ -9,6 +9,7 @@ and nothing was found against it. Every measure is a ratio of two numbers of the
   |exp(tH) z(0)|, and is more than rounding of the forces could have made.
 * the **energy** of a run in which nothing does work may change by a small part of the energy in motion, and by the
   rounding of its own terms.
+* **few steps** leave of both what no short step can help (`few_steps.py`): from rest, a large part of the terms.
 * a run that **broke off** is called singular only if it had not left the program, nor run away, before.
 * each **quantity** that is shown is finite, or named with the first row where it is not.
 
@@ -31,11 +32,13 @@ from holdfast.equations.solving.large import LARGE, plainly_definite
 from holdfast.equations.values import values_at
 from holdfast.graph.arithmetics.tape import Tape
 from holdfast.results.judgement.attraction import attracted, law_matrices, predicted
-from holdfast.results.judgement.authority import authority_end
+from holdfast.results.judgement.endings.authority import authority_end
+from holdfast.results.judgement.endings.friction import friction_end
 from holdfast.results.judgement.energy import conservative, correction_work, energy_lost, undriven
+from holdfast.results.judgement.few_steps import kept_deviations, made_by_few_steps
 from holdfast.results.judgement.finding import Finding, Judgement
-from holdfast.results.judgement.friction import friction_end
 from holdfast.results.judgement.large import felt_everywhere, large_attracted, large_noise, large_prediction
+from holdfast.results.judgement.masses import mass_at, negative_mass, sparse_mass
 from holdfast.results.judgement.outcome import Outcome
 from holdfast.results.judgement.passages import branch_found, singular_end
 from holdfast.results.judgement.quaternions import turn_lost
@@ -63,7 +66,6 @@ NOTICEABLE = 1e-6  # of its scale: a trial that deviates less has not grown
 BEYOND_ANY = 1e290  # a size that no deviation reaches
 NOISE = 1e3 * EPSILON  # of what forces alone would do: below this, rounding noise
 PUMPED = 0.1  # of the energy in motion: a change beyond this is an error of the run
-NEGATIVE = 1e-9  # of the largest eigenvalue of the mass matrix: below minus this, the kinetic energy is not positive
 SHARE = 1e-3  # of the way that its rate would take it: the reach of a coordinate that returns to where it was
 FEW = 64  # rows from which sizes are read at first
 QUARTILE = 0.25  # of the sizes along a run, the one called usual: above zero crossings, below what has run away
@@ -262,7 +264,11 @@ def _far_off(facts: Facts, deviation: np.ndarray, chosen: np.ndarray, limit: np.
     usual = np.nanquantile(np.where(np.isfinite(sizes), sizes, np.nan), QUARTILE, axis=0)
     early = sizes[: max(FEW // 4, len(sizes) // 10)].max(axis=0)  # of what ran away from the start on
     usual = np.where(early > 0, np.fmin(usual, early), usual)
-    far = ~(seen <= FAR_OFF * np.fmax(sizes, usual)) & ~(seen <= limit)
+    allowed = FAR_OFF * np.fmax(sizes, usual)
+    far = ~(seen <= allowed) & ~(seen <= limit)
+    if far.any():
+        made = made_by_few_steps(kept_deviations(equations), equations, rows, chosen, facts.constants)
+        far &= ~(seen <= allowed + made)
     if not far.any():
         return None
     ratio = np.where(far, np.nan_to_num(seen / usual, nan=np.inf), 0.0)
@@ -403,58 +409,6 @@ def _undefined(facts: Facts) -> Finding | None:
 def _negative(facts: Facts) -> Finding | None:
     """A kinetic energy that is not positive at the start."""
     equations, time, state = facts.equations, float(facts.rows.times[0]), facts.rows.states[0].tolist()
-    if len(equations.coordinates) > LARGE and plainly_definite(_sparse_mass(equations, time, state, facts.constants)):
+    if len(equations.coordinates) > LARGE and plainly_definite(sparse_mass(equations, time, state, facts.constants)):
         return None
     return negative_mass(mass_at(equations, time, state, facts.constants), time)
-
-
-def negative_mass(mass: np.ndarray, time: float) -> Finding | None:
-    """Whether a mass matrix has a negative eigenvalue, in units in which its diagonal is one."""
-    if not np.isfinite(mass).all() or not mass.size:
-        return None
-    diagonal = np.diag(mass)
-    size = np.sqrt(np.where(diagonal != 0, np.abs(diagonal), 1.0))
-    scaled = mass / size / size[:, None]
-    try:
-        np.linalg.cholesky(scaled)
-    except np.linalg.LinAlgError:
-        if np.linalg.eigvalsh((scaled + scaled.T) / 2)[0] < -NEGATIVE * len(mass):
-            text = "The kinetic energy is not positive: the mass matrix has the eigenvalue"
-            value = float(np.linalg.eigvalsh((mass + mass.T) / 2)[0])
-            signs = "at the start. Look at the signs of the masses."
-            return Finding("indefinite", f"{text} {value:.3g} {signs}", True, time, "kinetic")
-    return None
-
-
-def inertia_at(equations: Equations, time: float, state: Sequence[float], constants: Sequence[float]) -> np.ndarray:
-    """The diagonal of the mass matrix at one state."""
-    rows = _sparse_mass(equations, time, state, constants)
-    return np.array([row.get(i, 0.0) for i, row in enumerate(rows)])
-
-
-def _sparse_mass(
-    equations: Equations, time: float, state: Sequence[float], constants: Sequence[float]
-) -> list[dict[int, float]]:
-    tape, (rows, columns) = _mass_tape(equations)
-    found: list[dict[int, float]] = [{} for _ in equations.dynamics.mass]
-    values = tape([time, *state, *constants])
-    for i, j, value in zip(rows.tolist(), columns.tolist(), values, strict=True):
-        found[i][j] = value
-    return found
-
-
-def mass_at(equations: Equations, time: float, state: Sequence[float], constants: Sequence[float]) -> np.ndarray:
-    """The mass matrix at one state."""
-    (tape, where), size = _mass_tape(equations), len(equations.dynamics.mass)
-    mass = np.zeros((size, size))
-    mass[where] = tape([time, *state, *constants])
-    return mass
-
-
-@remembered
-def _mass_tape(equations: Equations) -> tuple[Tape, tuple[np.ndarray, ...]]:
-    """What does not vanish of the mass matrix, and where it stands."""
-    rows = equations.dynamics.mass
-    places = [(i, j) for i, row in enumerate(rows) for j in row]
-    nodes = tuple(node for row in rows for node in row.values())
-    return Tape(equations.field.inputs, nodes), tuple(np.array(places, dtype=int).reshape(-1, 2).T)

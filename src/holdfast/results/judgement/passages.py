@@ -4,10 +4,13 @@ A parallelogram lying flat can go on as a parallelogram or folded: two branches 
 say which one is taken. Along a run this is seen by the least singular value that counts of the scaled jacobian, which
 vanishes at such a state, and by the directions that the constraints leave free: on the smooth branch they turn little
 from one row before the state to one after it, on another branch they jump by the angle between the two.
+
+From row to row a turn is known up to half turns. Where rows lie so far apart that these are lost, nothing is told.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -29,6 +32,9 @@ NEAR = 0.05  # of the usual strength: closer to a singular state, free direction
 PASSED = 0.02  # of the usual strength: met or bridged, a state counts as singular
 TURN = 0.2  # radians: a turn of the free directions across a state that is no jump, whatever the rows are
 BESIDE = 4.0  # times the turning of the rows around it
+FOLLOWED = np.pi / 6  # radians: a third of the turn from row to row by which its sense is lost, for it is uneven
+PACE = 0.75  # of the paces along a run, the one that counts: beside a singular state they have no bound
+AHEAD = 2.0**-10  # of the time between rows: where a pace is read
 BY_SQUARES = 1e-12  # of the largest: an eigenvalue of J Jᵀ above this is known to three digits at least
 PLAINLY = 1.5  # times the distance that counts as near: for a look that is not exact
 INVOLVED = 0.1  # share of a constraint in the dependence
@@ -188,19 +194,22 @@ def passages(equations: Equations, times: np.ndarray, states: np.ndarray, consta
     overlap = np.linalg.svd(free[:-1] @ free[1:].transpose(0, 2, 1), compute_uv=False)[:, -1]
     turns = np.arccos(np.clip(overlap, -1.0, 1.0))
     flips = _flips(jacobians[good] / scale[:, None], free, strength.rank)
-    rates = turns / np.diff(times[good])
-    found = []
-    full = strength.rank == r
-    for k in range(1, len(good) - 2):
+    waits = np.diff(times[good])
+    rates, full, found = turns / waits, strength.rank == r, []
+    met = [sizes[left + 1 : right].min(initial=np.inf) < PASSED * usual for left, right in itertools.pairwise(good)]
+    doubted = [k for k in range(1, len(good) - 2) if met[k] or (full and flips[k])]
+    if not doubted:
+        return []
+    followed = waits * _pace(strength, times[good], states[good], scale) < FOLLOWED
+    for k in doubted:
+        if not (met[k] or followed[k]):
+            continue  # a row met it, or it is not known which way the free directions turned from row to row
         left, right = good[k], good[k + 1]
-        met = right > left + 1 and sizes[left + 1 : right].min() < PASSED * usual
-        bridged = flips[k] if full else False
-        if met or bridged:
-            expected = BESIDE * max(rates[k - 1], rates[k + 1]) * (times[right] - times[left])
-            at = left + 1 + int(sizes[left + 1 : right].argmin()) if right > left + 1 else left
-            changed = bool(turns[k] > max(TURN, expected))
-            met = _passage(equations, times[at], states[at], jacobians[at] / scale[:, None], turns[k], changed)
-            found.append(replace(met, row=int(chosen[at])))
+        at = left + 1 + int(sizes[left + 1 : right].argmin()) if right > left + 1 else left
+        expected = BESIDE * max(rates[k - 1], rates[k + 1]) * waits[k]
+        changed = bool(followed[k] and turns[k] > max(TURN, expected))
+        one = _passage(equations, times[at], states[at], jacobians[at] / scale[:, None], turns[k], changed)
+        found.append(replace(one, row=int(chosen[at])))
     return found
 
 
@@ -232,6 +241,25 @@ def _flips(jacobians: np.ndarray, free: np.ndarray, rank: int) -> np.ndarray:
     here = np.linalg.slogdet(np.concatenate([jacobians, free], axis=1))[0]
     carried = np.linalg.slogdet(free[:-1] @ free[1:].transpose(0, 2, 1))[0]
     return here[:-1] * here[1:] * carried < 0
+
+
+def _pace(strength: Strength, times: np.ndarray, states: np.ndarray, scale: np.ndarray) -> float:
+    """The pace, in radians, at which rows turn the free directions by their own rates: the upper quartile.
+
+    From row to row a turn is known up to half turns only, and beside a singular state it may be of any pace.
+    """
+    equations, n = strength.equations, len(strength.equations.coordinates)
+    ahead = AHEAD * float(times[-1] - times[0]) / len(times)
+    turning = [k for k in range(len(equations.field.state)) if not n <= k < 2 * n]  # all but the rates, which turn no J
+    tape = Tape(equations.field.inputs, tuple(equations.field.rates[k] for k in turning)).compiled(ARRAYS)
+    later = states.copy()
+    for k, rate in zip(turning, tape([times, *states.T, *strength.constants]), strict=True):
+        later[:, k] += ahead * rate
+    both = strength.jacobians(times, states), strength.jacobians(times + ahead, later)
+    here, there = (np.linalg.svd(jacobians / scale[:, None])[2][:, strength.rank :] for jacobians in both)
+    across = there - there @ here.transpose(0, 2, 1) @ here
+    sines = np.linalg.norm(across, ord=2, axis=(1, 2))  # of small angles
+    return float(np.quantile(np.nan_to_num(sines, nan=np.inf), PACE)) / ahead
 
 
 def _passage(

@@ -29,7 +29,7 @@ from holdfast.graph.nodes import Node, ancestors
 from holdfast.problem.types import ByName, StateLike
 from holdfast.problem.vocabulary import name_of
 from holdfast.results.judgement.check import FieldInFloats
-from holdfast.results.judgement.judgement import inertia_at
+from holdfast.results.judgement.masses import inertia_at
 from holdfast.results.quantities import check_output_names
 from holdfast.results.runs.event import EventWatch, watch_of
 from holdfast.results.runs.job import check_size

@@ -14,7 +14,7 @@ from holdfast.engine.run.rows import Rows
 from holdfast.equations.equations import Equations
 from holdfast.equations.values import settled
 from holdfast.errors import BadRequest
-from holdfast.results.judgement.judgement import inertia_at
+from holdfast.results.judgement.masses import inertia_at
 from holdfast.results.runs.event import watch_of
 from holdfast.results.runs.kernel_call import KernelCall
 from holdfast.results.runs.prepared import prepared_runs

@@ -81,21 +81,22 @@ def natural_nodes(nodes: Sequence[Node], sizes: Mapping[Node, Node]) -> list[Nod
 
 def _natural(graph: Graph, node: Node, sizes: Mapping[Node, Node], moving: set[int]) -> Node:
     reach, values, still = graph.zero, graph.zero, graph.zero
-    waiting = [(node, graph.one)]
+    waiting = [(node, graph.one, False)]
     while waiting:
-        term, factor = waiting.pop()
-        if term.index not in moving:
+        term, factor, turns = waiting.pop()  # `turns`: the factor moves
+        if term.index not in moving and not turns:
             still = still + factor * term
         elif term in sizes:
             reach = reach + graph.call("abs", factor) * sizes[term]
         elif term.op in ("add", "sub"):
-            waiting += [(term.args[0], factor), (term.args[1], factor if term.op == "add" else -factor)]
+            waiting += [(term.args[0], factor, turns), (term.args[1], factor if term.op == "add" else -factor, turns)]
         elif term.op == "neg":
-            waiting.append((term.args[0], -factor))
+            waiting.append((term.args[0], -factor, turns))
         elif term.op == "mul" and (inner := _opened(term, moving)) is not None:
-            waiting.append((term.args[inner], factor * term.args[1 - inner]))
+            other = term.args[1 - inner]
+            waiting.append((term.args[inner], factor * other, turns or other.index in moving))
         elif term.op == "div" and term.args[0].index in moving:
-            waiting.append((term.args[0], factor / term.args[1]))
+            waiting.append((term.args[0], factor / term.args[1], turns or term.args[1].index in moving))
         else:
             values = values + graph.call("abs", factor * term)
     beside = values + graph.call("abs", still)

@@ -1,0 +1,1 @@
+"""Why a run broke off: what determined its motion no more."""
