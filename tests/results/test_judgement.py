@@ -418,3 +418,42 @@ def test_a_body_of_more_bars_than_it_needs_falls_freely():
     run = hf.simulate(equations, hf.RK4, step=1e-3, duration=0.2)
     assert abs(run["w_bar01"]).max() < 1e-12
     assert run.success, run.message
+
+
+def dwelling(pause, rise, rest=0):
+    """A mass that waits where it is, and is moved from there to rest again."""
+    x, s = hf.coordinates("x"), hf.time - pause
+    path = rest + sp.Piecewise((0, hf.time < pause), (rise(s), hf.time < pause + 1), (1, True))
+    law = hf.SpringDamper(stiffness=25, damping=10)
+    program = hf.Program(holonomic={"a": x - path}, controls={"F": {x: 1}}, law=law)
+    return hf.Problem(hf.System(coordinates=(x,), kinetic=x.rate**2 / 2), program, start={x: rest})
+
+
+@pytest.mark.parametrize("rest", [0, 5])
+@pytest.mark.parametrize("pause", [0.5, 1, 4])
+def test_what_waits_before_it_moves_is_no_small_thing_when_it_has(pause, rest):
+    problem = dwelling(pause, lambda s: 10 * s**3 - 15 * s**4 + 6 * s**5, rest)
+    run = hf.simulate(hf.derive(problem), hf.RK4, step=0.01, duration=pause + 1.5)
+    assert run.outcome is hf.Outcome.completed
+    assert np.abs(run["y_a"]).max() < 1e-6
+
+
+def test_what_waits_and_is_not_moved_with_its_path_is_far_off_it():
+    problem = dwelling(1, lambda s: 10 * s**3 - 15 * s**4 + 6 * s**5)
+    free = hf.derive(problem).with_law(hf.Unstabilised())
+    run = hf.simulate(free, hf.Euler, step=0.25, duration=2.5)
+    assert np.abs(run["y_a"]).max() > 0.3
+    assert not run.success
+
+
+@pytest.mark.parametrize("expanded", [False, True])
+def test_a_product_of_sums_is_judged_by_the_terms_of_either(expanded):
+    x, y = hf.coordinates("x y")
+    system = hf.System(coordinates=(x, y), kinetic=(x.rate**2 + y.rate**2) / 2, potential=9.81 * y)
+    bowl = (y - x**2) * (y + 2)
+    law = hf.SpringDamper(stiffness=100, damping=20)
+    program = hf.Program(holonomic={"bowl": bowl.expand() if expanded else bowl}, law=law)
+    equations = hf.derive(hf.Problem(system, program, start={x: 0.5, y: 0.25}))
+    run = hf.simulate(equations, hf.RK4, step=0.002, duration=0.5)
+    assert run.outcome is hf.Outcome.completed
+    assert not hf.simulate(equations.with_law(hf.Unstabilised()), hf.Euler, step=0.1, duration=2).success

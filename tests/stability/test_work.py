@@ -105,7 +105,8 @@ def test_an_interruption_while_a_block_is_proved_again_keeps_the_others(monkeypa
         raise Interrupted
 
     monkeypatch.setattr(Assessment, "_certified", certified)
-    job = Assessment(hf.derive(pendulum(0.05)), hf.Euler, 1, None, None, {}, None)
+    equations = hf.derive(pendulum(0.05))
+    job = Assessment(equations, equations, hf.Euler, 1, None, None, {}, None)
     assert not job._proved_again(made, [0], [None], 0.01, 1.0, None)
     assert made[0].label is hf.Label.proved
     assert "interrupted" in made[0].reason

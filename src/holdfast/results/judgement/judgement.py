@@ -254,7 +254,7 @@ def _far_off(facts: Facts, deviation: np.ndarray, chosen: np.ndarray, limit: np.
     equations, rows = facts.equations, facts.rows
     constants = np.array(facts.constants)
     states, times = rows.states[chosen], rows.times[chosen]
-    reach = sizes_at_rows(equations, moving_sizes(equations, times, states), states)
+    reach = sizes_so_far(equations, moving_sizes(equations, times, states), states)
     sizes = deviation_sizes(equations).natural(times, states, constants, reach)
     away = running_away(equations, times, deviation[chosen], sizes)
     if away is not None:
@@ -286,6 +286,18 @@ def sizes_at_rows(equations: Equations, usual: np.ndarray, states: np.ndarray) -
     n = len(equations.coordinates)
     sizes = np.tile(usual, (len(states), 1))
     sizes[:, 1 + n : 1 + 2 * n] = np.fmax(sizes[:, 1 + n : 1 + 2 * n], np.abs(states[:, n : 2 * n]))
+    return sizes
+
+
+def sizes_so_far(equations: Equations, usual: np.ndarray, states: np.ndarray) -> np.ndarray:
+    """The same, with how far each coordinate had come by then, and that over the duration for its rate: what waited for
+    long, and has moved since, is no small thing.
+    """
+    n, sizes = len(equations.coordinates), sizes_at_rows(equations, usual, states)
+    gone = np.abs(states[:, :n] - states[0, :n])
+    gone = np.maximum.accumulate(np.where(np.isfinite(gone), gone, 0.0), axis=0)
+    sizes[:, 1 : 1 + n] = np.fmax(sizes[:, 1 : 1 + n], gone)
+    sizes[:, 1 + n : 1 + 2 * n] = np.fmax(sizes[:, 1 + n : 1 + 2 * n], gone / usual[0])
     return sizes
 
 

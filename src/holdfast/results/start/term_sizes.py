@@ -31,6 +31,7 @@ from holdfast.graph.nodes import Graph, Node, ancestors
 EPSILON = float(np.finfo(float).eps)
 ROUNDINGS = 4 * EPSILON  # of its size, the error of one computed number
 ROUNDING_NOISE = 64 * EPSILON  # of its size: below this, rounding noise
+MOST_TERMS = 1000  # of a number: products of sums that are looked into twice make twice as many, each time
 OFF = 1e-9  # of its size, a deviation above this counts as one: a value stated to nine digits is meant
 TURNS = ("sin", "cos")
 LINEAR = ("add", "sub", "mul", "div", "neg", "power", "abs", "min", "max", "select")
@@ -80,10 +81,11 @@ def natural_nodes(nodes: Sequence[Node], sizes: Mapping[Node, Node]) -> list[Nod
 
 
 def _natural(graph: Graph, node: Node, sizes: Mapping[Node, Node], moving: set[int]) -> Node:
-    reach, values, still = graph.zero, graph.zero, graph.zero
+    reach, values, still, looked_at = graph.zero, graph.zero, graph.zero, 0
     waiting = [(node, graph.one, False)]
     while waiting:
         term, factor, turns = waiting.pop()  # `turns`: the factor moves
+        looked_at += 1
         if term.index not in moving and not turns:
             still = still + factor * term
         elif term in sizes:
@@ -92,9 +94,10 @@ def _natural(graph: Graph, node: Node, sizes: Mapping[Node, Node], moving: set[i
             waiting += [(term.args[0], factor, turns), (term.args[1], factor if term.op == "add" else -factor, turns)]
         elif term.op == "neg":
             waiting.append((term.args[0], -factor, turns))
-        elif term.op == "mul" and (inner := _opened(term, moving)) is not None:
-            other = term.args[1 - inner]
-            waiting.append((term.args[inner], factor * other, turns or other.index in moving))
+        elif term.op == "mul" and (opened := _opened(term, moving, few=looked_at < MOST_TERMS)):
+            for inner in opened:
+                other = term.args[1 - inner]
+                waiting.append((term.args[inner], factor * other, turns or other.index in moving))
         elif term.op == "div" and term.args[0].index in moving:
             waiting.append((term.args[0], factor / term.args[1], turns or term.args[1].index in moving))
         else:
@@ -104,11 +107,13 @@ def _natural(graph: Graph, node: Node, sizes: Mapping[Node, Node], moving: set[i
     return reach if values.is_zero and still.is_zero else graph.select(beside, known, reach)
 
 
-def _opened(product: Node, moving: set[int]) -> int | None:
-    """Which operand of a product is looked into: the one that moves, or the only sum of two; none of two sums."""
+def _opened(product: Node, moving: set[int], *, few: bool) -> list[int]:
+    """Which operands of a product are looked into: the one that moves, or the sums: of (a + b)(c + d), which may vanish
+    by one of them, the terms of either times the other; none of these where there are not `few` terms.
+    """
     moves = [k for k, operand in enumerate(product.args) if operand.index in moving]
     sums = [k for k in moves if product.args[k].op in ("add", "sub")]
-    return moves[0] if len(moves) == 1 else sums[0] if len(sums) == 1 else None
+    return moves if len(moves) == 1 else sums if few or len(sums) == 1 else []
 
 
 def _size(graph: Graph, node: Node, known: Mapping[int, Node]) -> Node:

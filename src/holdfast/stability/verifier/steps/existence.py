@@ -8,7 +8,7 @@ in them may vanish, a root or a logarithm have no value, a part of the matrix be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -19,6 +19,7 @@ from holdfast.stability.verifier.numbers.forms import Array, space
 from holdfast.stability.verifier.reading.equations import Equations
 from holdfast.stability.verifier.steps.cells import Cells, Cutter
 from holdfast.stability.verifier.steps.cover import Budget, covered
+from holdfast.stability.verifier.steps.friction import UNKNOWN
 from holdfast.stability.verifier.steps.motion import WholeMotion
 from holdfast.stability.verifier.steps.unknowns import System, _distance, _inverse, bounded
 
@@ -52,11 +53,14 @@ class Existence:
         nodes = system.nodes(rest) if system is not None and rest else []
         nodes += [node for name, node in made.state_rates.items() if name not in moved]
         nodes += [made.observables["energy"]] if "energy" in made.observables else []
-        self._conditions = [
+        conditions = [
             (node.op, self._argument(node)) for node in ordered(nodes) if node.index not in met and self._partial(node)
         ]
         tables = [] if system is None else [[[system.bent[i][j] for j in p.columns] for i in p.rows] for p in rest]
-        self._matrices = [table for table in tables if inputs_of([node for row in table for node in row])]
+        matrices = [table for table in tables if inputs_of([node for row in table for node in row])]
+        self._conditions = [(op, node) for op, node in conditions if not _uses_reactions([node])]
+        self._matrices = [table for table in matrices if not _uses_reactions(node for row in table for node in row)]
+        self.reactions_used = len(self._conditions) + len(self._matrices) < len(conditions) + len(matrices)
 
     @cached_property
     def used(self) -> set[str]:
@@ -91,7 +95,9 @@ class Existence:
     @property
     def note(self) -> str:
         """What is not looked at, if anything."""
-        return "masses vary: that forces and controls have a value is not re-checked" if self.masses_vary else ""
+        if self.masses_vary:
+            return "masses vary: that forces and controls have a value is not re-checked"
+        return "that the reactions which forces use have a value is not re-checked" if self.reactions_used else ""
 
     def require_over(self, region: Array, cutter: Cutter, budget: Budget) -> None:
         """All over a region within what cuts it."""
@@ -115,6 +121,11 @@ def _regular(forms: Forms, table: Sequence[Sequence[Node]]) -> Array:
     sizes = bounded(_distance(wide, _inverse(middle)), np.ones((len(middle), len(table), 1)))
     found: Array = np.isfinite(sizes).all(axis=(1, 2))
     return found
+
+
+def _uses_reactions(nodes: Iterable[Node]) -> bool:
+    """Whether unknowns of the system decide some nodes, as where forces use their own reactions."""
+    return any(name.startswith(UNKNOWN) for name in inputs_of(nodes))
 
 
 def _never_negative(node: Node) -> bool:
