@@ -185,7 +185,7 @@ LIES = {  # what is changed (a path of keys, and a function of the old value), a
     "another scheme": ([(("scheme",), lambda x: "rk4")], "the defect is larger than stated"),
     "an adaptive scheme": ([(("scheme",), lambda x: "dop853")], "'dop853' is not an explicit tableau"),
     "an unknown scheme": ([(("scheme",), lambda x: "magic")], "'magic' is not an explicit tableau"),
-    "another start": ([(("start",), lambda x: [1.0, 0.0, 0.0, 0.0])], "the run it speaks of does not finish"),
+    "another start": ([(("start",), lambda x: [1.0, 0.0, 0.0, 0.0])], "misstates whether its run stays"),
     "a start elsewhere": ([(("start",), lambda x: [1.0, 0.5, 0.0, 0.0])], "misstates whether the start"),
     "no start": ([(("start",), lambda x: [])], "the start is not a state"),
     "a run too long": ([(("duration",), lambda x: 5.0)], "misstates whether its run stays"),
