@@ -9,7 +9,7 @@ import sympy as sp
 import holdfast as hf
 from holdfast.engine.forms.evaluate import FormTape
 from holdfast.engine.forms.monomials import monomials
-from holdfast.engine.forms.tape import Recorder
+from holdfast.engine.forms.tape import RUNNING, Recorder
 from holdfast.engine.kernel import compiled
 from holdfast.equations.values import parameter_vector
 from holdfast.graph.arithmetics.balls import ball, balls, precision
@@ -190,3 +190,19 @@ def test_slopes_of_every_operation_are_its_derivatives():
     wanted = Tape((a, b), (by[a], by[b]))([0.7, 1.9])
     assert np.all(np.abs(found.polynomials[0, :, 0] - wanted) <= found.remainders[0] + 1e-12 * np.abs(wanted))
     assert (found.remainders[0] < 1e-9 * np.abs(wanted)).all()
+
+
+@pytest.mark.parametrize("factor", [1, 3])
+def test_products_and_quotients_by_one_round_nothing(factor):
+    graph, tape = Graph(), Recorder(1, monomials((1, 1), 2))
+    a, unit = graph.input("a"), graph.input("unit")
+    result = unit * (a * unit / unit) * graph.one
+    tape.rounds = RUNNING
+    places = [tape.input([]), tape.number(Fraction(factor))]
+    known = tape.whole_graph([a, unit], places, [result])
+    tape.rounds = 0
+    _, (total,) = Sweep(tape, [result], known, [a], rounded=True).back([[Fraction(1)]], [tape.number(Fraction(0))])
+    data = np.zeros((1, 1, len(tape.monomials) + 3))
+    data[0, 0, 0] = 0.7
+    lost = FormTape(tape, [tape.number(known[result.index]), total])(data).rounding[0]
+    assert (lost == 0).all() if factor == 1 else (lost > 1e-16).all()

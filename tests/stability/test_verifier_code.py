@@ -12,6 +12,7 @@ import pytest
 
 from holdfast.stability.verifier.numbers.forms import Form, space
 from holdfast.stability.verifier.reading.code import ARITY, FUNCTION, LIBRARY, Code, Rounded, function_unit
+from holdfast.stability.verifier.rounding.slopes import CodeSlopes
 
 CELLS, POINTS = 24, 25
 CHOSEN = space((1, 1), 1, 1)
@@ -182,3 +183,17 @@ def test_a_square_lies_between_the_squares_of_its_ends(middle):
     low, high = made.form.range()
     assert (low >= ends[0] - 1e-9).all()
     assert (high <= ends[1] + 1e-9).all()
+
+
+@pytest.mark.parametrize(("unit", "off", "exact"), [(1.0, 0.0, True), (1.0, 1e-17, False), (2.5, 0.0, False)])
+def test_products_and_quotients_by_one_round_nothing(unit, off, exact):
+    """By what is one and nothing else; forwards, and by the slope of each."""
+    x = random_input(np.random.default_rng(6), 1.5)
+    x = Rounded(x.form, np.zeros(x.cells))
+    by = Rounded(Form.constant(CHOSEN, np.full(CELLS, unit)), np.full(CELLS, off))
+    code = Code(("x", "y"), (("mul", 1, 0), ("div", 2, 1), ("mul", 3, 1)), (4,))
+    slopes = CodeSlopes(code, code.rates)
+    known = slopes.followed({"x": x, "y": by})
+    moved = slopes.moved([Form.constant(CHOSEN, np.ones(CELLS))], known, 1)
+    assert (known[4].error == 0).all() == exact
+    assert (moved == 0).all() == exact

@@ -71,6 +71,7 @@ class Recorder:
         self.pairs: list[tuple[int, int, int]] = []
         self.systems: list[LinearSystem] = []
         self.inputs: list[int] = []
+        self.exact: dict[int, Fraction] = {}  # registers of numbers that doubles hold
         self.rounds = 0  # how rounding is carried, if it is
         self.symbols = self.most_symbols = 0  # of rounding
         self._tables: dict[tuple[frozenset[int], frozenset[int]], tuple[int, int]] = {}
@@ -125,6 +126,8 @@ class Recorder:
         fresh, own = self.symbols, missed + off > 0 and self.rounds == SYMBOLS
         self.symbols += own
         result = self.register(frozenset(), 0, self.symbols if own else 0)
+        if not missed + off:
+            self.exact[result] = value
         how = CARRIED if self.rounds == SYMBOLS and not own else self.rounds
         self.code.append((dispatch.NUMBER, result, result, result, result, 0, 0, 0, 0, 0, 0, how, fresh))
         self.constants.append((near, missed + off))
@@ -252,10 +255,18 @@ class Recorder:
             return self.power(args[0], node.data)
         if node.op not in OPERATIONS:
             raise _unknown(node)
+        if self.rounds and node.op in ("mul", "div"):  # by one: doubles do that without rounding
+            if self._is_one(args[1]):
+                return args[0]
+            if node.op == "mul" and self._is_one(args[0]):
+                return args[1]
         value: Value = OPERATIONS[node.op](self, once, *args)
         if node.op in LIBRARY and self.rounds in (RUNNING, SYMBOLS):  # which need not compute it as it is done here
             value = self.slack(self.number(value), self.number(value), LIBRARY_OPERATION)
         return value
+
+    def _is_one(self, value: Value) -> bool:
+        return value == 1 if isinstance(value, Fraction) else self.exact.get(value) == 1
 
     def solve(
         self, entries: Mapping[tuple[int, int], Value], right: Sequence[Value], errors: Sequence[int] = ()

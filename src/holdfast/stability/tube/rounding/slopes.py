@@ -56,10 +56,21 @@ class Sweep:
         self._outputs, self._ends, self._moving = outputs, ends, {node.index for node in ends}
         self._order = [node for node in ancestors(outputs, set(self._moving)) if node.index not in self._moving]
         for node in self._order:
-            if any(arg.index in self._moving for arg in node.args) or (rounded and unit_of(node)):
+            if any(arg.index in self._moving for arg in node.args) or (rounded and self._unit(node)):
                 self._moving.add(node.index)
         self._places: dict[int, Value] = {}
         self._shared: dict[tuple[str, int], Value] = {}
+
+    def _unit(self, node: Node) -> float:
+        """The most that an operation is wrong by: nothing where its result is an operand, as by a factor of one."""
+        value = self._known[node.index]
+        if isinstance(value, int) and (value in self._tape.exact or value in self._registers_of(node)):
+            return 0.0
+        return unit_of(node)
+
+    def _registers_of(self, node: Node) -> list[int]:
+        values = (self._known[arg.index] for arg in node.args)
+        return [value for value in values if isinstance(value, int)]
 
     def back(self, seeds: Sequence[Slopes], totals: list[int]) -> tuple[list[Slopes], list[int]]:
         """Slopes by the ends, from those by the outputs; totals with |v̄| |v| unit more for each operation."""
@@ -70,7 +81,7 @@ class Sweep:
             own = slopes.pop(node.index, None)
             if own is None:
                 continue
-            unit = unit_of(node) if self._rounded else 0.0
+            unit = self._unit(node) if self._rounded else 0.0
             if unit:
                 totals = tallied(tape, totals, own, tape.number(self.place(node)), unit)
             for k, arg in enumerate(node.args):

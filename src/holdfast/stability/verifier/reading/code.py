@@ -1,9 +1,9 @@
 """The operations that are run, as the certificate lists them: what they compute, and what doubles do to it.
 
 Each operation is rounded to nearest: it is wrong by at most 2⁻⁵³ of its result, and a fused product rounds less. A
-quotient counts twice, for it may be made of a reciprocal and a product. Sine, cosine, exponential and logarithm count
-eight times, the library's functions sixteen. Errors are carried through by the slopes of the operations over the cell
-(running error analysis).
+quotient counts twice, for it may be made of a reciprocal and a product; by one, neither rounds. Sine, cosine,
+exponential and logarithm count eight times, the library's functions sixteen. Errors are carried through by the slopes
+of the operations over the cell (running error analysis).
 """
 
 from __future__ import annotations
@@ -227,6 +227,10 @@ def tabled(a: Rounded, order: int, pieces: Pieces) -> Rounded:
 
 
 def _applied(op: str, args: list[Rounded]) -> Rounded:
+    if op in ("mul", "div") and _is_one(args[1]):
+        return args[0]
+    if op == "mul" and _is_one(args[0]):
+        return args[1]
     with np.errstate(all="ignore"):
         match op:
             case "add":
@@ -254,6 +258,13 @@ def _applied(op: str, args: list[Rounded]) -> Rounded:
                 error = args[0].error if op == "abs" else np.zeros(args[0].cells)
                 return Rounded(functions.applied(op, args[0].form), np.where(sure, error, inf))
         return _function(op, args[0])
+
+
+def _is_one(a: Rounded) -> bool:
+    """Whether a value is 1 in all cells and nothing else: doubles multiply and divide by that without rounding."""
+    form = a.form
+    known = not a.error.any() and not form.r.any() and not form.c[:, 1:].any() and not form.c[:, 0, 1:].any()
+    return bool(known and (form.c[:, 0, 0] == 1).all())
 
 
 def _quotient(a: Rounded, b: Rounded) -> Rounded:

@@ -59,7 +59,8 @@ class CodeSlopes:
             op, *args = self.code.operations[place - self._first]
             slope = slopes.pop(place)
             size = slope.bound()[:, 0]
-            unit = np.broadcast_to(self._unit(op, args, wide), size.shape)
+            same = any(known[place] is known[arg] for arg in self.arguments(place))  # by one: nothing is rounded
+            unit = np.broadcast_to(0.0 if same else self._unit(op, args, wide), size.shape)
             if unit.any():
                 total += np.where(size > 0, size * wide.size(place) * unit, 0.0)
                 slope = Form(slope.space, slope.c, slope.r + unit[:, None] * slope.bound())
