@@ -49,6 +49,10 @@ LEAST = 40  # of them that must be met: fewer show nothing
 BESIDE, AWAY = 0.5, 0.1  # so many of them beside rows of the run, so far away as parts of the region
 CLIMBED, NEARBY = 400, 0.01  # more of them around the one that is rounded most, so far away as parts of its sides
 TURNS = 32  # as often, where a bound is far from what that shows: the worst of many roundings is rare
+LEADERS, ABOUT = (
+    16,
+    3.0,
+)  # the largest so far, and how many cells of a tube from one of them half of the states are then
 INSIDE = 1 - 1e-9  # of the width of a cell: rounding does not leave it
 NEWTON = 5  # steps by which one is moved into the tube
 EDGE, DEPTH, SHALLOW = 0.1, (0.005, 3.0), (0.005, 0.1)  # to tube · EDGE^DEPTH; where one climbs, nearer to the edge
@@ -59,6 +63,7 @@ AS_GOOD_AS_NONE = 2.0**-30  # of what a tube lets a deviation be that its run ne
 UNDERFLOW = 1e-140  # squares of less underflow: no bound is smaller
 WITHIN = 5.0  # times what is seen: the aim
 MEASURED = ("truncation", "rounding", "total")
+Place = tuple[float, list[float]]  # a time, and the state then
 
 
 @dataclass(frozen=True)
@@ -189,28 +194,32 @@ class ExactSteps:
         """The largest of some sizes of a step, by ψ before and after an exact one and what doubles add to that.
 
         After random states, each at which the climbed one is larger than at all before is where the next are sought;
-        all over again while a bound is `far` from the largest so far.
+        all over again, along a tube about where it was large, while a bound is `far` from the largest so far.
         """
         rng, most, met = np.random.default_rng(1), None, 0
+        leaders: list[tuple[float, Place]] = []
         with precision(self._decided[0]):
             for turn in range(TURNS):
                 if turn and (most is None or not far(most)):
                     break
                 worst, highest = None, -np.inf
                 for k in range(PLACES + CLIMBED):
-                    place = self._place(block, rng, worst if k >= PLACES else None)
+                    about = leaders[rng.integers(len(leaders))][1] if turn and leaders else None
+                    place = self._place(block, rng, worst if k >= PLACES else None, about)
                     found = None if place is None else self._sizes_from(place, block, sizes)
-                    if found is None:
+                    if place is None or found is None:
                         continue
                     if found[climbed] > highest:
                         worst, highest = place, found[climbed]
                     most, met = found if most is None else np.maximum(most, found), met + 1
+                    leaders.append((float(found[climbed]), place))
+                leaders = sorted(leaders, key=lambda one: one[0])[-LEADERS:]
         if most is None or met < LEAST:
             raise RuntimeError(f"{block.names}: only {met} states were met")
         return most
 
     def _sizes_from(
-        self, place: tuple[float, list[float]], block: Any,
+        self, place: Place, block: Any,
         sizes: Callable[[list[Any], list[Any], np.ndarray], np.ndarray],
     ) -> np.ndarray | None:  # fmt: skip
         """The sizes of the step from one place; None where it is no step that the proof speaks of."""
@@ -225,21 +234,20 @@ class ExactSteps:
             return None
         return sizes(before, exact, np.array([float((a - b).mid()) for a, b in zip(done, exact, strict=True)]))
 
-    def _place(
-        self, block: Any, rng: np.random.Generator, near: tuple[float, list[float]] | None
-    ) -> tuple[float, list[float]] | None:
+    def _place(self, block: Any, rng: np.random.Generator, near: Place | None, about: Place | None) -> Place | None:
         """A random state that a proof speaks of, or one near another; None where none was met."""
-        return (
-            self._in_tube(block, rng, near) if hasattr(block.proof.tube, "cells") else self._in_omega(block, rng, near)
-        )
+        along = hasattr(block.proof.tube, "cells")
+        return self._in_tube(block, rng, near, about) if along else self._in_omega(block, rng, near)
 
-    def _in_tube(
-        self, block: Any, rng: np.random.Generator, near: tuple[float, list[float]] | None
-    ) -> tuple[float, list[float]]:
-        """A random state of a random cell of a tube, or one near another in its cell."""
+    def _in_tube(self, block: Any, rng: np.random.Generator, near: Place | None, about: Place | None) -> Place:
+        """A random state of a random cell of a tube, or of one about another; or one near another in its cell."""
         cells = block.proof.tube.cells
-        begins = np.array([cell[0] for cell in cells])
-        place = rng.integers(len(cells)) if near is None else max(0, int(np.searchsorted(begins, near[0], "right")) - 1)
+        begins, beside = np.array([cell[0] for cell in cells]), near or about
+        place = 0 if beside is None else max(0, int(np.searchsorted(begins, beside[0], "right")) - 1)
+        if near is None and about is not None and rng.random() < BESIDE:
+            place = int(np.clip(place + rng.normal(scale=ABOUT), 0, len(cells) - 1))
+        elif near is None:
+            place = rng.integers(len(cells))
         begin, end, curves, halves = cells[place]
         s = rng.uniform() if near is None else (near[0] - begin) / (end - begin)
         middle = np.array(curves) @ s ** np.arange(4)
@@ -248,9 +256,7 @@ class ExactSteps:
         state = middle + INSIDE * np.clip(away, -1, 1) * halves
         return begin + s * (end - begin), state.tolist()
 
-    def _in_omega(
-        self, block: Any, rng: np.random.Generator, near: tuple[float, list[float]] | None
-    ) -> tuple[float, list[float]] | None:
+    def _in_omega(self, block: Any, rng: np.random.Generator, near: Place | None) -> Place | None:
         """A random state of the region of a block, or one near another: within its tube, from the edge to a thousandth
         of its width, and so within the limits of other deviations; None where that is not met.
         """
