@@ -85,3 +85,26 @@ def test_the_verifier_asks_for_it_too(name, way, monkeypatch):
     found = hf.verify(certificate)
     assert not found.holds
     assert "existence of what holds the program is not confirmed" in str(found.findings)
+
+
+# ── between the rows of steps that are followed in the order of time ──────────────────────────────
+
+BETWEEN = sp.Rational(10005, 20000)  # on the way of every run below, half a step from its rows
+
+
+def twice(potential):
+    """A timetable that is stated twice, over a coordinate that nothing holds."""
+    system = hf.System(coordinates=(x, y), kinetic=(x.rate**2 + y.rate**2) / 2, potential=potential)
+    law = hf.SpringDamper(stiffness=25, damping=10)
+    program = hf.Program(holonomic={"go": x - hf.time, "again": 2 * x - 2 * hf.time}, law=law)
+    return hf.Problem(system, program, start={x.rate: 1}, run=hf.Run(scheme="rk4", step=0.01, duration=1.0))
+
+
+@pytest.mark.parametrize("scheme", ["euler", "rk4"])
+@pytest.mark.parametrize("pole", [sp.log((x - BETWEEN) ** 2) / 1000, 1 / (x - BETWEEN) / 10**5], ids=str)
+def test_nothing_is_proved_where_rows_that_repeat_each_other_pass_a_pole(pole, scheme):
+    assert not any(block.label.is_proof for block in certified(twice(pole), scheme=scheme).blocks)
+
+
+def test_rows_that_repeat_each_other_are_proved_beside_a_pole_elsewhere():
+    assert all(block.label is hf.Label.tube for block in certified(twice(1 / (x + 1))).blocks)

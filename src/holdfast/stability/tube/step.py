@@ -148,12 +148,9 @@ def rates_between(
     """Whether rates and what holds the program exist on the whole way from the states of a cell to the next row [cell];
     and how many evaluations of a cell that took.
 
-    A step goes over places at which a control fails, if none of its stages happens to lie there. Systems that are
-    solved in passes (8.14) are regular everywhere. Where the lengths of a step taken together have no bound (friction
-    that turns over within it), they are looked at part by part.
+    A step goes over places at which a control fails, if none of its stages happens to lie there. Where the lengths of
+    a step taken together have no bound (friction that turns over within it), they are looked at part by part.
     """
-    if flow.refinement is not None:
-        return np.ones(len(cells), bool), 0
     data, tape = cells.inputs(shape, flow.places, flow.timed), _way_tape(flow, scheme, shape)
     length, lacking = shape.place[(len(flow.variables) + 1,)], np.arange(len(cells))
     lengths = np.broadcast_to(np.asarray(step, float), len(cells))
@@ -175,7 +172,10 @@ def rates_between(
 
 
 def _way_tape(flow: TubeFlow, scheme: RungeKutta, shape: CellMonomials) -> FormTape:
-    """The unknowns of the system and the rates after a step of any length up to a whole one."""
+    """The unknowns of the system and the rates after a step of any length up to a whole one.
+
+    A system that is solved in passes (8.14) is regular everywhere: of that, what it is made of has to exist.
+    """
     tape = Recorder(1, shape)
     taken = Stages(flow, scheme, tape, tape.input([len(flow.variables) + 1]))
     stages: list[list[Value]] = []
@@ -183,6 +183,8 @@ def _way_tape(flow: TubeFlow, scheme: RungeKutta, shape: CellMonomials) -> FormT
         stages.append(taken.rates(taken.moment(node), taken.advanced(row, stages)))
     place = [taken.moment(Fraction(1)), *taken.advanced(scheme.weights, stages)]
     entries, right, direct = taken.system(place[0], place[1:])
-    unknowns = taken.unknowns(entries, right) if entries else []
+    found: Sequence[Value] = [*entries.values(), *right]
+    if flow.refinement is None and entries:
+        found = taken.unknowns(entries, right)
     apart = tape.graph(flow.inputs, place, flow.apart)
-    return FormTape(tape, [tape.number(value) for value in (*unknowns, *direct.values(), *apart)])
+    return FormTape(tape, [tape.number(value) for value in (*found, *direct.values(), *apart)])
