@@ -1,11 +1,12 @@
 """A bound is of a motion that exists: where forces or what holds a program have no value, nothing is proved."""
 
+import numpy as np
 import pytest
 import sympy as sp
 
 import holdfast as hf
 from holdfast.stability.proof import prove
-from holdfast.stability.tube import flow
+from holdfast.stability.tube import flow, ordered
 
 x, y = hf.coordinates("x y")
 WAYS = [{}, {"tube": True}, {"in_order": True}]
@@ -108,3 +109,17 @@ def test_nothing_is_proved_where_rows_that_repeat_each_other_pass_a_pole(pole, s
 
 def test_rows_that_repeat_each_other_are_proved_beside_a_pole_elsewhere():
     assert all(block.label is hf.Label.tube for block in certified(twice(1 / (x + 1))).blocks)
+
+
+@pytest.mark.parametrize("scheme", ["euler", "rk4"])
+def test_the_verifier_asks_for_it_between_the_rows_too(scheme, monkeypatch):
+    """Steps ask for a force at their stages alone, and none of these lies at the pole."""
+    monkeypatch.setattr(ordered, "rates_between", lambda *given: (np.ones(len(given[-1]), bool), 0))
+    system = hf.System(coordinates=(x, y), kinetic=(x.rate**2 + y.rate**2) / 2, potential=(x - BETWEEN) ** -2 / 10**9)
+    program = hf.Program(holonomic={"bowl": y - x**2 / 10}, law=hf.SpringDamper(stiffness=25, damping=10))
+    run = hf.Run(scheme=scheme, step=0.01, duration=0.8)
+    certificate = certified(hf.Problem(system, program, start={x.rate: 1}, run=run), in_order=True)
+    assert certificate.blocks[0].label is hf.Label.tube
+    found = hf.verify(certificate)
+    assert not found.holds
+    assert "existence of what holds the program is not confirmed" in str(found.findings)

@@ -25,7 +25,6 @@ from holdfast.stability.verifier.refusal import Refused, Unconfirmed, require
 from holdfast.stability.verifier.rounding.adjoint import AdjointRounding
 from holdfast.stability.verifier.steps.cover import Budget
 from holdfast.stability.verifier.steps.existence import WHAT, Existence
-from holdfast.stability.verifier.steps.motion import WholeMotion
 from holdfast.stability.verifier.tube.cells import TubeCells
 from holdfast.stability.verifier.tube.check import _require_tube
 from holdfast.stability.verifier.tube.cover import joined_cells
@@ -35,7 +34,7 @@ from holdfast.stability.verifier.tube.space import TubeSpace
 BITS = 200
 BATCH = 32  # groups of cells, or cells, whose rounding is looked at together
 MAPS_PART = 0.4  # of the work: what the maps take of it, for progress to be told
-HALVINGS = 6  # of a cell in time, over which what holds the program is to have a value
+HALVINGS = 12  # of a cell in time, over which what moves the states is to have a value
 SHORTER = 1e-6  # of a step: by so much the step by which an event is met is shorter, at least
 MOST_STEPS = 200_000  # of one claim: a column of 8 doubles for each deviation of each
 Progress = Callable[[float], None]
@@ -130,7 +129,7 @@ def _checked(read: Reading, claim: dict[str, Any], budget: Budget, progress: Pro
     budget.require_room(len(found.rows))
     budget.spend(len(found.rows))
     agreeing = _agreeing(read, found.cells) if made.in_passes else None  # a wrong weight is told by it, and at once
-    _require_existence(read, tube, names, budget)
+    _require_existence(read, tube, budget)
     maps, rounding = _steps(read, claim, found, budget, progress)
     bounds = largest(maps, np.array(claim["start"]), rounding)
     _require_bounds(claim, bounds)
@@ -138,9 +137,9 @@ def _checked(read: Reading, claim: dict[str, Any], budget: Budget, progress: Pro
     return ShownOrder(claim, tube, found, maps, rounding, bounds, agreeing)
 
 
-def _require_existence(read: Reading, tube: StatedTube, names: list[str], budget: Budget) -> None:
-    """What holds the program has a value all over the tube, where the steps do not ask for it."""
-    wanted = Existence(read.equations, WholeMotion(read.equations, names))
+def _require_existence(read: Reading, tube: StatedTube, budget: Budget) -> None:
+    """All that moves the states has a value all over the tube: steps ask for that at its rows alone."""
+    wanted = Existence(read.equations, None)
     read.tell(wanted.note)
     if wanted.nothing:
         return
