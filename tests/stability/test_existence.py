@@ -29,6 +29,14 @@ def free(potential):
     return hf.Problem(system, program, start={x: 0, x.rate: 5, y: 0.1}, run=run)
 
 
+def fed(rate):
+    """A mass on a timetable, which feeds a state that nothing depends on."""
+    stored = hf.states("stored")
+    system = hf.System(coordinates=(x,), kinetic=SQUARE, states={stored: rate})
+    program = hf.Program(holonomic={"go": x - hf.time}, law=hf.SpringDamper(stiffness=25, damping=10))
+    return hf.Problem(system, program, start={x.rate: 1}, run=hf.Run(scheme="rk4", step=0.1, duration=3.0))
+
+
 BROKEN = {
     "a pole of the potential": held(potential=1 / (x - 1)),
     "a root between two rows": held(potential=sp.sqrt((x - sp.Rational(21, 20)) ** 2 - sp.Rational(1, 10**4))),
@@ -36,12 +44,14 @@ BROKEN = {
     "a logarithm": held(forces={x: sp.log((x - sp.Rational(21, 20)) ** 2 - sp.Rational(1, 10**4))}),
     "a tangent": held(forces={x: sp.tan(x)}),
     "a pole beside the program": free(1 / (x - 1)),
+    "a pole of what a state is fed": fed((x - sp.Rational(21, 20)) ** -2),
 }
 SOUND = {
     "a root of squares": held(potential=sp.sqrt(1 + x**2)),
     "a speed": held(forces={x: -x.rate * sp.sqrt(x.rate**2)}),
     "a pole elsewhere": held(potential=1 / (x + 10)),
     "a tangent": held(forces={x: sp.tan(x / 4)}),
+    "a state that is fed": fed(1 / (x + 10)),
     "free beside a pole elsewhere": free(1 / (x + 40)),
 }
 

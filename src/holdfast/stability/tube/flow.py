@@ -65,7 +65,8 @@ def tube_flow(equations: Equations, parameters: Mapping[Any, Any], *, whole: boo
     inputs, field, numbers = equations.inputs, equations.field, bound_numbers(equations, parameters)
     psi = [*equations.deviations.y, *equations.deviations.w]
     entries, right = _system(equations)
-    held = [*_forces(equations), *_places(equations), equations.observables["energy"]]
+    further = field.rates[2 * len(equations.inputs.q) :]  # of first-order states, whatever depends on them
+    held = [*_forces(equations), *_places(equations), *further, equations.observables["energy"]]
     free, refinement = without_limits(equations), refinement_of(equations)
     solved = (*equations.solution.accelerations, *equations.solution.mu)
     code = substitute([*field.rates, *(solved if refinement is None else refinement.passes[-1])], free)
