@@ -1,5 +1,8 @@
 """A bound is of a motion that exists: where forces or what holds a program have no value, nothing is proved."""
 
+import json
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import sympy as sp
@@ -7,6 +10,7 @@ import sympy as sp
 import holdfast as hf
 from holdfast.stability.proof import prove
 from holdfast.stability.tube import flow, ordered
+from holdfast.stability.verifier.reading.file import digest
 
 x, y = hf.coordinates("x y")
 WAYS = [{}, {"tube": True}, {"in_order": True}]
@@ -133,3 +137,38 @@ def test_the_verifier_asks_for_it_between_the_rows_too(scheme, monkeypatch):
     found = hf.verify(certificate)
     assert not found.holds
     assert "existence of what holds the program is not confirmed" in str(found.findings)
+
+
+def split_elsewhere(certificate, first, last, place):
+    """The certificate as data, with cells of a tube cut at two times between two rows, and those between them moved."""
+    data = certificate.to_dict()
+    for tube in data["tubes"]:
+        tube["cells"] = [part for cell in tube["cells"] for part in parts_of(cell, first, last, place)]
+    return data
+
+
+def parts_of(cell, first, last, place):
+    start, end, curves, halves = cell
+    times = sorted({start, end, *(time for time in (first, last) if start < time < end)})
+    for low, high in pairwise(times):
+        s = sp.Symbol("s")
+        moved = (low - start + (high - low) * s) / (end - start)
+        rows = [sp.Poly(sum(c * moved**k for k, c in enumerate(row)), s).all_coeffs()[::-1] for row in curves]
+        rows = [[float(c) for c in row] + [0.0] * (4 - len(row)) for row in rows]
+        if first <= low and high <= last:
+            rows[0] = [place, 0.0, 0.0, 0.0]
+        yield [low, high, rows, [1.5 * half for half in halves]]
+
+
+@pytest.mark.parametrize("way", WAYS[1:], ids=str)
+def test_cells_without_a_row_hide_no_place_where_a_force_has_no_value(way, monkeypatch, tmp_path):
+    """A tube may be cut anywhere, and a step passes over whole cells: these are about the run all the same."""
+    monkeypatch.setattr(flow, "partial_operations", lambda _: set())
+    certificate = certified(BROKEN["a root between two rows"], **way)
+    assert certificate.blocks[0].label is hf.Label.tube
+    data = split_elsewhere(certificate, 1.01, 1.09, 0.5)
+    path = tmp_path / "certificate.json"
+    path.write_text(json.dumps(data | {"digest": digest(data)}))
+    found = hf.verify(path)
+    assert not found.holds
+    assert "about its run between two rows is not confirmed" in str(found.findings)

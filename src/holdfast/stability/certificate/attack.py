@@ -30,6 +30,7 @@ from holdfast.schemes.kinds.embedded import Embedded
 from holdfast.schemes.kinds.runge_kutta import RungeKutta
 from holdfast.schemes.kinds.scheme import Scheme
 from holdfast.stability.certificate.run_code import run_code
+from holdfast.stability.sampling import Batch
 from holdfast.stability.verifier.check import Reading, Shown
 from holdfast.stability.verifier.numbers.evaluate import ball_values, double_values
 from holdfast.stability.verifier.reading.file import Claims
@@ -122,6 +123,10 @@ class NativeRun:
         assert size is not None
         rows = self._kernel.run(state, self._constants, t0=time, step=size, steps=1)
         return None if len(rows.times) < 2 else (float(rows.times[-1]), rows.states[-1])
+
+    def slopes(self, times: np.ndarray, states: np.ndarray) -> np.ndarray:
+        """The rates of all states at rows: (rows, states)."""
+        return Batch.of(self._equations, self._equations.field.rates, self._claims.parameters)(times, states)
 
     def beside(self, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         """Times, and the rows of runs from beside the start (runs, rows, states); None where one does not arrive."""

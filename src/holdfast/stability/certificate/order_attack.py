@@ -8,7 +8,7 @@ import numpy as np
 
 from holdfast.common.rounded import over
 from holdfast.stability.certificate.attack import NEAR_BOUND, SUSPECTS, Attack, NativeRun, _some
-from holdfast.stability.certificate.tube_attack import misstated_tube
+from holdfast.stability.certificate.tube_attack import misstated_tube, require_along
 from holdfast.stability.verifier.check import Reading
 from holdfast.stability.verifier.order.check import ShownOrder
 from holdfast.stability.verifier.refusal import Unconfirmed
@@ -38,6 +38,8 @@ class OrderAttack(Attack):
             raise Unconfirmed(f"{misstated}; steps made again from the times of rows are the run's but for rounding")
         if misstated is not None:
             return misstated
+        slopes = self.native.slopes(times[:whole], states[:whole])
+        require_along(shown.tube, times[:whole], states[:whole], slopes)
         but = " but the last, of which nothing is said" if len(times) > steps + 1 else ""  # there an event is met
         times, states = times[: steps + 1], states[: steps + 1]
         psi, bounds = self._doubles(times, states)[0], np.array(shown.claim["bounds"])

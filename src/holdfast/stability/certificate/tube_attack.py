@@ -21,6 +21,7 @@ SCALED = 1e-6  # relative: how exactly a range of the run must be stated
 BETWEEN = 0.01  # of a width: how exactly it must be that between rows
 MIDDLE_OF_FOUR = np.array([0, -1, 9, 9, -1, 0]) / 16  # of six rows about it
 MIDDLE_OF_SIX = np.array([3, -25, 150, 150, -25, 3]) / 256
+PLACES = np.linspace(0, 1, 9)  # of a cell in time, where it is held against its run
 TURN = 2 * np.pi  # the range of an angle may be stated as one turn, however many it made
 
 
@@ -45,6 +46,7 @@ class TubeAttack(Attack):
         misstated = misstated_tube(self.read, self.tube, times, states)
         if misstated is not None:
             return misstated
+        require_along(self.tube, times, states, self.native.slopes(times, states))
         whole = self._whole(times)
         times, states = times[:whole], states[:whole]
         psi = self._doubles(times, states)[0]
@@ -113,6 +115,35 @@ def _require_between(tube: StatedTube, times: np.ndarray, states: np.ndarray, fa
     if len(narrow):
         where = f"at t = {moments[narrow[0]]:g}, between two rows"
         raise Unconfirmed(f"that its tube is as wide as stated on both sides of its run is not confirmed {where}")
+
+
+def require_along(tube: StatedTube, times: np.ndarray, states: np.ndarray, slopes: np.ndarray) -> None:
+    """The cells are about the run between its rows, too, those that hold no row at all among them.
+
+    No bound is of what lies there, but that it exists is asked of these cells: what holds a program may have no value
+    between two rows. A cubic is as it should be where it is so at several places.
+    """
+    first, last = (np.clip(end, times[0], times[-1])[:, None] for end in tube.spans.T)
+    moments = first + (last - first) * PLACES
+    s = (moments - tube.spans[:, :1]) / np.ptp(tube.spans, axis=1)[:, None]
+    cubics = np.einsum("nik,npk->npi", tube.curves, np.stack([s**k for k in range(4)], axis=2))
+    width = tube.width * np.array([*tube.scales.values()]) * (1 - BETWEEN)
+    lost = LOST * (np.abs(tube.curves).sum(axis=2) + np.abs(states).max(axis=0))[:, None]
+    with np.errstate(all="ignore"):
+        away = np.abs(cubics - _between_rows(moments.ravel(), times, states, slopes).reshape(cubics.shape))
+        inside = (away + width <= tube.halves[:, None] + lost).all(axis=2)
+    if not inside.all():
+        moment = moments[~inside][0]
+        raise Unconfirmed(f"that its tube is about its run between two rows is not confirmed at t = {moment:g}")
+
+
+def _between_rows(moments: np.ndarray, times: np.ndarray, states: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+    """The run as a smooth curve, Hermite's cubics through its rows: (moments, states)."""
+    row = np.clip(np.searchsorted(times, moments, side="right") - 1, 0, len(times) - 2)
+    step = (times[row + 1] - times[row])[:, None]
+    s = (moments - times[row])[:, None] / step
+    ends = (1 + 2 * s) * (1 - s) ** 2 * states[row] + s**2 * (3 - 2 * s) * states[row + 1]
+    return np.asarray(ends + step * s * (1 - s) * ((1 - s) * slopes[row] - s * slopes[row + 1]))
 
 
 def rows_outside(
