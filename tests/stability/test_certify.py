@@ -418,6 +418,49 @@ def test_ctrl_c_ends_the_search_for_proofs_and_keeps_what_was_measured(monkeypat
     assert told == [0.0]
 
 
+def stopped_at(number):
+    """A progress that Ctrl-C meets when it is told something for that time."""
+    told = []
+
+    def progress(share):
+        told.append(share)
+        if len(told) == number:
+            raise KeyboardInterrupt
+
+    return progress
+
+
+def test_ctrl_c_between_two_blocks_keeps_the_proof_of_the_first():
+    equations = hf.derive(hf.load(EXAMPLES / "cart_rod.toml"))
+    made = hf.certify(equations, hf.Euler, step=0.01, duration=1, effort=0.5, progress=stopped_at(2))
+    assert made.interrupted
+    assert [block.label for block in made.blocks] == [hf.Label.proved, hf.Label.checked]
+    assert hf.verify(made).holds
+
+
+def test_ctrl_c_before_chosen_steps_are_followed_is_said():
+    made = hf.certify(example("pendulum"), hf.DOPRI5, tolerance=1e-6, duration=0.2, progress=stopped_at(1))
+    assert made.interrupted
+    assert not made.label.is_proof
+
+
+@pytest.mark.parametrize("number", [1, 2, 4])
+def test_ctrl_c_ends_the_search_for_a_longer_step_and_keeps_the_longest_so_far(number):
+    asked = {"drift": 1e-5, "duration": 0.2, "step": 0.002, "effort": 0.1}
+    equations, whole = hf.derive(pendulum(0.2)), []
+    cold = hf.certify(hf.derive(pendulum(0.2)), hf.RK4, **asked, progress=whole.append)
+    assert len(whole) >= 2
+    try:
+        made = hf.certify(equations, hf.RK4, **asked, progress=stopped_at(number))
+    except KeyboardInterrupt:
+        assert number == 1
+    else:
+        assert made.interrupted == (number <= len(whole))
+        assert made.step <= cold.step
+        assert made["rod"].bounds[0] <= 1e-5
+    assert hf.certify(equations, hf.RK4, **asked).to_dict() == cold.to_dict()
+
+
 def stopped_after_one(attempts):
     def some(prover, best):
         yield next(attempts(prover, best))

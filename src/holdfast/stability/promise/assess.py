@@ -102,7 +102,9 @@ class Assessment:
             if words:
                 obstacle = f"it would assume {words}, which is not proved"
                 made[k] = self._certified(seen[k], step, self.ledger.part(share), granted, obstacle)
-        if not stopped:
+        if stopped:  # nor was what steps do together looked for
+            made = [_noted(block) if one.open else block for one, block in zip(seen, made, strict=True)]
+        else:
             made = self._in_tubes(seen, made, step)
         if self.asked.speeds:
             made = [without_speeds(block) for block in made]
@@ -161,7 +163,7 @@ class Assessment:
         except KeyboardInterrupt as stop:
             for k, better in zip(chosen, stop.found if isinstance(stop, Interrupted) else (), strict=False):
                 made[k] = better
-            return [replace(block, reason=f"{block.reason} {_NOTE}") for block in made]
+            return [_noted(block) for block in made]
         return made
 
     def _by_own_steps(self, seen: list[MeasuredDefect], made: list[BlockCertificate]) -> list[BlockCertificate]:
@@ -176,7 +178,7 @@ class Assessment:
         try:
             return in_order(self.equations, main, None, self.parameters, seen, made, work)
         except KeyboardInterrupt:
-            return [replace(block, reason=f"{block.reason} {_NOTE}") for block in made]
+            return [_noted(block) for block in made]
 
     def _unfollowed(self, seen: list[MeasuredDefect]) -> str:
         """Why the steps that a run chose cannot be followed one by one; nothing where they can."""
@@ -202,9 +204,9 @@ class Assessment:
         made: list[BlockCertificate] = []
         stopped = ""
         for done, one in enumerate(seen):
-            if self.progress is not None:
-                self.progress(done / len(seen))
             try:
+                if self.progress is not None:
+                    self.progress(done / len(seen))
                 made.append(self._certified(one, step, self.ledger.part(share), granted, stopped))
             except KeyboardInterrupt as stop:
                 stopped = INTERRUPTED
@@ -226,7 +228,7 @@ class Assessment:
             try:
                 made[k] = self._certified(seen[k], step, self.ledger.part(share), granted)
             except KeyboardInterrupt as stop:
-                made[k] = getattr(stop, "found", None) or replace(made[k], reason=f"{made[k].reason} {_NOTE}")
+                made[k] = getattr(stop, "found", None) or _noted(made[k])
                 return False
         return True
 
@@ -489,6 +491,11 @@ class Assessment:
             share = whole if work.effort == asked else f"{spent}, its share of {whole}"
             return f"the region was not covered with {share}; more effort, or a smaller region, may do it"
         return with_proof(setting, checked, proof, told)
+
+
+def _noted(block: BlockCertificate) -> BlockCertificate:
+    """A block, with the word that Ctrl-C ended the search for something better."""
+    return replace(block, reason=f"{block.reason.rstrip('.')}. {_NOTE}")
 
 
 def _overrides(equations: Equations, values: Sequence[float]) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from holdfast.results.runs.request import StepOptions
 from holdfast.results.trajectory import Trajectory
 from holdfast.schemes.by_name import scheme_named
 from holdfast.schemes.kinds.scheme import Scheme
-from holdfast.stability.certificate.certificate import Certificate, Label
+from holdfast.stability.certificate.certificate import INTERRUPTED, Certificate, Label, established
 from holdfast.stability.promise.assess import Assessment
 from holdfast.stability.promise.parameter_box import wide_parameters, widened
 from holdfast.stability.promise.request import CertificateRequest, Region, asked_number, certificate_request
@@ -193,7 +193,12 @@ def _for_drift(job: Assessment, asked: CertificateRequest, drift: float, step: f
         share = max(ledger.left / EFFORT / 2, least)  # all tries together take little more than what is asked
         one = replace(asked, effort=share)
         trial = replace(job, asked=one, whole_effort=asked.effort, ledger=ledger.part(math.inf))
-        found = trial.certificate(size, None, None)
+        try:
+            found = trial.certificate(size, None, None)
+        except KeyboardInterrupt:
+            if best is None:
+                raise
+            return _broken_off(best)
         worst = _worst_bound(found, asked)
         if worst == 0:
             return found  # nothing is attracted, so no other step would do better
@@ -201,6 +206,10 @@ def _for_drift(job: Assessment, asked: CertificateRequest, drift: float, step: f
             low, best = (size, found) if size > low else (low, best)
         else:
             high = min(high, size)
+        if found.interrupted:
+            if best is None:
+                raise KeyboardInterrupt
+            return best if best is found else _broken_off(best)
         if low and high / low < 1.1:
             break
         guess = size * (0.8 * drift / worst) ** (1 / job.scheme.order) if worst < math.inf else size / 4
@@ -210,6 +219,12 @@ def _for_drift(job: Assessment, asked: CertificateRequest, drift: float, step: f
             f"no step was found that keeps the drift below {drift:g}", fix="allow more drift or other gains"
         )
     return best
+
+
+def _broken_off(best: Certificate) -> Certificate:
+    """The best step so far, where Ctrl-C ended the search for a longer one."""
+    note = f"{INTERRUPTED[0].upper()}{INTERRUPTED[1:]}, and with it the one for a longer step."
+    return established(replace(best, blocks=tuple(replace(b, reason=f"{b.reason} {note}") for b in best.blocks)))
 
 
 def _between(guess: float, low: float, high: float) -> float:
