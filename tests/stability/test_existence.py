@@ -172,3 +172,23 @@ def test_cells_without_a_row_hide_no_place_where_a_force_has_no_value(way, monke
     found = hf.verify(path)
     assert not found.holds
     assert "about its run between two rows is not confirmed" in str(found.findings)
+
+
+def behind_a_hill():
+    """A force without a value where the potential is high: there no row lies, and the motion passes it all the same."""
+    place = sp.Rational(21, 20)
+    return held(potential=100 * sp.exp(-(10**4) * (x - place) ** 2), forces={x: 1 / (x - place)})
+
+
+def test_what_lies_between_two_rows_may_have_any_energy():
+    (block,) = certified(behind_a_hill(), region={"potential": (-1, 1)}).blocks
+    assert not block.label.is_proof
+
+
+def test_the_verifier_asks_for_it_at_any_energy_too(monkeypatch):
+    monkeypatch.setattr(prove, "unseen", lambda *_: ())
+    certificate = certified(behind_a_hill(), region={"potential": (-1, 1)})
+    assert certificate.blocks[0].label is hf.Label.proved
+    found = hf.verify(certificate)
+    assert not found.holds
+    assert "existence of what holds the program is not confirmed" in str(found.findings)

@@ -38,8 +38,7 @@ class OrderAttack(Attack):
             raise Unconfirmed(f"{misstated}; steps made again from the times of rows are the run's but for rounding")
         if misstated is not None:
             return misstated
-        slopes = self.native.slopes(times[:whole], states[:whole])
-        require_along(shown.tube, times[:whole], states[:whole], slopes)
+        along = times[:whole], states[:whole]
         but = " but the last, of which nothing is said" if len(times) > steps + 1 else ""  # there an event is met
         times, states = times[: steps + 1], states[: steps + 1]
         psi, bounds = self._doubles(times, states)[0], np.array(shown.claim["bounds"])
@@ -48,6 +47,7 @@ class OrderAttack(Attack):
                 size = float(abs(value).mid())
                 if size > bound:
                     return f"|{name}| is beyond its bound in its own run at t = {times[k]:g}: {over(size, bound)}"
+        require_along(shown.tube, *along, self.native.slopes(*along))
         self.told = f"every row of its run{but}, made again, lies in the tube and within the bounds"
         return None
 

@@ -46,7 +46,6 @@ class TubeAttack(Attack):
         misstated = misstated_tube(self.read, self.tube, times, states)
         if misstated is not None:
             return misstated
-        require_along(self.tube, times, states, self.native.slopes(times, states))
         whole = self._whole(times)
         times, states = times[:whole], states[:whole]
         psi = self._doubles(times, states)[0]
@@ -57,6 +56,7 @@ class TubeAttack(Attack):
         added = self._added(times, states, np.ones(len(times), dtype=bool))
         if isinstance(added, str):
             return added
+        require_along(self.tube, times, states, self.native.slopes(times, states))
         most = rounded_up(added, 2)
         self.told = f"every row of its run, made again, lies in the tube (a step adds at most {most} of the defect)"
         return None

@@ -271,7 +271,7 @@ class Trial:
         nodes = setting.made.once(
             ("unseen", setting.extra_names), lambda: unseen(setting.equations, self.motion, setting.parameters)
         )
-        if nodes and not Existence(self.whole, nodes, setting.region).shown(self._rounding.pieces(tube)[0], work):
+        if nodes and not Existence(self.whole, nodes, setting.region).shown(self._rounding.near(tube), work):
             raise BadRequest(
                 "that forces, and what holds the program, exist all over the region is not shown: a denominator may "
                 "vanish there, or a root or a logarithm have no value",

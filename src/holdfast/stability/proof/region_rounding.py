@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
@@ -114,6 +115,20 @@ class RegionRounding:
             return None if cell is None else cell.box
 
         return cut, self.setting.box(self.whole.variable_names)
+
+    def near(self, tube: float) -> Callable[[Box], list[Ball] | None]:
+        """What cuts boxes down to all that is near the program, whatever the region says of observables: between two
+        rows that lie in it the energy, say, may be any other.
+        """
+        observed = len(self.whole.extras)
+        limits = self._limits(tube)[: len(self.whole.psi) + len(self.whole.others)] if observed else self._limits(tube)
+        cutter = Cutter(replace(self.whole, extras=())) if observed else self._cutter
+
+        def cut(box: Box) -> list[Ball] | None:
+            cell = cutter.cell(box, limits)
+            return None if cell is None else cell.box
+
+        return cut
 
     def _limits(self, tube: float) -> list[Ball]:
         return self.setting.limit_balls(self.whole, self.contraction, tube)

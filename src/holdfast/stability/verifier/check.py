@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -391,14 +391,18 @@ def _rounding_cover(read: Reading, block: BlockClaim, proof: Claim, widths: list
 def _require_existence(
     read: Reading, block: BlockClaim, proof: Claim, widths: list[float], budget: Budget, changing: bool
 ) -> None:
-    """What holds the program has a value all over the region, where the defect does not ask for it."""
+    """What holds the program has a value all over the region, where the defect does not ask for it.
+
+    Whatever is claimed of energies: what lies between two rows is no further off the program, but may have any.
+    """
     made = read.equations
     by_time = not changing and decided_by_time(made, block.constraints, read.tableau)
     wanted = Existence(made, None if by_time else WholeMotion(made, block.names))
     read.tell(wanted.note)
     if not wanted.nothing:
         region = np.array([proof.region[name] for name in made.inputs])
-        limits = _limits(read, block, proof, widths, made.inputs)
+        near = replace(proof, limits={name: ends for name, ends in proof.limits.items() if name in made.psi})
+        limits = _limits(read, block, near, widths, made.inputs)
         wanted.require_over(region, Cutter(made.inputs, limits, turned=False), budget)
 
 

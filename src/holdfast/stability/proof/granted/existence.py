@@ -5,7 +5,8 @@
 Where as many programs as coordinates are held, or a program is affine, the accelerations of a block follow from the
 program alone. Energies, forces, controls and reactions may be infinite all the same, or have no value at all, and a
 bound would be of a motion that does not exist. So every operation on the way to them that may have no value is enclosed
-over the whole region, which holds what lies between two rows, too: there the motion is no further off the program.
+over the whole region within the tube, and whatever its energy: between two rows the motion is no further off the
+program, but an observable that the region bounds may have any value.
 """
 
 from __future__ import annotations
