@@ -1,6 +1,8 @@
 """Certificates of phases: each is a problem of its own, and is verified as one."""
 
+import json
 from dataclasses import replace
+from hashlib import sha256
 from importlib import resources
 
 import pytest
@@ -8,6 +10,7 @@ from click.testing import CliRunner
 
 import holdfast as hf
 from holdfast.cli.main import main
+from holdfast.stability.verifier.reading.file import digest
 
 EXAMPLES = resources.files("holdfast") / "examples"
 
@@ -106,3 +109,25 @@ def test_a_phase_that_is_refused_leaves_no_promise(studied, rope):
     lacking = hf.report(run, {"1 swing": found["1 swing"]}, state_error=False)
     assert lacking.word == "no promise"
     assert "3 swing not certified" in lacking.verdict
+
+
+def test_a_certificate_of_one_program_is_not_said_to_be_of_all_phases(rope):
+    """The rope is let go at 0.48 s; one that never is, is another motion."""
+    first = next(iter(hf.certify_phases(rope).values()))
+    alone = hf.derive(hf.loads(first.to_dict()["problem"]))
+    held = hf.certify(alone, hf.RK4, step=0.001, duration=1.0, effort=5)
+    found = hf.verify(held, problem=EXAMPLES / "slack_rope.toml")
+    assert found.holds
+    assert "this is of one program, held from t = 0 for 1" in str(found.findings)
+    assert "phases" not in str(hf.verify(first).findings)
+
+
+def test_a_text_with_phases_is_not_confirmed(rope, tmp_path):
+    data = next(iter(hf.certify_phases(rope).values())).to_dict()
+    data["problem"] += '\n[phases.swing]\nuntil = "lambda_rope"\nthen = "fly"\n[phases.fly]\nwithout = ["rope"]\n'
+    data["problem_hash"] = sha256(data["problem"].encode()).hexdigest()
+    path = tmp_path / "certificate.json"
+    path.write_text(json.dumps(data | {"digest": digest(data)}))
+    found = hf.verify(path)
+    assert not found.holds
+    assert found.unconfirmed

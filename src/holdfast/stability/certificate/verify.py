@@ -117,11 +117,23 @@ def verify(
         return Verification(False, (str(refusal),))
     except Unconfirmed as doubt:
         return Verification(False, (str(doubt),), doubts=(str(doubt),))
+    made.tell(_of_phases(stated, problem))
     budget = Budget(math.inf if seconds is None else seconds, cells, progress=progress)
     with nullcontext() if on is None else cluster(on) as client:
         found = Recheck(made, budget, progress, client).findings()
     doubts = tuple(one.words for one in found if one.confirmed is False)
     return Verification(not doubts, (*(one.words for one in found), *made.notes), doubts=doubts)
+
+
+def _of_phases(stated: Claims, problem: object) -> str:
+    """Where programs follow one another, a certificate speaks of one; nothing where there is but one."""
+    from holdfast.problem.file.load_dump import load
+
+    meant = load(problem) if isinstance(problem, str | Path) else problem
+    if not getattr(meant, "phases", None):
+        return ""
+    held = f"held from t = {stated.begin:g} for {stated.duration:g}"
+    return f"the problem has phases: this is of one program, {held}, and says nothing of when its run takes up another"
 
 
 def _differences(stated: Claims, problem: object) -> list[str]:

@@ -116,6 +116,8 @@ def reading(claims: Claims) -> Reading:
     """The problem of a certificate with its numbers; refused where these are not those of its text."""
     stated = understood(statement, claims.problem)
     require(claims.title == stated.title, "its title is not the one of the problem")
+    if stated.phased:
+        raise Unconfirmed("its problem has phases, and what is re-checked is one program, held all the time")
     for name in claims.widened:
         require(stated.states.get(name) is stated.dag.zero, f"{name!r} is said to be a parameter, but may move")
     sure = any((block.proof or block.tube_proof or block.ordered) is not None for block in claims.blocks)

@@ -56,6 +56,7 @@ class Statement:
     own_kinetic: bool = False  # beside that of bodies
     data: dict[str, Data] = field(default_factory=dict)  # functions that are given by it
     noise: dict[str, dict[str, Node]] = field(default_factory=dict)  # intensities by channel and coordinate
+    phased: bool = False  # programs follow one another in its run
 
     @property
     def constraints(self) -> list[str]:
@@ -110,7 +111,7 @@ def statement(text: str) -> Statement:
     require(
         not strange, f"the problem text cannot be read: [{', '.join(strange)}] may add to it, and is not known here"
     )
-    made = Statement(Dag(), str(data.get("title", "")))
+    made = Statement(Dag(), str(data.get("title", "")), phased="phases" in data)
     dag, system, program = made.dag, _table(data, "system"), _table(data, "program")
     stated_by_bodies = bool({"bodies", "joints"} & set(data))
     made.coordinates = _names(system.get("coordinates", [] if stated_by_bodies else None), "system.coordinates")
