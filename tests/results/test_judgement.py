@@ -446,6 +446,35 @@ def test_what_waits_and_is_not_moved_with_its_path_is_far_off_it():
     assert not run.success
 
 
+@pytest.mark.parametrize("unit", [1e-6, 1, 1e5])
+@pytest.mark.parametrize(("pause", "moving"), [(8, 2), (9.7, 0.2), (8, 0.2)])
+def test_a_late_motion_is_judged_beside_what_it_becomes(pause, moving, unit):
+    """Where it sets out, a path of s³ is no larger than what a step leaves undone of it."""
+    x, s = hf.coordinates("x"), sp.Min(sp.Max((hf.time - pause) / moving, 0), 1)
+    law, path = hf.critically_damped(5), unit * s**3 * (10 - 15 * s + 6 * s**2)
+    program = hf.Program(holonomic={"a": x - path}, controls={"F": {x: 1}}, law=law)
+    equations = hf.derive(hf.Problem(hf.System(coordinates=(x,), kinetic=x.rate**2 / 2), program))
+    run = hf.simulate(equations, hf.RK4, step=0.01, duration=10)
+    assert np.abs(run["y_a"]).max() < 1e-5 * unit
+    assert run.success, run.message
+    assert hf.ensemble(equations, hf.RK4, step=0.01, duration=10, cases={"law.stiffness.a": [25, 25]}).success.all()
+    away = hf.simulate(equations, hf.RK4, step=0.01, duration=10, law=hf.critically_damped(500))
+    assert away.outcome is hf.Outcome.diverged
+
+
+def test_a_row_that_holds_its_program_by_chance_does_not_excuse_a_run_that_ran_away():
+    """A sleigh beyond the limit of its law, in steps after which its heading is any."""
+    metre, second = 10**6, sp.Rational(1, 10**6)
+    x, y, th = hf.coordinates("x y th")
+    kinetic = (x.rate**2 + y.rate**2) / 2 + metre**2 * th.rate**2 / 5
+    edge = {"edge": -x.rate * sp.sin(th) + y.rate * sp.cos(th) - metre * th.rate / 3}
+    program = hf.Program(nonholonomic=edge, law=hf.SpringDamper(damping=100 / second))
+    problem = hf.Problem(hf.System(coordinates=(x, y, th), kinetic=kinetic), program)
+    start = {th.rate: 1 / second, y.rate: metre / second / 3}
+    run = hf.simulate(hf.derive(problem), hf.Euler, start=start, step=1e-7, duration=6e-6)
+    assert run.outcome is hf.Outcome.diverged
+
+
 @pytest.mark.parametrize("expanded", [False, True])
 def test_a_product_of_sums_is_judged_by_the_terms_of_either(expanded):
     x, y = hf.coordinates("x y")

@@ -261,9 +261,7 @@ def _far_off(facts: Facts, deviation: np.ndarray, chosen: np.ndarray, limit: np.
         return Departure(away, 1.0)
     sizes[:, [*equations.deviations.own_states, *loose(equations)]] = BEYOND_ANY  # no terms; or no law that they obey
     seen = np.abs(deviation[chosen])
-    usual = np.nanquantile(np.where(np.isfinite(sizes), sizes, np.nan), QUARTILE, axis=0)
-    early = sizes[: max(FEW // 4, len(sizes) // 10)].max(axis=0)  # of what ran away from the start on
-    usual = np.where(early > 0, np.fmin(usual, early), usual)
+    usual = _usual_sizes(sizes, seen, limit)
     allowed = FAR_OFF * np.fmax(sizes, usual)
     far = ~(seen <= allowed) & ~(seen <= limit)
     if far.any():
@@ -279,6 +277,27 @@ def _far_off(facts: Facts, deviation: np.ndarray, chosen: np.ndarray, limit: np.
     text = f"{name} reached {peak:.3g}, far off from t = {first:.6g} on: {size}."
     finding = Finding("deviation_grew", text, True, first, name)
     return Departure(finding, peak / max(float(usual[column]), 1e-300))
+
+
+def _usual_sizes(sizes: np.ndarray, seen: np.ndarray, limit: np.ndarray) -> np.ndarray:
+    """The usual size of each deviation: a lower quartile, which what ran away at last does not change."""
+    usual = np.nanquantile(np.where(np.isfinite(sizes), sizes, np.nan), QUARTILE, axis=0)
+    early = sizes[: max(FEW // 4, len(sizes) // 10)].max(axis=0)  # of what ran away from the start on
+    usual = np.where(early > 0, np.fmin(usual, early), usual)
+    return np.asarray(np.fmax(usual, _usual_where_held(sizes, seen, limit)))
+
+
+def _usual_where_held(sizes: np.ndarray, seen: np.ndarray, limit: np.ndarray) -> np.ndarray:
+    """The usual sizes of what moves, of rows that hold the program: to wait is no small motion.
+
+    Only where they are most rows by far: of those of what ran away, some may hold it by chance.
+    """
+    held = np.isfinite(sizes) & (seen <= np.fmax(FAR_OFF * sizes, limit))
+    moved = held & (sizes > NOISE * np.where(held, sizes, 0.0).max(axis=0))
+    found = np.zeros(sizes.shape[1])
+    for k in np.flatnonzero((~held).sum(axis=0) < QUARTILE * moved.sum(axis=0)):
+        found[k] = np.quantile(sizes[moved[:, k], k], QUARTILE)
+    return found
 
 
 def sizes_at_rows(equations: Equations, usual: np.ndarray, states: np.ndarray) -> np.ndarray:
