@@ -144,6 +144,38 @@ def test_an_oscillator_that_is_pumped_in_few_steps_is_told():
     assert np.ptp(short["energy"]) > 0.1 * short["kinetic"].max()
 
 
+def steep(gain):
+    """A bead on a wire of the fourth order, driven so that its energy says nothing."""
+    x, z = hf.coordinates("x z")
+    kinetic, push = (x.rate**2 + z.rate**2) / 2, {x: 3 + sp.sin(hf.time)}
+    system = hf.System(coordinates=(x, z), kinetic=kinetic, potential=9.81 * z, forces=push)
+    program = hf.Program(holonomic={"wire": z - x**4}, law=hf.critically_damped(gain))
+    return hf.derive(hf.Problem(system, program, start={x: 0.1}))
+
+
+@pytest.mark.parametrize("every", [1, 5])
+@pytest.mark.parametrize(("scheme", "step", "gain"), [(hf.RK4, 0.5, 10), (hf.RK4, 0.1, 100), (hf.Midpoint, 0.1, 2000)])
+def test_a_run_that_ran_away_between_its_kept_rows_is_not_excused(scheme, step, gain, every):
+    run = hf.simulate(steep(gain), scheme, step=step, duration=5 * step, every=every)
+    assert np.abs(run["y_wire"]).max() > 1e60
+    assert not run.success
+
+
+@pytest.mark.parametrize("thrust", [0, 50])
+@pytest.mark.parametrize(("step", "steps"), [(0.3, 2), (0.3, 3), (1.0, 2)])
+def test_what_is_heavy_and_carries_or_falls_beside_it_excuses_no_long_steps(thrust, step, steps):
+    x, z, u = hf.coordinates("x z u")
+    heavy, end = 1e6, (x - u if thrust else x)
+    kinetic = (x.rate**2 + z.rate**2 + heavy * u.rate**2) / 2
+    forces = {u: heavy * (thrust or -9.81)}
+    system = hf.System(coordinates=(x, z, u), kinetic=kinetic, potential=9.81 * z, forces=forces)
+    program = hf.Program(holonomic={"rod": (end**2 + z**2 - 1) / 2}, law=hf.critically_damped(10))
+    equations = hf.derive(hf.Problem(system, program, start={x: 1}))
+    run = hf.simulate(equations, hf.Euler, step=step, duration=step * steps)
+    assert np.abs(run["y_rod"]).max() > 0.3
+    assert not run.success
+
+
 def test_thinned_rows_and_cases_of_an_ensemble_are_judged_as_the_run():
     equations, words = links(1, 1), {"step": 1e-3, "duration": 0.02}
     for every in (1, 2, 7, 20):

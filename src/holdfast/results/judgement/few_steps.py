@@ -6,8 +6,9 @@ it undone: of k steps of Euler's method a part 1/k, in all units and at any step
     ΔΦ = ½ (Φ'(x) − Φ'(x₀)) (x − x₀) / k        of k equal steps of first order
 
 exactly so where Φ is quadratic and both factors grow evenly; where they grow as squares of the time, up to thrice that.
-So much speaks against no run whose steps are short: the accelerations change little in each, or evenly. Of long steps
-nothing is known, and beyond `FEW_STEPS` it is a small part of the terms themselves: there nothing is excused.
+So much speaks against no run whose steps are short: in each the accelerations change little, or evenly, and J turns
+little. Of long steps nothing is known, and beyond `FEW_STEPS` it is a small part of the terms themselves: there nothing
+is excused.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from holdfast.results.judgement.masses import inertia_at
 UNEVEN = 3.0  # times what evenly growing factors make; of thirteen mechanisms from rest, 2.9 at the most
 FEW_STEPS = 30  # from which UNEVEN / k is no more than what counts as far off in any case
 SHORT = 0.2  # of the accelerations: what a short step changes of them; with a rate of 10, one of 0.01 corrects a tenth
+BETWEEN = 0.3  # of the accelerations: how far their mean may be from that of two rows; of a multiplied one, a half
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,16 +39,29 @@ class KeptQuantities:
 
     places: Sequence[tuple[int, int]]
     evaluate: Evaluator
-    count: int
+    held_by: Sequence[Sequence[int]]  # the constraints that hold each
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self.held_by)
 
     @classmethod
-    def of(cls, equations: Equations, nodes: Sequence[Node]) -> KeptQuantities:
+    def of(cls, equations: Equations, nodes: Sequence[Node], held_by: Sequence[Sequence[int]]) -> KeptQuantities:
         """Some nodes, differentiated on the graph."""
         inputs = equations.field.inputs
         rows = jacobian(nodes, inputs[: 1 + len(equations.field.state)])
         places = [(k, j) for k, row in enumerate(rows) for j in row]
         tape = Tape(inputs, tuple(slope for row in rows for slope in row.values()))
-        return cls(places, tape.compiled(ARRAYS), len(nodes))
+        return cls(places, tape.compiled(ARRAYS), held_by)
+
+    def moved(self, coordinates: int) -> list[list[int]]:
+        """Which coordinates each quantity is made of, by themselves or by their rates."""
+        found: list[set[int]] = [set() for _ in range(self.count)]
+        for quantity, place in self.places:
+            if 0 < place <= 2 * coordinates:
+                found[quantity].add((place - 1) % coordinates)
+        return [sorted(some) or list(range(coordinates)) for some in found]
 
     def turned(self, inputs: np.ndarray, constants: Sequence[float]) -> np.ndarray:
         """½ (Φ' − Φ'₀)(x − x₀) of each, (rows, quantities), at rows of time and states and since the first of them."""
@@ -61,13 +76,14 @@ class KeptQuantities:
 @remembered
 def kept_deviations(equations: Equations) -> KeptQuantities:
     """All y_ and w_, in the order of their names."""
-    return KeptQuantities.of(equations, [*equations.deviations.y, *equations.deviations.w])
+    nodes = [*equations.deviations.y, *equations.deviations.w]
+    return KeptQuantities.of(equations, nodes, [[row] for row in equations.deviations.rows])
 
 
 @remembered
 def kept_energy(equations: Equations) -> KeptQuantities:
     """The energy, where nothing does work."""
-    return KeptQuantities.of(equations, [equations.observables["energy"]])
+    return KeptQuantities.of(equations, [equations.observables["energy"]], [range(len(equations.constraints))])
 
 
 def made_by_few_steps(
@@ -80,7 +96,7 @@ def made_by_few_steps(
     if len(asked):
         inputs = np.column_stack([rows.times[few], rows.states[few]])
         own = np.searchsorted(few, chosen[asked])
-        short = _short(equations, inputs, numbers[few], constants)[own, None]
+        short = _short(kept, equations, inputs, numbers[few], constants)[own]
         share = UNEVEN * (1 / numbers[few][own, None] - 1 / FEW_STEPS)
         found[asked] = np.where(short, share * np.abs(kept.turned(inputs, constants)[own]), 0.0)
     return found
@@ -94,19 +110,65 @@ def _step_numbers(rows: Rows) -> np.ndarray:
     return np.maximum(np.rint(rows.steps * since / since[-1]), np.minimum(np.arange(len(since)), 1))
 
 
-def _short(equations: Equations, inputs: np.ndarray, numbers: np.ndarray, constants: Sequence[float]) -> np.ndarray:
-    """Whether the steps up to each row were short: in each the accelerations change little, or alike in three of them.
+def _short(
+    kept: KeptQuantities, equations: Equations, inputs: np.ndarray, numbers: np.ndarray, constants: Sequence[float]
+) -> np.ndarray:
+    """Whether the steps up to each row were short for each quantity, (rows, quantities): in each the accelerations of
+    what it is made of change little, or alike in three of them, and the constraints that hold it turn little: what
+    moves beside it, or carries it along, says nothing of it.
 
     They are compared in the metric of masses at the start, in which they have one unit.
     """
-    n = len(equations.coordinates)
+    n, steps = len(equations.coordinates), np.diff(numbers)
     tape = Tape(equations.field.inputs, tuple(equations.field.rates[n : 2 * n]))
     found = np.array([tape([*row.tolist(), *constants]) for row in inputs])
     inertia = inertia_at(equations, inputs[0, 0], inputs[0, 1:].tolist(), constants)
-    accelerations = found * np.sqrt(np.maximum(inertia, 0.0))
-    changes = np.diff(accelerations, axis=0) / np.diff(numbers)[:, None]
-    short = _little(changes, accelerations) | _evenly(changes)
-    return np.concatenate([[True], np.logical_and.accumulate(short)])
+    roots = np.sqrt(np.maximum(inertia, 0.0))
+    accelerations = found * roots
+    means = np.diff(inputs[:, 1 + n : 1 + 2 * n], axis=0) / np.diff(inputs[:, :1], axis=0) * roots
+    followed = _followed(equations, inputs, steps, inertia, constants)
+    short = np.ones((len(inputs), kept.count), dtype=bool)
+    for quantity, (moved, held_by) in enumerate(zip(kept.moved(n), kept.held_by, strict=True)):
+        some = accelerations[:, moved]
+        changes = np.diff(some, axis=0) / steps[:, None]
+        told = (steps == 1) | _as_between(means[:, moved], some)
+        small = (_little(changes, some) & told) | _evenly(changes)
+        short[1:, quantity] = np.logical_and.accumulate(small & followed[:, list(held_by)].all(axis=1))
+    return short
+
+
+def _followed(
+    equations: Equations, inputs: np.ndarray, steps: np.ndarray, inertia: np.ndarray, constants: Sequence[float]
+) -> np.ndarray:
+    """Whether each row of J, (rows but one, constraints), is turned or stretched by little in each step."""
+    places, evaluate = _slopes(equations)
+    sizes = np.zeros((len(inputs), len(equations.constraints)))
+    changes = np.zeros((len(steps), len(equations.constraints)))
+    for (row, column), slope in zip(places, evaluate([*inputs.T, *map(np.float64, constants)]), strict=True):
+        if inertia[column] > 0:
+            along = np.broadcast_to(slope, len(inputs))
+            sizes[:, row] += along**2 / inertia[column]
+            changes[:, row] += np.diff(along) ** 2 / inertia[column]
+    limit = (SHORT * steps[:, None]) ** 2 * np.maximum(sizes[1:], sizes[:-1])
+    return np.asarray((changes <= limit) & np.isfinite(limit))
+
+
+@remembered
+def _slopes(equations: Equations) -> tuple[list[tuple[int, int]], Evaluator]:
+    """What does not vanish of J, and where it stands."""
+    rows = equations.deviations.jacobian
+    nodes = tuple(node for row in rows for node in row.values())
+    return [(i, j) for i, row in enumerate(rows) for j in row], Tape(equations.field.inputs, nodes).compiled(ARRAYS)
+
+
+def _as_between(means: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """Whether means of vectors over the time between rows are about those of the rows at its ends.
+
+    Of what was multiplied in each of several steps between them the last value is most, and the mean a small part.
+    """
+    sizes = np.linalg.norm(vectors, axis=1)
+    apart = np.linalg.norm(means - (vectors[1:] + vectors[:-1]) / 2, axis=1)
+    return np.asarray(apart <= BETWEEN * np.maximum(sizes[1:], sizes[:-1]))
 
 
 def _evenly(changes: np.ndarray) -> np.ndarray:
