@@ -37,6 +37,32 @@ def turned(duration):
     return solve_ivp(rates, (0, duration), [1, 4], method="DOP853", rtol=1e-13, atol=1e-13).y[0, -1]
 
 
+def beside_a_wheel(pace):
+    """The parallelogram, and a bob that goes round by itself at some pace, in radians."""
+    flat = parallelogram()
+    x, z = hf.coordinates("x z")
+    kinetic = flat.system.kinetic + (x.rate**2 + z.rate**2) / 2
+    held = {**flat.program.holonomic, "rod": (x**2 + z**2 - 1) / 2}
+    coordinates = (*hf.coordinates("a b c"), x, z)
+    system = hf.System(coordinates=coordinates, kinetic=kinetic, potential=flat.system.potential)
+    start = {**flat.start, x: 1, z.rate: pace}
+    return hf.derive(hf.Problem(system, hf.Program(holonomic=held, law=LAW), start=start))
+
+
+@pytest.mark.parametrize("pace", [5, 60])
+def test_a_jump_beside_a_mechanism_that_turns_quickly_is_told(pace):
+    """Rows follow the jump of the one, and turn the free direction of the other by more than it."""
+    equations = beside_a_wheel(pace)
+    alone = hf.simulate(hf.derive(parallelogram()), hf.RK4, step=0.001, duration=10)
+    for every in (1, 10):
+        run = hf.simulate(equations, hf.RK4, step=0.001, duration=10, every=every)
+        assert np.abs(run["a"] - run["c"]).max() > 1
+        assert run.outcome is hf.Outcome.branch_changed
+        assert run.findings[0].time == pytest.approx(alone.findings[0].time, abs=0.02)
+    runs = hf.ensemble(equations, hf.RK4, step=0.001, duration=10, cases={"z_dot": [pace, pace + 1]})
+    assert {*runs.outcomes} == {hf.Outcome.branch_changed}
+
+
 WAYS = [(hf.DOP853, {"tolerance": 1e-8}), (hf.DOP853, {"tolerance": 1e-10}), (hf.RK4, {"step": 0.001})]
 
 

@@ -64,8 +64,8 @@ def near_singular(equations: Equations, times: np.ndarray, states: np.ndarray, c
     block = max(1, BLOCK // len(chosen))
     for first in range(0, len(states), block):
         some = slice(first, first + block)
-        sizes, flipped = weak_or_flipped(equations, times[chosen], states[some][:, chosen], constants[some])
-        found[some] = _weak(sizes) | flipped
+        for sizes, flipped in weak_or_flipped(equations, times[chosen], states[some][:, chosen], constants[some]):
+            found[some] |= _weak(sizes) | flipped
     return found
 
 

@@ -11,13 +11,14 @@ From row to row a turn is known up to half turns. Where rows lie so far apart th
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from holdfast.common.memo import remembered
 from holdfast.engine.run.rows import Rows
+from holdfast.equations.dynamics.blocks import decoupled_blocks
 from holdfast.equations.equations import Equations
 from holdfast.equations.solving.redundant import RedundantSolver
 from holdfast.equations.solving.repeats import listed
@@ -54,14 +55,17 @@ class Passage:
 
 @dataclass(frozen=True, eq=False)
 class Strength:
-    """How well the constraints are told apart: singular values of J in usual units."""
+    """How well the constraints, or those of a block, are told apart: singular values of J in usual units."""
 
     equations: Equations
     constants: Sequence[float]
+    block: tuple[int, ...] | None = None
 
     @property
     def rank(self) -> int:
         """The rank that counts: repeats are left out."""
+        if self.block is not None:
+            return len(self.block)
         solver = self.equations.solver
         if isinstance(solver, RedundantSolver) and solver.dependence is not None:
             return solver.dependence.rank
@@ -79,7 +83,14 @@ class Strength:
                 mass[i] = np.abs(np.broadcast_to(value, count)[0])
             else:
                 found[:, i, j] = value
-        return found / np.sqrt(np.where(mass > 0, mass, 1.0))
+        found /= np.sqrt(np.where(mass > 0, mass, 1.0))
+        return found if self.block is None else found[:, list(self.block)][:, :, self._columns()]
+
+    def _columns(self) -> list[int]:
+        """The coordinates that the block is about, and one more, if there is one, so that something is always free."""
+        slopes, n = self.equations.deviations.jacobian, len(self.equations.coordinates)
+        own = sorted({j for i in self.block or () for j in slopes[i]})
+        return [*own, *(j for j in range(n) if j not in own)][: len(own) + 1]
 
     def scale(self, times: np.ndarray, jacobians: np.ndarray) -> np.ndarray:
         """The usual sizes of the rows of J."""
@@ -94,17 +105,37 @@ class Strength:
 
 def weak_or_flipped(
     equations: Equations, times: np.ndarray, states: np.ndarray, constants: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """`Strength` of many runs at once, (cases, rows) from (cases, rows, states), by squares, for a first look; and
-    which of them may pass a singular state between two rows, however strong they are there (`_plainly_regular`).
+    which of them may pass a singular state between two rows, however strong they are there (`_plainly_regular`): for
+    each block of constraints.
     """
-    jacobians = scaled_jacobians(equations, times, states, constants)
-    sizes, flipped = _least(equations, jacobians), np.zeros(len(states), dtype=bool)
-    if Strength(equations, ()).rank == jacobians.shape[2]:
-        with np.errstate(all="ignore"):
-            beside = jacobians[:, :-1] @ np.swapaxes(jacobians[:, 1:], 2, 3)
-            flipped = (np.linalg.det(beside) < 0).any(axis=1)
-    return sizes, flipped
+    every = scaled_jacobians(equations, times, states, constants)
+    for block in constraint_blocks(equations):
+        jacobians = every if block is None else every[:, :, list(block)]
+        rank = Strength(equations, (), block).rank
+        sizes, flipped = _least(jacobians, rank), np.zeros(len(states), dtype=bool)
+        if rank == jacobians.shape[2]:
+            with np.errstate(all="ignore"):
+                beside = jacobians[:, :-1] @ np.swapaxes(jacobians[:, 1:], 2, 3)
+                flipped = (np.linalg.det(beside) < 0).any(axis=1)
+        yield sizes, flipped
+
+
+@remembered
+def constraint_blocks(equations: Equations) -> list[tuple[int, ...] | None]:
+    """The constraints that share no coordinate with others: what one mechanism passes is judged beside its own motion.
+
+    All together, None, where there is one block, or where constraints repeat each other.
+    """
+    slopes = equations.deviations.jacobian
+    if Strength(equations, ()).rank < len(slopes):
+        return [None]
+    enters = np.zeros((len(slopes), len(equations.coordinates)))
+    for i, row in enumerate(slopes):
+        enters[i, list(row)] = 1
+    blocks = decoupled_blocks(enters @ enters.T)
+    return [None] if len(blocks) == 1 else [tuple(block) for block in blocks]
 
 
 def scaled_jacobians(equations: Equations, times: np.ndarray, states: np.ndarray, constants: np.ndarray) -> np.ndarray:
@@ -126,14 +157,14 @@ def scaled_jacobians(equations: Equations, times: np.ndarray, states: np.ndarray
         return found
 
 
-def _least(equations: Equations, jacobians: np.ndarray) -> np.ndarray:
+def _least(jacobians: np.ndarray, rank: int) -> np.ndarray:
     """The least singular value that counts of each, (cases, rows)."""
     with np.errstate(all="ignore"):
         gram = jacobians @ np.swapaxes(jacobians, 2, 3)
         finite = np.isfinite(gram).all(axis=(2, 3))
         gram[~finite] = 0.0
         r = jacobians.shape[2]
-        least = r - Strength(equations, ()).rank  # repeats are left out
+        least = r - rank  # repeats are left out
         squares = _smaller(gram) if r == 2 and least == 0 else np.linalg.eigvalsh(gram)[..., least]
         return np.where(finite, np.sqrt(np.maximum(squares, 0.0)), np.nan)
 
@@ -171,12 +202,18 @@ def _evaluator(equations: Equations) -> tuple[list[tuple[str, int, int]], Evalua
 def passages(equations: Equations, times: np.ndarray, states: np.ndarray, constants: Sequence[float]) -> list[Passage]:
     """The singular states that a run passes, in order; with some 300 constraints or more, none are looked for."""
     n, r = len(equations.coordinates), len(equations.constraints)
-    strength = Strength(equations, constants)
-    if r < 2 or not 0 < strength.rank < n or equations.solver.form == "eased" or len(times) < 4:
+    if r < 2 or not 0 < Strength(equations, constants).rank < n or equations.solver.form == "eased" or len(times) < 4:
         return []
     fitting = int(WORK // (r * r * n))
     if fitting < FEWEST:
         return []  # of very large systems nothing is said
+    strengths = [Strength(equations, constants, block) for block in constraint_blocks(equations)]
+    found = [met for strength in strengths for met in _passages(strength, times, states, fitting)]
+    return sorted(found, key=lambda met: met.row)
+
+
+def _passages(strength: Strength, times: np.ndarray, states: np.ndarray, fitting: int) -> list[Passage]:
+    """Those of one block, looked for at no more rows than `fitting`."""
     chosen = np.unique(np.linspace(0, len(times) - 1, min(len(times), LOOKED_AT, fitting)).astype(int))
     times, states = times[chosen], states[chosen]
     jacobians = strength.jacobians(times, states)
@@ -195,7 +232,7 @@ def passages(equations: Equations, times: np.ndarray, states: np.ndarray, consta
     turns = np.arccos(np.clip(overlap, -1.0, 1.0))
     flips = _flips(jacobians[good] / scale[:, None], free, strength.rank)
     waits = np.diff(times[good])
-    rates, full, found = turns / waits, strength.rank == r, []
+    rates, full, found = turns / waits, strength.rank == jacobians.shape[1], []
     met = [sizes[left + 1 : right].min(initial=np.inf) < PASSED * usual for left, right in itertools.pairwise(good)]
     doubted = [k for k in range(1, len(good) - 2) if met[k] or (full and flips[k])]
     if not doubted:
@@ -208,7 +245,7 @@ def passages(equations: Equations, times: np.ndarray, states: np.ndarray, consta
         at = left + 1 + int(sizes[left + 1 : right].argmin()) if right > left + 1 else left
         expected = BESIDE * max(rates[k - 1], rates[k + 1]) * waits[k]
         changed = bool(followed[k] and turns[k] > max(TURN, expected))
-        one = _passage(equations, times[at], states[at], jacobians[at] / scale[:, None], turns[k], changed)
+        one = _passage(strength, times[at], states[at], jacobians[at] / scale[:, None], turns[k], changed)
         found.append(replace(one, row=int(chosen[at])))
     return found
 
@@ -263,10 +300,11 @@ def _pace(strength: Strength, times: np.ndarray, states: np.ndarray, scale: np.n
 
 
 def _passage(
-    equations: Equations, time: float, state: np.ndarray, jacobian: np.ndarray, turn: float, changed: bool
+    strength: Strength, time: float, state: np.ndarray, jacobian: np.ndarray, turn: float, changed: bool
 ) -> Passage:
-    weak = np.abs(np.linalg.svd(jacobian)[0][:, -1])
-    names = tuple(name for name, share in zip(equations.constraints, weak, strict=True) if share > INVOLVED)
+    equations, weak = strength.equations, np.abs(np.linalg.svd(jacobian)[0][:, -1])
+    held = range(len(equations.constraints)) if strength.block is None else strength.block
+    names = tuple(equations.constraints[k] for k, share in zip(held, weak, strict=True) if share > INVOLVED)
     pairs = list(zip(equations.coordinates, state, strict=False))
     place = ", ".join(f"{name} = {value:.4g}" for name, value in pairs[:6]) + (", ..." if len(pairs) > 6 else "")
     return Passage(float(time), names, place, float(turn), changed)
@@ -286,7 +324,7 @@ def singular_end(equations: Equations, rows: Rows, constants: Sequence[float]) -
     sizes = strength.of(jacobians, scale)
     if not sizes[-1] < NEAR * sizes.max():
         return None
-    met = _passage(equations, times[-1], states[-1], jacobians[-1] / scale[:, None], 0.0, False)
+    met = _passage(strength, times[-1], states[-1], jacobians[-1] / scale[:, None], 0.0, False)
     cure = "" if equations.solver.form == "redundant" else ' redundant = "allow" carries a run across such states.'
     condition = condition_at(equations, met.constraints, len(times) - 1, times, states, constants)
     what = _dependence(met.constraints, condition)
