@@ -63,6 +63,31 @@ def test_a_jump_beside_a_mechanism_that_turns_quickly_is_told(pace):
     assert {*runs.outcomes} == {hf.Outcome.branch_changed}
 
 
+def with_a_bob_on_its_crank(pace):
+    """The parallelogram with a light bob that goes round half-way along a crank, and is pushed: energy says nothing."""
+    flat = parallelogram()
+    a, b, c, x, z = hf.coordinates("a b c x z")
+    kinetic = flat.system.kinetic + (x.rate**2 + z.rate**2) / 2000
+    held = {
+        **flat.program.holonomic,
+        "rod": ((x - sp.cos(a) / 2) ** 2 + (z - sp.sin(a) / 2) ** 2 - sp.Rational(1, 4)) / 2,
+    }
+    system = hf.System(
+        coordinates=(a, b, c, x, z), kinetic=kinetic, potential=flat.system.potential, forces={x: hf.time / 10**6}
+    )
+    start = {x: sp.cos(1) / 2 + sp.Rational(1, 2), z: sp.sin(1) / 2}
+    start |= {x.rate: -2 * sp.sin(1), z.rate: 2 * sp.cos(1) + sp.Rational(pace, 2)}
+    program = hf.Program(holonomic=held, law=hf.critically_damped(10))
+    return hf.derive(hf.Problem(system, program, start={**flat.start, **start}))
+
+
+@pytest.mark.parametrize("every", [1, 5, 40])
+def test_a_jump_of_what_carries_something_that_turns_quickly_is_told(every):
+    run = hf.simulate(with_a_bob_on_its_crank(5), hf.RK4, step=0.0002, duration=8, every=every)
+    assert np.abs(run["a"] - run["c"]).max() > 1
+    assert run.outcome is hf.Outcome.branch_changed
+
+
 WAYS = [(hf.DOP853, {"tolerance": 1e-8}), (hf.DOP853, {"tolerance": 1e-10}), (hf.RK4, {"step": 0.001})]
 
 

@@ -238,6 +238,7 @@ def _passages(strength: Strength, times: np.ndarray, states: np.ndarray, fitting
     if not doubted:
         return []
     followed = waits * _pace(strength, times[good], states[good], scale) < FOLLOWED
+    parts = dict[tuple[int, ...], list[Passage]]()
     for k in doubted:
         if not (met[k] or followed[k]):
             continue  # a row met it, or it is not known which way the free directions turned from row to row
@@ -246,8 +247,24 @@ def _passages(strength: Strength, times: np.ndarray, states: np.ndarray, fitting
         expected = BESIDE * max(rates[k - 1], rates[k + 1]) * waits[k]
         changed = bool(followed[k] and turns[k] > max(TURN, expected))
         one = _passage(strength, times[at], states[at], jacobians[at] / scale[:, None], turns[k], changed)
+        part = None if changed else _part(strength, one)
+        if part is not None:
+            if part not in parts:
+                parts[part] = _passages(replace(strength, block=part), times, states, len(times))
+            one = next((met for met in parts[part] if times[left] <= met.time <= times[right]), one)
         found.append(replace(one, row=int(chosen[at])))
     return found
+
+
+def _part(strength: Strength, met: Passage) -> tuple[int, ...] | None:
+    """The constraints that depend on each other there, without those of other coordinates: what hangs on a mechanism
+    turns free directions that are no concern of it. None where these are all.
+    """
+    equations, slopes = strength.equations, strength.equations.deviations.jacobian
+    held = tuple(range(len(slopes))) if strength.block is None else strength.block
+    own = {j for i in held if equations.constraints[i] in met.constraints for j in slopes[i]}
+    part = tuple(i for i in held if own.issuperset(slopes[i]))
+    return part if 0 < len(part) < len(held) == strength.rank else None
 
 
 def _plainly_regular(times: np.ndarray, jacobians: np.ndarray, rank: int) -> bool:
