@@ -65,8 +65,7 @@ def tube_flow(equations: Equations, parameters: Mapping[Any, Any], *, whole: boo
     inputs, field, numbers = equations.inputs, equations.field, bound_numbers(equations, parameters)
     psi = [*equations.deviations.y, *equations.deviations.w]
     entries, right = _system(equations)
-    further = field.rates[2 * len(equations.inputs.q) :]  # of first-order states, whatever depends on them
-    held = [*_forces(equations), *_places(equations), *further, equations.observables["energy"]]
+    held = [*_forces(equations), *_places(equations), *_beside_system(equations), equations.observables["energy"]]
     free, refinement = without_limits(equations), refinement_of(equations)
     solved = (*equations.solution.accelerations, *equations.solution.mu)
     code = substitute([*field.rates, *(solved if refinement is None else refinement.passes[-1])], free)
@@ -134,6 +133,14 @@ def _forces(equations: Equations) -> list[Node]:
 def _places(equations: Equations) -> list[Node]:
     """What M and E are made of."""
     return [node for row in (*equations.dynamics.mass, *equations.holders) for node in row.values()]
+
+
+def _beside_system(equations: Equations) -> list[Node]:
+    """What may have no value in the rates of first-order states, whatever depends on these, and is not solved for."""
+    inputs, rates = equations.inputs, equations.field.rates
+    first = len(inputs.q) + len(inputs.v)
+    solved = {*ancestors((*rates[:first], *equations.solution.accelerations, *equations.solution.mu))}
+    return sorted(partial_operations(rates[first:]) - solved, key=lambda node: node.index)
 
 
 def _relevant(
