@@ -284,7 +284,8 @@ def _usual_sizes(sizes: np.ndarray, seen: np.ndarray, limit: np.ndarray) -> np.n
     usual = np.nanquantile(np.where(np.isfinite(sizes), sizes, np.nan), QUARTILE, axis=0)
     early = sizes[: max(FEW // 4, len(sizes) // 10)].max(axis=0)  # of what ran away from the start on
     usual = np.where(early > 0, np.fmin(usual, early), usual)
-    return np.asarray(np.fmax(usual, _usual_where_held(sizes, seen, limit)))
+    moving = _usual_where_held(sizes, seen, limit)
+    return np.where(usual <= NOISE * moving, moving, usual)  # of what waits for most of a run, nan where there is none
 
 
 def _usual_where_held(sizes: np.ndarray, seen: np.ndarray, limit: np.ndarray) -> np.ndarray:
