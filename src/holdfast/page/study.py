@@ -138,12 +138,13 @@ class Study:
         return self.summary()
 
     def _over_stretches(self) -> list[BlockCertificate]:
-        """Each block that is proved by stretches, with the largest of their bounds."""
+        """Each block that is proved by stretches, with the largest of their bounds, and of no one start among them."""
         found = dict[tuple[str, ...], BlockCertificate]()
         for block in (block for one in self.stretches.values() for block in one.blocks if block.label.is_proof):
             known = found.setdefault(block.constraints, block)
             worst = tuple(map(max, known.bounds, block.bounds))
-            found[block.constraints] = replace(known, bounds=worst, settles=known.settles or block.settles)
+            settles = known.settles or block.settles
+            found[block.constraints] = replace(known, bounds=worst, settles=settles, start_size=None)
         return list(found.values())
 
     def save(self, folder: str | Path) -> tuple[Path, ...]:
