@@ -39,6 +39,7 @@ PROGRAM = hf.Program(holonomic={"rod": x**2 + y**2 - 1})
         ),
         (lambda: hf.Run(step="0.01"), "step = '0.01' is a text, not a number", "remove the quotes"),
         (lambda: hf.Run(every="2"), "every = '2' is a text, not a number", "remove the quotes"),
+        (lambda: hf.Run(every="two"), "every = 'two' is a text, not a number", "give a number"),
         (lambda: hf.tune(0, stepp=0.1), "tune has no 'stepp'", "did you mean 'step'?"),
         (lambda: hf.Program(holonomic={"rod": x}, law=hf.Tuned), "Tuned is a kind of law", "hf.Tuned(...)"),
         (lambda: hf.coordinates(3), "3 is not a name", 'hf.coordinates("x phi")'),

@@ -15,6 +15,15 @@ LARGEST = 2**63  # of a count
 POSITIVE = ("step", "tolerance", "duration", "longest_step", "absolute")
 
 
+def instead_of(words: str) -> str:
+    """What to write where a text stands in the place of a number."""
+    try:
+        float(words)
+    except ValueError:
+        return "give a number"
+    return "remove the quotes"
+
+
 @clear_arguments
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
@@ -78,7 +87,7 @@ class Run:
         value = getattr(self, name)
         if isinstance(value, str):
             what = f"{name} = {value[:40]!r} is a text, not a number"
-            raise BadStatement(what, where=f"run.{name}", fix="remove the quotes")
+            raise BadStatement(what, where=f"run.{name}", fix=instead_of(value))
 
     def _check_positive(self, name: str) -> None:
         value = getattr(self, name)

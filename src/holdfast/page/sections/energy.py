@@ -45,7 +45,7 @@ def _sentence(subject: PageFacts) -> Markup | None:
     work = float(subject.trajectory.energy_balance.correction[-1])
     part = 100 * abs(work) / subject.energy_size
     return paragraph(
-        f"Driving deviations away {'put in' if work >= 0 else 'took out'} {number(abs(work))} in all, "
+        f"Correcting deviations {'put in' if work >= 0 else 'took out'} {number(abs(work))} in all, "
         f"{number(part, 2)} % of the energy in motion ({number(subject.energy_size)})."
     )
 

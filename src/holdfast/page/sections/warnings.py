@@ -149,7 +149,7 @@ def _of_energy(subject: PageFacts) -> list[str]:
         work = float(np.nanmax(np.abs(balance.correction), initial=0))
         if work > UNEXPLAINED * subject.energy_size:
             part = bound(100 * work / subject.energy_size, 2)
-            found.append(f"Driving deviations away did work of up to {part} % of the energy in motion.")
+            found.append(f"Correcting deviations did work of up to {part} % of the energy in motion.")
     return found
 
 

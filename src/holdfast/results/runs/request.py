@@ -14,6 +14,7 @@ from holdfast.errors import BadRequest
 from holdfast.graph.table import BEYOND
 from holdfast.problem.data import Data
 from holdfast.problem.laws.linear import Tuned
+from holdfast.problem.run import instead_of
 from holdfast.problem.types import Key
 from holdfast.problem.vocabulary import by_name
 from holdfast.results.start.turned_state import TurnedStates
@@ -250,7 +251,7 @@ def _is_whole(value: Any) -> bool:
 
 def _positive(value: Any, name: str) -> None:
     if isinstance(value, str):
-        raise BadRequest(f"{name} = {value!r} is a text, not a number", where=name, fix="remove the quotes")
+        raise BadRequest(f"{name} = {value!r} is a text, not a number", where=name, fix=instead_of(value))
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
         raise BadRequest(f"{name} = {value!r} is not a number", where=name, fix=f"give a positive {name}")
     if isinstance(value, int) and not _is_finite(value):
