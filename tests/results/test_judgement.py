@@ -446,6 +446,25 @@ def test_what_waits_and_is_not_moved_with_its_path_is_far_off_it():
     assert not run.success
 
 
+@pytest.mark.parametrize("unit", [1e-6, 1, 1e6])
+def test_under_a_law_that_drives_away_a_small_part_of_the_terms_is_far_off(unit):
+    """What is 2 to 8 % of them goes on to grow; under a law that attracts it is what coarse steps leave."""
+    x, z = hf.coordinates("x z")
+    kinetic, weight = (x.rate**2 + z.rate**2) / 2, 9.81 * unit * z
+    rod = {"rod": (x**2 + z**2 - unit**2) / 2}
+    program = hf.Program(holonomic=rod, law=hf.SpringDamper(stiffness=-25, damping=-10))
+    system = hf.System(coordinates=(x, z), kinetic=kinetic, potential=weight)
+    equations = hf.derive(hf.Problem(system, program, start={x: unit}))
+    words = {"scheme": hf.RK4, "step": 0.01, "duration": 1.25}
+    run = hf.simulate(equations, **words)
+    assert 0.02 < np.abs(run["y_rod"]).max() / unit**2 < 0.08
+    assert run.outcome is hf.Outcome.deviation_grew
+    assert not hf.ensemble(equations, cases={"law.stiffness.rod": [-25, -25]}, **words).success.any()
+    coarse = hf.simulate(equations, hf.RK4, step=0.1, duration=1.2, law=hf.critically_damped(10))
+    assert np.abs(coarse["w_rod"]).max() > 0.05 * unit**2
+    assert coarse.success, coarse.message
+
+
 @pytest.mark.parametrize("unit", [1e-6, 1, 1e5])
 @pytest.mark.parametrize(("pause", "moving"), [(8, 2), (9.7, 0.2), (8, 0.2)])
 def test_a_late_motion_is_judged_beside_what_it_becomes(pause, moving, unit):

@@ -49,6 +49,15 @@ def unstable(roots: np.ndarray) -> bool:
     return bool(roots.real.max(initial=0.0) > UNSTABLE * np.abs(roots).max(initial=0.0))
 
 
+def driven_away(matrix: np.ndarray) -> np.ndarray:
+    """Which deviations the law d(z)/dt = H z drives away, block by block."""
+    found = np.zeros(len(matrix), dtype=bool)
+    if np.isfinite(matrix).all():
+        for block in decoupled_blocks(matrix):
+            found[block] = unstable(np.linalg.eigvals(matrix[np.ix_(block, block)]))
+    return found
+
+
 def predicted(matrix: np.ndarray, start: np.ndarray, duration: float) -> np.ndarray:
     """The largest size of each deviation that d(z)/dt = H z gives within a duration, from z(0).
 

@@ -5,8 +5,8 @@ and nothing was found against it. Every measure is a ratio of two numbers of the
 
 * a **deviation** is large beside the size of its terms (`rounding.natural_nodes`), wherever the origin lies: l² for a
   rod, speeds for a skate. It is judged at its worst row, not at the last, beside the terms of that row and the usual
-  ones along the run. It has *grown* if it exceeds `FAR_OFF` of them and `GROWTH` times what the law predicts,
-  |exp(tH) z(0)|, and is more than rounding of the forces could have made.
+  ones along the run. It has *grown* if it exceeds `FAR_OFF` of them (`DOUBTFUL` where the law drives away) and `GROWTH`
+  times what the law predicts, |exp(tH) z(0)|, and is more than rounding of the forces could have made.
 * the **energy** of a run in which nothing does work may change by a small part of the energy in motion, and by the
   rounding of its own terms.
 * **few steps** leave of both what no short step can help (`few_steps.py`): from rest, a large part of the terms.
@@ -31,7 +31,7 @@ from holdfast.equations.equations import Equations
 from holdfast.equations.solving.large import LARGE, plainly_definite
 from holdfast.equations.values import values_at
 from holdfast.graph.arithmetics.tape import Tape
-from holdfast.results.judgement.attraction import attracted, law_matrices, predicted
+from holdfast.results.judgement.attraction import attracted, driven_away, law_matrices, predicted
 from holdfast.results.judgement.endings.authority import authority_end
 from holdfast.results.judgement.endings.friction import friction_end
 from holdfast.results.judgement.energy import conservative, correction_work, energy_lost, undriven
@@ -262,7 +262,7 @@ def _far_off(facts: Facts, deviation: np.ndarray, chosen: np.ndarray, limit: np.
     sizes[:, [*equations.deviations.own_states, *loose(equations)]] = BEYOND_ANY  # no terms; or no law that they obey
     seen = np.abs(deviation[chosen])
     usual = _usual_sizes(sizes, seen, limit)
-    allowed = FAR_OFF * np.fmax(sizes, usual)
+    allowed = _share(facts) * np.fmax(sizes, usual)
     far = ~(seen <= allowed) & ~(seen <= limit)
     if far.any():
         made = made_by_few_steps(kept_deviations(equations), equations, rows, chosen, facts.constants)
@@ -277,6 +277,15 @@ def _far_off(facts: Facts, deviation: np.ndarray, chosen: np.ndarray, limit: np.
     text = f"{name} reached {peak:.3g}, far off from t = {first:.6g} on: {size}."
     finding = Finding("deviation_grew", text, True, first, name)
     return Departure(finding, peak / max(float(usual[column]), 1e-300))
+
+
+def _share(facts: Facts) -> np.ndarray:
+    """The part of its terms by which each deviation is far off: a small one where the law drives it further away."""
+    equations, rows = facts.equations, facts.rows
+    if len(equations.coordinates) > LARGE:
+        return np.full(len(equations.deviation_names), FAR_OFF)
+    matrix = law_matrices(equations, rows.states[:1], float(rows.times[0]), np.array([facts.constants]))[0]
+    return np.where(driven_away(matrix), DOUBTFUL, FAR_OFF)
 
 
 def _usual_sizes(sizes: np.ndarray, seen: np.ndarray, limit: np.ndarray) -> np.ndarray:
