@@ -255,6 +255,10 @@ def test_a_run_that_leaves_the_region_is_said_to():
     assert block.label is hf.Label.proved
     assert block.stayed is False
     assert "LEFT" in certificate.summary()
+    found = hf.verify(certificate)
+    assert found.holds
+    assert "its run, made again, leaves the region, as stated" in str(found.findings)
+    assert "every row of its run" not in next(line for line in found.findings if line.startswith("climb"))
 
 
 # ── trials ────────────────────────────────────────────────────────────────────────────────────────

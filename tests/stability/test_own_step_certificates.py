@@ -23,6 +23,7 @@ from holdfast.stability.tube.ordered import OrderedProver
 from holdfast.stability.verifier.schemes import choosing_tableau
 from tests.stability import test_order_verified as lies
 from tests.stability import test_tampering as tampered
+from tests.stability.held import pendulum
 from tests.stability.test_own_steps import links
 from tests.stability.tube_truth import Truth, constant
 
@@ -71,6 +72,15 @@ def test_every_block_is_proved_near_what_is_seen(name):
         assert f"every run of {name} with this run's own steps" in block.promise(name, None)
     assert f"{len(lengths)} steps of its own choice" in certificate.summary()
     assert f"{len(lengths)} steps of its own choice" in certificate.statement()
+
+
+@pytest.mark.parametrize("kept", [{"at": [0, 0.1, 0.3, 0.6]}, {"every": 3}], ids=str)
+def test_rows_that_are_no_steps_are_not_called_so(kept):
+    equations = hf.derive(pendulum(0.3))
+    run = hf.simulate(equations, hf.DOPRI5, tolerance=1e-6, duration=0.6, **kept)
+    certificate = hf.certify(equations, hf.DOPRI5, trajectory=run)
+    assert not certificate.label.is_proof
+    assert "of its own choice" not in certificate.summary() + certificate.statement()
 
 
 @pytest.mark.parametrize(

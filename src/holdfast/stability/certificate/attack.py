@@ -205,8 +205,10 @@ class Attack:
         added = self._added(times[:whole], states[:whole], inside[:whole])
         if isinstance(added, str):
             return added
-        most = rounded_up(added, 2)
-        self.told = f"every row of its run, made again, is as proved (a step adds at most {most} of the defect)"
+        rows = "every row of its run, made again, is" if stayed else "its run, made again, leaves the region,"
+        most = f"a step adds at most {rounded_up(added, 2)} of the defect"
+        most = most if inside[: whole - 1].any() else "no row lies in it"
+        self.told = f"{rows} as {'proved' if stayed else 'stated'} ({most})"
         return None
 
     def _whole(self, times: np.ndarray) -> int:

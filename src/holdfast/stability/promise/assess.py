@@ -257,7 +257,7 @@ class Assessment:
             title=equations.problem.title,
             scheme=self.scheme.name,
             step=step,
-            times=() if step is not None or run is None else tuple(run.times.tolist()),
+            times=() if step is not None or run is None or not _of_its_steps(run) else tuple(run.times.tolist()),
             begin=own.begin if run is None else float(run.times[0]),
             duration=(self.duration or own.duration or 0.0) if run is None else float(run.times[-1] - run.times[0]),
             blocks=blocks,
@@ -491,6 +491,11 @@ class Assessment:
             share = whole if work.effort == asked else f"{spent}, its share of {whole}"
             return f"the region was not covered with {share}; more effort, or a smaller region, may do it"
         return with_proof(setting, checked, proof, told)
+
+
+def _of_its_steps(run: Trajectory) -> bool:
+    """Whether the rows of a run are the ends of its steps, and no others, nor only some of them."""
+    return run.every == 1 and not run.picked
 
 
 def _noted(block: BlockCertificate) -> BlockCertificate:
