@@ -9,6 +9,7 @@ import sympy as sp
 
 import holdfast as hf
 from holdfast.stability.proof import prove
+from holdfast.stability.proof.noise import prove as noise_prove
 from holdfast.stability.tube import flow, ordered
 from holdfast.stability.verifier.reading.file import digest
 
@@ -192,3 +193,58 @@ def test_the_verifier_asks_for_it_at_any_energy_too(monkeypatch):
     found = hf.verify(certificate)
     assert not found.holds
     assert "existence of what holds the program is not confirmed" in str(found.findings)
+
+
+# ── under noise, where no region keeps paths from any state ───────────────────────────────────────
+
+
+def driven(potential=0, forces=None, kinetic=SQUARE):
+    """A mass that noise drives about its place."""
+    own = (x, y) if y in sp.sympify(kinetic).free_symbols else (x,)
+    noise = {"gust": {x: sp.Rational(1, 10)}}
+    system = hf.System(coordinates=own, kinetic=kinetic, potential=potential, forces=forces or {}, noise=noise)
+    law = hf.SpringDamper(stiffness=25, damping=10)
+    program = hf.Program(holonomic={"home": x}, controls={"F": {x: 1}}, law=law)
+    return hf.Problem(system, program, run=hf.Run(scheme="euler", step=0.01, duration=1.0))
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        driven(1 / (x - 1)),
+        driven(sp.log(sp.Rational(1, 100) - x)),
+        driven(forces={x: sp.sqrt(sp.Rational(1, 10**4) - x**2)}),
+        driven(forces={x: sp.tan(x)}),
+    ],
+    ids=["pole", "logarithm", "root", "tangent"],
+)
+def test_no_mean_square_is_proved_where_some_paths_have_no_force(problem):
+    """Of the root, 2 in 100 rows of `sample_paths` have no control."""
+    (block,) = certified(problem).blocks
+    assert block.label is hf.Label.refused
+    assert "may have no value at some states" in block.reason
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        driven(1 / (1 + x**2) + sp.sqrt(x**2 + 4) + sp.log(2 + sp.exp(x))),
+        driven(kinetic=SQUARE + (3 + sp.cos(y)) * y.rate**2 / 2),
+    ],
+    ids=["positive by the way it is made", "a mass that turns about"],
+)
+def test_a_mean_square_is_proved_where_forces_exist_everywhere(problem):
+    certificate = certified(problem)
+    assert certificate.blocks[0].label is hf.Label.mean_square
+    found = str(hf.verify(certificate).findings)
+    assert "existence" not in found
+
+
+@pytest.mark.parametrize("potential", [1 / (x - 1), sp.log(sp.Rational(1, 100) - x)], ids=["pole", "logarithm"])
+def test_the_verifier_asks_for_it_under_noise_too(potential, monkeypatch):
+    monkeypatch.setattr(noise_prove, "somewhere_lacking", lambda *_: False)
+    certificate = certified(driven(potential))
+    assert certificate.blocks[0].label is hf.Label.mean_square
+    found = hf.verify(certificate)
+    assert not found.holds
+    assert "existence of what holds the program is not confirmed at all states" in str(found.findings)

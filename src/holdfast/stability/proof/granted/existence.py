@@ -11,6 +11,7 @@ program, but an observable that the region bounds may have any value.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -28,6 +29,7 @@ MOST_BOXES = 4096
 FUTILE = 256  # boxes after which one at least must have been shown
 BESIDE = 0.25  # of the part of a side: how soon one is halved that only helps to cut the region
 BALL = 1.5  # units of work of one operation on a ball
+LARGEST = sys.float_info.max
 CUTTING = 16  # of them for one operation of what limits a region: its slopes, and several rounds
 
 
@@ -59,6 +61,52 @@ def _never_negative(node: Node) -> bool:
         case "add" | "div" | "max":
             return all(map(_never_negative, node.args))
     return node.op in ("abs", "sqrt", "exp", "cosh")
+
+
+def _positive(node: Node) -> bool:
+    """Whether a node is positive by the way it is made."""
+    match node.op:
+        case "const":
+            return bool(node.data > 0)
+        case "add":
+            return all(map(_never_negative, node.args)) and any(map(_positive, node.args))
+        case "mul" | "div":
+            return all(map(_positive, node.args))
+        case "power":
+            return _never_zero(node.args[0]) if int(node.data) % 2 == 0 else _positive(node.args[0])
+        case "sqrt":
+            return _positive(node.args[0])
+    return node.op in ("pi", "exp", "cosh")
+
+
+def _never_zero(node: Node) -> bool:
+    """Whether a node is not 0 by the way it is made."""
+    if node.op in ("mul", "neg", "power", "abs"):
+        return all(map(_never_zero, node.args))
+    return _positive(node) or (node.op == "const" and not node.is_zero)
+
+
+def _valued(node: Node) -> bool:
+    """Whether an operation that may have no value has one at all states, by the way it is made."""
+    match node.op:
+        case "div":
+            return _never_zero(node.args[1])
+        case "power":
+            return _never_zero(node.args[0])
+    return node.op in ("log", "pow") and _positive(node.args[0])
+
+
+def somewhere_lacking(equations: Equations, nodes: Sequence[Node]) -> bool:
+    """Whether operations behind some nodes are not shown to have a value at all times and states that doubles have.
+
+    Sines and cosines of anything are known all the same, so that a mass that turns about is.
+    """
+    inputs = equations.field.inputs
+    anything = [ball_between(-LARGEST, LARGEST)] * len(inputs)
+    for node in partial_operations(nodes):
+        if not _valued(node) and not _have_values(Tape(inputs, (node,)).compiled(continuous_balls()), anything):
+            return True
+    return False
 
 
 def behind_program(equations: Equations) -> list[Node]:

@@ -18,12 +18,14 @@ import numpy as np
 from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
 from holdfast.graph.arithmetics.balls import ball, precision
+from holdfast.graph.nodes import substitute
 from holdfast.results.runs.noise import NoiseScheme
 from holdfast.stability.certificate.from_start import widths_of
 from holdfast.stability.certificate.mean_square import MeanSquareProof
-from holdfast.stability.proof.block import ProofBlock, whole_motion
+from holdfast.stability.proof.block import ProofBlock, bound_numbers, whole_motion
 from holdfast.stability.proof.contraction import is_positive_definite
 from holdfast.stability.proof.enclosure import Ball, ball_matrix, column, entries, magnitude, matrix, norm, upper
+from holdfast.stability.proof.granted.existence import behind_program, somewhere_lacking
 from holdfast.stability.proof.noise.recursion import NoisyRecursion, noisy_recursion
 
 BITS = 128
@@ -42,6 +44,10 @@ def mean_square_proof(
     """The proof of a block for paths that start at a state; `BadRequest` says why there is none."""
     recursion = noisy_recursion(equations, block, parameters, scheme, step)
     with precision(BITS):
+        held = substitute(behind_program(equations), bound_numbers(equations, parameters))
+        if somewhere_lacking(equations, held):
+            why = "forces, or what holds the program, may have no value at some states"
+            raise BadRequest(f"{why}, and no region keeps paths from them")
         search = _SecondMoment(recursion)
         if not search.radius < 1:
             rate = "the noise undoes the law" if search.stable_alone else "the step is beyond the scheme's linear limit"

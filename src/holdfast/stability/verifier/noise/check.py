@@ -20,6 +20,7 @@ from holdfast.stability.verifier.numbers.evaluate import ball_values
 from holdfast.stability.verifier.reading.file import BlockClaim
 from holdfast.stability.verifier.refusal import Refused, Unconfirmed, require
 from holdfast.stability.verifier.steps.contraction import Norm, _arb, _matrix, _positive, top
+from holdfast.stability.verifier.steps.existence import Existence
 
 BITS = 200
 POINTS = 16  # states at which the whole code is compared with the whole problem, beside the identities of the block
@@ -67,6 +68,7 @@ def _checked(read: Reading, block: BlockClaim) -> ShownAverage:
         "the law is not the one of the problem",
     )
     step = StepReader(made, claims.code, claims.parameters, proof["names"], proof["scheme"], claims.step).step()
+    Existence(made, None).require_everywhere()
     norm = Norm(proof["factor"], proof["gamma"])
     _require_start(read, proof, norm)
     _require_contraction(step, proof, claims.step)

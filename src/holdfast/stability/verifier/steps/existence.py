@@ -14,9 +14,10 @@ from functools import cached_property
 import numpy as np
 
 from holdfast.stability.verifier.numbers.dag import Node, inputs_of, ordered
-from holdfast.stability.verifier.numbers.evaluate import Forms
+from holdfast.stability.verifier.numbers.evaluate import Forms, ball_values
 from holdfast.stability.verifier.numbers.forms import Array, space
 from holdfast.stability.verifier.reading.equations import Equations
+from holdfast.stability.verifier.refusal import Unconfirmed
 from holdfast.stability.verifier.steps.cells import Cells, Cutter
 from holdfast.stability.verifier.steps.cover import Budget, covered
 from holdfast.stability.verifier.steps.friction import UNKNOWN
@@ -99,6 +100,11 @@ class Existence:
             return "masses vary: that forces and controls have a value is not re-checked"
         return "that the reactions which forces use have a value is not re-checked" if self.reactions_used else ""
 
+    def require_everywhere(self) -> None:
+        """At all states and times, as paths under noise reach them, by the way it is made."""
+        if not all(_everywhere(op, node) for op, node in self._conditions):
+            raise Unconfirmed(f"the {WHAT} is not confirmed at all states")
+
     def require_over(self, region: Array, cutter: Cutter, budget: Budget) -> None:
         """All over a region within what cuts it."""
         used = np.array([name in self.used for name in self.made.inputs])
@@ -126,6 +132,40 @@ def _regular(forms: Forms, table: Sequence[Sequence[Node]]) -> Array:
 def _uses_reactions(nodes: Iterable[Node]) -> bool:
     """Whether unknowns of the system decide some nodes, as where forces use their own reactions."""
     return any(name.startswith(UNKNOWN) for name in inputs_of(nodes))
+
+
+def _everywhere(op: str, node: Node) -> bool:
+    """Whether an argument, or a denominator, is in its domain whatever the inputs are."""
+    if not inputs_of([node]):
+        (value,) = ball_values([node], {})
+        ends = np.array([[float(value.lower())], [float(value.upper())]])
+        return bool(DOMAINS[op]((ends[0], ends[1])).all())
+    if op == "sqrt":
+        return _never_negative(node)
+    return _never_zero(node) if op == "div" else op in ("log", "pow") and _positive(node)
+
+
+def _positive(node: Node) -> bool:
+    """Whether a node is positive by the way it is made."""
+    match node.op:
+        case "const":
+            return bool(node.data > 0)  # type: ignore[operator]
+        case "add":
+            return all(map(_never_negative, node.args)) and any(map(_positive, node.args))
+        case "mul" | "div":
+            return all(map(_positive, node.args))
+        case "power":
+            return _never_zero(node.args[0]) if int(str(node.data)) % 2 == 0 else _positive(node.args[0])
+        case "sqrt":
+            return _positive(node.args[0])
+    return node.op in ("exp", "cosh")
+
+
+def _never_zero(node: Node) -> bool:
+    """Whether a node is not 0 by the way it is made."""
+    if node.op in ("mul", "neg", "power", "abs"):
+        return all(map(_never_zero, node.args))
+    return _positive(node) or (node.op == "const" and node.data != 0)
 
 
 def _never_negative(node: Node) -> bool:
