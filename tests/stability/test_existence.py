@@ -103,6 +103,26 @@ def test_the_verifier_asks_for_it_too(name, way, monkeypatch):
     assert "existence of what holds the program is not confirmed" in str(found.findings)
 
 
+def pushed(at):
+    """A mass on a timetable, pushed by what was measured for six seconds."""
+    push = hf.functions("push")
+    measured = hf.data(range(7), [0, 1, 0, 1, 0, 1, 0], degree=3)
+    system = hf.System(
+        coordinates=(x, y), kinetic=(x.rate**2 + y.rate**2) / 2, forces={at: push}, functions={push: measured}
+    )
+    program = hf.Program(holonomic={"go": x - hf.time}, law=hf.SpringDamper(stiffness=25, damping=10))
+    return hf.Problem(system, program, start={x.rate: 1}, run=hf.Run(scheme="rk4", step=0.01, duration=3.0))
+
+
+@pytest.mark.parametrize("at", [x, y], ids=["what is held", "what is free"])
+def test_no_region_reaches_beyond_the_data_of_a_force(at):
+    """Beyond six seconds the force has no value, and what the program needs of the controls has none."""
+    assert certified(pushed(at), region={"t": (0, 6)}).blocks[0].label is hf.Label.proved
+    (block,) = certified(pushed(at), region={"t": (0, 10)}).blocks
+    assert block.label is not hf.Label.proved
+    assert "the time of Omega goes beyond the data of 'push'" in block.reason
+
+
 # ── between the rows of steps that are followed in the order of time ──────────────────────────────
 
 BETWEEN = sp.Rational(10005, 20000)  # on the way of every run below, half a step from its rows

@@ -19,7 +19,7 @@ from holdfast.stability.proof.block import BlockFlow
 from holdfast.stability.proof.claim import BITS, Claim, total_defect, within_data
 from holdfast.stability.proof.defect import DefectModel, terms_of
 from holdfast.stability.proof.enclosure import Ball, Box
-from holdfast.stability.proof.granted.existence import Existence, unseen
+from holdfast.stability.proof.granted.existence import Existence, require_within_data, unseen
 from holdfast.stability.proof.granted.obedience import Obedience, Place, places_in
 from holdfast.stability.proof.knots import DataCover, DataDefect, data_nodes
 from holdfast.stability.proof.lanes.cover import LaneCover
@@ -268,6 +268,7 @@ class Trial:
     def _require_existence(self, tube: float, work: SearchWork) -> None:
         """What holds the program has a value at every state of the region, where the motion does not show it."""
         setting = self.setting
+        require_within_data(setting.equations, setting.parameters, self._stated.region)
         nodes = setting.made.once(
             ("unseen", setting.extra_names), lambda: unseen(setting.equations, self.motion, setting.parameters)
         )

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from holdfast.equations.equations import Equations
-from holdfast.errors import Undecided
+from holdfast.errors import BadRequest, Undecided
 from holdfast.graph.arithmetics.balls import ball_between, continuous_balls
 from holdfast.graph.arithmetics.tape import Evaluator, Tape
 from holdfast.graph.nodes import Node, ancestors, substitute
@@ -102,6 +102,8 @@ def somewhere_lacking(equations: Equations, nodes: Sequence[Node]) -> bool:
     Sines and cosines of anything are known all the same, so that a mass that turns about is.
     """
     inputs = equations.field.inputs
+    if any(node.op == "table" for node in ancestors(tuple(nodes))):
+        return True  # data end
     anything = [ball_between(-LARGEST, LARGEST)] * len(inputs)
     for node in partial_operations(nodes):
         if not _valued(node) and not _have_values(Tape(inputs, (node,)).compiled(continuous_balls()), anything):
@@ -119,6 +121,32 @@ def unseen(equations: Equations, motion: BlockFlow, parameters: Mapping[Any, Any
     held = substitute(behind_program(equations), bound_numbers(equations, parameters))
     met = partial_operations(motion.rates if motion.affine else motion.moving)
     return tuple(sorted(partial_operations(held) - met, key=lambda node: node.index))
+
+
+def require_within_data(
+    equations: Equations, parameters: Mapping[Any, Any], region: Mapping[str, tuple[float, float]]
+) -> None:
+    """Refuse, by name, a region in which data behind what holds the program are read beyond their ends."""
+    if not equations.inputs.graph.tables:
+        return
+    held = substitute(behind_program(equations), bound_numbers(equations, parameters))
+    inputs = equations.field.inputs
+    known = dict(zip(inputs, ("t", *equations.state_names), strict=False))  # parameters are numbers by now
+    anywhere = [ball_between(*region.get(known.get(node, ""), (0.0, 0.0))) for node in inputs]
+    for node in ancestors(held):
+        if node.op == "table" and not _within(node, Tape(inputs, node.args).compiled(continuous_balls()), anywhere):
+            name = node.data.table.name
+            where = "the time of Omega goes" if node.args[0] is inputs[0] else "states of Omega read"
+            raise BadRequest(f"{where} beyond the data of {name!r}", where="certificate.region", fix="a smaller region")
+
+
+def _within(node: Node, argument: Evaluator, place: Sequence[Ball]) -> bool:
+    first, last = node.data.table.reach
+    try:
+        (value,) = argument(place)
+    except Undecided:
+        return False
+    return bool(first <= value and value <= last)
 
 
 class Existence:
