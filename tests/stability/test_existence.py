@@ -123,6 +123,16 @@ def test_no_region_reaches_beyond_the_data_of_a_force(at):
     assert "the time of Omega goes beyond the data of 'push'" in block.reason
 
 
+@pytest.mark.parametrize("at", [x, y], ids=["what is held", "what is free"])
+def test_the_verifier_asks_how_far_data_reach(at, monkeypatch):
+    monkeypatch.setattr(prove, "require_within_data", lambda *_: None)
+    wide = {"t": (0, 10), x: (-1, 11)}
+    certificate = certified(pushed(at), region=wide)
+    assert certificate.blocks[0].label is hf.Label.proved
+    assert not hf.verify(certificate).holds
+    assert at is x or hf.verify(certified(pushed(at), region=wide | {"t": (0, 6)})).holds  # of x: not re-checked
+
+
 # ── between the rows of steps that are followed in the order of time ──────────────────────────────
 
 BETWEEN = sp.Rational(10005, 20000)  # on the way of every run below, half a step from its rows

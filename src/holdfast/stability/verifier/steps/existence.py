@@ -9,17 +9,19 @@ in them may vanish, a root or a logarithm have no value, a part of the matrix be
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from holdfast.stability.verifier.numbers.dag import Node, inputs_of, ordered
+from holdfast.stability.verifier.numbers.dag import Node, inputs_of, ordered, read
 from holdfast.stability.verifier.numbers.evaluate import Forms, ball_values
 from holdfast.stability.verifier.numbers.forms import Array, space
 from holdfast.stability.verifier.reading.equations import Equations
 from holdfast.stability.verifier.refusal import Unconfirmed
 from holdfast.stability.verifier.steps.cells import Cells, Cutter
 from holdfast.stability.verifier.steps.cover import Budget, covered
+from holdfast.stability.verifier.steps.data import BEYOND
 from holdfast.stability.verifier.steps.friction import UNKNOWN
 from holdfast.stability.verifier.steps.motion import WholeMotion
 from holdfast.stability.verifier.steps.unknowns import System, _distance, _inverse, bounded
@@ -39,6 +41,22 @@ DOMAINS: dict[str, Callable[[Range], Array]] = {  # of a function's argument, or
 }
 
 
+@dataclass(frozen=True)
+class Condition:
+    """What an operation asks of its argument, or of its denominator; data are read within their reach."""
+
+    op: str
+    argument: Node
+    reach: tuple[float, float] | None = None
+
+    def met(self, x: Range) -> Array:
+        """Whether it is met all over a range."""
+        if self.reach is None:
+            return DOMAINS[self.op](x)
+        first, last = self.reach
+        return np.asarray((x[0] >= first) & (x[1] <= last))
+
+
 class Existence:
     """What is to be shown beside the motion of a block, or of several; `motion` is None where time alone decides."""
 
@@ -55,11 +73,15 @@ class Existence:
         nodes += [node for name, node in made.state_rates.items() if name not in moved]
         nodes += [made.observables["energy"]] if "energy" in made.observables else []
         conditions = [
-            (node.op, self._argument(node)) for node in ordered(nodes) if node.index not in met and self._partial(node)
+            Condition(node.op, self._argument(node))
+            for node in ordered(nodes)
+            if node.index not in met and self._partial(node)
         ]
+        whole = [*nodes, *(system.nodes(asked) if system is not None and asked else [])]
+        conditions += [Condition(node.op, node.args[0], _reach(node)) for node in ordered(whole) if node.op == "table"]
         tables = [] if system is None else [[[system.bent[i][j] for j in p.columns] for i in p.rows] for p in rest]
         matrices = [table for table in tables if inputs_of([node for row in table for node in row])]
-        self._conditions = [(op, node) for op, node in conditions if not _uses_reactions([node])]
+        self._conditions = [one for one in conditions if not _uses_reactions([one.argument])]
         self._matrices = [table for table in matrices if not _uses_reactions(node for row in table for node in row)]
         self.reactions_used = len(self._conditions) + len(self._matrices) < len(conditions) + len(matrices)
 
@@ -67,7 +89,7 @@ class Existence:
     def used(self) -> set[str]:
         """The inputs that decide."""
         tables = [node for table in self._matrices for row in table for node in row]
-        return inputs_of([*(node for _, node in self._conditions), *tables])
+        return inputs_of([*(one.argument for one in self._conditions), *tables])
 
     @property
     def nothing(self) -> bool:
@@ -87,8 +109,9 @@ class Existence:
         """Over which cells all of it is shown."""
         found: Array = np.ones(forms.cells, dtype=bool)
         with np.errstate(all="ignore"):
-            for (op, _), form in zip(self._conditions, forms.of([node for _, node in self._conditions]), strict=True):
-                found &= DOMAINS[op](form.range())
+            places = forms.of([one.argument for one in self._conditions])
+            for one, form in zip(self._conditions, places, strict=True):
+                found &= one.met(form.range())
             for table in self._matrices:
                 found &= _regular(forms, table)
         return found
@@ -102,7 +125,7 @@ class Existence:
 
     def require_everywhere(self) -> None:
         """At all states and times, as paths under noise reach them, by the way it is made."""
-        if not all(_everywhere(op, node) for op, node in self._conditions):
+        if not all(map(_everywhere, self._conditions)):
             raise Unconfirmed(f"the {WHAT} is not confirmed at all states")
 
     def require_over(self, region: Array, cutter: Cutter, budget: Budget) -> None:
@@ -134,12 +157,20 @@ def _uses_reactions(nodes: Iterable[Node]) -> bool:
     return any(name.startswith(UNKNOWN) for name in inputs_of(nodes))
 
 
-def _everywhere(op: str, node: Node) -> bool:
+def _reach(node: Node) -> tuple[float, float]:
+    """As far as a run reads data."""
+    ends = read(node)[0].pieces.ends
+    beyond = BEYOND * (ends[-1] - ends[0])
+    return ends[0] - beyond, ends[-1] + beyond
+
+
+def _everywhere(condition: Condition) -> bool:
     """Whether an argument, or a denominator, is in its domain whatever the inputs are."""
+    op, node = condition.op, condition.argument
     if not inputs_of([node]):
         (value,) = ball_values([node], {})
         ends = np.array([[float(value.lower())], [float(value.upper())]])
-        return bool(DOMAINS[op]((ends[0], ends[1])).all())
+        return bool(condition.met((ends[0], ends[1])).all())
     if op == "sqrt":
         return _never_negative(node)
     return _never_zero(node) if op == "div" else op in ("log", "pow") and _positive(node)
