@@ -65,6 +65,10 @@ def test_the_command_writes_one_certificate_a_phase(tmp_path):
     assert {file.name for file in tmp_path.iterdir()} == {f"rope.{k}.json" for k in ("1-swing", "2-fly", "3-swing")}
     again = CliRunner().invoke(main, ["verify", str(tmp_path / "rope.3-swing.json")])
     assert again.exit_code == 0, again.output
+    asked = CliRunner().invoke(main, ["verify", str(target)])
+    assert asked.exit_code == 2
+    assert "is not there" in asked.output
+    assert "rope.1-swing.json" in asked.output
     assert CliRunner().invoke(main, ["certify", str(EXAMPLES / "slack_rope.toml"), "--drift", "1e-6"]).exit_code != 0
 
 

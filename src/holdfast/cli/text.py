@@ -7,6 +7,7 @@ shown as an escape such as \\\\x1b. What the encoding of the terminal has no let
 from __future__ import annotations
 
 import errno
+import glob
 import os
 import re
 import shutil
@@ -195,7 +196,18 @@ def ordinary(path: str, what: str) -> str:
         kind = "a folder" if Path(path).is_dir() else "no ordinary file" if Path(path).exists() else "not there"
     except (OSError, ValueError) as error:
         kind = getattr(error, "strerror", None) or "no name of a file"
-    raise hf.BadRequest(f"{path} is {kind}", where=what, fix=f"name {what}")
+    parts = _parts_of(Path(path)) if kind == "not there" else []
+    raise hf.BadRequest(
+        f"{path} is {kind}", where=what, fix=f"name {what}" + (f": {', '.join(parts)}" if parts else "")
+    )
+
+
+def _parts_of(path: Path) -> list[str]:
+    """Files that a verb wrote in place of one, where a problem has phases or stretches: NAME.1-swing.json."""
+    try:
+        return sorted(str(part) for part in path.parent.glob(f"{glob.escape(path.stem)}.*{path.suffix}"))[:4]
+    except (OSError, ValueError):
+        return []
 
 
 def plain_matplotlib() -> Any:

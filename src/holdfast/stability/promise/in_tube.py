@@ -195,8 +195,9 @@ def _in_order(one: MeasuredDefect, checked: BlockCertificate, proof: OrderedProo
     if not (np.abs(told.psi) <= np.array(bounds) + told.errors).all():
         raise InternalError("a run contradicts its proof", where=f"the certificate of {', '.join(checked.names)}")
     width = rounded_down(100 * proof.tube.width, 2)
+    count = "1 step is" if proof.steps == 1 else f"{proof.steps} steps are"
     reason = (
-        f"{proof.steps} steps are followed in the order of time, from every state within {width} % of "
+        f"{count} followed in the order of time, from every state within {width} % of "
         f"{range_words(proof.tube)} at the same time; no step is shown to contract by itself. "
         f"{_beside_omega(checked.reason)}"
     )
