@@ -59,7 +59,20 @@ def verdict_of(subject: PageFacts) -> PageVerdict:
     doubts += [away] if unstable else []
     word = "no promise" if doubts else _promised(subject)
     but = f" But {away}" if away else ""
-    return PageVerdict(word, sentence(f"{word.capitalize()}: {_praise(subject)}{but}"), tuple(doubts))
+    return PageVerdict(word, sentence(f"{_head(word, subject)}: {_praise(subject)}{but}"), tuple(doubts))
+
+
+def _head(word: str, subject: PageFacts) -> str:
+    """The word; where it is that of some constraints alone, with these."""
+    rest = subject.certificate is not None and subject.certificate.attracted is not Label.neutral
+    kept = _only_kept(subject) if rest else []
+    return f"{word.capitalize()} for {', '.join(kept)} (kept, not attracted)" if kept else word.capitalize()
+
+
+def _only_kept(subject: PageFacts) -> list[str]:
+    """The constraints that a certificate tells of as kept by the law, which attracts none of their deviations."""
+    blocks = () if subject.certificate is None else subject.certificate.blocks
+    return [name for block in blocks if block.label is Label.neutral for name in block.constraints]
 
 
 def _running_away(subject: PageFacts) -> tuple[str, bool]:
@@ -204,13 +217,13 @@ def _promise(subject: PageFacts) -> str:
         return f"and the drift bound is proved in a tube along the steps that this run chose{but}"
     if certificate is None:
         return "without a certificate"
-    kind = "the drift bound" if subject.trajectory.start.on_program else "the bound it settles below"
-    kept = [name for block in certificate.blocks if block.label is Label.neutral for name in block.constraints]
+    settling = not subject.trajectory.start.on_program
+    kept = _only_kept(subject)
+    kind = f"the bound {'the others settle' if kept else 'it settles'} below" if settling else "the drift bound"
+    kind += " of the others" if kept and not settling else ""
     said = {name for block in certificate.blocks for name in block.constraints}
     silent = [name for name in subject.equations.constraints if name not in said]
-    exceptions = [f"{', '.join(kept)}: kept, not attracted"] if kept else []
-    exceptions += [f"{', '.join(silent)}: not certified"] if silent else []
-    but = f" (except for {'; '.join(exceptions)})" if exceptions else ""
+    but = f" (except for {', '.join(silent)}: not certified)" if silent else ""
     left = ", which this run left" if any(block.stayed is False for block in certificate.blocks) else ""
     parts = f", and proved {_of_stretches(subject)}" if subject.stretches else ""
     way = "the steps that this run chose" if certificate.times else "this run"
