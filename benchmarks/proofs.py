@@ -17,6 +17,8 @@ deviation along the run: that is shown as the total, beside the largest deviatio
 from __future__ import annotations
 
 import sys
+from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -48,11 +50,8 @@ PLACES = 400  # random states of Omega, or of a tube
 LEAST = 40  # of them that must be met: fewer show nothing
 BESIDE, AWAY = 0.5, 0.1  # so many of them beside rows of the run, so far away as parts of the region
 CLIMBED, NEARBY = 400, 0.01  # more of them around the one that is rounded most, so far away as parts of its sides
-TURNS = 32  # as often, where a bound is far from what that shows: the worst of many roundings is rare
-LEADERS, ABOUT = (
-    16,
-    3.0,
-)  # the largest so far, and how many cells of a tube from one of them half of the states are then
+TURNS = 128  # as often, where a bound is far from what that shows: the worst of many roundings is rare
+LEADERS = 16  # cells of a tube, those in which steps are rounded most: half of the states lie in one of them then
 INSIDE = 1 - 1e-9  # of the width of a cell: rounding does not leave it
 NEWTON = 5  # steps by which one is moved into the tube
 EDGE, DEPTH, SHALLOW = 0.1, (0.005, 3.0), (0.005, 0.1)  # to tube · EDGE^DEPTH; where one climbs, nearer to the edge
@@ -172,8 +171,10 @@ class ExactSteps:
         exact = psi([time + step, *moved(self.scheme.weights), *numbers])
         return psi([time, *state, *numbers]), exact
 
-    def elsewhere(self, block: Any) -> tuple[float, float, float]:
-        """The largest truncation, rounding and sum of both of one block at other states that its proof speaks of."""
+    def elsewhere(self, block: Any, along: float) -> tuple[float, float, float]:
+        """The largest truncation, rounding and sum of both of one block at other states that its proof speaks of;
+        `along` is the largest sum at rows of the run.
+        """
         names, factor = list(self.equations.deviation_names), np.array(block.proof.factor)
         places = [names.index(name) for name in block.names]
         with precision(BITS[0]):
@@ -183,7 +184,7 @@ class ExactSteps:
             left = np.array(self._left(matrix, before, exact, places))
             return np.linalg.norm(np.array([left, lost[places], left + lost[places]]) @ factor, axis=1)
 
-        found = self._largest(block, sizes, climbed=1, far=lambda most: block.defect > WITHIN * most[2])
+        found = self._largest(block, sizes, climbed=1, far=lambda most: block.defect > WITHIN * max(most[2], along))
         truncation, rounding, total = map(float, found)
         return truncation, rounding, total
 
@@ -194,17 +195,18 @@ class ExactSteps:
         """The largest of some sizes of a step, by ψ before and after an exact one and what doubles add to that.
 
         After random states, each at which the climbed one is larger than at all before is where the next are sought;
-        all over again, along a tube about where it was large, while a bound is `far` from the largest so far.
+        all over again, half of it in the cells of a tube where it is large, while a bound is `far` from the largest.
         """
         rng, most, met = np.random.default_rng(1), None, 0
-        leaders: list[tuple[float, Place]] = []
+        squares: dict[int, list[float]] = defaultdict(list)  # by the cell
         with precision(self._decided[0]):
             for turn in range(TURNS):
                 if turn and (most is None or not far(most)):
                     break
                 worst, highest = None, -np.inf
+                leaders = sorted(squares, key=lambda cell: -float(np.mean(squares[cell])))[:LEADERS]
                 for k in range(PLACES + CLIMBED):
-                    about = leaders[rng.integers(len(leaders))][1] if turn and leaders else None
+                    about = leaders[rng.integers(len(leaders))] if leaders else None
                     place = self._place(block, rng, worst if k >= PLACES else None, about)
                     found = None if place is None else self._sizes_from(place, block, sizes)
                     if place is None or found is None:
@@ -212,8 +214,7 @@ class ExactSteps:
                     if found[climbed] > highest:
                         worst, highest = place, found[climbed]
                     most, met = found if most is None else np.maximum(most, found), met + 1
-                    leaders.append((float(found[climbed]), place))
-                leaders = sorted(leaders, key=lambda one: one[0])[-LEADERS:]
+                    squares[_cell_at(block, place[0])].append(float(found[climbed]) ** 2)
         if most is None or met < LEAST:
             raise RuntimeError(f"{block.names}: only {met} states were met")
         return most
@@ -234,20 +235,17 @@ class ExactSteps:
             return None
         return sizes(before, exact, np.array([float((a - b).mid()) for a, b in zip(done, exact, strict=True)]))
 
-    def _place(self, block: Any, rng: np.random.Generator, near: Place | None, about: Place | None) -> Place | None:
+    def _place(self, block: Any, rng: np.random.Generator, near: Place | None, about: int | None) -> Place | None:
         """A random state that a proof speaks of, or one near another; None where none was met."""
         along = hasattr(block.proof.tube, "cells")
         return self._in_tube(block, rng, near, about) if along else self._in_omega(block, rng, near)
 
-    def _in_tube(self, block: Any, rng: np.random.Generator, near: Place | None, about: Place | None) -> Place:
-        """A random state of a random cell of a tube, or of one about another; or one near another in its cell."""
+    def _in_tube(self, block: Any, rng: np.random.Generator, near: Place | None, about: int | None) -> Place:
+        """A random state of a random cell of a tube, or of a certain one; or one near another in its cell."""
         cells = block.proof.tube.cells
-        begins, beside = np.array([cell[0] for cell in cells]), near or about
-        place = 0 if beside is None else max(0, int(np.searchsorted(begins, beside[0], "right")) - 1)
+        place = rng.integers(len(cells)) if near is None else _cell_at(block, near[0])
         if near is None and about is not None and rng.random() < BESIDE:
-            place = int(np.clip(place + rng.normal(scale=ABOUT), 0, len(cells) - 1))
-        elif near is None:
-            place = rng.integers(len(cells))
+            place = about
         begin, end, curves, halves = cells[place]
         s = rng.uniform() if near is None else (near[0] - begin) / (end - begin)
         middle = np.array(curves) @ s ** np.arange(4)
@@ -366,6 +364,12 @@ class ExactSteps:
         return float(bounds[k]), float(seen[k])
 
 
+def _cell_at(block: Any, moment: float) -> int:
+    """The cell of a tube that a time lies in; 0 where there is none."""
+    begins = [cell[0] for cell in getattr(block.proof.tube, "cells", [])]
+    return max(0, bisect_right(begins, moment) - 1)
+
+
 def _nearby(rng: np.random.Generator, size: int) -> np.ndarray:
     """A way to a state nearby, as parts of its sides: all move, or one alone, by which other roundings stay."""
     found = NEARBY * rng.normal(size=size)
@@ -423,7 +427,7 @@ def line(name: str, seconds: float, certificate: Any, block: Any, steps: ExactSt
         return Line(*told, cells, seconds, None, None, *rounding, block.bounds[k], block.observed[k])
     truncation, rounding, total = steps.sizes(block)
     if truncation is not None and total is not None:
-        beside = steps.elsewhere(block)
+        beside = steps.elsewhere(block, total)
         truncation, rounding, total = map(max, (truncation, rounding, total), beside)
     bound = proof.coefficient * certificate.step ** (steps.scheme.order + 1)
     reaches = [] if any(block.observed) else getattr(proof, "reaches", [])
