@@ -228,10 +228,11 @@ def test_the_verifier_asks_for_it_at_any_energy_too(monkeypatch):
 # ── under noise, where no region keeps paths from any state ───────────────────────────────────────
 
 
-def driven(potential=0, forces=None, kinetic=SQUARE):
-    """A mass that noise drives about its place."""
-    own = (x, y) if y in sp.sympify(kinetic).free_symbols else (x,)
-    noise = {"gust": {x: sp.Rational(1, 10)}}
+def driven(potential=0, forces=None, kinetic=SQUARE, beside=0):
+    """A mass that noise drives about its place, and another beside it."""
+    own = (x, y) if beside or y in sp.sympify(kinetic).free_symbols else (x,)
+    kinetic = kinetic + y.rate**2 / 2 if beside else kinetic
+    noise = {"gust": {x: sp.Rational(1, 10), **({y: beside} if beside else {})}}
     system = hf.System(coordinates=own, kinetic=kinetic, potential=potential, forces=forces or {}, noise=noise)
     law = hf.SpringDamper(stiffness=25, damping=10)
     program = hf.Program(holonomic={"home": x}, controls={"F": {x: 1}}, law=law)
@@ -245,8 +246,10 @@ def driven(potential=0, forces=None, kinetic=SQUARE):
         driven(sp.log(sp.Rational(1, 100) - x)),
         driven(forces={x: sp.sqrt(sp.Rational(1, 10**4) - x**2)}),
         driven(forces={x: sp.tan(x)}),
+        driven(beside=sp.sqrt(1 - y**2)),
+        driven(beside=1 / (y - sp.Rational(1, 100))),
     ],
-    ids=["pole", "logarithm", "root", "tangent"],
+    ids=["pole", "logarithm", "root", "tangent", "a root of the noise", "a pole of the noise"],
 )
 def test_no_mean_square_is_proved_where_some_paths_have_no_force(problem):
     """Of the root, 2 in 100 rows of `sample_paths` have no control."""
@@ -260,8 +263,9 @@ def test_no_mean_square_is_proved_where_some_paths_have_no_force(problem):
     [
         driven(1 / (1 + x**2) + sp.sqrt(x**2 + 4) + sp.log(2 + sp.exp(x))),
         driven(kinetic=SQUARE + (3 + sp.cos(y)) * y.rate**2 / 2),
+        driven(beside=sp.sqrt(1 + y**2) / (2 + y**2)),
     ],
-    ids=["positive by the way it is made", "a mass that turns about"],
+    ids=["positive by the way it is made", "a mass that turns about", "noise that has a value everywhere"],
 )
 def test_a_mean_square_is_proved_where_forces_exist_everywhere(problem):
     certificate = certified(problem)
@@ -270,10 +274,14 @@ def test_a_mean_square_is_proved_where_forces_exist_everywhere(problem):
     assert "existence" not in found
 
 
-@pytest.mark.parametrize("potential", [1 / (x - 1), sp.log(sp.Rational(1, 100) - x)], ids=["pole", "logarithm"])
-def test_the_verifier_asks_for_it_under_noise_too(potential, monkeypatch):
+@pytest.mark.parametrize(
+    "problem",
+    [driven(1 / (x - 1)), driven(sp.log(sp.Rational(1, 100) - x)), driven(beside=1 / (y - sp.Rational(1, 100)))],
+    ids=["pole", "logarithm", "a pole of the noise"],
+)
+def test_the_verifier_asks_for_it_under_noise_too(problem, monkeypatch):
     monkeypatch.setattr(noise_prove, "somewhere_lacking", lambda *_: False)
-    certificate = certified(driven(potential))
+    certificate = certified(problem)
     assert certificate.blocks[0].label is hf.Label.mean_square
     found = hf.verify(certificate)
     assert not found.holds

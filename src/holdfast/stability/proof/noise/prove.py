@@ -19,7 +19,7 @@ from holdfast.equations.equations import Equations
 from holdfast.errors import BadRequest
 from holdfast.graph.arithmetics.balls import ball, precision
 from holdfast.graph.nodes import substitute
-from holdfast.results.runs.noise import NoiseScheme
+from holdfast.results.runs.noise import NoiseScheme, noise_columns
 from holdfast.stability.certificate.from_start import widths_of
 from holdfast.stability.certificate.mean_square import MeanSquareProof
 from holdfast.stability.proof.block import ProofBlock, bound_numbers, whole_motion
@@ -44,9 +44,10 @@ def mean_square_proof(
     """The proof of a block for paths that start at a state; `BadRequest` says why there is none."""
     recursion = noisy_recursion(equations, block, parameters, scheme, step)
     with precision(BITS):
-        held = substitute(behind_program(equations), bound_numbers(equations, parameters))
-        if somewhere_lacking(equations, held):
-            why = "forces, or what holds the program, may have no value at some states"
+        columns = noise_columns(equations, project=not equations.problem.program.controls)
+        moving = [*behind_program(equations), *(node for column in columns for node in column)]
+        if somewhere_lacking(equations, substitute(moving, bound_numbers(equations, parameters))):
+            why = "forces, noise, or what holds the program may have no value at some states"
             raise BadRequest(f"{why}, and no region keeps paths from them")
         search = _SecondMoment(recursion)
         if not search.radius < 1:

@@ -67,8 +67,9 @@ def _checked(read: Reading, block: BlockClaim) -> ShownAverage:
         made.matrix(block.names) == [[Fraction(x) for x in row] for row in block.matrix],
         "the law is not the one of the problem",
     )
-    step = StepReader(made, claims.code, claims.parameters, proof["names"], proof["scheme"], claims.step).step()
-    Existence(made, None).require_everywhere()
+    reader = StepReader(made, claims.code, claims.parameters, proof["names"], proof["scheme"], claims.step)
+    step = reader.step()
+    Existence(made, None, beside=[node for channel in reader.noise for node in channel]).require_everywhere()
     norm = Norm(proof["factor"], proof["gamma"])
     _require_start(read, proof, norm)
     _require_contraction(step, proof, claims.step)

@@ -58,9 +58,11 @@ class Condition:
 
 
 class Existence:
-    """What is to be shown beside the motion of a block, or of several; `motion` is None where time alone decides."""
+    """What is to be shown beside the motion of a block, or of several; `motion` is None where time alone decides, and
+    `beside` is asked for, too, as the noise on all coordinates.
+    """
 
-    def __init__(self, made: Equations, motion: WholeMotion | None) -> None:
+    def __init__(self, made: Equations, motion: WholeMotion | None, beside: Iterable[Node] = ()) -> None:
         self.made, system = made, None if made.solved else System(made)
         asked = motion.parts if motion is not None else []
         rest = [] if system is None else [part for part in system.parts if part not in asked]
@@ -69,7 +71,7 @@ class Existence:
             rest = [part for part in rest if all(i >= system.count for i in part.rows)]
         met = {node.index for node in ordered(system.nodes(asked))} if system is not None and asked else set[int]()
         moved = () if motion is None else motion.states
-        nodes = system.nodes(rest) if system is not None and rest else []
+        nodes = [*beside, *(system.nodes(rest) if system is not None and rest else [])]
         nodes += [node for name, node in made.state_rates.items() if name not in moved]
         nodes += [made.observables["energy"]] if "energy" in made.observables else []
         conditions = [
