@@ -262,10 +262,11 @@ def test_no_mean_square_is_proved_where_some_paths_have_no_force(problem):
     "problem",
     [
         driven(1 / (1 + x**2) + sp.sqrt(x**2 + 4) + sp.log(2 + sp.exp(x))),
+        driven(forces={x: -x / sp.Max(1, sp.Abs(x))}),
         driven(kinetic=SQUARE + (3 + sp.cos(y)) * y.rate**2 / 2),
         driven(beside=sp.sqrt(1 + y**2) / (2 + y**2)),
     ],
-    ids=["positive by the way it is made", "a mass that turns about", "noise that has a value everywhere"],
+    ids=["positive by the way it is made", "a bounded force", "a mass that turns about", "noise"],
 )
 def test_a_mean_square_is_proved_where_forces_exist_everywhere(problem):
     certificate = certified(problem)

@@ -189,6 +189,8 @@ def _positive(node: Node) -> bool:
             return all(map(_positive, node.args))
         case "power":
             return _never_zero(node.args[0]) if int(str(node.data)) % 2 == 0 else _positive(node.args[0])
+        case "max":
+            return any(map(_positive, node.args))
         case "sqrt":
             return _positive(node.args[0])
     return node.op in ("exp", "cosh")
