@@ -228,7 +228,7 @@ def test_the_verifier_asks_for_it_at_any_energy_too(monkeypatch):
 # ── under noise, where no region keeps paths from any state ───────────────────────────────────────
 
 
-def driven(potential=0, forces=None, kinetic=SQUARE, beside=0):
+def driven(potential=0, forces=None, kinetic=SQUARE, beside=0, start=None):
     """A mass that noise drives about its place, and another beside it."""
     own = (x, y) if beside or y in sp.sympify(kinetic).free_symbols else (x,)
     kinetic = kinetic + y.rate**2 / 2 if beside else kinetic
@@ -236,7 +236,7 @@ def driven(potential=0, forces=None, kinetic=SQUARE, beside=0):
     system = hf.System(coordinates=own, kinetic=kinetic, potential=potential, forces=forces or {}, noise=noise)
     law = hf.SpringDamper(stiffness=25, damping=10)
     program = hf.Program(holonomic={"home": x}, controls={"F": {x: 1}}, law=law)
-    return hf.Problem(system, program, run=hf.Run(scheme="euler", step=0.01, duration=1.0))
+    return hf.Problem(system, program, start=start or {}, run=hf.Run(scheme="euler", step=0.01, duration=1.0))
 
 
 @pytest.mark.parametrize(
@@ -287,3 +287,12 @@ def test_the_verifier_asks_for_it_under_noise_too(problem, monkeypatch):
     found = hf.verify(certificate)
     assert not found.holds
     assert "existence of what holds the program is not confirmed at all states" in str(found.findings)
+
+
+@pytest.mark.parametrize(("mass", "told"), [(y**2, True), (1 + y**2, False)], ids=["vanishes somewhere", "does not"])
+def test_the_verifier_tells_of_masses_that_it_does_not_look_at(mass, told, monkeypatch):
+    """Paths reach y = 0, where the one has no mass."""
+    monkeypatch.setattr(noise_prove, "somewhere_lacking", lambda *_: False)
+    certificate = certified(driven(kinetic=SQUARE + mass * y.rate**2 / 2, start={y: 1}))
+    assert certificate.blocks[0].label is hf.Label.mean_square
+    assert ("regular at all states is not re-checked" in str(hf.verify(certificate).findings)) == told

@@ -125,6 +125,12 @@ class Existence:
             return "masses vary: that forces and controls have a value is not re-checked"
         return "that the reactions which forces use have a value is not re-checked" if self.reactions_used else ""
 
+    @property
+    def note_everywhere(self) -> str:
+        """What `require_everywhere` does not look at, if anything."""
+        shown = all(len(table) == 1 and _never_zero(table[0][0]) for table in self._matrices)
+        return self.note if shown else "that masses and programs are regular at all states is not re-checked"
+
     def require_everywhere(self) -> None:
         """At all states and times, as paths under noise reach them, by the way it is made."""
         if not all(map(_everywhere, self._conditions)):
