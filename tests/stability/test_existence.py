@@ -228,9 +228,14 @@ def test_the_verifier_asks_for_it_at_any_energy_too(monkeypatch):
 # ── under noise, where no region keeps paths from any state ───────────────────────────────────────
 
 
+z = hf.coordinates("z")
+ARM = ((3 + 2 * sp.cos(z)) * y.rate**2 + 2 * (1 + sp.cos(z)) * y.rate * z.rate + z.rate**2) / 2  # 2 - cos² z > 0
+
+
 def driven(potential=0, forces=None, kinetic=SQUARE, beside=0, start=None):
     """A mass that noise drives about its place, and another beside it."""
     own = (x, y) if beside or y in sp.sympify(kinetic).free_symbols else (x,)
+    own = (x, y, z) if z in sp.sympify(kinetic).free_symbols else own
     kinetic = kinetic + y.rate**2 / 2 if beside else kinetic
     noise = {"gust": {x: sp.Rational(1, 10), **({y: beside} if beside else {})}}
     system = hf.System(coordinates=own, kinetic=kinetic, potential=potential, forces=forces or {}, noise=noise)
@@ -264,9 +269,10 @@ def test_no_mean_square_is_proved_where_some_paths_have_no_force(problem):
         driven(1 / (1 + x**2) + sp.sqrt(x**2 + 4) + sp.log(2 + sp.exp(x))),
         driven(forces={x: -x / sp.Max(1, sp.Abs(x))}),
         driven(kinetic=SQUARE + (3 + sp.cos(y)) * y.rate**2 / 2),
+        driven(kinetic=SQUARE + ARM),
         driven(beside=sp.sqrt(1 + y**2) / (2 + y**2)),
     ],
-    ids=["positive by the way it is made", "a bounded force", "a mass that turns about", "noise"],
+    ids=["positive by the way it is made", "a bounded force", "a mass that turns about", "an arm", "noise"],
 )
 def test_a_mean_square_is_proved_where_forces_exist_everywhere(problem):
     certificate = certified(problem)

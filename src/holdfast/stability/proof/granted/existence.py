@@ -30,6 +30,7 @@ FUTILE = 256  # boxes after which one at least must have been shown
 BESIDE = 0.25  # of the part of a side: how soon one is halved that only helps to cut the region
 BALL = 1.5  # units of work of one operation on a ball
 LARGEST = sys.float_info.max
+HALF_TURN = -3.2, 3.2  # and a little more, to both sides
 CUTTING = 16  # of them for one operation of what limits a region: its slopes, and several rounds
 
 
@@ -106,11 +107,47 @@ def somewhere_lacking(equations: Equations, nodes: Sequence[Node]) -> bool:
     inputs = equations.field.inputs
     if any(node.op == "table" for node in ancestors(tuple(nodes))):
         return True  # data end
+    return not all(_valued(node) or _has_value_anywhere(inputs, node) for node in partial_operations(nodes))
+
+
+def _has_value_anywhere(inputs: tuple[Node, ...], node: Node) -> bool:
+    """By balls of all that doubles have, but for angles, of which one turn is looked at part by part."""
+    evaluate = Tape(inputs, (node,)).compiled(continuous_balls())
     anything = [ball_between(-LARGEST, LARGEST)] * len(inputs)
-    for node in partial_operations(nodes):
-        if not _valued(node) and not _have_values(Tape(inputs, (node,)).compiled(continuous_balls()), anything):
-            return True
-    return False
+    if _have_values(evaluate, anything):
+        return True
+    angles = _angles(inputs, node)
+    waiting, looked_at, shown = [[HALF_TURN] * len(angles)] if angles else [], 0, 0
+    while waiting:
+        if looked_at >= (MOST_BOXES if shown else FUTILE):
+            return False
+        box, looked_at, place = waiting.pop(), looked_at + 1, list(anything)
+        for k, ends in zip(angles, box, strict=True):
+            place[k] = ball_between(*ends)
+        if _have_values(evaluate, place):
+            shown += 1
+            continue
+        sides = [high - low for low, high in box]
+        k = sides.index(max(sides))
+        low, high = box[k]
+        waiting += [[*box[:k], part, *box[k + 1 :]] for part in ((low, (low + high) / 2), ((low + high) / 2, high))]
+    return bool(angles)
+
+
+def _angles(inputs: Sequence[Node], node: Node) -> list[int]:
+    """The inputs that a node meets only within sines and cosines, by themselves or in sums."""
+    users: dict[Node, list[Node]] = {}
+    for user in ancestors((node,)):
+        for arg in user.args:
+            users.setdefault(arg, []).append(user)
+
+    def turns(one: Node) -> bool:
+        above = users.get(one, [])
+        return bool(above) and all(
+            user.op in ("sin", "cos") or (user.op in ("add", "sub", "neg") and turns(user)) for user in above
+        )
+
+    return [k for k, one in enumerate(inputs) if turns(one)]
 
 
 def behind_program(equations: Equations) -> list[Node]:
