@@ -270,9 +270,10 @@ def test_no_mean_square_is_proved_where_some_paths_have_no_force(problem):
         driven(forces={x: -x / sp.Max(1, sp.Abs(x))}),
         driven(kinetic=SQUARE + (3 + sp.cos(y)) * y.rate**2 / 2),
         driven(kinetic=SQUARE + ARM),
+        driven(forces={x: 1 / (2 + sp.cos(x))}),
         driven(beside=sp.sqrt(1 + y**2) / (2 + y**2)),
     ],
-    ids=["positive by the way it is made", "a bounded force", "a mass that turns about", "an arm", "noise"],
+    ids=["positive by the way it is made", "a bounded force", "a mass that turns about", "an arm", "a cosine", "noise"],
 )
 def test_a_mean_square_is_proved_where_forces_exist_everywhere(problem):
     certificate = certified(problem)

@@ -8,6 +8,7 @@ in them may vanish, a root or a logarithm have no value, a part of the matrix be
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,6 +29,7 @@ from holdfast.stability.verifier.steps.unknowns import System, _distance, _inver
 
 WHAT = "existence of what holds the program"
 MOST_CELLS = 20_000
+LARGEST = sys.float_info.max
 
 Range = tuple[Array, Array]
 DOMAINS: dict[str, Callable[[Range], Array]] = {  # of a function's argument, or of a denominator
@@ -175,13 +177,20 @@ def _reach(node: Node) -> tuple[float, float]:
 def _everywhere(condition: Condition) -> bool:
     """Whether an argument, or a denominator, is in its domain whatever the inputs are."""
     op, node = condition.op, condition.argument
-    if not inputs_of([node]):
-        (value,) = ball_values([node], {})
-        ends = np.array([[float(value.lower())], [float(value.upper())]])
-        return bool(condition.met((ends[0], ends[1])).all())
-    if op == "sqrt":
-        return _never_negative(node)
-    return _never_zero(node) if op == "div" else op in ("log", "pow") and _positive(node)
+    if op == "sqrt" and _never_negative(node):
+        return True
+    made = _never_zero(node) if op == "div" else op in ("log", "pow") and _positive(node)
+    return made or _met_by_anything(condition)
+
+
+def _met_by_anything(condition: Condition) -> bool:
+    """By a ball of all that doubles have: sines and cosines are known of anything."""
+    import flint
+
+    anything = dict.fromkeys(inputs_of([condition.argument]), flint.arb(0, LARGEST))
+    (value,) = ball_values([condition.argument], anything)
+    ends = np.array([[float(value.lower())], [float(value.upper())]])
+    return bool(condition.met((ends[0], ends[1])).all())
 
 
 def _positive(node: Node) -> bool:
