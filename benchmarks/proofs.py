@@ -345,8 +345,10 @@ class ExactSteps:
         taken = [sum((matrix[i, j] * before[places[j]] for j in size), flint.arb(0)) for i in size]
         return [float((after[places[i]] - taken[i]).mid()) for i in size]
 
-    def worst_rounding(self, block: Any) -> tuple[float, float]:
-        """Of the components of a block that is followed in the order of time: bound and largest seen of the worst."""
+    def worst_rounding(self, block: Any, again: bool) -> tuple[float, float]:
+        """Of the components of a block that is followed in the order of time: bound and largest seen of the worst,
+        sought `again` and again while the bound is far from that.
+        """
         names, proof = list(self.equations.deviation_names), block.proof
         places = [names.index(name) for name in block.names]
         bounds = np.array([proof.rounding[proof.names.index(name)] for name in block.names])
@@ -358,7 +360,7 @@ class ExactSteps:
             climbed.add(k)
             beside = self._largest(
                 block, lambda before, exact, lost: np.abs(lost[places]), climbed=k,
-                far=lambda most, k=k: bounds[k] > WITHIN * most[k],
+                far=lambda most, k=k: again and bounds[k] > WITHIN * most[k],
             )  # fmt: skip
             seen = np.maximum(seen, beside)
         return float(bounds[k]), float(seen[k])
@@ -423,7 +425,7 @@ def line(name: str, seconds: float, certificate: Any, block: Any, steps: ExactSt
     if isinstance(proof, OrderedProof):
         ratios = [bound / seen for bound, seen in zip(block.bounds, block.observed, strict=True)]
         k = int(np.argmax(ratios))
-        rounding = steps.worst_rounding(block)
+        rounding = steps.worst_rounding(block, again=ratios[k] > WITHIN)
         return Line(*told, cells, seconds, None, None, *rounding, block.bounds[k], block.observed[k])
     truncation, rounding, total = steps.sizes(block)
     if truncation is not None and total is not None:
