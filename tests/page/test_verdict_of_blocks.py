@@ -28,6 +28,14 @@ def test_a_neutral_block_is_an_exception_to_what_is_promised(run):
     assert "the drift bound of the others was checked at every step" in line
 
 
+def test_a_doubt_about_the_states_is_about_all_constraints(run, monkeypatch):
+    """Not `No promise for radius`, which would leave one for the other."""
+    monkeypatch.setattr("holdfast.page.verdict._of_states", lambda _: ["The states are not a result."])
+    line = verdict(run)
+    assert line.startswith("No promise: ")
+    assert "(except for radius: kept, not attracted)" in line
+
+
 def test_where_all_is_neutral_nothing_is_promised(run):
     law = hf.SpringDamper(stiffness=0, damping=0)
     equations = hf.derive(adaptive_optics()).with_law(law)
@@ -39,7 +47,9 @@ def test_where_all_is_neutral_nothing_is_promised(run):
 
 
 def test_a_neutral_block_is_an_exception_to_an_estimate_too(run):
-    assert "for radius (kept, not attracted)" in verdict(run, sample=True)
+    line = verdict(run, sample=True)
+    assert line.startswith("No promise: ")  # of the others neither
+    assert "except for radius" in line
 
 
 def test_a_certificate_of_some_constraints_does_not_speak_for_the_rest(run):

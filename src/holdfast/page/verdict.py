@@ -8,7 +8,7 @@ what controls leave free (*no promise* where it runs away by a root with Re > 0)
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,15 +58,16 @@ def verdict_of(subject: PageFacts) -> PageVerdict:
     doubts = [sentence(doubt) for doubt in (*_of_states(subject), *_of_certificate(subject))]
     doubts += [away] if unstable else []
     word = "no promise" if doubts else _promised(subject)
+    apart = [] if doubts else _apart(subject)  # a doubt is about all of them
+    head = word.capitalize() + (f" for {', '.join(apart)} (kept, not attracted)" if apart else "")
     but = f" But {away}" if away else ""
-    return PageVerdict(word, sentence(f"{_head(word, subject)}: {_praise(subject)}{but}"), tuple(doubts))
+    return PageVerdict(word, sentence(f"{head}: {_praise(subject, apart)}{but}"), tuple(doubts))
 
 
-def _head(word: str, subject: PageFacts) -> str:
-    """The word; where it is that of some constraints alone, with these."""
-    rest = subject.certificate is not None and subject.certificate.attracted is not Label.neutral
-    kept = _only_kept(subject) if rest else []
-    return f"{word.capitalize()} for {', '.join(kept)} (kept, not attracted)" if kept else word.capitalize()
+def _apart(subject: PageFacts) -> list[str]:
+    """The constraints that are kept without being attracted, where others have a promise of their own."""
+    found = subject.certificate
+    return [] if found is None or PROMISES[found.attracted] == "no promise" else _only_kept(subject)
 
 
 def _only_kept(subject: PageFacts) -> list[str]:
@@ -180,13 +181,13 @@ def _of_certificate(subject: PageFacts) -> list[str]:
     return faults
 
 
-def _praise(subject: PageFacts) -> str:
+def _praise(subject: PageFacts, apart: Sequence[str]) -> str:
     run = subject.trajectory
     said = [run.outcome.value.rstrip(".").removeprefix("The ")]
     error = f", {run.state_error}" if subject.states_estimated else ""
     if not subject.held:
         return f"the {said[0]}; there is nothing to hold{error}."
-    return f"the {said[0]}, {_kept(subject)}{error}, {_promise(subject)}."
+    return f"the {said[0]}, {_kept(subject)}{error}, {_promise(subject, apart)}."
 
 
 def _kept(subject: PageFacts) -> str:
@@ -207,7 +208,8 @@ def _kept(subject: PageFacts) -> str:
     return kept
 
 
-def _promise(subject: PageFacts) -> str:
+def _promise(subject: PageFacts, apart: Sequence[str]) -> str:
+    """What is promised of the constraints that are not told `apart`."""
     certificate = subject.certificate
     if subject.by_phase:
         return _promise_by_phase(subject)
@@ -218,12 +220,14 @@ def _promise(subject: PageFacts) -> str:
     if certificate is None:
         return "without a certificate"
     settling = not subject.trajectory.start.on_program
-    kept = _only_kept(subject)
-    kind = f"the bound {'the others settle' if kept else 'it settles'} below" if settling else "the drift bound"
-    kind += " of the others" if kept and not settling else ""
+    kind = f"the bound {'the others settle' if apart else 'it settles'} below" if settling else "the drift bound"
+    kind += " of the others" if apart and not settling else ""
+    kept = [name for name in _only_kept(subject) if name not in apart]
     said = {name for block in certificate.blocks for name in block.constraints}
     silent = [name for name in subject.equations.constraints if name not in said]
-    but = f" (except for {', '.join(silent)}: not certified)" if silent else ""
+    exceptions = [f"{', '.join(kept)}: kept, not attracted"] if kept else []
+    exceptions += [f"{', '.join(silent)}: not certified"] if silent else []
+    but = f" (except for {'; '.join(exceptions)})" if exceptions else ""
     left = ", which this run left" if any(block.stayed is False for block in certificate.blocks) else ""
     parts = f", and proved {_of_stretches(subject)}" if subject.stretches else ""
     way = "the steps that this run chose" if certificate.times else "this run"
